@@ -1,0 +1,27 @@
+# `make check` is what CI runs. Every target works in the environment of the `python` that is first on PATH.
+.PHONY: check lint types layers test bench pictures samples
+
+check: lint types layers test
+
+lint:
+	ruff check .
+	ruff format --check .
+
+types:
+	mypy
+
+layers:
+	lint-imports
+
+test:
+	python -m pytest -n 2
+
+bench:
+	python tests/benchmarks/bench_store.py
+	python tests/benchmarks/bench_screen.py
+
+pictures:
+	python tests/tui/pictures.py
+
+samples:
+	python sample_runs/build.py

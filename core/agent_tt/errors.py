@@ -1,0 +1,269 @@
+"""Every error that agent-tt raises on purpose, and the exit code each one ends a command with.
+
+```
+AgentTTError
+├── UsageError                 exit 2
+│   ├── InvalidPath            a path such as `messages[3].content` cannot be read
+│   ├── InvalidValue           a VALUE is not JSON
+│   ├── InvalidEdit            an edit does not fit the state it is for
+│   ├── InvalidEntryPoint      an agent cannot be found, imported or restored
+│   └── ReadOnlySource         writing was asked of a store that is only read
+├── NotFound                   exit 3
+│   ├── StoreNotFound
+│   ├── RunNotFound
+│   ├── StepNotFound
+│   └── PathNotFound
+├── StoreUnreadable            exit 4
+│   ├── NotAStore
+│   ├── NewerFormat
+│   ├── StoreBusy
+│   └── Damaged                a row, blob or keyframe does not hold what it should
+│       └── CorruptDelta
+├── NotRebuildable             exit 2: a recorded value cannot become a Python object again
+├── AgentFailed                exit 5: the agent itself raised
+├── ToolDenied                 raised into a forked agent by a tool that its policy denies
+└── Interrupted                exit 130
+```
+
+Every error carries a one-line message that says what was wrong and where, a `hint` that says what to do (may be empty),
+and its context as attributes. Commands print `message` and `hint`; they never print a traceback.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "AgentFailed",
+    "AgentTTError",
+    "CorruptDelta",
+    "Damaged",
+    "Interrupted",
+    "InvalidEdit",
+    "InvalidEntryPoint",
+    "InvalidPath",
+    "InvalidValue",
+    "NewerFormat",
+    "NotAStore",
+    "NotFound",
+    "NotRebuildable",
+    "PathNotFound",
+    "ReadOnlySource",
+    "RunNotFound",
+    "StepNotFound",
+    "StoreBusy",
+    "StoreNotFound",
+    "StoreUnreadable",
+    "ToolDenied",
+    "UsageError",
+]
+
+
+class AgentTTError(Exception):
+    """The root. `kind` is the stable word that `--json` gives as `error.kind`."""
+
+    exit_code: ClassVar[int] = 1
+    kind: ClassVar[str] = "error"
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class UsageError(AgentTTError):
+    """What was asked for makes no sense as it was written."""
+
+    exit_code = 2
+    kind = "usage"
+
+
+class InvalidPath(UsageError):
+    """A path cannot be read.
+
+    Attributes:
+        text: the path as it was written.
+        position: index into `text` (code points, from 0) at which reading stopped.
+    """
+
+    kind = "invalid_path"
+
+    def __init__(self, message: str, *, text: str, position: int, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.text = text
+        self.position = position
+
+
+class InvalidValue(UsageError):
+    """A VALUE is not JSON.
+
+    Attributes:
+        line: line of the mistake, from 1.
+        column: column of the mistake, from 1.
+    """
+
+    kind = "invalid_value"
+
+    def __init__(self, message: str, *, line: int = 1, column: int = 1, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.line = line
+        self.column = column
+
+
+class InvalidEdit(UsageError):
+    """An edit does not fit the state it is meant for."""
+
+    kind = "invalid_edit"
+
+
+class InvalidEntryPoint(UsageError):
+    """An agent's entry point cannot be found or cannot take a state."""
+
+    kind = "invalid_entry_point"
+
+
+class ReadOnlySource(UsageError):
+    """Something was to be written to a store that is only read (a file of another system, or a `mode=ro` store)."""
+
+    kind = "read_only"
+
+
+class NotFound(AgentTTError):
+    """Something named does not exist. `nearest` holds names that look like what was asked for, best first."""
+
+    exit_code = 3
+    kind = "not_found"
+
+    def __init__(self, message: str, *, hint: str = "", nearest: Sequence[str] = ()) -> None:
+        super().__init__(message, hint=hint)
+        self.nearest = tuple(nearest)
+
+
+class StoreNotFound(NotFound):
+    """There is no file where the store should be."""
+
+    kind = "store_not_found"
+
+
+class RunNotFound(NotFound):
+    """No run has that id, name or prefix, or several have that prefix."""
+
+    kind = "run_not_found"
+
+
+class StepNotFound(NotFound):
+    """The run has no such step or checkpoint."""
+
+    kind = "step_not_found"
+
+
+class PathNotFound(NotFound):
+    """The state has nothing at that path."""
+
+    kind = "path_not_found"
+
+
+class StoreUnreadable(AgentTTError):
+    """A store is there but cannot be used."""
+
+    exit_code = 4
+    kind = "store_unreadable"
+
+
+class NotAStore(StoreUnreadable):
+    """The file is not a store that agent-tt can read."""
+
+    kind = "not_a_store"
+
+
+class NewerFormat(StoreUnreadable):
+    """The store was written by a newer agent-tt.
+
+    Attributes:
+        found: the file's format number.
+        supported: the newest format number this program reads.
+    """
+
+    kind = "newer_format"
+
+    def __init__(self, message: str, *, found: int, supported: int, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.found = found
+        self.supported = supported
+
+
+class StoreBusy(StoreUnreadable):
+    """Another process held the store's lock for longer than we wait (10 s)."""
+
+    kind = "store_busy"
+
+
+class Damaged(StoreUnreadable):
+    """A row, blob or keyframe does not hold what it should: its checksum, hash or chain is wrong, or it is missing."""
+
+    kind = "damaged"
+
+
+class CorruptDelta(Damaged):
+    """The operations of a checkpoint do not fit the state before it."""
+
+    kind = "corrupt_delta"
+
+
+class NotRebuildable(AgentTTError):
+    """A recorded value cannot become a Python object again.
+
+    Attributes:
+        path: where in the state it is, as people write paths.
+        class_name: `module:Qualified.Name` of what it was, or the envelope's type.
+    """
+
+    exit_code = 2
+    kind = "not_rebuildable"
+
+    def __init__(self, message: str, *, path: str, class_name: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.path = path
+        self.class_name = class_name
+
+
+class AgentFailed(AgentTTError):
+    """The agent raised, exited with a failure or was killed.
+
+    Attributes:
+        traceback: the agent's traceback as text, or an empty string.
+    """
+
+    exit_code = 5
+    kind = "agent_failed"
+
+    def __init__(self, message: str, *, traceback: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.traceback = traceback
+
+
+class ToolDenied(AgentTTError):
+    """A tool that writes was called in a fork whose policy does not allow it. The agent sees this as the tool's error.
+
+    Attributes:
+        tool: the tool's name.
+    """
+
+    kind = "tool_denied"
+
+    def __init__(self, message: str, *, tool: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.tool = tool
+
+
+class Interrupted(AgentTTError):
+    """The person stopped it."""
+
+    exit_code = 130
+    kind = "interrupted"

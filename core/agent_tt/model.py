@@ -1,0 +1,329 @@
+"""What a run is made of: plain frozen dataclasses, no input or output.
+
+Times are integer microseconds since the epoch, UTC (`…_us`); costs are US dollars; token counts are whole tokens.
+A *wire value* (`agent_tt.codec.wire.Wire`) is the JSON-like form in which every state, argument and result is kept:
+plain JSON plus `{"$type": …, "$v": …}` envelopes for everything that JSON cannot say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent_tt.codec.wire import Wire
+
+RunStatus = Literal["running", "succeeded", "failed", "interrupted", "crashed"]
+StepStatus = Literal["running", "ok", "error", "interrupted"]
+CallStatus = Literal["pending", "ok", "error", "denied"]
+CallKind = Literal["llm", "tool", "http", "clock", "rng", "id", "env", "human"]
+Effect = Literal["read", "write"]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInfo:
+    """An exception as it was recorded.
+
+    Attributes:
+        class_name: `module:Qualified.Name`; builtins have the module `builtins`.
+        message: `str(exception)`.
+        traceback: the formatted traceback as text, or "".
+        value: the exception as a wire value (class, arguments, attributes), or None where only text is known.
+    """
+
+    class_name: str
+    message: str
+    traceback: str = ""
+    value: Wire = None
+
+    @property
+    def short(self) -> str:
+        """`TimeoutError: search_docs timed out`, one line."""
+        name = self.class_name.rpartition(":")[2].rpartition(".")[2]
+        first_line = self.message.splitlines()[0] if self.message else ""
+        return f"{name}: {first_line}" if first_line else name
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """The model that an agent is configured with; None where the agent did not say.
+
+    Attributes:
+        model: the provider's name of the model.
+        temperature: sampling temperature.
+        max_tokens: most tokens an answer may have.
+        seed: sampling seed.
+        prompt_version: the agent's own name for its prompt.
+    """
+
+    model: str | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    prompt_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCode:
+    """Which code an agent runs, and where a fork finds it again.
+
+    Attributes:
+        entry: `module:callable` or `path/file.py:callable` (relative to `root`), None for a script without one.
+        version: the agent's own version name.
+        fingerprint: hex blake2b-16 of the entry point's source file when it was recorded.
+        root: the project root that was on `sys.path`.
+        cwd: working directory of the recording process.
+        interpreter: path of the Python that ran it; None means "the one that runs agent-tt".
+        restore: how a fork can hand it a state: a `state` parameter, a `load_state` method, plain attributes, or not at all.
+    """
+
+    entry: str | None = None
+    version: str | None = None
+    fingerprint: str | None = None
+    root: str | None = None
+    cwd: str | None = None
+    interpreter: str | None = None
+    restore: Literal["state", "load_state", "attributes"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One execution of an agent.
+
+    Attributes:
+        id: 12 characters of Crockford base 32 (a thread id or `THREAD@tip` for runs of a LangGraph file).
+        name: what people call it; forks are `NAME/fork-N`.
+        status: as shown: a run whose process is gone reads `crashed` even where no one could write that down.
+        parent: id of the run that it was forked from.
+        fork_step: the parent's step whose checkpoint it started from.
+        steps: how many steps it has, those it shares with its parent included.
+        final_state_step: the last step with a checkpoint.
+        read_only: it lies in a file that is not ours.
+        origin: where an imported or foreign run came from (`file`, `thread`, …), for display.
+    """
+
+    id: str
+    name: str
+    status: RunStatus
+    started_us: int
+    ended_us: int | None = None
+    code: AgentCode = field(default_factory=AgentCode)
+    model: ModelConfig | None = None
+    user_id: str | None = None
+    parent: str | None = None
+    fork_step: int | None = None
+    steps: int = 0
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+    error: ErrorInfo | None = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Wire] = field(default_factory=dict)
+    edits: tuple[Edit, ...] = ()
+    policy: Mapping[str, str] = field(default_factory=dict)
+    read_only: bool = False
+    origin: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def agent(self) -> str | None:
+        """The entry point, as `runs --json` shows it."""
+        return self.code.entry
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One change that a person made to a state before a fork.
+
+    Attributes:
+        op: `set` (also inserts a key), `insert` (into a list), `delete`, `move`.
+        path: as people write it: `messages[3].content`; "" is the whole state.
+        value: the new value (set, insert).
+        old: the value that was there, for display; None where nothing was.
+        to: the target path of a move.
+    """
+
+    op: Literal["set", "insert", "delete", "move"]
+    path: str
+    value: Wire = None
+    old: Wire = None
+    to: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One move of an agent.
+
+    Attributes:
+        number: from 1, in order of starting. Number 0 is the initial input, which has a checkpoint but no row.
+        name: what the agent calls it.
+        kind: its strongest call: `write`, `read`, `http`, `llm`, `other`, `human` or None when it made no call.
+        agent: which agent took it, in runs of several.
+        lane: the logical thread of control that it ran in.
+        parent: number of the step that it is nested in.
+        track, seq: the state history and the checkpoint in it taken when the step ended; None without state.
+        inherited: it belongs to the parent run, before the fork.
+        decision: what the agent decided, in its own words.
+        messages: how many messages the state or request held, where known.
+        extra: further facts of the source (`checkpoint_id`, `langgraph_step`, …) for `--json`.
+    """
+
+    number: int
+    name: str
+    status: StepStatus
+    kind: str | None = None
+    agent: str | None = None
+    lane: str = "main"
+    parent: int | None = None
+    started_us: int | None = None
+    ended_us: int | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+    error: ErrorInfo | None = None
+    track: str = "main"
+    seq: int | None = None
+    inherited: bool = False
+    decision: str | None = None
+    calls: int = 0
+    repeat_of: int | None = None
+    extra: Mapping[str, Wire] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """The stable id, `step_3`."""
+        return f"step_{self.number}"
+
+    @property
+    def duration_us(self) -> int | None:
+        """How long it took, None while it runs."""
+        if self.started_us is None or self.ended_us is None:
+            return None
+        return self.ended_us - self.started_us
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One crossing of a nondeterministic boundary inside a step.
+
+    Attributes:
+        number: from 1 within its step.
+        lane, lane_seq: the logical thread that made it, and its place in it (from 1).
+        status: `pending` in a run that is over means "outcome unknown".
+        signature: hex digest of what was asked (kind, name, arguments).
+        args: what was asked: `{"name": value}` by parameter name, or a request.
+        result: what came back; None with `error` set when it raised.
+        delivered: run-wide number under which the answer reached the agent.
+        meta: facts for display: `model`, `tokens_in`, `tokens_out`, `cost_usd`, `file`, `line`, ….
+    """
+
+    step: int
+    number: int
+    kind: CallKind
+    name: str
+    status: CallStatus
+    effect: Effect | None = None
+    lane: str = "main"
+    lane_seq: int = 0
+    args: Wire = None
+    result: Wire = None
+    error: ErrorInfo | None = None
+    signature: str | None = None
+    started_us: int | None = None
+    ended_us: int | None = None
+    delivered: int | None = None
+    meta: Mapping[str, Wire] = field(default_factory=dict)
+
+    @property
+    def duration_us(self) -> int | None:
+        """How long it took, None while it is pending."""
+        if self.started_us is None or self.ended_us is None:
+            return None
+        return self.ended_us - self.started_us
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something a person wrote down: a `note`, or a `bookmark` whose body is its letter."""
+
+    id: int
+    kind: Literal["note", "bookmark"]
+    step: int | None
+    body: str
+    created_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that `verify` found.
+
+    Attributes:
+        run: id of the run, or None when it concerns the file.
+        step: the checkpoint concerned, None when unknown.
+        what: one line.
+    """
+
+    run: str | None
+    step: int | None
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """What a recorder says about a run when it starts (the store gives it an id and a unique place)."""
+
+    name: str
+    code: AgentCode = field(default_factory=AgentCode)
+    model: ModelConfig | None = None
+    user_id: str | None = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Wire] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NewStep:
+    """What a recorder says about a step when it opens."""
+
+    name: str
+    agent: str | None = None
+    lane: str = "main"
+    parent: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepEnd:
+    """What a recorder says about a step when it closes."""
+
+    status: StepStatus
+    error: ErrorInfo | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+    decision: str | None = None
+    shared_track: bool = False
+    extra: Mapping[str, Wire] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NewCall:
+    """What a recorder says about a call before it is made: the intent that is committed first."""
+
+    kind: CallKind
+    name: str
+    args: Wire
+    signature: str
+    effect: Effect | None = None
+    lane: str = "main"
+    lane_seq: int = 0
+    meta: Mapping[str, Wire] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnd:
+    """What came back from a call, committed before the agent sees it."""
+
+    status: CallStatus
+    result: Wire = None
+    error: ErrorInfo | None = None
+    meta: Mapping[str, Wire] = field(default_factory=dict)

@@ -1,0 +1,262 @@
+"""The two protocols behind which every store lies: `RunSource` reads, `Store` also writes.
+
+Everything above (recorder, forks, comparison, commands, screens) speaks only these. A conformance suite in
+`tests/core/conformance` is run on every implementation.
+
+Numbers: steps count from 1; checkpoint k is the state after step k and checkpoint 0 the initial input. In a fork, steps up
+to `fork_step` are its parent's (`Step.inherited`), and checkpoint `fork_step` is the *edited* state.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path as FilePath
+
+    from agent_tt.codec.wire import Path, Wire
+    from agent_tt.history.ops import Op
+    from agent_tt.model import (
+        Call,
+        CallEnd,
+        Edit,
+        ErrorInfo,
+        NewCall,
+        NewRun,
+        NewStep,
+        Note,
+        Problem,
+        Run,
+        RunStatus,
+        Step,
+        StepEnd,
+    )
+
+
+class Cursor(Protocol):
+    """A state that moves along one run's checkpoints, cheaply between neighbours. The state is the cursor's own: read it, never change it."""
+
+    @property
+    def step(self) -> int:
+        """The checkpoint that `state` is."""
+        ...
+
+    @property
+    def state(self) -> Wire:
+        """The state after `step`. Damaged parts are `{"$type": "damaged", "why": …, "$v": null}`."""
+        ...
+
+    def seek(self, step: int) -> Wire:
+        """Move to checkpoint `step` and give its state.
+
+        Raises:
+            StepNotFound: the run has no such checkpoint.
+            Damaged: the checkpoint cannot be rebuilt at all.
+        """
+        ...
+
+
+@runtime_checkable
+class RunSource(Protocol):
+    """Runs that can be read. Every method may be called from any thread; none holds a lock or transaction when it returns."""
+
+    @property
+    def path(self) -> FilePath:
+        """The file."""
+        ...
+
+    @property
+    def read_only(self) -> bool:
+        """True for files of other systems and for stores opened to read."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file. Further calls are errors."""
+        ...
+
+    def version(self) -> int:
+        """A number that differs after anyone changed the file; cheap enough to ask ten times a second."""
+        ...
+
+    def runs(self) -> list[Run]:
+        """All runs, newest first."""
+        ...
+
+    def run(self, ref: str) -> Run:
+        """The run that `ref` names: whole id, name (newest root run; `NAME/fork-N` too), unique id prefix, `latest`, or `NAME~2` for the one before the one before.
+
+        Raises:
+            RunNotFound: nothing, or several, fit; `nearest` offers names.
+        """
+        ...
+
+    def step_number(self, run: Run, ref: str) -> int:
+        """The step that `ref` names: a number (0 is the input), `~1` for the last but one, `@error` for the first failed step.
+
+        Raises:
+            StepNotFound: out of range, or no step failed.
+        """
+        ...
+
+    def step_count(self, run_id: str) -> int:
+        """Number of the last step, 0 when there is none."""
+        ...
+
+    def steps(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Step]:
+        """Steps start..stop-1 in order (stop None: to the end); a page costs what it returns, wherever it lies."""
+        ...
+
+    def calls(self, run_id: str, step: int) -> list[Call]:
+        """The calls of one step in order of starting, with arguments and results."""
+        ...
+
+    def state(self, run_id: str, step: int) -> Wire:
+        """The state after `step`, the caller's own copy. Steps without a checkpoint give the newest earlier one of their track.
+
+        Raises:
+            StepNotFound: no such step.
+            Damaged: it cannot be rebuilt at all (single damaged values are placeholders instead).
+        """
+        ...
+
+    def value(self, run_id: str, step: int, path: Path) -> Wire:
+        """One value of a state, without handing out the rest.
+
+        Raises:
+            PathNotFound: the state has nothing there.
+        """
+        ...
+
+    def cursor(self, run_id: str, step: int) -> Cursor:
+        """A cursor that stands at `step`. One cursor belongs to one thread at a time."""
+        ...
+
+    def base_step(self, run_id: str, step: int) -> int | None:
+        """The checkpoint that `changes(step)` are against: the previous one on the same track; None for the first."""
+        ...
+
+    def changes(self, run_id: str, step: int) -> list[Op]:
+        """The operations that turned checkpoint `base_step` into `step`. Empty when nothing changed."""
+        ...
+
+    def digest(self, run_id: str, step: int) -> bytes | None:
+        """16 bytes that are equal exactly when the states are (key order apart); None where it is not known."""
+        ...
+
+    def last_write(self, run_id: str, step: int, path: Path) -> int | None:
+        """The step that wrote the value now at `path` in checkpoint `step`, followed through list shifts; None when none did."""
+        ...
+
+    def next_write(self, run_id: str, step: int, path: Path) -> int | None:
+        """The first later step that changed the value at `path`, None when none does."""
+        ...
+
+    def damaged_steps(self, run_id: str) -> list[int]:
+        """Checkpoints that hold, or need, something damaged. Empty when all is well or when nothing is known yet to be wrong."""
+        ...
+
+    def notes(self, run_id: str) -> list[Note]:
+        """Notes and bookmarks of a run."""
+        ...
+
+    def verify(self, run_id: str | None = None) -> list[Problem]:
+        """Check chain, digests and blobs of a run, or everything; an empty list means whole."""
+        ...
+
+
+@runtime_checkable
+class Store(RunSource, Protocol):
+    """A `RunSource` that also writes. Each method is one durable commit; many processes may write at once."""
+
+    def begin_run(self, new: NewRun, state: Wire | object) -> RunWriter:
+        """Start a run: its row is committed before this returns, with `state` as checkpoint 0."""
+        ...
+
+    def begin_fork(
+        self,
+        parent_id: str,
+        step: int,
+        *,
+        state: Wire,
+        new: NewRun,
+        edits: Sequence[Edit] = (),
+        policy: Mapping[str, str] | None = None,
+    ) -> str:
+        """Make the row of a fork with its edited checkpoint (`state`, a wire value); give its id. Its status is `running` from now on.
+
+        The name is `PARENT/fork-N`, unless `new.name` is not empty.
+        """
+        ...
+
+    def adopt_run(self, run_id: str, new: NewRun, state: Wire | object) -> RunWriter:
+        """Take over a fork's row in the process that runs its agent: numbering goes on after `fork_step`, owner is this process.
+
+        `state` is what the agent starts from; where it differs from the edited checkpoint the difference is part of the first step's changes.
+        """
+        ...
+
+    def set_run_status(self, run_id: str, status: RunStatus, error: ErrorInfo | None = None) -> None:
+        """Write down how a run ended that cannot say it itself (crashed, stopped before it began)."""
+        ...
+
+    def add_note(self, run_id: str, step: int | None, kind: str, body: str) -> Note:
+        """Write a note or bookmark."""
+        ...
+
+    def delete_note(self, note_id: int) -> None:
+        """Remove a note or bookmark."""
+        ...
+
+    def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
+        """Replace a run's tags."""
+        ...
+
+    def set_metadata(self, run_id: str, metadata: Mapping[str, Wire]) -> None:
+        """Merge into a run's metadata."""
+        ...
+
+
+class RunWriter(Protocol):
+    """The open end of one run. Safe to use from several threads."""
+
+    @property
+    def run_id(self) -> str:
+        """The run that it writes."""
+        ...
+
+    @property
+    def first_step(self) -> int:
+        """The number that the next first step gets: 1, or `fork_step + 1`."""
+        ...
+
+    def open_step(self, new: NewStep) -> int:
+        """Commit a step as running; give its number (order of starting)."""
+        ...
+
+    def close_step(self, number: int, end: StepEnd, state: object, *, track: str = "main") -> None:
+        """Commit a step's end and, unless `state` is `NO_STATE`, a checkpoint of `state` (any Python object; only its changes are stored)."""
+        ...
+
+    def begin_call(self, step: int, new: NewCall) -> int:
+        """Commit the intent of a call, before it is made; give its number within the step."""
+        ...
+
+    def end_call(self, step: int, number: int, end: CallEnd) -> None:
+        """Commit what came back, before the agent sees it."""
+        ...
+
+    def finish(self, status: RunStatus, error: ErrorInfo | None = None) -> None:
+        """End the run: flush indexes, write status and end time, let go of the file."""
+        ...
+
+
+class _NoState:
+    """The class of `NO_STATE`."""
+
+    def __repr__(self) -> str:
+        return "NO_STATE"
+
+
+NO_STATE = _NoState()
+"""Given to `close_step` by a step that has no state of its own."""
