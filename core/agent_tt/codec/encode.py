@@ -1,0 +1,128 @@
+"""Python values to wire values. Every value can be encoded; what could not be rebuilt becomes an opaque envelope."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.parts import class_name, take_apart
+from agent_tt.codec.plain import is_plain_dict, is_plain_scalar, is_plain_text
+from agent_tt.codec.tlv import tlv
+from agent_tt.codec.wire import MAX_DEPTH, TYPE, VALUE
+
+if TYPE_CHECKING:
+    from agent_tt.codec.parts import Parts
+    from agent_tt.codec.wire import Wire
+
+__all__ = ["Encoder", "encode", "encode_with_plainness", "is_plain_dict", "is_plain_scalar", "is_plain_text"]
+
+_REPR_LENGTH: Final = 400
+_UNORDERED: Final = frozenset({"set", "frozenset"})
+
+
+def encode(value: object) -> Wire:
+    """The wire value of a Python value. Never raises; the result shares no container with `value`."""
+    return Encoder().encode(value)
+
+
+def encode_with_plainness(value: object) -> tuple[Wire, bool]:
+    """The wire value, and whether `value` held exact JSON types alone (then the two are equal)."""
+    encoder = Encoder()
+    wire = encoder.encode(value)
+    return wire, encoder.plain
+
+
+class Encoder:
+    """Encodes one value, or the parts of one value in turn.
+
+    Whoever encodes a part on its own says first which containers it lies in (`enter`, `leave`), so that cycles and the
+    greatest depth are seen exactly where they are seen when the whole is encoded.
+
+    Attributes:
+        plain: False once anything needed an envelope.
+    """
+
+    __slots__ = ("_inside", "_open", "plain")
+
+    def __init__(self) -> None:
+        self.plain = True
+        self._open: set[int] = set()
+        self._inside: list[object] = []
+
+    def enter(self, container: object) -> None:
+        """Says that what is encoded next lies inside `container`."""
+        self._inside.append(container)
+        self._open.add(id(container))
+
+    def leave(self) -> None:
+        """Ends the last `enter`."""
+        self._open.discard(id(self._inside.pop()))
+
+    def is_blocked(self, value: object) -> bool:
+        """Whether a container cannot be descended into here: it contains itself, or lies too deep."""
+        return id(value) in self._open or len(self._inside) >= MAX_DEPTH
+
+    def encode(self, value: object) -> Wire:
+        """The wire value of `value` at this place."""
+        kind = type(value)
+        if kind is str or kind is int or kind is float or kind is bool or value is None:
+            if is_plain_scalar(value):
+                return value
+        elif id(value) in self._open:
+            return self.opaque(value, "cycle")
+        if len(self._inside) >= MAX_DEPTH:
+            return self.opaque(value, "depth")
+        self._inside.append(value)
+        self._open.add(id(value))
+        try:
+            if kind is list:
+                return [self.encode(item) for item in value]  # type: ignore[attr-defined]  # its kind is known
+            if kind is dict and is_plain_dict(value):
+                # A list of the items first: another thread may add to the dict meanwhile.
+                return {key: self.encode(item) for key, item in list(value.items())}
+            parts = take_apart(value)
+            return self._opaque_type(value) if parts is None else self.envelope(parts)
+        except RecursionError:
+            return self.opaque(value, "depth")
+        except Exception:  # noqa: BLE001  # an object's own attributes may raise anything; recording must go on
+            return self.opaque(value, "type")
+        finally:
+            self._open.discard(id(self._inside.pop()))
+
+    def header(self, parts: Parts) -> dict[str, Wire]:
+        """An envelope without its payload. The object must have been entered."""
+        self.plain = False
+        header: dict[str, Wire] = {TYPE: parts.kind}
+        for key, item in parts.header.items():
+            header[key] = self.encode(item)
+        return header
+
+    def envelope(self, parts: Parts) -> Wire:
+        """The envelope of an object taken apart. The object must have been entered."""
+        envelope = self.header(parts)
+        payload = self.encode(parts.payload)
+        if parts.kind in _UNORDERED and type(payload) is list:
+            payload.sort(key=tlv)
+        envelope[VALUE] = payload
+        return envelope
+
+    def opaque(self, value: object, why: str) -> Wire:
+        """The envelope of what can only be shown: why is `type`, `cycle`, `depth` or `tzinfo`."""
+        self.plain = False
+        try:
+            shown = repr(value)
+            shown = shown[:_REPR_LENGTH] if type(shown) is str else "<repr failed: not text>"
+        except Exception as error:  # noqa: BLE001  # a broken __repr__ is no reason to lose the rest of the state
+            shown = f"<repr failed: {type(error).__name__}>"
+        try:
+            name = class_name(type(value))
+        except Exception:  # noqa: BLE001  # a metaclass may do anything
+            name = "unknown"
+        return {TYPE: "opaque", "class": _clean(name), "repr": _clean(shown), "why": why, VALUE: None}
+
+    def _opaque_type(self, value: object) -> Wire:
+        zone = getattr(value, "tzinfo", None) if type(value).__module__ == "datetime" else None
+        return self.opaque(value, "type" if zone is None else "tzinfo")
+
+
+def _clean(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()

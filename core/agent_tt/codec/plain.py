@@ -1,0 +1,71 @@
+"""Telling values that are their own wire values from those that need an envelope."""
+
+from __future__ import annotations
+
+import gc
+import math
+from typing import TYPE_CHECKING, Final, TypeGuard
+
+from agent_tt.codec.wire import MAX_DEPTH, TYPE, VALUE, is_int64
+
+if TYPE_CHECKING:
+    from agent_tt.codec.wire import Scalar
+
+__all__ = ["is_plain_dict", "is_plain_scalar", "is_plain_text", "is_tree_of_json_types"]
+
+_CONTAINERS: Final = frozenset({dict, list})
+_JSON_TYPES: Final = frozenset({str, int, float, bool, type(None), dict, list})
+
+
+def is_plain_text(text: str) -> bool:
+    """Whether a string can be written as UTF-8, which lone surrogates cannot."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_plain_scalar(value: object) -> TypeGuard[Scalar]:
+    """Whether a value that holds no others is its own wire value."""
+    kind = type(value)
+    if kind is str:
+        return is_plain_text(value)  # type: ignore[arg-type]
+    if kind is int:
+        return is_int64(value)  # type: ignore[arg-type]
+    if kind is float:
+        return math.isfinite(value)  # type: ignore[arg-type]
+    return value is None or kind is bool
+
+
+def is_plain_dict(value: object) -> TypeGuard[dict[str, object]]:
+    """Whether a dict travels as an object: all keys are exact, encodable strings, and none is an envelope's own."""
+    if type(value) is not dict or TYPE in value or VALUE in value:
+        return False
+    if not value:
+        return True
+    if set(map(type, value)) != {str}:
+        return False
+    return all(map(str.isascii, value)) or all(map(is_plain_text, list(value)))
+
+
+def is_tree_of_json_types(value: object) -> bool:
+    """Whether a dict or list holds exact JSON types alone, and no container that holds itself.
+
+    Looks at one level after the other, at the speed of C. A cycle, which would keep `tlv` busy for ever, never ends.
+    """
+    if type(value) not in _CONTAINERS:
+        return False
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        below = gc.get_referents(*level)
+        kinds = set(map(type, below))
+        if not kinds <= _JSON_TYPES:
+            return False
+        if kinds.isdisjoint(_CONTAINERS):
+            return True
+        containers = [item for item in below if type(item) in _CONTAINERS]
+        level = list(dict(zip(map(id, containers), containers, strict=True)).values())  # each of them once
+    return False

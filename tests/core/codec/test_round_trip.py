@@ -1,0 +1,52 @@
+"""What goes in comes out: by type, bit, order and attribute, or it says that it cannot."""
+
+from __future__ import annotations
+
+import json
+
+import orjson
+from hypothesis import given, settings
+from tests.core.strategies import TYPES, identical, plain, values
+
+from agent_tt.codec.decode import Typed, check_envelopes, decode
+from agent_tt.codec.encode import encode, encode_with_plainness
+from agent_tt.codec.tlv import tlv
+
+many = settings(max_examples=100, deadline=None)
+
+
+@many
+@given(values)
+def test_a_value_comes_back_exactly_through_json_text(value: object) -> None:
+    wire = encode(value)
+    read = orjson.loads(orjson.dumps(wire))
+    assert tlv(read) == tlv(wire)
+    assert identical(decode(read, TYPES), value)
+
+
+@many
+@given(values)
+def test_what_is_encoded_is_strict_json_and_well_formed(value: object) -> None:
+    wire = encode(value)
+    json.dumps(wire, allow_nan=False)
+    check_envelopes(wire)
+
+
+@many
+@given(plain)
+def test_a_value_is_plain_exactly_when_it_is_its_own_wire_value(value: object) -> None:
+    wire, is_plain = encode_with_plainness(value)
+    try:
+        unchanged = tlv(value) == tlv(wire)
+    except ValueError:
+        unchanged = False
+    assert is_plain == unchanged
+
+
+@many
+@given(values)
+def test_without_classes_lenient_decoding_always_gives_something(value: object) -> None:
+    wire = encode(value)
+    decoded = decode(wire, lenient=True)
+    if isinstance(decoded, Typed):
+        assert decoded == wire
