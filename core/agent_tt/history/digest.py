@@ -1,0 +1,152 @@
+"""Digests of whole states (equality, rejoining) and the chain over them (tampering).
+
+`H(x)` is BLAKE2b of 16 bytes; read as a little-endian number it is called a *token*. Tokens of parts are added up
+(dicts, blind to key order) or used as the coefficients of a polynomial (lists), so that the digest of a changed state
+costs what changed. `tlv` is the byte form of `agent_tt.codec.tlv`; a pair is in it `(`, uint32 2 and two items.
+
+| wire value | digest |
+|---|---|
+| scalar | `H("s" tlv)` |
+| list without containers | `H("a" tlv)` |
+| dict of at most 64 entries without containers | `H("o" tlv(its (key, value) pairs, sorted by key))` |
+| `dict` envelope of pairs | `H("E" uint64 n, uint128 sum of H("e" digest(key) digest(value)) mod 2^128)` |
+| any other dict | `H("D" uint64 n, uint128 sum of H("p" digest(value) utf8(key)) mod 2^128)` |
+| any other list | `H("L" uint64 n, uint128 sum of digest(v_i) * B^(n-1-i) mod 2^127-1)` |
+
+Numbers are little-endian. Types count, key order does not: two runs whose parallel tools filled a dict in another
+order hold equal states. For the same reason a digest cannot be used to *detect* changes.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final, TypeGuard
+
+from agent_tt.codec.tlv import tlv
+from agent_tt.codec.wire import TYPE, VALUE
+from agent_tt.errors import CorruptDelta
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agent_tt.codec.wire import Wire
+
+__all__ = [
+    "CONTAINERS",
+    "DIGEST_SIZE",
+    "SMALL_DICT",
+    "chain",
+    "digest",
+    "entry_token",
+    "flat_list_token",
+    "list_token",
+    "polynomial",
+    "small_dict_token",
+    "sum_token",
+    "token",
+]
+
+DIGEST_SIZE: Final = 16
+SMALL_DICT: Final = 64
+"""Entries up to which a dict without containers is hashed in one piece."""
+
+CONTAINERS: Final = frozenset({dict, list})
+
+_PRIME: Final = (1 << 127) - 1
+_BASE: Final = 0x5DEECE66D1234567F4A7C15B9E3779B1
+_MASK: Final = (1 << 128) - 1
+
+
+def digest(wire: Wire) -> bytes:
+    """The 16-byte digest of a wire value.
+
+    Raises:
+        CorruptDelta: the value is nested deeper than anything that is ever recorded.
+    """
+    try:
+        return token(wire).to_bytes(DIGEST_SIZE, "little")
+    except (RecursionError, ValueError) as error:
+        message = "the state is nested too deeply to be one that was recorded"
+        raise CorruptDelta(message, hint="Run `agent-tt verify` on the store.") from error
+
+
+def chain(previous: bytes, seq: int, state_digest: bytes, ops: bytes) -> bytes:
+    """The chain hash of a checkpoint.
+
+    Args:
+        previous: chain hash of the checkpoint before, empty before the first.
+        seq: number of the checkpoint.
+        state_digest: `digest` of its state.
+        ops: its operations exactly as stored (before compression); never encode them again, JSON is not unique.
+    """
+    plain = previous + seq.to_bytes(8, "big") + state_digest + ops
+    return blake2b(plain, digest_size=DIGEST_SIZE).digest()
+
+
+def token(wire: Wire) -> int:
+    """The digest as a number, from which those of the containers around it are made."""
+    if type(wire) is dict:
+        if _is_pairs(wire):
+            return _pairs_token(wire[VALUE])
+        if len(wire) <= SMALL_DICT and CONTAINERS.isdisjoint(map(type, wire.values())):
+            return small_dict_token(wire)
+        return sum_token(len(wire), sum(entry_token(key, token(value)) for key, value in wire.items()))
+    if type(wire) is list:
+        if CONTAINERS.isdisjoint(map(type, wire)):
+            return flat_list_token(tlv(wire))
+        return list_token(len(wire), polynomial(0, map(token, wire)))
+    return _hash(b"s" + tlv(wire))
+
+
+def small_dict_token(wire: Mapping[str, Wire]) -> int:
+    """Token of a dict of at most 64 entries, none of them a container."""
+    return _hash(b"o" + tlv(sorted(wire.items())))
+
+
+def flat_list_token(raw: bytes) -> int:
+    """Token of a list without containers, from its `tlv`."""
+    return _hash(b"a" + raw)
+
+
+def entry_token(key: str, value: int) -> int:
+    """What an entry adds to the sum of its dict; `value` is the value's token."""
+    return _hash(b"p" + value.to_bytes(DIGEST_SIZE, "little") + key.encode())
+
+
+def sum_token(count: int, total: int) -> int:
+    """Token of a larger dict: its number of entries and the sum of their `entry_token`s (reduced here)."""
+    return _hash(b"D" + count.to_bytes(8, "little") + (total & _MASK).to_bytes(16, "little"))
+
+
+def polynomial(start: int, tokens: Iterable[int]) -> int:
+    """Continues a list's polynomial (0 for the empty list) with the tokens of appended elements."""
+    for value in tokens:
+        start = (start * _BASE + value) % _PRIME
+    return start
+
+
+def list_token(count: int, value: int) -> int:
+    """Token of a list that holds containers: its length and its `polynomial`."""
+    return _hash(b"L" + count.to_bytes(8, "little") + value.to_bytes(16, "little"))
+
+
+def _hash(plain: bytes) -> int:
+    return int.from_bytes(blake2b(plain, digest_size=DIGEST_SIZE).digest(), "little")
+
+
+def _is_pairs(wire: dict[str, Wire]) -> bool:
+    return wire.get(TYPE) == "dict" and _are_pairs(wire.get(VALUE))
+
+
+def _are_pairs(payload: Wire) -> TypeGuard[list[list[Wire]]]:
+    return type(payload) is list and all(type(pair) is list and len(pair) == 2 for pair in payload)
+
+
+def _pairs_token(pairs: Wire) -> int:
+    if not _are_pairs(pairs):
+        raise TypeError("not the payload of a dict envelope")
+    total = 0
+    for key, value in pairs:
+        both = token(key).to_bytes(DIGEST_SIZE, "little") + token(value).to_bytes(DIGEST_SIZE, "little")
+        total += _hash(b"e" + both)
+    return _hash(b"E" + len(pairs).to_bytes(8, "little") + (total & _MASK).to_bytes(16, "little"))
