@@ -1,0 +1,70 @@
+"""Text from agents is safe to draw and takes the columns it is given."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_tt_tui.text import clean, cut, fit, show, width
+
+anything = st.text(alphabet=st.characters(), max_size=60)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31mred\x07", "\\x1b[31mred\\x07"),
+        ("a\nb\tc\r", "a\\nb\\tc\\r"),
+        ("abc\u202edcba", "abc\\u202edcba"),
+        ("in\u200bvisible", "in\\u200bvisible"),
+        ("\U000e0041tag", "\\U000e0041tag"),
+        ("lone \ud800", "lone \\ud800"),
+        ("می\u200cخواهم", "میخواهم"),
+        ("[red]markup[/] stays text", "[red]markup[/] stays text"),
+        ("שלום 世界", "שלום 世界"),
+    ],
+)
+def test_what_a_terminal_would_obey_or_hide_is_shown(text, shown):
+    assert clean(text) == shown
+
+
+@given(anything)
+def test_clean_text_holds_no_control_or_format_character_that_moves_or_hides(text):
+    cleaned = clean(text)
+    assert not [c for c in cleaned if unicodedata.category(c) in {"Cc", "Cs", "Zl", "Zp"}]
+    cleaned.encode("utf-8")
+
+
+@given(anything, st.integers(min_value=0, max_value=40))
+def test_fitted_text_takes_exactly_its_columns(text, columns):
+    assert width(fit(clean(text), columns, "…")) == columns
+
+
+@given(anything, st.integers(min_value=1, max_value=40))
+def test_text_that_fits_is_not_cut_and_text_that_does_not_says_so(text, columns):
+    safe = clean(text)
+    result = cut(safe, columns, "…")
+    assert result == safe if width(safe) <= columns else result.endswith("…")
+
+
+def test_a_wide_character_is_never_cut_in_half():
+    assert cut("世界世界", 4, "…") == "世…"
+    assert fit("世界世界", 4, "…") == "世… "
+
+
+def test_combining_marks_stay_with_their_letter():
+    assert cut("e\u0301e\u0301e\u0301", 2, "…") == "e\u0301…"
+
+
+def test_showing_a_megabyte_reads_only_what_fits(monkeypatch):
+    measured = []
+    monkeypatch.setattr("agent_tt_tui.text.clean", lambda text: measured.append(len(text)) or clean(text))
+    assert show("\x1b" * 1_000_000, 10, "…") == "\\x1b\\x1b\\…"
+    assert max(measured) < 100
+    assert cut("世" * 1_000_000, 5, "…") == "世世…"
+
+
+@given(anything, st.integers(min_value=1, max_value=30))
+def test_shown_text_never_exceeds_its_columns(text, columns):
+    assert width(show(text * 20, columns, "…")) <= columns

@@ -1,0 +1,1 @@
+"""The `agent-tt` command and its screens."""

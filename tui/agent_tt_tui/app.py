@@ -1,0 +1,101 @@
+"""The Textual app: it sets up the look, pushes the screen it is given, and holds no logic."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from logging.handlers import RotatingFileHandler
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual.app import App
+
+from agent_tt_tui.help import CommandProvider
+from agent_tt_tui.look import Look
+from agent_tt_tui.screen import CommandScreen
+from agent_tt_tui.text import show
+from agent_tt_tui.theme import DARK, LIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from textual.screen import Screen
+
+_log = logging.getLogger(__name__)
+
+_LOGGED_PACKAGES = ("agent_tt", "agent_tt_tui")
+_LOG_BYTES = 1_000_000
+_MESSAGE_COLUMNS = 200
+
+
+class AgentTT(App[None]):
+    """The terminal app of agent-tt."""
+
+    TITLE = "agent-tt"
+    CSS_PATH = "styles.tcss"
+    COMMANDS: ClassVar = {CommandProvider}
+
+    def __init__(
+        self, first_screen: Callable[[], Screen[None]], *, look: Look | None = None, log_file: Path | None = None
+    ) -> None:
+        """Prepare the app.
+
+        Args:
+            first_screen: Makes the screen to open with.
+            look: Theme, glyphs and changed keys; chosen from the environment by default.
+            log_file: Where messages of the program go; its folder is made. `None` keeps no log.
+        """
+        self.look = look or Look.choose()
+        """How everything is drawn."""
+        super().__init__()
+        self._first_screen = first_screen
+        self._log_file = log_file
+        self._log_handler: logging.Handler | None = None
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        # A name that is not a theme is refused by whoever reads the configuration; here it must not be fatal.
+        self.theme = self.look.theme if self.look.theme in self.available_themes else DARK.name
+        self.set_keymap(self.look.keymap)
+
+    def on_load(self) -> None:
+        """Open the log."""
+        if self._log_file is None:
+            # Without any handler Python would print to the terminal that the app draws on.
+            self._log_handler = logging.NullHandler()
+        else:
+            self._log_file.parent.mkdir(parents=True, exist_ok=True)
+            self._log_handler = RotatingFileHandler(
+                self._log_file, maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8"
+            )
+        self._log_handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        for package in _LOGGED_PACKAGES:
+            logging.getLogger(package).addHandler(self._log_handler)
+
+    async def on_mount(self) -> None:
+        """Open the first screen."""
+        await self.push_screen(self._first_screen())
+
+    def on_unmount(self) -> None:
+        """Close the log."""
+        if self._log_handler is None:
+            return
+        for package in _LOGGED_PACKAGES:
+            logging.getLogger(package).removeHandler(self._log_handler)
+        self._log_handler.close()
+        self._log_handler = None
+
+    async def action_quit(self) -> None:
+        """Leave the way that the open screen's own key does, so that nothing pending is lost unasked."""
+        if isinstance(self.screen, CommandScreen):
+            await self.run_action("back", self.screen)
+        else:
+            self.exit()
+
+    def _fatal_error(self) -> None:
+        """End on an error of the program itself: a line for the user, the traceback for the log."""
+        error = sys.exception()
+        _log.error("the app ended on an error", exc_info=error)
+        what = show(f"{type(error).__name__}: {error}", _MESSAGE_COLUMNS, "...")
+        where = f"; the details are in {self._log_file}" if self._log_file is not None else ""
+        self.panic(Text(f"agent-tt stopped on an error of its own: {what}{where}"))

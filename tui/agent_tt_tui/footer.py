@@ -1,0 +1,148 @@
+"""The footer row: the keys of the screen, or for a moment what the program has to say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.reactive import reactive
+
+from agent_tt_tui.commands import display_pair
+from agent_tt_tui.look import look_of
+from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.text import clean, width
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from textual.timer import Timer
+
+    from agent_tt_tui.commands import Context
+    from agent_tt_tui.glyphs import Glyphs
+    from agent_tt_tui.palette import Palette
+    from agent_tt_tui.row import Row
+
+MESSAGE_SECONDS = 3.0
+"""How long a message stays in the footer."""
+
+WIDE_FROM = 100
+"""From how many columns on entries stand three columns apart instead of two."""
+
+
+@dataclass(frozen=True, slots=True)
+class FooterEntry:
+    """One key and its word."""
+
+    command: str
+    key: str
+    word: str
+    pinned: bool = False
+
+    @property
+    def cells(self) -> int:
+        """The columns it takes."""
+        return width(self.key) + 1 + width(self.word)
+
+
+def footer_entries(context: Context, glyphs: Glyphs, keymap: Mapping[str, str]) -> list[FooterEntry]:
+    """List what a context has for the footer, in the order in which it stands there."""
+    commands = {command.id: command for command in context.commands}
+    shown = sorted((c for c in context.commands if c.footer), key=lambda c: c.rank)
+    return [
+        FooterEntry(
+            command.id,
+            display_pair(
+                command.bound_keys(keymap)[0],
+                commands[command.pair].bound_keys(keymap)[0] if command.pair else "",
+                glyphs,
+            ),
+            command.footer,
+            command.pinned,
+        )
+        for command in shown
+    ]
+
+
+def plan_footer(
+    entries: Sequence[FooterEntry], columns: int
+) -> tuple[list[tuple[int, FooterEntry]], list[tuple[int, FooterEntry]]]:
+    """Decide which entries are shown, and in which column each begins.
+
+    Entries are dropped whole, from the right end; pinned ones never are. Column 0 and the last one stay free.
+
+    Returns:
+        The entries on the left and the pinned ones on the right, each with its first column.
+    """
+    gap = 3 if columns >= WIDE_FROM else 2
+    pinned: list[tuple[int, FooterEntry]] = []
+    edge = columns - 1
+    for entry in reversed([entry for entry in entries if entry.pinned]):
+        edge = max(1, edge - entry.cells)
+        pinned.insert(0, (edge, entry))
+        edge -= gap
+    left: list[tuple[int, FooterEntry]] = []
+    column = 1
+    for entry in entries:
+        if entry.pinned:
+            continue
+        if column + entry.cells > edge:
+            break
+        left.append((column, entry))
+        column += entry.cells + gap
+    return left, pinned
+
+
+class FooterRow(RowWidget):
+    """The last row of every screen and dialog."""
+
+    HELP = "The keys of this screen; a key that is muted says why when it is pressed."
+
+    message: reactive[str] = reactive("")
+    """What is said in place of the keys; empty shows the keys."""
+
+    def __init__(self, context: Context, blocked: Callable[[str], str | None]) -> None:
+        """Show the keys of a context.
+
+        Args:
+            context: Whose keys.
+            blocked: Says why a command, named by its id, cannot be used now; `None` if it can.
+        """
+        super().__init__()
+        self._shown = context
+        self._blocked = blocked
+        self._timer: Timer | None = None
+
+    def say(self, message: str, seconds: float | None = MESSAGE_SECONDS) -> None:
+        """Say something in place of the keys.
+
+        Args:
+            message: One line.
+            seconds: For how long; `None` until the next message, and an empty message ends it.
+        """
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        self.message = message
+        if message and seconds is not None:
+            self._timer = self.set_timer(seconds, self._quieten)
+
+    def show_context(self, context: Context) -> None:
+        """Show the keys of another context."""
+        self._shown = context
+        self.refresh()
+
+    def draw(self, _y: int, columns: int, styles: Palette) -> Row:
+        """Draw the message, or the keys that fit."""
+        look = look_of(self)
+        row = self.new_row()
+        if self.message:
+            return row.add(" ").upto(clean(self.message), columns - 1, styles.text)
+        left, pinned = plan_footer(footer_entries(self._shown, look.glyphs, look.keymap), columns)
+        for column, entry in (*left, *pinned):
+            usable = self._blocked(entry.command) is None
+            row.pad_to(column).add(entry.key, styles.key if usable else styles.faint)
+            row.add(" ").add(entry.word, styles.muted if usable else styles.faint)
+        return row
+
+    def _quieten(self) -> None:
+        self.message = ""

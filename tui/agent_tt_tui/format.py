@@ -1,0 +1,66 @@
+"""Numbers as people read them: durations, tokens, money, ages, sizes."""
+
+from __future__ import annotations
+
+_MINUTE = 60
+_HOUR = 60 * _MINUTE
+_DAY = 24 * _HOUR
+
+
+def duration(seconds: float) -> str:
+    """Format a duration in at most seven columns: `<1 ms`, `203 ms`, `0.4 s`, `20.1 s`, `2 min`, `3 h`.
+
+    Args:
+        seconds: The duration; a clock that went backwards gives a negative one, which is shown as nothing at all.
+    """
+    if seconds < 0.001:
+        return "<1 ms" if seconds > 0 else "0 ms"
+    if seconds < 0.25:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 99.95:
+        return f"{seconds:.1f} s"
+    minutes = round(seconds / _MINUTE)
+    return f"{minutes} min" if minutes < 100 else f"{round(seconds / _HOUR):,} h"
+
+
+def age(seconds: float) -> str:
+    """Format how long ago something was: `now`, `2 min`, `1 h`, `2 d`.
+
+    Args:
+        seconds: The age, rounded down to whole units; less than a minute is `now`.
+    """
+    if seconds < _MINUTE:
+        return "now"
+    if seconds < _HOUR:
+        return f"{int(seconds // _MINUTE)} min"
+    if seconds < _DAY:
+        return f"{int(seconds // _HOUR)} h"
+    return f"{int(seconds // _DAY):,} d"
+
+
+def count(number: int) -> str:
+    """Format a count with its thousands apart: `4,210`."""
+    return f"{number:,}"
+
+
+def tokens(number: int) -> str:
+    """Format a number of tokens with its unit: `4,210 tok`."""
+    return f"{number:,} tok"
+
+
+def cost(dollars: float) -> str:
+    """Format a cost: `$0.35`, and three digits below a dime, `$0.002`; less than that is `<$0.001`."""
+    if 0 < dollars < 0.0005:
+        return "<$0.001"
+    return f"${dollars:,.2f}" if dollars == 0 or dollars >= 0.0995 else f"${dollars:.3f}"
+
+
+def size(bytes_: int) -> str:
+    """Format a size: `340 B`, `4 KB`, `3.1 MB`; one KB is 1,024 bytes."""
+    if bytes_ < 1024:
+        return f"{bytes_} B"
+    if bytes_ < 1024 * 1023.5:
+        return f"{bytes_ / 1024:.0f} KB"
+    if bytes_ < 1024**2 * 1023.95:
+        return f"{bytes_ / 1024**2:.1f} MB"
+    return f"{bytes_ / 1024**3:,.1f} GB"

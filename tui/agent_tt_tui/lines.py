@@ -1,0 +1,217 @@
+"""A list of lines that draws only what is visible, with a row cursor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.segment import Segment
+from textual.cache import LRUCache
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import var
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from agent_tt_tui.contexts import LIST
+from agent_tt_tui.look import look_of
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.binding import BindingType
+
+    from agent_tt_tui.palette import Palette
+
+_CACHED_LINES = 512
+
+
+class LineView(ScrollView, can_focus=True, inherit_bindings=False):
+    """Base of every list: a subclass says how many lines there are and draws the one it is asked for.
+
+    Column 0 belongs to the cursor bar and the last column stays free, so a line has two columns less than the widget.
+    Lines are cached until `refresh_lines_data` says that what they show has changed.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = LIST.widget_bindings()
+    HELP = "A list: j and k move the cursor, g and G go to the ends, enter chooses."
+
+    cursor: var[int] = var(0, init=False)
+    """The line that the cursor is on, from 0; -1 while the list is empty."""
+
+    @dataclass
+    class CursorMoved(Message):
+        """The cursor came to stand on another line; a flood of these is delivered as its last."""
+
+        view: LineView
+        index: int
+
+        @property
+        def control(self) -> LineView:
+            """The list whose cursor moved."""
+            return self.view
+
+        def can_replace(self, message: Message) -> bool:
+            """Let a newer move of the same list stand for an older one."""
+            return isinstance(message, LineView.CursorMoved) and message.view is self.view
+
+    @dataclass
+    class Chosen(Message):
+        """The line under the cursor was chosen, with enter or a second click."""
+
+        view: LineView
+        index: int
+
+        @property
+        def control(self) -> LineView:
+            """The list in which a line was chosen."""
+            return self.view
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id, classes=classes)
+        self._cache: LRUCache[tuple[int, int, bool], Strip] = LRUCache(_CACHED_LINES)
+        self._palette: Palette | None = None
+
+    # What a subclass says.
+
+    @property
+    def line_count(self) -> int:
+        """How many lines there are."""
+        raise NotImplementedError
+
+    def line(self, index: int, width: int, styles: Palette) -> Strip:
+        """Draw one line.
+
+        Args:
+            index: Which line, from 0.
+            width: The columns there are, without the cursor bar's and without the free one at the right edge.
+            styles: The roles to draw with; on the cursor row of the focused pane nothing in it is muted.
+
+        Returns:
+            The line; one that is too long or too short is cropped or filled.
+        """
+        raise NotImplementedError
+
+    # What a parent calls.
+
+    def refresh_lines_data(self) -> None:
+        """Draw everything anew because the data, or how many lines there are, has changed."""
+        self._cache.clear()
+        self.virtual_size = Size(self.size.width, self.line_count)
+        self.cursor = self.validate_cursor(self.cursor)
+        self.refresh()
+
+    def move_to(self, index: int) -> None:
+        """Put the cursor on a line, or on the nearest there is, and make the line visible."""
+        self.cursor = index
+        self.reveal(self.cursor)
+
+    def reveal(self, index: int) -> None:
+        """Scroll, at once and no further than needed, until a line is visible."""
+        if self.size.height and index >= 0:
+            self.scroll_to_region(Region(0, index, 1, 1), animate=False, immediate=True, x_axis=False)
+
+    # The cursor.
+
+    def validate_cursor(self, cursor: int) -> int:
+        """Keep the cursor on a line that exists."""
+        return max(min(cursor, self.line_count - 1), 0 if self.line_count else -1)
+
+    def watch_cursor(self, old: int, new: int) -> None:
+        """Repaint the two lines concerned, and tell the parent."""
+        self.refresh_line(old)
+        self.refresh_line(new)
+        if new >= 0:
+            self.post_message(self.CursorMoved(self, new))
+
+    def action_move(self, rows: int) -> None:
+        """Move the cursor by so many lines."""
+        self.move_to(self.cursor + rows)
+
+    def action_page(self, pages: int) -> None:
+        """Move the cursor by so many screens of lines."""
+        self.move_to(self.cursor + pages * max(1, self.size.height - 1))
+
+    def action_first(self) -> None:
+        """Move the cursor to the first line."""
+        self.move_to(0)
+
+    def action_last(self) -> None:
+        """Move the cursor to the last line."""
+        self.move_to(self.line_count - 1)
+
+    def action_choose(self) -> None:
+        """Choose the line under the cursor."""
+        if self.cursor >= 0:
+            self.post_message(self.Chosen(self, self.cursor))
+
+    # Events.
+
+    def on_mount(self) -> None:
+        """Learn the first size, and listen for another theme."""
+        self.app.theme_changed_signal.subscribe(self, self._forget_styles)
+        self.refresh_lines_data()
+
+    def on_resize(self) -> None:
+        """Fit the lines to the new width and keep the cursor in view."""
+        self.refresh_lines_data()
+        self.reveal(self.cursor)
+
+    def on_focus(self) -> None:
+        """Repaint the cursor row, which looks different now."""
+        self.refresh_line(self.cursor)
+
+    def on_blur(self) -> None:
+        """Repaint the cursor row, which looks different now."""
+        self.refresh_line(self.cursor)
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor where the mouse is; choose a line that is clicked twice."""
+        index = event.y + self.scroll_offset.y
+        if 0 <= index < self.line_count:
+            self.move_to(index)
+            if event.chain == 2:
+                self.action_choose()
+
+    # Drawing.
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one visible line: cursor bar, the subclass's cells, one free column."""
+        index = y + self.scroll_offset.y
+        width = self.size.width
+        if index >= self.line_count:
+            return Strip.blank(width, self.rich_style)
+        on_cursor = index == self.cursor
+        bright = on_cursor and self.has_focus
+        cells = self._cells(index, max(0, width - 2), bright=bright)
+        if not on_cursor:
+            return Strip.join([Strip.blank(1), cells, Strip.blank(1)]).apply_style(self.rich_style)
+        styles = self._styles()
+        bar = Segment(look_of(self).glyphs.bar, styles.bar_focused if bright else styles.bar_blurred)
+        row = Strip.join([Strip([bar], 1), cells, Strip.blank(1)])
+        ground = styles.cursor_focused if bright else styles.cursor_blurred
+        return row.apply_style(self.rich_style + ground)
+
+    def _cells(self, index: int, width: int, *, bright: bool) -> Strip:
+        key = (index, width, bright)
+        cells = self._cache.get(key)
+        if cells is None:
+            styles = self._styles()
+            cells = self.line(index, width, styles.cursor_row() if bright else styles).adjust_cell_length(width)
+            self._cache[key] = cells
+        return cells
+
+    def _styles(self) -> Palette:
+        if self._palette is None:
+            self._palette = look_of(self).palette(self)
+        return self._palette
+
+    def _forget_styles(self, _theme: object) -> None:
+        self._palette = None
+        self._cache.clear()
+        self.refresh()
+
+    def notify_style_update(self) -> None:
+        """Resolve the roles anew when the stylesheet gives this widget another ground."""
+        super().notify_style_update()
+        self._palette = None
+        self._cache.clear()

@@ -1,0 +1,66 @@
+"""What decides how everything is drawn: chosen once per app, and asked for by widgets."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agent_tt_tui.glyphs import UNICODE, Glyphs, GlyphSetting, choose
+from agent_tt_tui.palette import Palette, palette_of
+from agent_tt_tui.theme import choose_theme, draws_lines_through_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from textual.widget import Widget
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The look of a running app."""
+
+    theme: str = "tt-dark"
+    glyphs: Glyphs = UNICODE
+    bracket_changes: bool = False
+    """Whether added and removed words are put in brackets, for lack of underline and strike."""
+    keymap: Mapping[str, str] = field(default_factory=dict)
+    """Keys the user has changed: command id to keys, joined by commas."""
+
+    @classmethod
+    def choose(
+        cls,
+        *,
+        theme: str = "auto",
+        glyphs: GlyphSetting = "auto",
+        keymap: Mapping[str, str] | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Look:
+        """Choose a look for the terminal that the environment describes.
+
+        Args:
+            theme: `"auto"` or the name of any Textual theme.
+            glyphs: Which set of glyphs.
+            keymap: Command id to keys, joined by commas.
+            env: The environment; the process's own by default.
+        """
+        env = os.environ if env is None else env
+        return cls(
+            theme=choose_theme(theme, env),
+            glyphs=choose(glyphs, env),
+            bracket_changes=not draws_lines_through_text(env),
+            keymap=dict(keymap or {}),
+        )
+
+    def palette(self, widget: Widget) -> Palette:
+        """Resolve the colour roles for the ground that a mounted widget stands on."""
+        return palette_of(widget, bracket_changes=self.bracket_changes)
+
+
+_DEFAULT = Look()
+
+
+def look_of(widget: Widget) -> Look:
+    """Get the look of the app that a widget is in; a bare Textual app, as in a test of one widget, has the default."""
+    look = getattr(widget.app, "look", None)
+    return look if isinstance(look, Look) else _DEFAULT

@@ -1,0 +1,92 @@
+"""Building one line of cells: what is added, cut to columns, and put at the right edge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.segment import Segment
+from textual.strip import Strip
+
+from agent_tt_tui.text import Align, cut, fit, width
+
+if TYPE_CHECKING:
+    from rich.style import Style
+
+
+class Row:
+    """One line under construction; all texts given to it must be safe (see `agent_tt_tui.text.clean`).
+
+    Every method returns the row, so that calls can be chained.
+    """
+
+    __slots__ = ("_cells", "_more", "_segments")
+
+    def __init__(self, more: str) -> None:
+        """Start an empty row.
+
+        Args:
+            more: The glyph that says something was cut.
+        """
+        self._more = more
+        self._segments: list[Segment] = []
+        self._cells = 0
+
+    @property
+    def cells(self) -> int:
+        """How many columns are taken."""
+        return self._cells
+
+    def add(self, text: str, style: Style | None = None) -> Row:
+        """Add text as it is."""
+        if text:
+            self._segments.append(Segment(text, style))
+            self._cells += width(text)
+        return self
+
+    def column(self, text: str, columns: int, style: Style | None = None, align: Align = "left") -> Row:
+        """Add text cut or padded to exactly so many columns."""
+        return self.add(fit(text, columns, self._more, align), style) if columns > 0 else self
+
+    def upto(self, text: str, column: int, style: Style | None = None) -> Row:
+        """Add as much of a text as fits before a column."""
+        return self.add(cut(text, column - self._cells, self._more), style)
+
+    def pad_to(self, column: int) -> Row:
+        """Fill with blanks up to a column."""
+        return self.add(" " * max(0, column - self._cells))
+
+    def join(self, other: Row) -> Row:
+        """Add all of another row."""
+        self._segments.extend(other._segments)
+        self._cells += other.cells
+        return self
+
+    def upto_row(self, other: Row, columns: int) -> Row:
+        """Add another row, cut to so many columns."""
+        if other.cells > columns:
+            other._cut_to(columns)
+        return self.join(other)
+
+    def right(self, other: Row, columns: int) -> Row:
+        """Put another row at the right edge of so many columns; what stands in its way is cut."""
+        start = max(0, columns - other.cells)
+        if self._cells > start:
+            self._cut_to(start)
+        return self.pad_to(start).join(other)
+
+    def strip(self, columns: int) -> Strip:
+        """Finish the row as exactly so many columns."""
+        if self._cells > columns:
+            self._cut_to(columns)
+        return Strip(self._segments, self._cells).adjust_cell_length(columns)
+
+    def _cut_to(self, columns: int) -> None:
+        segments, self._segments, self._cells = self._segments, [], 0
+        for segment in segments:
+            if self._cells >= columns:
+                break
+            self.upto(segment.text, columns, segment.style)
+        if self._cells == columns and columns > 0 and sum(width(s.text) for s in segments) > columns:
+            last = self._segments[-1]
+            if not last.text.endswith(self._more):
+                self._segments[-1] = Segment(cut(last.text, width(last.text) - 1, "") + self._more, last.style)

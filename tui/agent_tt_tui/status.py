@@ -1,0 +1,67 @@
+"""How the status of a run and the kind of a step are said on every screen: glyph, word and tone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.style import Style
+
+    from agent_tt.model import RunStatus, Step
+    from agent_tt_tui.chrome import Tone
+    from agent_tt_tui.glyphs import Glyphs
+    from agent_tt_tui.palette import Palette
+
+
+def run_glyph(status: RunStatus, glyphs: Glyphs) -> str:
+    """The glyph of a run's status."""
+    return {
+        "running": glyphs.still,
+        "succeeded": glyphs.well,
+        "failed": glyphs.failed,
+        "interrupted": glyphs.interrupted,
+        "crashed": glyphs.crashed,
+    }[status]
+
+
+def run_tone(status: RunStatus) -> Tone:
+    """The tone that the header says a run's status in."""
+    tones: dict[RunStatus, Tone] = {
+        "running": "running",
+        "succeeded": "well",
+        "failed": "failed",
+        "interrupted": "muted",
+        "crashed": "failed",
+    }
+    return tones[status]
+
+
+def run_style(status: RunStatus, styles: Palette) -> Style:
+    """The style of a run's status."""
+    tones: dict[Tone, Style] = {
+        "running": styles.running,
+        "well": styles.well,
+        "failed": styles.failed,
+        "muted": styles.muted,
+        "yours": styles.yours,
+    }
+    return tones[run_tone(status)]
+
+
+def kind_glyph(kind: str | None, glyphs: Glyphs) -> str:
+    """The glyph of a step's kind: its strongest call."""
+    return {
+        "write": glyphs.writes,
+        "read": glyphs.reads,
+        "http": glyphs.http,
+        "llm": glyphs.model,
+        "human": glyphs.person,
+        "other": glyphs.ambient,
+    }.get(kind or "", glyphs.code)
+
+
+def step_style(step: Step, styles: Palette) -> Style:
+    """The style of a step's glyph: failed, by a model, or plain."""
+    if step.status == "error":
+        return styles.failed
+    return styles.model if step.kind == "llm" else styles.text
