@@ -1,0 +1,128 @@
+"""Compression: every payload is one zstd frame with a content checksum, small ones with a shared dictionary.
+
+Dictionaries are raw content, kept twice in `dicts` because many rows need them; their id comes from their own hash.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Final
+
+import zstandard
+
+from agent_tt.errors import Damaged
+from agent_tt.history.hashing import content_hash, row_id
+
+if TYPE_CHECKING:
+    from agent_tt.history.rows import Rows, Transaction
+
+__all__ = ["DICTIONARY_SIZE", "Frames", "dictionary_content", "newest_dictionary", "store_dictionary"]
+
+DICTIONARY_SIZE: Final = 48 * 1024
+"""Bytes of raw content in a dictionary."""
+
+_LEVEL: Final = 3
+_COPIES: Final = 2
+_MOST_DICTIONARY: Final = 1 << 20
+
+
+class _Machines(threading.local):
+    """Compressors and decompressors by dictionary; zstd contexts must not be shared between threads."""
+
+    def __init__(self) -> None:
+        self.compressors: dict[int, zstandard.ZstdCompressor] = {
+            0: zstandard.ZstdCompressor(_LEVEL, write_checksum=True),
+        }
+        self.decompressors: dict[int, zstandard.ZstdDecompressor] = {0: zstandard.ZstdDecompressor()}
+
+
+class Frames:
+    """Packs and unpacks the frames of one file. Safe to use from several threads."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._machines = _Machines()
+        self._dictionaries: dict[int, zstandard.ZstdCompressionDict] = {}
+
+    def compress(self, plain: bytes, dictionary: int = 0) -> bytes:
+        """One frame that holds `plain`.
+
+        Raises:
+            Damaged: no copy of the dictionary can be read.
+        """
+        machine = self._machines.compressors.get(dictionary)
+        if machine is None:
+            machine = zstandard.ZstdCompressor(_LEVEL, dict_data=self._dictionary(dictionary), write_checksum=True)
+            self._machines.compressors[dictionary] = machine
+        return machine.compress(plain)
+
+    def decompress(self, data: object, size: object, what: str, dictionary: int = 0) -> bytes:
+        """The content of a frame.
+
+        Args:
+            data: the frame, as it came out of the file.
+            size: the length that the content must have; bounds the memory that a hostile frame can ask for.
+            what: names the thing in errors.
+            dictionary: id of the dictionary, 0 for none.
+
+        Raises:
+            Damaged: it is not a whole frame of that length.
+        """
+        if not isinstance(data, bytes):
+            raise Damaged(f"{what} is damaged: it is not a compressed frame", hint=_HINT)
+        machine = self._machines.decompressors.get(dictionary)
+        if machine is None:
+            machine = zstandard.ZstdDecompressor(dict_data=self._dictionary(dictionary))
+            self._machines.decompressors[dictionary] = machine
+        try:
+            found = zstandard.frame_content_size(data)
+            if found != size:
+                raise Damaged(f"{what} is damaged: it holds {found} bytes where {size} are named", hint=_HINT)
+            return machine.decompress(data)
+        except zstandard.ZstdError as error:
+            raise Damaged(f"{what} is damaged: {error}", hint=_HINT) from error
+
+    def _dictionary(self, number: int) -> zstandard.ZstdCompressionDict:
+        known = self._dictionaries.get(number)
+        if known is not None:
+            return known
+        for (data,) in self._rows.query("SELECT data FROM dicts WHERE id = ? ORDER BY copy", (number,)):
+            content = dictionary_content(data, number)
+            if content is not None:
+                known = zstandard.ZstdCompressionDict(content, zstandard.DICT_TYPE_RAWCONTENT)
+                self._dictionaries[number] = known
+                return known
+        raise Damaged(f"dictionary {number} is missing or damaged in all its copies", hint=_HINT)
+
+
+def dictionary_content(data: object, number: int) -> bytes | None:
+    """The content of one copy, None if that copy is damaged."""
+    if not isinstance(data, bytes):
+        return None
+    try:
+        if not 0 <= zstandard.frame_content_size(data) <= _MOST_DICTIONARY:
+            return None
+        content = zstandard.ZstdDecompressor().decompress(data)
+    except zstandard.ZstdError:
+        return None
+    return content if row_id(content_hash(content)) == number else None
+
+
+def newest_dictionary(rows: Rows, agent: str) -> int:
+    """Id of the dictionary that the agent's runs share, 0 when there is none yet."""
+    found = rows.query("SELECT id FROM dicts WHERE agent = ? AND copy = 0 ORDER BY id LIMIT 1", (agent,))
+    return int(found[0][0]) if found else 0
+
+
+def store_dictionary(tx: Transaction, frames: Frames, content: bytes, agent: str) -> int:
+    """Keeps `content` as the agent's dictionary and gives its id."""
+    number = row_id(content_hash(content))
+    frame = frames.compress(content)
+    tx.execute_many(
+        "INSERT OR IGNORE INTO dicts(id, copy, agent, data) VALUES(?, ?, ?, ?)",
+        [(number, copy, agent, frame) for copy in range(_COPIES)],
+    )
+    return number
+
+
+_HINT: Final = "Run `agent-tt verify` to see what else is affected."

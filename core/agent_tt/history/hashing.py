@@ -1,0 +1,36 @@
+"""Hashes that name content, and the row numbers made from them: the same in every file."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["HASH_SIZE", "content_hash", "path_id", "path_text", "row_id"]
+
+HASH_SIZE: Final = 20
+"""Bytes of a blob's or dictionary's hash."""
+
+
+def content_hash(plain: bytes) -> bytes:
+    """The 20-byte BLAKE2b hash that names `plain`."""
+    return blake2b(plain, digest_size=HASH_SIZE).digest()
+
+
+def row_id(digest: bytes) -> int:
+    """The row number made from a hash: its first 8 bytes, big-endian, without the lowest bit (never negative)."""
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def path_text(path: Sequence[str | int]) -> str:
+    """The path as the index keeps it: a JSON array."""
+    import orjson
+
+    return orjson.dumps(list(path)).decode()
+
+
+def path_id(path: Sequence[str | int]) -> int:
+    """The row number of a path in `paths`."""
+    return row_id(blake2b(path_text(path).encode(), digest_size=8).digest())

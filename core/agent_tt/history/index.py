@@ -1,0 +1,262 @@
+"""Who wrote it: the index of changed paths, and the two questions it answers.
+
+For each track, path and block of 64 checkpoints there is one row with three bit maps (bit = seq & 63): the path was
+*touched* (it or something in it changed), changed in *structure* (set, deleted, spliced, moved), or *grown* (appended
+to), and `len0`, the list's length before the block's first append. Rows are written when a block is full and when the
+run ends; `tracks.indexed_to` says how far, and above it readers look at the few rows themselves. The index may name a
+checkpoint too much, never one too few: every candidate is confirmed in its operations. Paths are those of people.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.paths import without_envelopes
+from agent_tt.history.hashing import path_id, path_text
+from agent_tt.history.ops import touches, trace
+from agent_tt.history.trace import trace_forward
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from agent_tt.codec.wire import Path
+    from agent_tt.history.log import StateLog
+    from agent_tt.history.ops import Op, Touch
+    from agent_tt.history.rows import Transaction
+
+__all__ = ["BLOCK", "Mark", "PathIndex", "PendingMarks"]
+
+BLOCK: Final = 64
+"""Checkpoints in one row of the index."""
+
+_TOUCHED, _STRUCT, _GROWN = "touched", "struct", "grown"
+_TOP_BIT: Final = 1 << 63
+_ALL_BITS: Final = (1 << 64) - 1
+
+
+# ---------------------------------------------------------------- writing
+
+
+@dataclass(slots=True)
+class _Bits:
+    touched: int = 0
+    struct: int = 0
+    grown: int = 0
+    length: int | None = None
+
+
+class PendingMarks:
+    """What a writer still has to put into the index: the marks of one track's unfinished block."""
+
+    def __init__(self) -> None:
+        self._bits: dict[Path, _Bits] = {}
+
+    def add(self, seq: int, ops: list[Op]) -> None:
+        """Notes what checkpoint `seq` did."""
+        bit = 1 << (seq % BLOCK)
+        for path, touch in touches(ops).items():
+            bits = self._bits.get(path)
+            if bits is None:
+                bits = self._bits[path] = _Bits()
+            bits.touched |= bit
+            if touch.struct:
+                bits.struct |= bit
+            if touch.grown:
+                bits.grown |= bit
+                if bits.length is None:
+                    bits.length = touch.length
+
+    def flush(self, tx: Transaction, track: int, seq: int) -> None:
+        """Writes the marks of the block that `seq` lies in; from now on the index reaches to `seq`."""
+        paths = [(path_id(path), path) for path in self._bits]
+        tx.execute_many(
+            "INSERT OR IGNORE INTO paths(id, path) VALUES(?, ?)",
+            [(number, path_text(path)) for number, path in paths],
+        )
+        tx.execute_many(
+            "INSERT INTO changes(track, path, block, touched, struct, grown, len0) VALUES(?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT(track, path, block) DO UPDATE SET touched = touched | excluded.touched,"
+            " struct = struct | excluded.struct, grown = grown | excluded.grown, len0 = ifnull(len0, excluded.len0)",
+            sorted(
+                (track, number, seq // BLOCK, _signed(b.touched), _signed(b.struct), _signed(b.grown), b.length)
+                for number, b in ((number, self._bits[path]) for number, path in paths)
+            ),
+        )
+        tx.execute("UPDATE tracks SET indexed_to = ? WHERE track = ?", (seq, track))
+        self._bits.clear()
+
+
+def _signed(bits: int) -> int:
+    """64 bits as the signed number that SQLite keeps."""
+    return bits - (1 << 64) if bits & _TOP_BIT else bits
+
+
+# ---------------------------------------------------------------- reading
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A checkpoint that the index names; `length` is the list's length before the block's first append."""
+
+    seq: int
+    length: int | None
+
+
+class PathIndex:
+    """Answers who last wrote, and who next writes, a value: by its path, following it as lists shift."""
+
+    def __init__(self, log: StateLog) -> None:
+        self._log = log
+
+    def last_write(self, track: int, seq: int, path: Path) -> tuple[int, int] | None:
+        """Track and checkpoint that wrote the value now at `path` in checkpoint `seq`; None when none did.
+
+        Raises:
+            Damaged: a row that has to be asked cannot be read.
+        """
+        for segment in reversed(self._log.segments(track, seq)):
+            last = segment.last
+            while segment.first <= last:
+                candidate = self._newest(segment.track, path, segment.first, last)
+                if candidate is None:
+                    break
+                before = self._before(segment.track, candidate, path)
+                if before is None:
+                    return segment.track, candidate
+                path = before
+                last = candidate - 1
+        return None
+
+    def next_write(self, track: int, seq: int, last: int, path: Path) -> int | None:
+        """The first checkpoint after `seq`, up to `last`, that changed the value at `path`; None when none did.
+
+        Rows of the track's parents count as its own, as far as they are before its fork.
+
+        Raises:
+            Damaged: a row that has to be asked cannot be read.
+        """
+        for segment in self._log.segments(track, last):
+            first = max(segment.first, seq + 1)
+            while first <= segment.last:
+                candidate = self._oldest(segment.track, path, first, segment.last)
+                if candidate is None:
+                    break
+                after = self._after(segment.track, candidate, path)
+                if after is None:
+                    return candidate
+                path = after
+                first = candidate + 1
+        return None
+
+    def _before(self, track: int, seq: int, path: Path) -> Path | None:
+        for op in reversed(self._ops(track, seq)):
+            previous = trace(op, path)
+            if previous is None:
+                return None
+            path = previous
+        return path
+
+    def _after(self, track: int, seq: int, path: Path) -> Path | None:
+        for op in self._ops(track, seq):
+            following = trace_forward(op, path)
+            if following is None:
+                return None
+            path = following
+        return path
+
+    def _ops(self, track: int, seq: int) -> list[Op]:
+        for row in self._log.operations(track, seq, seq, _nothing):
+            return row.ops
+        return []
+
+    def _newest(self, track: int, path: Path, first: int, last: int) -> int | None:
+        """The newest checkpoint that may have written the value at `path`, or moved it."""
+        best = first - 1
+        marked = without_envelopes(path)
+        for mark in self._marks(track, marked, _TOUCHED, first, last):
+            best = mark.seq
+            break
+        for depth in range(len(marked)):
+            for mark in self._marks(track, marked[:depth], _STRUCT, best + 1, last):
+                best = mark.seq
+                break
+        for depth, step in enumerate(path):
+            if not isinstance(step, int):
+                continue
+            for mark in self._marks(track, without_envelopes(path[:depth]), _GROWN, best + 1, last):
+                grew_only_later = mark.length is not None and mark.length > step
+                if grew_only_later and mark.seq // BLOCK * BLOCK > best:
+                    continue  # the list was longer already when this block began
+                if self._appended(track, mark.seq, path[:depth], step):
+                    best = mark.seq
+                    break
+        return best if best >= first else None
+
+    def _appended(self, track: int, seq: int, path: Path, position: int) -> bool:
+        return any(
+            op[0] == "a" and op[1] == list(path) and isinstance(op[2], int) and op[2] <= position
+            for op in self._ops(track, seq)
+        )
+
+    def _oldest(self, track: int, path: Path, first: int, last: int) -> int | None:
+        """The oldest checkpoint that may have changed the value at `path`, or moved it."""
+        marked = without_envelopes(path)
+        best: int | None = None
+        for depth in range(len(marked) + 1):
+            column = _TOUCHED if depth == len(marked) else _STRUCT
+            for mark in self._marks(track, marked[:depth], column, first, last, newest_first=False):
+                best = last = mark.seq
+                break
+        return best
+
+    def _marks(
+        self, track: int, path: Path, column: str, first: int, last: int, *, newest_first: bool = True
+    ) -> Iterator[Mark]:
+        """Checkpoints first..last at which the index has `path` in a column, those above the index included."""
+        if first > last:
+            return
+        found = self._log.rows.query("SELECT indexed_to FROM tracks WHERE track = ?", (track,))
+        reach = found[0][0] if found else -1
+        tail = (self._tail_marks, max(first, reach + 1), last)
+        indexed = (self._indexed_marks, first, min(last, reach))
+        for source, low, high in (tail, indexed) if newest_first else (indexed, tail):
+            if low <= high:
+                yield from source(track, path, column, low, high, newest_first=newest_first)
+
+    def _tail_marks(
+        self, track: int, path: Path, column: str, first: int, last: int, *, newest_first: bool
+    ) -> Iterator[Mark]:
+        rows = list(self._log.operations(track, first, last, _nothing))
+        for row in reversed(rows) if newest_first else rows:
+            touch = touches(row.ops).get(path)
+            if touch is not None and _says(touch, column):
+                yield Mark(row.seq, touch.length)
+
+    def _indexed_marks(
+        self, track: int, path: Path, column: str, first: int, last: int, *, newest_first: bool
+    ) -> Iterator[Mark]:
+        order = "DESC" if newest_first else "ASC"
+        blocks = self._log.rows.query(
+            f"SELECT block, {column}, len0 FROM changes WHERE track = ? AND path = ? AND block BETWEEN ? AND ?"  # noqa: S608  # column is one of three words of ours
+            f" ORDER BY block {order}",
+            (track, path_id(path), first // BLOCK, last // BLOCK),
+        )
+        for block, bits, length in blocks:
+            for bit in _set_bits(bits & _ALL_BITS, newest_first=newest_first):
+                seq = block * BLOCK + bit
+                if first <= seq <= last:
+                    yield Mark(seq, length)
+
+
+def _says(touch: Touch, column: str) -> bool:
+    return column == _TOUCHED or (touch.struct if column == _STRUCT else touch.grown)
+
+
+def _set_bits(bits: int, *, newest_first: bool) -> Sequence[int]:
+    found = [bit for bit in range(BLOCK) if bits >> bit & 1]
+    return found[::-1] if newest_first else found
+
+
+def _nothing(op: Op) -> bool:  # noqa: ARG001  # blobs do not matter here
+    return False

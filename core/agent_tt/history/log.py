@@ -1,0 +1,273 @@
+"""The log of a state: one row of operations for each checkpoint, read along a track and through its parents.
+
+A track's rows are gap-free from its first checkpoint on: 0, or `fork_seq` in a fork, whose first row holds the edit
+against the parent's checkpoint of that number. Reading therefore walks *segments*: the oldest ancestor's rows first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
+
+from agent_tt.errors import CorruptDelta, Damaged, StepNotFound
+from agent_tt.history.blobs import Blobs
+from agent_tt.history.frames import Frames
+from agent_tt.history.pages import PAGE, PageCache
+from agent_tt.history.payload import blob_value, place_part, unpack
+from agent_tt.history.rows import SEQ_BITS, row_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.history.ops import Op
+    from agent_tt.history.rows import Row, Rows
+
+__all__ = ["LogRow", "RowOps", "Segment", "StateLog", "Wanted"]
+
+Wanted: TypeAlias = "Callable[[Op], bool]"
+"""Says whether the blobs of an operation are needed."""
+
+_SEQ_MASK: Final = (1 << SEQ_BITS) - 1
+_HINT: Final = "Run `agent-tt verify` to see what else is affected."
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Checkpoints `first`..`last` (both included) as rows of one track."""
+
+    track: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogRow:
+    """One row of the log, still compressed.
+
+    Attributes:
+        digest: 16 bytes, the digest of the state after it.
+        chain: 16 bytes over everything up to it.
+        dictionary: id of the dictionary of `frame`.
+        size: bytes of the operations before compression.
+        frame: the compressed operations.
+    """
+
+    track: int
+    seq: int
+    digest: bytes
+    chain: bytes
+    dictionary: int
+    size: int
+    frame: bytes
+
+    @property
+    def what(self) -> str:
+        """How errors name it."""
+        return _what(self.track, self.seq)
+
+
+@dataclass(frozen=True, slots=True)
+class RowOps:
+    """The operations of one row.
+
+    Attributes:
+        whole: False if a blob could not be read; placeholders stand for it.
+    """
+
+    seq: int
+    ops: list[Op]
+    whole: bool = True
+
+
+class StateLog:
+    """Reads the rows of one file. Safe to use from several threads."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.frames = Frames(rows)
+        self.blobs = Blobs(rows, self.frames)
+        self._pages = PageCache()
+        self._parents: dict[int, tuple[int | None, int | None]] = {}
+
+    def segments(self, track: int, seq: int) -> list[Segment]:
+        """Where checkpoints up to `seq` of a track lie, oldest first.
+
+        Raises:
+            Damaged: a track is missing, or its ancestry makes no sense.
+        """
+        walk: list[Segment] = []
+        current: int | None = track
+        while current is not None:
+            parent, fork_seq = self._parent(current)
+            if len(walk) > len(self._parents):
+                raise Damaged(f"track {track} descends from itself", hint=_HINT)
+            walk.append(Segment(current, fork_seq or 0, seq))
+            if parent is not None and fork_seq is not None:
+                seq = min(fork_seq, seq)
+            current = parent
+        walk.reverse()
+        return walk
+
+    def _parent(self, track: int) -> tuple[int | None, int | None]:
+        known = self._parents.get(track)
+        if known is None:
+            found = self.rows.query("SELECT parent, fork_seq FROM tracks WHERE track = ?", (track,))
+            if not found:
+                raise Damaged(f"track {track} is missing", hint=_HINT)
+            parent, fork_seq = found[0]
+            known = self._parents[track] = (parent, fork_seq)
+        return known
+
+    def head(self, track: int, seq: int) -> LogRow:
+        """The row that checkpoint `seq` of a track ends with.
+
+        Raises:
+            StepNotFound: there is no such checkpoint.
+        """
+        for segment in reversed(self.segments(track, seq)):
+            if segment.first <= seq <= segment.last:
+                for row in self._fetch(segment.track, seq, seq):
+                    return row
+        raise StepNotFound(f"there is no checkpoint {seq} on track {track}")
+
+    def last_seq(self, track: int) -> int | None:
+        """The number of a track's last own checkpoint, None while it has none."""
+        ((key,),) = self.rows.query(
+            "SELECT max(id) FROM deltas WHERE id BETWEEN ? AND ?", (row_key(track, 0), row_key(track, _SEQ_MASK))
+        )
+        return None if key is None else int(key) & _SEQ_MASK
+
+    def scan(self, track: int, first: int, last: int) -> Iterator[LogRow]:
+        """Rows first..last of one track, in order.
+
+        Raises:
+            Damaged: one is missing.
+        """
+        for start in range(first, last + 1, PAGE):
+            end = min(last, start + PAGE - 1)
+            page = {row.seq: row for row in self._fetch(track, start, end)}
+            for seq in range(start, end + 1):
+                if seq not in page:
+                    raise _missing(track, seq)
+                yield page[seq]
+
+    def _fetch(self, track: int, first: int, last: int) -> list[LogRow]:
+        found = self.rows.query(
+            "SELECT id, digest, chain, dict, size, ops FROM deltas WHERE id BETWEEN ? AND ? ORDER BY id",
+            (row_key(track, first), row_key(track, last)),
+        )
+        return [_log_row(track, columns) for columns in found]
+
+    def plain(self, row: LogRow) -> bytes:
+        """The operations of a row exactly as they were stored, before compression: what the chain covers.
+
+        Raises:
+            Damaged: they cannot be read.
+        """
+        return self.frames.decompress(row.frame, row.size, row.what, row.dictionary)
+
+    def ops(self, row: LogRow, wanted: Wanted | None = None) -> RowOps:
+        """The operations of a row, with their blobs in place.
+
+        Args:
+            row: the row.
+            wanted: says of which operations the blobs are needed; the others keep null there. None means all.
+
+        Raises:
+            Damaged: the row cannot be read (a blob that cannot be is a placeholder instead).
+        """
+        return self._decode(self.plain(row), row.seq, row.what, wanted)
+
+    def operations(self, track: int, first: int, last: int, wanted: Wanted | None = None) -> Iterator[RowOps]:
+        """The operations of rows first..last of one track, in order: `scan` and `ops` in one, for long stretches.
+
+        Raises:
+            Damaged: a row is missing or cannot be read.
+        """
+        for page in range(first // PAGE, last // PAGE + 1):
+            start, end = max(first, page * PAGE), min(last, page * PAGE + PAGE - 1)
+            cached = self._pages.get(track, page)
+            if cached is not None:
+                for seq in range(start, end + 1):
+                    yield self._decode(cached[seq - page * PAGE], seq, _what(track, seq), wanted)
+                continue
+            rows: list[bytes] = []
+            for seq, plain in self._plain_rows(track, start, end):
+                rows.append(plain)
+                yield self._decode(plain, seq, _what(track, seq), wanted)
+            if len(rows) == PAGE:
+                self._pages.put(track, page, rows)
+
+    def _plain_rows(self, track: int, first: int, last: int) -> Iterator[tuple[int, bytes]]:
+        """Rows first..last of one track, decompressed."""
+        decompress = self.frames.decompress
+        seq = first
+        for key, dictionary, size, frame in self.rows.query(
+            "SELECT id, dict, size, ops FROM deltas WHERE id BETWEEN ? AND ? ORDER BY id",
+            (row_key(track, first), row_key(track, last)),
+        ):
+            if key & _SEQ_MASK != seq:
+                break
+            yield seq, decompress(frame, size, _what(track, seq), dictionary)
+            seq += 1
+        if seq <= last:
+            raise _missing(track, seq)
+
+    def _decode(self, plain: bytes, seq: int, what: str, wanted: Wanted | None) -> RowOps:
+        payload = unpack(plain, what)
+        if isinstance(payload, list):
+            return RowOps(seq, _checked(payload, what))
+        if not isinstance(payload, dict) or payload.keys() != {"o", "r"} or not isinstance(payload["r"], list):
+            raise _malformed(what)
+        checked = _checked(payload["o"], what)
+        whole = True
+        for ref in payload["r"]:
+            op, at, name = _reference(ref, checked, what)
+            if wanted is None or wanted(op):
+                part, readable = blob_value(name, self.blobs.get)
+                op[-1] = place_part(op[-1], at, part)
+                whole &= readable
+        return RowOps(seq, checked, whole)
+
+
+def _reference(ref: Wire, ops: list[Op], what: str) -> tuple[Op, Wire, Wire]:
+    """The operation that a reference belongs to, the place in its value, and the blob's name."""
+    if isinstance(ref, list) and len(ref) == 3 and ref[1] == "b":
+        at = ref[0]
+        if isinstance(at, list) and at:
+            number = at[0]
+            if isinstance(number, int) and 0 <= number < len(ops):
+                return ops[number], at[1:], ref[2]
+    raise _malformed(what)
+
+
+def _checked(payload: Wire, what: str) -> list[Op]:
+    """A payload as operations: lists that begin with a word and a path. Written for speed: it sees every row."""
+    try:
+        ops = cast("list[Op]", payload)
+        if {type(op[0]) for op in ops} <= {str} and {type(op[1]) for op in ops} <= {list}:
+            return ops
+    except (TypeError, LookupError):
+        pass
+    raise _malformed(what)
+
+
+def _log_row(track: int, columns: Row) -> LogRow:
+    key, digest, chain, dictionary, size, frame = columns
+    row = LogRow(track, key & _SEQ_MASK, digest, chain, dictionary, size, frame)
+    if not (isinstance(digest, bytes) and isinstance(chain, bytes) and isinstance(dictionary, int)):
+        raise _malformed(row.what)
+    return row
+
+
+def _what(track: int, seq: int) -> str:
+    return f"checkpoint {seq} of track {track}"
+
+
+def _missing(track: int, seq: int) -> Damaged:
+    return Damaged(f"{_what(track, seq)} is missing", hint=_HINT)
+
+
+def _malformed(what: str) -> CorruptDelta:
+    return CorruptDelta(f"{what} is damaged: it does not hold operations", hint=_HINT)

@@ -1,0 +1,175 @@
+"""JSON payloads whose large parts are blobs: what columns hold, and back."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import orjson
+
+from agent_tt.errors import Damaged
+from agent_tt.history.damage import placeholder
+from agent_tt.history.hashing import HASH_SIZE
+from agent_tt.history.large_parts import move_out, place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.history.large_parts import PutBlob, Reference
+    from agent_tt.history.ops import Op
+
+__all__ = [
+    "GetBlob",
+    "blob_value",
+    "hash_of",
+    "join",
+    "pack",
+    "pack_call_value",
+    "pack_ops",
+    "place_part",
+    "unpack",
+    "unpack_call_value",
+]
+
+GetBlob: TypeAlias = "Callable[[bytes], bytes]"
+"""Gives the plain bytes that a hash names, or raises `Damaged`."""
+
+_WRAPPER_KEYS: Final = {"v", "r"}
+_OPS_WITH_VALUES: Final = frozenset("sax")
+_HINT: Final = "Run `agent-tt verify` to see what else is affected."
+
+
+def pack(value: Wire) -> bytes:
+    """`value` as JSON: UTF-8, no spaces. Deeply nested values take a slower way to the same text."""
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+def unpack(plain: bytes | str, what: str) -> Wire:
+    """The value of a JSON text from a file.
+
+    Raises:
+        Damaged: it is not JSON.
+    """
+    try:
+        value: Wire = orjson.loads(plain)
+    except orjson.JSONDecodeError as error:
+        raise Damaged(f"{what} is damaged: {error}", hint=_HINT) from error
+    return value
+
+
+def pack_ops(ops: list[Op], put: PutBlob) -> bytes:
+    """The plain bytes of a checkpoint's operations: an array, or `{"o": operations, "r": references}` with blobs.
+
+    Args:
+        ops: the operations; they are left as they are.
+        put: stores a blob.
+    """
+    refs: list[Reference] = []
+    kept: list[Wire] = []
+    for number, op in enumerate(ops):
+        if op[0] in _OPS_WITH_VALUES:
+            kept.append([*op[:-1], _move_out(op[-1], number, refs, put)])
+        else:
+            kept.append(op)
+    return pack({"o": kept, "r": _wire(refs)} if refs else kept)
+
+
+def pack_call_value(value: Wire, put: PutBlob) -> str:
+    """Arguments or a result as the text of their column.
+
+    Plain JSON where nothing was taken out, else `{"v": value, "r": references}`. A plain object with exactly these two
+    keys is wrapped as well, so that the two never look alike.
+    """
+    refs: list[Reference] = []
+    kept = _move_out(value, None, refs, put)
+    if refs or (isinstance(value, dict) and value.keys() == _WRAPPER_KEYS):
+        kept = {"v": kept, "r": _wire(refs)}
+    return pack(kept).decode()
+
+
+def unpack_call_value(text: object, what: str, get: GetBlob) -> Wire:
+    """The value of an `args` or `result` column; what cannot be read is a placeholder in its place."""
+    if text is None:
+        return None
+    if not isinstance(text, str):
+        return placeholder(f"{what} is damaged: it is not text")
+    try:
+        value = unpack(text, what)
+        if not isinstance(value, dict) or value.keys() != _WRAPPER_KEYS:
+            return value
+        return join(value["v"], value["r"], get)[0]
+    except Damaged as error:
+        return placeholder(error.message)
+
+
+def join(root: Wire, refs: Wire, get: GetBlob) -> tuple[Wire, bool]:
+    """Puts all parts of kind `b` back, in place; also says whether all of them could be read.
+
+    Raises:
+        Damaged: a reference itself makes no sense.
+    """
+    if not isinstance(refs, list):
+        raise _not_a_reference(refs)
+    whole = True
+    for ref in refs:
+        if not isinstance(ref, list) or len(ref) != 3 or ref[1] != "b":
+            raise _not_a_reference(ref)
+        part, readable = blob_value(ref[2], get)
+        whole &= readable
+        root = place_part(root, ref[0], part)
+    return root, whole
+
+
+def blob_value(name: Wire, get: GetBlob) -> tuple[Wire, bool]:
+    """The value that a reference names, and whether it could be read; else a placeholder."""
+    try:
+        return unpack(get(hash_of(name)), "a blob"), True
+    except Damaged as error:
+        return placeholder(error.message), False
+
+
+def hash_of(name: Wire) -> bytes:
+    """The hash that a reference names in hex.
+
+    Raises:
+        Damaged: it is none.
+    """
+    try:
+        digest = bytes.fromhex(name) if isinstance(name, str) else b""
+    except ValueError:
+        digest = b""
+    if len(digest) != HASH_SIZE:
+        raise _not_a_reference(name)
+    return digest
+
+
+def place_part(root: Wire, at: Wire, part: Wire) -> Wire:
+    """Puts a part back where a reference says; gives the new root.
+
+    Raises:
+        Damaged: there is no such place.
+    """
+    if not isinstance(at, list):
+        raise _not_a_reference(at)
+    return place(root, tuple(step for step in at if isinstance(step, str | int)), part)
+
+
+def _move_out(value: Wire, number: int | None, refs: list[Reference], put: PutBlob) -> Wire:
+    before = len(refs)
+    try:
+        return move_out(value, () if number is None else (number,), refs, put)
+    except orjson.JSONEncodeError:  # nested too deeply for the fast encoder: kept whole, `pack` can write it
+        del refs[before:]
+        return value
+
+
+def _wire(refs: list[Reference]) -> Wire:
+    return [*refs]
+
+
+def _not_a_reference(found: Wire) -> Damaged:
+    return Damaged(f"a reference to a blob is damaged: {str(found)[:60]!r} is none", hint=_HINT)

@@ -1,0 +1,41 @@
+"""What the history needs of a database: rows out, rows in. The connection itself belongs to the floor above."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["SEQ_BITS", "Row", "Rows", "SqlValue", "Transaction", "row_key"]
+
+SqlValue: TypeAlias = int | float | str | bytes | None
+Row: TypeAlias = tuple[Any, ...]
+"""One row as SQLite gives it: nothing about its types may be taken for granted, any file can be opened."""
+
+SEQ_BITS: Final = 32
+
+
+class Rows(Protocol):
+    """Something that answers queries. No lock or transaction is held once a method has returned."""
+
+    def query(self, sql: str, parameters: Sequence[SqlValue] = (), /) -> list[Row]:
+        """All rows that `sql` gives."""
+        ...
+
+
+class Transaction(Rows, Protocol):
+    """An open write transaction; leaving it commits."""
+
+    def execute(self, sql: str, parameters: Sequence[SqlValue] = (), /) -> int:
+        """Runs one statement and gives the row number of what it inserted last."""
+        ...
+
+    def execute_many(self, sql: str, rows: Iterable[Sequence[SqlValue]], /) -> None:
+        """Runs one statement for each of `rows`."""
+        ...
+
+
+def row_key(track: int, seq: int) -> int:
+    """The row number of checkpoint `seq` of a track, in `deltas` and `keyframes`."""
+    return track << SEQ_BITS | seq

@@ -1,0 +1,203 @@
+"""How the model's objects are kept in columns, and read back from a file that may hold anything."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Final, Literal
+
+import orjson
+
+from agent_tt.history.payload import pack
+from agent_tt.model import AgentCode, Edit, ErrorInfo, ModelConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import CallStatus, RunStatus, StepStatus
+
+__all__ = [
+    "call_status",
+    "code_from_wire",
+    "edits_from_wire",
+    "edits_to_wire",
+    "error_from_text",
+    "error_to_text",
+    "fields_of",
+    "integer",
+    "mapping_from_text",
+    "mapping_to_text",
+    "model_from_wire",
+    "run_status",
+    "sound",
+    "step_status",
+    "strings_of",
+    "text",
+]
+
+_RUN_STATUSES: Final[Mapping[object, RunStatus]] = {
+    "running": "running",
+    "succeeded": "succeeded",
+    "failed": "failed",
+    "interrupted": "interrupted",
+    "crashed": "crashed",
+}
+_RESTORES: Final[Mapping[str, Literal["state", "load_state", "attributes"]]] = {
+    "state": "state",
+    "load_state": "load_state",
+    "attributes": "attributes",
+}
+_EDIT_OPS: Final[Mapping[str, Literal["set", "insert", "delete", "move"]]] = {
+    "set": "set",
+    "insert": "insert",
+    "delete": "delete",
+    "move": "move",
+}
+_STEP_STATUSES: Final[Mapping[object, StepStatus]] = {
+    "running": "running",
+    "ok": "ok",
+    "error": "error",
+    "interrupted": "interrupted",
+}
+_CALL_STATUSES: Final[Mapping[object, CallStatus]] = {
+    "pending": "pending",
+    "ok": "ok",
+    "error": "error",
+    "denied": "denied",
+}
+
+
+def run_status(found: object) -> RunStatus:
+    """A run's status; what is none counts as crashed."""
+    return _RUN_STATUSES.get(found, "crashed")
+
+
+def step_status(found: object) -> StepStatus:
+    """A step's status; what is none counts as interrupted."""
+    return _STEP_STATUSES.get(found, "interrupted")
+
+
+def call_status(found: object) -> CallStatus:
+    """A call's status; what is none counts as pending, the outcome unknown."""
+    return _CALL_STATUSES.get(found, "pending")
+
+
+def text(found: object) -> str | None:
+    """A text, or None."""
+    return found if isinstance(found, str) else None
+
+
+def integer(found: object) -> int | None:
+    """A whole number, or None."""
+    return found if type(found) is int else None
+
+
+def mapping_to_text(facts: Mapping[str, Wire]) -> str | None:
+    """Facts as a JSON column: without those that are None, NULL when none are left."""
+    kept: dict[str, Wire] = {name: value for name, value in facts.items() if value is not None}
+    return pack(kept).decode() if kept else None
+
+
+def mapping_from_text(found: object) -> dict[str, Wire]:
+    """The facts of a JSON column; empty where it holds none."""
+    if not isinstance(found, str):
+        return {}
+    try:
+        facts = orjson.loads(found)
+    except orjson.JSONDecodeError:
+        return {}
+    return facts if isinstance(facts, dict) else {}
+
+
+def error_to_text(error: ErrorInfo | None) -> str | None:
+    """An exception as a JSON column."""
+    if error is None:
+        return None
+    return mapping_to_text(
+        {
+            "class": error.class_name,
+            "message": sound(error.message),
+            "traceback": sound(error.traceback) or None,
+            "value": error.value,
+        }
+    )
+
+
+def error_from_text(found: object) -> ErrorInfo | None:
+    """The exception of a JSON column."""
+    if found is None:
+        return None
+    facts = mapping_from_text(found)
+    return ErrorInfo(
+        class_name=text(facts.get("class")) or "builtins:Exception",
+        message=text(facts.get("message")) or "",
+        traceback=text(facts.get("traceback")) or "",
+        value=facts.get("value"),
+    )
+
+
+def sound(words: str) -> str:
+    """`words` without lone surrogates, which UTF-8 cannot hold."""
+    return words if words.isascii() else words.encode("utf-8", "backslashreplace").decode()
+
+
+def fields_of(code: AgentCode | ModelConfig | None) -> Wire:
+    """Agent code or model configuration as a wire mapping of what is set; None when nothing is."""
+    if code is None:
+        return None
+    facts: dict[str, Wire] = {name: value for name, value in asdict(code).items() if value is not None}
+    return facts or None
+
+
+def code_from_wire(found: Wire) -> AgentCode:
+    """Agent code, from what `fields_of` gave."""
+    facts = found if isinstance(found, dict) else {}
+    return AgentCode(
+        entry=text(facts.get("entry")),
+        version=text(facts.get("version")),
+        fingerprint=text(facts.get("fingerprint")),
+        root=text(facts.get("root")),
+        cwd=text(facts.get("cwd")),
+        interpreter=text(facts.get("interpreter")),
+        restore=_RESTORES.get(text(facts.get("restore")) or ""),
+    )
+
+
+def model_from_wire(found: Wire) -> ModelConfig | None:
+    """A model configuration, from what `fields_of` gave."""
+    if not isinstance(found, dict):
+        return None
+    temperature = found.get("temperature")
+    return ModelConfig(
+        model=text(found.get("model")),
+        temperature=temperature if isinstance(temperature, int | float) else None,
+        max_tokens=integer(found.get("max_tokens")),
+        seed=integer(found.get("seed")),
+        prompt_version=text(found.get("prompt_version")),
+    )
+
+
+def edits_to_wire(edits: Sequence[Edit]) -> Wire:
+    """Edits as a wire list; None when there are none."""
+    return [{"op": e.op, "path": e.path, "value": e.value, "old": e.old, "to": e.to} for e in edits] or None
+
+
+def edits_from_wire(found: Wire) -> tuple[Edit, ...]:
+    """Edits, from what `edits_to_wire` gave."""
+    found = found if isinstance(found, list) else []
+    return tuple(edit for facts in found if isinstance(facts, dict) and (edit := _edit(facts)) is not None)
+
+
+def _edit(facts: dict[str, Wire]) -> Edit | None:
+    op = _EDIT_OPS.get(text(facts.get("op")) or "")
+    if op is None:
+        return None
+    path, to = text(facts.get("path")) or "", text(facts.get("to"))
+    return Edit(op=op, path=path, value=facts.get("value"), old=facts.get("old"), to=to)
+
+
+def strings_of(found: Wire) -> dict[str, str]:
+    """The entries of a mapping whose values are texts."""
+    if not isinstance(found, dict):
+        return {}
+    return {name: value for name, value in found.items() if isinstance(value, str)}

@@ -1,0 +1,106 @@
+"""Run ids, and what a person may type instead of one.
+
+An id is 12 characters of Crockford base 32 in lower case, the first always a letter: 59.5 random bits, so that four or
+five characters name a run among a few hundred.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import secrets
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.errors import RunNotFound
+
+if TYPE_CHECKING:
+    from agent_tt.history.rows import Rows
+
+__all__ = ["LATEST", "fork_name", "new_run_id", "normalise", "resolve"]
+
+LATEST: Final = "latest"
+"""The word for the newest run."""
+
+_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+_DIGITS: Final = 10
+_LENGTH: Final = 12
+_BACK: Final = re.compile(r"(?P<name>.+)~(?P<back>\d{1,9})", re.DOTALL)
+_LOOKALIKES: Final = str.maketrans("ilo", "110")
+_MOST_LISTED: Final = 5
+
+
+def new_run_id() -> str:
+    """A random id. The file's UNIQUE constraint catches the clash that never comes."""
+    first = secrets.choice(_ALPHABET[_DIGITS:])
+    return first + "".join(secrets.choice(_ALPHABET) for _ in range(_LENGTH - 1))
+
+
+def normalise(typed: str) -> str:
+    """A typed id as it would be stored: lower case, with `o` read as 0 and `i`, `l` as 1."""
+    return typed.strip().lower().translate(_LOOKALIKES)
+
+
+def resolve(rows: Rows, ref: str) -> int:
+    """The row number of the run that `ref` names.
+
+    In this order: a whole id, `latest`, the newest run of that name, `NAME~2` (the one before the one before; also
+    `latest~2`), a unique beginning of an id.
+
+    Raises:
+        RunNotFound: nothing, or several runs, fit.
+    """
+    for whole in (ref, normalise(ref)):
+        found = rows.query("SELECT run FROM runs WHERE id = ? AND NOT hidden", (whole,))
+        if found:
+            return int(found[0][0])
+    by_age = _by_age(rows, ref, 0)
+    back = _BACK.fullmatch(ref)
+    if by_age is None and back is not None:
+        by_age = _by_age(rows, back["name"], int(back["back"]))
+    if by_age is not None:
+        return by_age
+    start = normalise(ref)
+    found = rows.query(
+        "SELECT run, id FROM runs WHERE id >= ? AND id < ? AND NOT hidden ORDER BY id LIMIT ?",
+        (start, start + "~", _MOST_LISTED + 1),
+    )
+    if start and len(found) == 1:
+        return int(found[0][0])
+    if start and found:
+        ids = [run_id for _, run_id in found[:_MOST_LISTED]]
+        more = ", …" if len(found) > _MOST_LISTED else ""
+        message = f"{ref!r} is the beginning of several runs: {', '.join(ids)}{more}"
+        raise RunNotFound(message, hint="Type one more character.", nearest=ids)
+    raise _not_found(rows, ref)
+
+
+def _by_age(rows: Rows, name: str, back: int) -> int | None:
+    """The newest run of a name (or of all names), or the one `back` before it."""
+    if name == LATEST:
+        sql = "SELECT run FROM runs WHERE NOT hidden ORDER BY started_us DESC, run DESC LIMIT 1 OFFSET ?"
+        found = rows.query(sql, (back,))
+    else:
+        sql = "SELECT run FROM runs WHERE name = ? AND NOT hidden ORDER BY started_us DESC, run DESC LIMIT 1 OFFSET ?"
+        found = rows.query(sql, (name, back))
+    return int(found[0][0]) if found else None
+
+
+def _not_found(rows: Rows, ref: str) -> RunNotFound:
+    known = [text for row in rows.query("SELECT DISTINCT name FROM runs WHERE NOT hidden LIMIT 10000") for text in row]
+    known += [text for row in rows.query("SELECT id FROM runs WHERE NOT hidden LIMIT 10000") for text in row]
+    if not known:
+        return RunNotFound(f"no run {ref!r}: the store is empty", hint="Record one first.")
+    nearest = difflib.get_close_matches(ref, known, n=3, cutoff=0.5)
+    hint = f"Did you mean {' or '.join(nearest)}?" if nearest else "`agent-tt runs` lists what there is."
+    return RunNotFound(f"no run {ref!r}", hint=hint, nearest=nearest)
+
+
+def fork_name(rows: Rows, parent_name: str) -> str:
+    """The next free `PARENT/fork-N`."""
+    prefix = f"{parent_name}/fork-"
+    taken = {
+        name[len(prefix) :]
+        for (name,) in rows.query("SELECT name FROM runs WHERE name >= ? AND name < ?", (prefix, prefix + ":"))
+    }
+    number = 1 + max((int(text) for text in taken if text.isascii() and text.isdigit()), default=0)
+    return f"{prefix}{number}"

@@ -1,0 +1,217 @@
+"""Where a run's steps and checkpoints lie: its own rows, and its ancestors' up to the step it was forked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent_tt.errors import Damaged, RunNotFound, StepNotFound
+
+if TYPE_CHECKING:
+    from agent_tt.history.log import StateLog
+    from agent_tt.history.rows import Rows
+
+__all__ = ["Lineage", "Position", "Stretch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Steps `first`..`last` (both included; None: open-ended) as rows of one run."""
+
+    run: int
+    first: int
+    last: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A checkpoint.
+
+    Attributes:
+        own: True if the step took it itself; False if it is the newest earlier one of the step's track.
+    """
+
+    track: int
+    seq: int
+    own: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    run: int
+    parent: int | None
+    fork_step: int
+
+
+class Lineage:
+    """Looks steps up through forks. What never changes (a run's parent, a track's run) is remembered."""
+
+    def __init__(self, rows: Rows, log: StateLog) -> None:
+        self._rows = rows
+        self._log = log
+        self._numbers: dict[str, int] = {}
+        self._origins: dict[int, _Origin] = {}
+
+    def number(self, run_id: str) -> int:
+        """The row number of a run.
+
+        Raises:
+            RunNotFound: no run has that id.
+        """
+        known = self._numbers.get(run_id)
+        if known is None:
+            found = self._rows.query("SELECT run FROM runs WHERE id = ?", (run_id,))
+            if not found:
+                raise RunNotFound(f"no run {run_id!r}", hint="`agent-tt runs` lists what there is.")
+            known = self._numbers[run_id] = int(found[0][0])
+        return known
+
+    def origin(self, run: int) -> tuple[int | None, int]:
+        """The run that a run was forked from, and the step it was forked at (0 where there is none)."""
+        known = self._origins.get(run)
+        if known is None:
+            found = self._rows.query("SELECT parent, fork_step FROM runs WHERE run = ?", (run,))
+            if not found:
+                raise Damaged(f"the row of run number {run} is missing", hint="Run `agent-tt verify` on the store.")
+            parent, fork_step = found[0]
+            known = self._origins[run] = _Origin(run, parent, fork_step or 0)
+        return known.parent, known.fork_step
+
+    def stretches(self, run: int) -> list[Stretch]:
+        """Which run holds which steps, from step 1 on.
+
+        Raises:
+            Damaged: a run descends from itself, or its ancestor is missing.
+        """
+        walk: list[Stretch] = []
+        current: int | None = run
+        last: int | None = None
+        seen: set[int] = set()
+        while current is not None:
+            if current in seen:
+                raise Damaged(f"run number {run} descends from itself", hint="Run `agent-tt verify` on the store.")
+            seen.add(current)
+            parent, fork_step = self.origin(current)
+            walk.append(Stretch(current, fork_step + 1, last))
+            last = fork_step if last is None else min(fork_step, last)
+            current = parent
+        walk.reverse()
+        return walk
+
+    def holder(self, run: int, step: int) -> int:
+        """The run whose row step `step` of a run is."""
+        for stretch in self.stretches(run):
+            if stretch.first <= step and (stretch.last is None or step <= stretch.last):
+                return stretch.run
+        raise StepNotFound(f"there is no step {step}")
+
+    def count(self, run: int) -> int:
+        """The number of the last step, those of ancestors included; 0 when there is none."""
+        ((last,),) = self._rows.query("SELECT max(step) FROM steps WHERE run = ?", (run,))
+        if last is not None:
+            return int(last)
+        parent, fork_step = self.origin(run)
+        return fork_step if parent is not None else 0
+
+    def position(self, run: int, step: int) -> Position:
+        """The checkpoint that shows the state after a step.
+
+        Raises:
+            StepNotFound: the run has no such step.
+        """
+        parent, fork_step = self.origin(run)
+        if parent is not None and step <= fork_step:
+            inherited = self.position(parent, step)
+            if step < fork_step:
+                return inherited
+            found = self._rows.query(
+                "SELECT track FROM tracks WHERE run = ? AND parent = ? AND fork_seq = ?",
+                (run, inherited.track, inherited.seq),
+            )
+            return Position(int(found[0][0]), inherited.seq, inherited.own) if found else inherited
+        if step == 0:
+            return Position(self._main_track(run), 0)
+        found = self._rows.query("SELECT track, seq FROM steps WHERE run = ? AND step = ?", (run, step))
+        if not found:
+            raise StepNotFound(f"there is no step {step}: the last one is {self.count(run)}")
+        track, seq = found[0]
+        if track is not None and seq is not None:
+            return Position(int(track), int(seq))
+        return self._newest_before(run, step, track)
+
+    def _newest_before(self, run: int, step: int, track: int | None) -> Position:
+        """What a step without a checkpoint of its own shows: the newest earlier one of its track, else of `main`."""
+        if track is None:
+            found = self._rows.query("SELECT track FROM tracks WHERE run = ? AND name = 'main'", (run,))
+            track = int(found[0][0]) if found else None
+        found = self._rows.query(
+            "SELECT seq FROM steps WHERE run = ? AND step < ? AND track = ? AND seq IS NOT NULL"
+            " ORDER BY step DESC LIMIT 1",
+            (run, step, track),
+        )
+        if found:
+            return Position(int(track or 0), int(found[0][0]), own=False)
+        parent, fork_step = self.origin(run)
+        start = self.position(run, fork_step if parent is not None else 0)
+        return Position(start.track, start.seq, own=False)
+
+    def _main_track(self, run: int) -> int:
+        found = self._rows.query("SELECT track FROM tracks WHERE run = ? AND name = 'main'", (run,))
+        if not found:
+            raise StepNotFound("the run has no state")
+        return int(found[0][0])
+
+    def step_of(self, track: int, seq: int) -> int | None:
+        """The step whose end a checkpoint is; None where none says so.
+
+        0 for the initial input, the fork step for the edit that a fork begins with.
+        """
+        for segment in reversed(self._log.segments(track, seq)):
+            if segment.first <= seq <= segment.last:
+                return self._step_in(segment.track, seq)
+        return None
+
+    def _step_in(self, track: int, seq: int) -> int | None:
+        found = self._rows.query("SELECT run, name, parent, fork_seq FROM tracks WHERE track = ?", (track,))
+        if not found:
+            return None
+        run, name, parent, fork_seq = found[0]
+        if seq == fork_seq:
+            return self._step_of_first(run, parent, seq)
+        # In a flat run the numbers are equal; only where they are not is the run searched.
+        if self._rows.query(
+            "SELECT 1 FROM steps WHERE run = ? AND step = ? AND track = ? AND seq = ?", (run, seq, track, seq)
+        ):
+            return seq
+        found = self._rows.query("SELECT step FROM steps WHERE run = ? AND track = ? AND seq = ?", (run, track, seq))
+        if found:
+            return int(found[0][0])
+        return 0 if seq == 0 and name == "main" else None
+
+    def _step_of_first(self, run: int, parent_track: int, seq: int) -> int | None:
+        """The step of a fork's first row on a track: the fork step where the edit is, else what it continues."""
+        parent, fork_step = self.origin(run)
+        if parent is not None:
+            edited = self.position(parent, fork_step)
+            if (edited.track, edited.seq) == (parent_track, seq):
+                return fork_step
+        return self.step_of(parent_track, seq)
+
+    def continuation(self, run: int, track: int) -> int:
+        """The track on which a run goes on from an ancestor's track: its own of that name, if it has one."""
+        found = self._rows.query(
+            "SELECT mine.track FROM tracks mine JOIN tracks theirs USING(name) WHERE mine.run = ? AND theirs.track = ?",
+            (run, track),
+        )
+        return int(found[0][0]) if found else track
+
+    def last_seq(self, run: int, track: int) -> int:
+        """The last checkpoint of a track that a run can see: its end, or where the run left an ancestor's track."""
+        ((owner,),) = self._rows.query("SELECT run FROM tracks WHERE track = ?", (track,))
+        if owner == run:
+            return self._log.last_seq(track) or 0
+        limit = next((stretch.last for stretch in self.stretches(run) if stretch.run == owner), None)
+        ((last,),) = self._rows.query(
+            "SELECT max(seq) FROM steps WHERE run = ? AND track = ? AND step <= ?", (owner, track, limit or 0)
+        )
+        return int(last) if last is not None else 0

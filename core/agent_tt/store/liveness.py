@@ -1,0 +1,180 @@
+"""Whether the process that records a run is still there.
+
+A run names its owner: host, boot, process id and the process's start time, because process ids are used again. On the
+owner's own host the process itself is looked for; elsewhere its heartbeat must be younger than `STALE_US`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import threading
+import time
+import weakref
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.errors import StoreUnreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agent_tt.store.connection import Database
+
+__all__ = ["BEAT_S", "STALE_US", "Heart", "Owner", "current_owner", "is_alive", "now_us"]
+
+BEAT_S: Final = 5.0
+STALE_US: Final = 30_000_000
+
+_STATE_FIELD: Final = 0
+_START_FIELD: Final = 19
+_DEAD_STATES: Final = frozenset("ZXx")
+
+
+def now_us() -> int:
+    """The wall clock in microseconds since the epoch, UTC."""
+    return time.time_ns() // 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The process that records a run.
+
+    Attributes:
+        host: the machine's name, with its process-id namespace where there is one (containers).
+        boot: the machine's boot, "" where it cannot be told.
+        pid: the process id.
+        start: when the process started, in clock ticks since boot; 0 where it cannot be told.
+    """
+
+    host: str
+    boot: str
+    pid: int
+    start: int
+
+    def to_json(self) -> str:
+        """As the column `owner` keeps it."""
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(text: object) -> Owner | None:
+        """The owner that a column names, None if it names none."""
+        try:
+            found = json.loads(text) if isinstance(text, str) else None
+        except ValueError:
+            return None
+        if not isinstance(found, dict):
+            return None
+        host, boot, pid, start = (found.get(name) for name in ("host", "boot", "pid", "start"))
+        if isinstance(host, str) and isinstance(boot, str) and isinstance(pid, int) and isinstance(start, int):
+            return Owner(host, boot, pid, start)
+        return None
+
+
+def current_owner() -> Owner:
+    """This process."""
+    pid = os.getpid()
+    return Owner(_host(), _boot(), pid, _start_of(pid) or 0)
+
+
+def is_alive(owner: Owner | None, beat_us: int | None) -> bool:
+    """Whether a process that says it records is still there.
+
+    Args:
+        owner: who it said it is.
+        beat_us: its last heartbeat.
+    """
+    fresh = beat_us is not None and now_us() - beat_us < STALE_US
+    if owner is None or owner.host != _host():
+        return fresh
+    if owner.boot != _boot():
+        return False
+    if owner.start:
+        return _start_of(owner.pid) == owner.start
+    return _exists(owner.pid) and fresh
+
+
+def _host() -> str:
+    try:
+        namespace = Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        return platform.node()
+    return f"{platform.node()}/{namespace}"
+
+
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _start_of(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot; None if it is gone or not for us to see."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    fields = text.rpartition(")")[2].split()  # the name before it may hold anything, spaces and brackets too
+    if fields[_STATE_FIELD] in _DEAD_STATES:
+        return None
+    return int(fields[_START_FIELD])
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+class Heart:
+    """Beats for all runs that this process records into one file, from a daemon thread that never delays its exit."""
+
+    def __init__(self, database: Database, interval_s: float = BEAT_S) -> None:
+        self._database = weakref.ref(database)
+        self._interval_s = interval_s
+        self._runs: set[int] = set()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def add(self, run: int) -> None:
+        """Begins to beat for a run."""
+        self._runs.add(run)
+        if self._thread is None or not self._thread.is_alive():
+            self._stop = threading.Event()  # an earlier thread may still be on its way out with the old one
+            self._thread = threading.Thread(
+                target=self._beat_on, args=(self._stop,), name="agent-tt heartbeat", daemon=True
+            )
+            self._thread.start()
+
+    def remove(self, run: int) -> None:
+        """A run is over; the thread ends with the last one."""
+        self._runs.discard(run)
+        if not self._runs:
+            self._stop.set()
+            self._thread = None
+
+    def _beat_on(self, stop: threading.Event) -> None:
+        while not stop.wait(self._interval_s):
+            database = self._database()
+            if database is None:
+                return
+            try:
+                beat(database, sorted(self._runs))
+            except StoreUnreadable:  # busy or closed: the next beat will tell
+                continue
+            finally:
+                del database
+
+
+def beat(database: Database, runs: Iterable[int]) -> None:
+    """Writes down that the runs' process is still there."""
+    now = now_us()
+    with database.transaction(durable=False) as tx:
+        tx.execute_many("UPDATE runs SET beat_us = ? WHERE run = ?", [(now, run) for run in runs])

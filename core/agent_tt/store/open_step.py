@@ -1,0 +1,65 @@
+"""What a step is remembered by while it is open: which calls it made, and whether it only repeats an earlier one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import CallKind, Effect
+
+__all__ = ["UNREPEATABLE", "OpenStep", "answer_fingerprint"]
+
+UNREPEATABLE: Final = frozenset({"clock", "rng", "id"})
+"""Kinds of calls that never ask the same twice, and so say nothing about a step being a repetition."""
+
+
+@dataclass(slots=True)
+class OpenStep:
+    """What a step's end needs to know of its calls.
+
+    Attributes:
+        kinds: kind and effect of each call so far.
+        asked: signature of each call that counts for repetition.
+        answers: fingerprint of what came back, by call.
+        meta: the facts of calls that are still pending.
+    """
+
+    kinds: list[tuple[CallKind, Effect | None]] = field(default_factory=list)
+    asked: dict[int, str] = field(default_factory=dict)
+    answers: dict[int, bytes] = field(default_factory=dict)
+    meta: dict[int, dict[str, Wire]] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str | None:
+        """The strongest kind of call, None without calls."""
+        strongest = None
+        for kind, effect in self.kinds:
+            name = _kind_name(kind, effect)
+            if strongest is None or _STRENGTH[name] > _STRENGTH[strongest]:
+                strongest = name
+        return strongest
+
+    @property
+    def fingerprint(self) -> bytes | None:
+        """Equal for steps that asked the same and were answered the same; None where that says nothing."""
+        if not self.asked or self.asked.keys() != self.answers.keys():
+            return None
+        plain = b"".join(self.asked[number].encode() + self.answers[number] for number in sorted(self.asked))
+        return blake2b(plain, digest_size=16).digest()
+
+
+_STRENGTH: Final = {"other": 0, "human": 1, "llm": 2, "http": 3, "read": 4, "write": 5}
+
+
+def _kind_name(kind: CallKind, effect: Effect | None) -> str:
+    if kind == "tool":
+        return "read" if effect == "read" else "write"
+    return kind if kind in _STRENGTH else "other"
+
+
+def answer_fingerprint(status: str, result: str | None, error: str | None) -> bytes:
+    """What came back of a call, as far as it tells repetitions: tracebacks of equal errors are equal too."""
+    return blake2b("\0".join((status, result or "", error or "")).encode(), digest_size=16).digest()

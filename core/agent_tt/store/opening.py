@@ -1,0 +1,139 @@
+"""Making sure that a file is a store of ours, in a format that this program can read, before anything else is done."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from typing import TYPE_CHECKING, Final
+
+from agent_tt import _version
+from agent_tt.errors import NewerFormat, NotAStore, StoreNotFound, StoreUnreadable
+from agent_tt.store import locate, migrate, schema
+from agent_tt.store.connection import BUSY_TIMEOUT_S, Database, connect
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agent_tt.store.connection import Durability
+
+__all__ = ["open_database"]
+
+_RETRY_S: Final = 0.01
+
+
+def open_database(
+    path: Path, *, create: bool = False, read_only: bool = False, durability: Durability = "full"
+) -> Database:
+    """Opens a store file, after making or migrating it where that is allowed.
+
+    Raises:
+        StoreNotFound: there is none, and `create` is False.
+        NotAStore: it is a folder, or a file of another kind.
+        NewerFormat: a newer agent-tt wrote it.
+    """
+    if path.is_dir():
+        inside = path / locate.FILE_NAME
+        hint = f"Name the file: {inside}" if inside.exists() else "Name the store file itself."
+        raise NotAStore(f"{path} is a folder, not a store", hint=hint)
+    if not path.exists():
+        if not create or read_only:
+            raise StoreNotFound(
+                f"there is no store at {path}", hint="Record a run first, or name another file with --store."
+            )
+        locate.make_room(path)
+    if create and not read_only:
+        _create(path)
+    _check_format(path, read_only=read_only)
+    return Database(path, read_only=read_only, durability=durability)
+
+
+def _create(path: Path) -> None:
+    """Makes the tables unless they are there. Any number of processes may do this at once."""
+    connection = connect(path, mode="rwc")
+    try:
+        _refuse_foreign(path, connection)
+        connection.execute(f"PRAGMA page_size = {schema.PAGE_SIZE}")
+        _switch_to_wal(path, connection)
+        connection.execute("PRAGMA synchronous = full")
+        connection.execute("BEGIN IMMEDIATE")
+        if not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+            for statement in schema.STATEMENTS:
+                connection.execute(statement)
+            facts = {
+                "format": str(schema.FORMAT_VERSION),
+                "created_by": f"agent-tt {_version.__version__}",
+                "gc_epoch": "0",
+            }
+            connection.executemany("INSERT INTO meta(key, value) VALUES(?, ?)", list(facts.items()))
+            connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {schema.FORMAT_VERSION}")
+        connection.execute("COMMIT")
+    except sqlite3.DatabaseError as error:
+        raise _unusable(path, error) from error
+    finally:
+        connection.close()
+
+
+def _refuse_foreign(path: Path, connection: sqlite3.Connection) -> None:
+    """Raises before a file of another program is touched."""
+    ((application,),) = connection.execute("PRAGMA application_id").fetchall()
+    ((tables,),) = connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+    if tables and application != schema.APPLICATION_ID:
+        raise NotAStore(f"{path} is a database of another program", hint="Name a file of agent-tt, or a new one.")
+
+
+def _switch_to_wal(path: Path, connection: sqlite3.Connection) -> None:
+    """Sets the journal mode; SQLite does not wait by itself when several processes do this at once."""
+    deadline = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            ((mode,),) = connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        except sqlite3.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_RETRY_S)
+            continue
+        if mode != "wal":
+            raise StoreUnreadable(f"{path} cannot be a store: its disk does not support it", hint="Use a local disk.")
+        return
+
+
+def _check_format(path: Path, *, read_only: bool) -> None:
+    connection = connect(path, mode="ro" if read_only else "rw")
+    try:
+        ((application,),) = connection.execute("PRAGMA application_id").fetchall()
+        found = _stored_format(connection) if application == schema.APPLICATION_ID else None
+    except sqlite3.DatabaseError as error:
+        raise _unusable(path, error) from error
+    finally:
+        connection.close()
+    if found is None:
+        raise NotAStore(f"{path} is not a store of agent-tt", hint="Name another file with --store.")
+    if found > schema.FORMAT_VERSION:
+        raise NewerFormat(
+            f"{path} has format {found}, newer than the {schema.FORMAT_VERSION} that this agent-tt reads",
+            found=found,
+            supported=schema.FORMAT_VERSION,
+            hint="Upgrade agent-tt.",
+        )
+    if found < schema.FORMAT_VERSION:
+        if read_only:
+            raise StoreUnreadable(
+                f"{path} has the old format {found}, which must be migrated first",
+                hint="Open it once for writing, for example with `agent-tt runs`.",
+            )
+        migrate.migrate(path, found)
+
+
+def _stored_format(connection: sqlite3.Connection) -> int | None:
+    found = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
+    try:
+        return int(found[0]) if found else None
+    except (TypeError, ValueError):
+        return None
+
+
+def _unusable(path: Path, error: sqlite3.DatabaseError) -> StoreUnreadable:
+    if "not a database" in str(error) or "no such table" in str(error):
+        return NotAStore(f"{path} is not a store of agent-tt", hint="Name another file with --store.")
+    return StoreUnreadable(f"{path} cannot be opened: {error}", hint="Run `agent-tt verify`, or name another file.")

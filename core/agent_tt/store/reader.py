@@ -1,0 +1,250 @@
+"""Reading runs, steps, calls and states: the `RunSource` half of a store."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.paths import get
+from agent_tt.errors import StepNotFound
+from agent_tt.history.cursor import TrackCursor
+from agent_tt.history.index import PathIndex
+from agent_tt.history.log import StateLog
+from agent_tt.history.payload import unpack_call_value
+from agent_tt.history.states import load
+from agent_tt.store import ids
+from agent_tt.store.damage_watch import DamageWatch
+from agent_tt.store.lineage import Lineage, Position
+from agent_tt.store.run_rows import RunRows
+from agent_tt.store.step_rows import StepRows
+from agent_tt.store.verify import verify_file, verify_run
+
+if TYPE_CHECKING:
+    from pathlib import Path as FilePath
+
+    from agent_tt.codec.wire import Path, Wire
+    from agent_tt.history.ops import Op
+    from agent_tt.model import Call, Note, Problem, Run, Step
+    from agent_tt.store.connection import Database
+
+__all__ = ["StoreCursor", "StoreReader"]
+
+_CURSORS_KEPT: Final = 4
+"""Tracks whose state a cursor keeps while it stands on another."""
+
+
+class StoreReader:
+    """Reads one store file. Safe to use from several threads.
+
+    Attributes:
+        database: the open file.
+        log: its states' histories.
+        lineage: where runs' steps and checkpoints lie.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.log = StateLog(database)
+        self._index = PathIndex(self.log)
+        self.lineage = Lineage(database, self.log)
+        self._runs = RunRows(database, self.lineage)
+        self._steps = StepRows(database, self.lineage, self._runs)
+        self._damage = DamageWatch(self.log, self.lineage)
+
+    @property
+    def path(self) -> FilePath:
+        """The file."""
+        return self.database.path
+
+    @property
+    def read_only(self) -> bool:
+        """True for a store opened to read."""
+        return self.database.read_only
+
+    def close(self) -> None:
+        """Lets go of the file. Further calls are errors."""
+        self.database.close()
+
+    def version(self) -> int:
+        """A number that differs after anyone changed the file."""
+        return self.database.version()
+
+    # ---------------------------------------------------------------- runs and steps
+
+    def runs(self) -> list[Run]:
+        """All runs, newest first."""
+        return self._runs.all()
+
+    def run(self, ref: str) -> Run:
+        """The run that `ref` names: id, `latest`, name, `NAME~2`, or the unique beginning of an id.
+
+        Raises:
+            RunNotFound: nothing, or several, fit.
+        """
+        return self._runs.one(ids.resolve(self.database, ref))
+
+    def step_number(self, run: Run, ref: str) -> int:
+        """The step that `ref` names: a number (0: the input), `~1` for the last but one, `@error` for the first failed.
+
+        Raises:
+            StepNotFound: out of range, or no step failed.
+        """
+        return self._steps.number(self.lineage.number(run.id), ref)
+
+    def step_count(self, run_id: str) -> int:
+        """Number of the last step, 0 when there is none."""
+        return self.lineage.count(self.lineage.number(run_id))
+
+    def steps(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Step]:
+        """Steps start..stop-1 in order (stop None: to the end)."""
+        return self._steps.page(self.lineage.number(run_id), start, stop)
+
+    def calls(self, run_id: str, step: int) -> list[Call]:
+        """The calls of one step in order of starting.
+
+        Raises:
+            StepNotFound: no such step.
+        """
+        run = self.lineage.number(run_id)
+        if step == 0:
+            return []
+        if not 0 < step <= self.lineage.count(run):
+            raise StepNotFound(f"there is no step {step}: the last one is {self.lineage.count(run)}")
+        return self._steps.calls(run, step, lambda text, what: unpack_call_value(text, what, self.log.blobs.get))
+
+    # ---------------------------------------------------------------- states
+
+    def state(self, run_id: str, step: int) -> Wire:
+        """The state after `step`, the caller's own copy.
+
+        Raises:
+            StepNotFound: no such step.
+            Damaged: it cannot be rebuilt at all.
+        """
+        position = self.lineage.position(self.lineage.number(run_id), step)
+        return load(self.log, position.track, position.seq).value
+
+    def value(self, run_id: str, step: int, path: Path) -> Wire:
+        """One value of a state.
+
+        Raises:
+            PathNotFound: the state has nothing there.
+        """
+        return get(self.state(run_id, step), path)
+
+    def cursor(self, run_id: str, step: int) -> StoreCursor:
+        """A cursor that stands at `step`.
+
+        Raises:
+            StepNotFound: no such step.
+            Damaged: its state cannot be rebuilt at all.
+        """
+        return StoreCursor(self.log, self.lineage, self.lineage.number(run_id), step)
+
+    def base_step(self, run_id: str, step: int) -> int | None:
+        """The checkpoint that `changes(step)` are against; None for the first of its track."""
+        position = self.lineage.position(self.lineage.number(run_id), step)
+        if not position.own:
+            return self.lineage.step_of(position.track, position.seq)
+        return self.lineage.step_of(position.track, position.seq - 1) if position.seq else None
+
+    def changes(self, run_id: str, step: int) -> list[Op]:
+        """The operations that turned checkpoint `base_step` into `step`."""
+        position = self.lineage.position(self.lineage.number(run_id), step)
+        if not position.own:
+            return []
+        return [
+            op
+            for segment in self.log.segments(position.track, position.seq)
+            if segment.first <= position.seq <= segment.last
+            for row in self.log.operations(segment.track, position.seq, position.seq)
+            for op in row.ops
+        ]
+
+    def digest(self, run_id: str, step: int) -> bytes | None:
+        """16 bytes that are equal exactly when the states are (key order apart)."""
+        position = self.lineage.position(self.lineage.number(run_id), step)
+        return self.log.head(position.track, position.seq).digest
+
+    def last_write(self, run_id: str, step: int, path: Path) -> int | None:
+        """The step that wrote the value now at `path` in checkpoint `step`, followed through list shifts."""
+        position = self.lineage.position(self.lineage.number(run_id), step)
+        found = self._index.last_write(position.track, position.seq, path)
+        return None if found is None else self.lineage.step_of(*found)
+
+    def next_write(self, run_id: str, step: int, path: Path) -> int | None:
+        """The first later step that changed the value at `path`."""
+        run = self.lineage.number(run_id)
+        position = self.lineage.position(run, step)
+        track = self.lineage.continuation(run, position.track)
+        last = self.lineage.last_seq(run, track)
+        found = self._index.next_write(track, position.seq, last, path)
+        return None if found is None else self.lineage.step_of(track, found)
+
+    # ---------------------------------------------------------------- around them
+
+    def damaged_steps(self, run_id: str) -> list[int]:
+        """Steps whose checkpoints hold, or need, something damaged."""
+        return self._damage.steps(self.lineage.number(run_id))
+
+    def notes(self, run_id: str) -> list[Note]:
+        """Notes and bookmarks of a run, oldest first."""
+        return self._runs.notes(self.lineage.number(run_id))
+
+    def verify(self, run_id: str | None = None) -> list[Problem]:
+        """Checks chain, digests and blobs of a run, or everything."""
+        if run_id is not None:
+            return verify_run(self.log, self.lineage, run_id)
+        return verify_file(self.log, self.lineage)
+
+
+class StoreCursor:
+    """A state that moves along one run's checkpoints. The state is the cursor's own: read it, never change it."""
+
+    def __init__(self, log: StateLog, lineage: Lineage, run: int, step: int) -> None:
+        self._log = log
+        self._lineage = lineage
+        self._run = run
+        self._tracks: OrderedDict[int, TrackCursor] = OrderedDict()
+        self._state: Wire = None
+        self._step = -1
+        self.seek(step)
+
+    @property
+    def step(self) -> int:
+        """The checkpoint that `state` is."""
+        return self._step
+
+    @property
+    def state(self) -> Wire:
+        """The state after `step`."""
+        return self._state
+
+    def seek(self, step: int) -> Wire:
+        """Moves to checkpoint `step` and gives its state.
+
+        Raises:
+            StepNotFound: the run has no such checkpoint.
+            Damaged: it cannot be rebuilt at all.
+        """
+        position = self._lineage.position(self._run, step)
+        track = self._lineage.continuation(self._run, position.track)
+        if not self._reaches(track, position):
+            track = position.track
+        cursor = self._tracks.get(track)
+        if cursor is None:
+            cursor = self._tracks[track] = TrackCursor(self._log, track, position.seq)
+            if len(self._tracks) > _CURSORS_KEPT:
+                self._tracks.popitem(last=False)
+        else:
+            self._tracks.move_to_end(track)
+        self._state = cursor.seek(position.seq)
+        self._step = step
+        return self._state
+
+    def _reaches(self, track: int, position: Position) -> bool:
+        """Whether a checkpoint is one that a track goes through; an ancestor's later ones are not."""
+        for segment in reversed(self._log.segments(track, position.seq)):
+            if segment.first <= position.seq <= segment.last:
+                return segment.track == position.track
+        return False

@@ -1,0 +1,165 @@
+"""Rows of `steps` and `calls` as the model's objects, across a fork and its ancestors."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
+
+from agent_tt.errors import StepNotFound
+from agent_tt.model import Call, Step
+from agent_tt.store import columns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.history.rows import Row, Rows
+    from agent_tt.model import CallKind, Effect
+    from agent_tt.store.lineage import Lineage, Stretch
+    from agent_tt.store.run_rows import RunRows
+
+__all__ = ["StepRows"]
+
+_NUMBER: Final = re.compile(r"\d{1,18}")
+_FROM_END: Final = re.compile(r"~(\d{1,18})")
+_ERROR: Final = "@error"
+_EFFECTS: Final[dict[object, Effect]] = {"read": "read", "write": "write"}
+
+_ReadValue: TypeAlias = "Callable[[object, str], Wire]"
+
+
+class StepRows:
+    """Reads steps and calls; a page of steps is a range query in each run that it lies in."""
+
+    def __init__(self, rows: Rows, lineage: Lineage, runs: RunRows) -> None:
+        self._rows = rows
+        self._lineage = lineage
+        self._runs = runs
+
+    def page(self, run: int, start: int, stop: int | None) -> list[Step]:
+        """Steps start..stop-1 of a run, those of its ancestors marked as inherited."""
+        steps: list[Step] = []
+        for stretch in self._lineage.stretches(run):
+            first = max(stretch.first, start)
+            last = stretch.last if stop is None else stop - 1 if stretch.last is None else min(stretch.last, stop - 1)
+            if last is None or first <= last:
+                steps += self._stretch(stretch, first, last, inherited=stretch.run != run)
+        return steps
+
+    def _stretch(self, stretch: Stretch, first: int, last: int | None, *, inherited: bool) -> list[Step]:
+        found = self._rows.query(
+            "SELECT s.step, s.parent_step, s.kind, s.name, s.agent, s.lane, s.status, s.started_us, s.ended_us,"
+            " s.tokens_in, s.tokens_out, s.cost_usd, s.error, s.seq, s.meta, t.name"
+            " FROM steps s LEFT JOIN tracks t ON t.track = s.track WHERE s.run = ? AND s.step BETWEEN ? AND ?"
+            " ORDER BY s.step",
+            (stretch.run, first, (1 << 62) if last is None else last),
+        )
+        is_over = any(row[6] == "running" for row in found) and self._runs.status(stretch.run) != "running"
+        return [self._step(row, stretch.run, inherited=inherited, is_over=is_over) for row in found]
+
+    def _step(self, row: Row, run: int, *, inherited: bool, is_over: bool) -> Step:
+        number, parent, kind, name, agent, lane, status, started, ended = row[:9]
+        tokens_in, tokens_out, cost, error, seq, meta, track = row[9:]
+        facts = columns.mapping_from_text(meta) if meta else {}
+        shown = columns.step_status(status)
+        calls = facts.get("calls", 0)
+        if shown == "running":
+            calls = self._count_calls(run, number)
+            if is_over:
+                shown = "interrupted"
+        extra = facts.get("extra")
+        return Step(
+            number=number,
+            name=name,
+            status=shown,
+            kind=kind,
+            agent=agent,
+            lane=lane,
+            parent=parent,
+            started_us=started,
+            ended_us=ended,
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            cost_usd=cost,
+            error=columns.error_from_text(error),
+            track=track or "main",
+            seq=seq,
+            inherited=inherited,
+            decision=columns.text(facts.get("decision")),
+            calls=calls if isinstance(calls, int) else 0,
+            repeat_of=columns.integer(facts.get("repeat_of")),
+            extra=extra if isinstance(extra, dict) else {},
+        )
+
+    def _count_calls(self, run: int, step: int) -> int:
+        ((count,),) = self._rows.query("SELECT count(*) FROM calls WHERE run = ? AND step = ?", (run, step))
+        return int(count)
+
+    def number(self, run: int, ref: str) -> int:
+        """The step that `ref` names.
+
+        Raises:
+            StepNotFound: out of range, no step failed, or not a step at all.
+        """
+        last = self._lineage.count(run)
+        if ref == _ERROR:
+            return self._first_error(run)
+        back = _FROM_END.fullmatch(ref)
+        if back is None and _NUMBER.fullmatch(ref) is None:
+            raise _no_such_word(ref, last)
+        number = int(ref) if back is None else last - int(back[1])
+        if not 0 <= number <= last:
+            raise StepNotFound(
+                f"there is no step {ref}: the run has {last}", hint=f"Steps go from 0 (the input) to {last}."
+            )
+        return number
+
+    def _first_error(self, run: int) -> int:
+        for stretch in self._lineage.stretches(run):
+            ((found,),) = self._rows.query(
+                "SELECT min(step) FROM steps WHERE run = ? AND status = 'error' AND step <= ?",
+                (stretch.run, (1 << 62) if stretch.last is None else stretch.last),
+            )
+            if found is not None:
+                return int(found)
+        raise StepNotFound("no step of the run failed", hint="Name a step by its number, or ~1 from the end.")
+
+    def calls(self, run: int, step: int, read_value: _ReadValue) -> list[Call]:
+        """The calls of a step in order of starting; `read_value` reads the columns of arguments and results."""
+        found = self._rows.query(
+            "SELECT call, lane, lane_seq, kind, name, effect, status, lower(hex(signature)), args, result, error,"
+            " started_us, ended_us, delivered, meta FROM calls WHERE run = ? AND step = ? ORDER BY call",
+            (self._lineage.holder(run, step), step),
+        )
+        return [_call(row, step, read_value) for row in found]
+
+
+def _call(row: Row, step: int, read_value: _ReadValue) -> Call:
+    number, lane, lane_seq, kind, name, effect, status, signature = row[:8]
+    args, result, error, started, ended, delivered, meta = row[8:]
+    what = f"call {number} of step {step}"
+    return Call(
+        step=step,
+        number=number,
+        kind=cast("CallKind", kind),
+        name=name or "",
+        status=columns.call_status(status),
+        effect=_EFFECTS.get(effect),
+        lane=lane,
+        lane_seq=lane_seq,
+        args=read_value(args, f"the arguments of {what}"),
+        result=read_value(result, f"the result of {what}"),
+        error=columns.error_from_text(error),
+        signature=signature or None,
+        started_us=started,
+        ended_us=ended,
+        delivered=delivered,
+        meta=columns.mapping_from_text(meta),
+    )
+
+
+def _no_such_word(ref: str, last: int) -> StepNotFound:
+    near = difflib.get_close_matches(ref, [_ERROR], n=1)
+    hint = f"Did you mean {near[0]}?" if near else f"Give a number from 0 to {last}, ~1 from the end, or {_ERROR}."
+    return StepNotFound(f"{ref!r} names no step", hint=hint, nearest=near)

@@ -1,0 +1,247 @@
+"""The store: runs in one SQLite file, read and written."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, Final, cast
+
+from agent_tt.errors import StepNotFound, StoreUnreadable
+from agent_tt.history.append import fork_track
+from agent_tt.history.training import DictionaryTrainer
+from agent_tt.model import Note
+from agent_tt.protocols import NO_STATE
+from agent_tt.store import columns, door, ids
+from agent_tt.store.liveness import Heart, current_owner, now_us
+from agent_tt.store.opening import open_database
+from agent_tt.store.reader import StoreReader
+from agent_tt.store.writer import SqliteRunWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from typing import Literal
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.history.rows import Transaction
+    from agent_tt.model import Edit, ErrorInfo, NewRun, RunStatus
+    from agent_tt.store.connection import Database, Durability
+
+__all__ = ["SqliteStore", "open_store"]
+
+_DRAWS: Final = 8
+"""Run ids drawn before a clash counts as an error of its own."""
+
+
+def open_store(
+    path: Path, *, create: bool = False, read_only: bool = False, durability: Durability = "full"
+) -> SqliteStore:
+    """Opens a store file.
+
+    Args:
+        path: the file.
+        create: make it, and its folder, where it is missing. Any number of processes may do this at once.
+        read_only: write nothing, not even where the file could be brought up to date.
+        durability: `full` forces every commit to the disk; `normal` is several times faster and may lose the last
+            commits in a power cut (never in a crash of the process).
+
+    Raises:
+        StoreNotFound: there is none, and `create` is False.
+        NotAStore: it is a folder, or a file of another kind.
+        NewerFormat: a newer agent-tt wrote it.
+    """
+    return SqliteStore(open_database(path, create=create, read_only=read_only, durability=durability))
+
+
+class SqliteStore(StoreReader):
+    """One store file. Safe to use from several threads; each writing method is one durable commit."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._heart = Heart(database)
+
+    def begin_run(self, new: NewRun, state: Wire | object) -> SqliteRunWriter:
+        """Starts a run: its row is committed before this returns, with `state` as checkpoint 0.
+
+        `NO_STATE` is kept as null until a step brings a state.
+        """
+        with self.database.transaction() as tx:
+            run, run_id = self._insert_run(tx, new, columns.sound(new.name))
+            writer = self._writer(run, run_id, new)
+            writer.start_track(tx, None if state is NO_STATE else state)
+        self._heart.add(run)
+        return writer
+
+    def begin_fork(
+        self,
+        parent_id: str,
+        step: int,
+        *,
+        state: Wire,
+        new: NewRun,
+        edits: Sequence[Edit] = (),
+        policy: Mapping[str, str] | None = None,
+    ) -> str:
+        """Makes the row of a fork with its edited checkpoint; gives its id. This process owns it until it is adopted.
+
+        Raises:
+            RunNotFound: no such parent.
+            StepNotFound: the parent has no such step.
+            Damaged: the parent's checkpoint cannot be read in full.
+        """
+        parent = self.lineage.number(parent_id)
+        if not 0 <= step <= self.lineage.count(parent):
+            raise StepNotFound(f"there is no step {step} to fork at: the run has {self.lineage.count(parent)}")
+        position = self.lineage.position(parent, step)
+        facts: dict[str, Wire] = {
+            "edits": door.admit(columns.edits_to_wire(edits)),
+            "policy": dict(policy) if policy else None,
+        }
+        with self.database.transaction() as tx:
+            ((parent_name, track_name),) = tx.query(
+                "SELECT (SELECT name FROM runs WHERE run = ?), (SELECT name FROM tracks WHERE track = ?)",
+                (parent, position.track),
+            )
+            name = columns.sound(new.name) or ids.fork_name(tx, parent_name)
+            run, run_id = self._insert_run(tx, new, name, parent=parent, fork_step=step, facts=facts)
+            fork_track(tx, self.log, run, track_name, parent=position.track, seq=position.seq, edited=door.admit(state))
+        return run_id
+
+    def adopt_run(self, run_id: str, new: NewRun, state: Wire | object) -> SqliteRunWriter:  # noqa: ARG002  # the first step's checkpoint holds what `state` has become by then
+        """Takes over a fork's row in the process that runs its agent.
+
+        Raises:
+            RunNotFound: no such run.
+            StoreUnreadable: the run is over already.
+        """
+        run = self.lineage.number(run_id)
+        with self.database.transaction() as tx:
+            ((status, meta),) = tx.query("SELECT status, meta FROM runs WHERE run = ?", (run,))
+            if status != "running":
+                raise StoreUnreadable(
+                    f"run {run_id} is over ({status}) and cannot be gone on with", hint="Fork it again."
+                )
+            before = columns.mapping_from_text(meta)
+            facts = {**before, **_facts(new)}
+            facts["metadata"] = _merged(before.get("metadata"), new.metadata)
+            tx.execute(
+                "UPDATE runs SET owner = ?, beat_us = ?, agent = ifnull(?, agent),"
+                " agent_version = ifnull(?, agent_version), meta = ? WHERE run = ?",
+                (
+                    current_owner().to_json(),
+                    now_us(),
+                    new.code.entry,
+                    new.code.version,
+                    columns.mapping_to_text(facts) or "{}",
+                    run,
+                ),
+            )
+            _add_tags(tx, run, new.tags)
+        writer = self._writer(run, run_id, new)
+        writer.resume()
+        self._heart.add(run)
+        return writer
+
+    def _writer(self, run: int, run_id: str, new: NewRun) -> SqliteRunWriter:
+        trainer = DictionaryTrainer(self.database, columns.sound(new.code.entry or new.name))
+        return SqliteRunWriter(self.database, self.log, self.lineage, self._heart, run, run_id, trainer)
+
+    def _insert_run(
+        self,
+        tx: Transaction,
+        new: NewRun,
+        name: str,
+        *,
+        parent: int | None = None,
+        fork_step: int | None = None,
+        facts: Mapping[str, Wire] | None = None,
+    ) -> tuple[int, str]:
+        """Makes a run's row, owned by this process; gives its number and its id."""
+        meta = columns.mapping_to_text({**_facts(new), **(facts or {})}) or "{}"
+        now = now_us()
+        for _ in range(_DRAWS):
+            run_id = ids.new_run_id()
+            try:
+                run = tx.execute(
+                    "INSERT INTO runs(id, name, status, agent, agent_version, parent, fork_step, started_us, owner,"
+                    " beat_us, meta) VALUES(?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        run_id,
+                        name,
+                        new.code.entry,
+                        new.code.version,
+                        parent,
+                        fork_step,
+                        now,
+                        current_owner().to_json(),
+                        now,
+                        meta,
+                    ),
+                )
+            except sqlite3.IntegrityError:
+                continue
+            _add_tags(tx, run, new.tags)
+            return run, run_id
+        raise StoreUnreadable(f"{self.path} has no free run id", hint="Run `agent-tt verify` on the store.")
+
+    def set_run_status(self, run_id: str, status: RunStatus, error: ErrorInfo | None = None) -> None:
+        """Writes down how a run ended that cannot say it itself."""
+        with self.database.transaction() as tx:
+            tx.execute(
+                "UPDATE runs SET status = ?, ended_us = ifnull(ended_us, ?), error = ifnull(?, error) WHERE run = ?",
+                (
+                    status,
+                    None if status == "running" else now_us(),
+                    columns.error_to_text(door.admit_error(error)),
+                    self.lineage.number(run_id),
+                ),
+            )
+
+    def add_note(self, run_id: str, step: int | None, kind: str, body: str) -> Note:
+        """Writes a `note` or a `bookmark`."""
+        run, now, words = self.lineage.number(run_id), now_us(), columns.sound(body)
+        with self.database.transaction() as tx:
+            note = tx.execute(
+                "INSERT INTO notes(run, step, kind, body, created_us) VALUES(?, ?, ?, ?, ?)",
+                (run, step, kind, words, now),
+            )
+        return Note(note, cast("Literal['note', 'bookmark']", kind), step, words, now)
+
+    def delete_note(self, note_id: int) -> None:
+        """Removes a note or bookmark; one that is gone already stays gone."""
+        with self.database.transaction() as tx:
+            tx.execute("DELETE FROM notes WHERE note = ?", (note_id,))
+
+    def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
+        """Replaces a run's tags."""
+        run = self.lineage.number(run_id)
+        with self.database.transaction() as tx:
+            tx.execute("DELETE FROM tags WHERE run = ?", (run,))
+            _add_tags(tx, run, tags)
+
+    def set_metadata(self, run_id: str, metadata: Mapping[str, Wire]) -> None:
+        """Merges into a run's metadata."""
+        run = self.lineage.number(run_id)
+        with self.database.transaction() as tx:
+            ((meta,),) = tx.query("SELECT meta FROM runs WHERE run = ?", (run,))
+            facts = columns.mapping_from_text(meta)
+            facts["metadata"] = door.admit(_merged(facts.get("metadata"), metadata))
+            tx.execute("UPDATE runs SET meta = ? WHERE run = ?", (columns.mapping_to_text(facts) or "{}", run))
+
+
+def _facts(new: NewRun) -> dict[str, Wire]:
+    """What a recorder says about a run, as `runs.meta` keeps it."""
+    facts: dict[str, Wire] = {
+        "code": columns.fields_of(new.code),
+        "model": columns.fields_of(new.model),
+        "user_id": None if new.user_id is None else columns.sound(new.user_id),
+        "metadata": door.admit(dict(new.metadata)) or None,
+    }
+    return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+def _merged(before: Wire, more: Mapping[str, Wire]) -> Wire:
+    return {**(before if isinstance(before, dict) else {}), **more}
+
+
+def _add_tags(tx: Transaction, run: int, tags: Sequence[str]) -> None:
+    tx.execute_many("INSERT OR IGNORE INTO tags(run, tag) VALUES(?, ?)", [(run, columns.sound(tag)) for tag in tags])

@@ -1,0 +1,183 @@
+"""Checking a store: the chain over every checkpoint, states against digests, every blob, and what refers to what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.errors import AgentTTError, Damaged, StepNotFound
+from agent_tt.history import keyframes
+from agent_tt.history.digest import chain, digest
+from agent_tt.history.frames import dictionary_content
+from agent_tt.history.hashing import HASH_SIZE
+from agent_tt.history.payload import pack, unpack
+from agent_tt.history.rows import row_key
+from agent_tt.history.states import RollingState, load
+from agent_tt.model import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent_tt.history.log import LogRow, StateLog
+    from agent_tt.store.lineage import Lineage, Stretch
+
+__all__ = ["verify_file", "verify_run"]
+
+_DIGESTED_AT_ONCE: Final = 64 * 1024
+"""Bytes of state per checkpoint that are digested; of larger states only every n-th is, so that cost stays linear."""
+
+_NO_LIMIT: Final = 1 << 62
+_MOST_INTEGRITY_LINES: Final = 20
+
+
+def verify_file(log: StateLog, lineage: Lineage) -> list[Problem]:
+    """Everything that is wrong with a store."""
+    problems = [
+        Problem(None, None, f"SQLite: {line}")
+        for (line,) in log.rows.query(f"PRAGMA integrity_check({_MOST_INTEGRITY_LINES})")
+        if line != "ok"
+    ]
+    for (run_id,) in log.rows.query("SELECT id FROM runs ORDER BY run"):
+        problems += verify_run(log, lineage, run_id)
+    problems += [Problem(None, None, what) for what in _unused_damage(log)]
+    return problems
+
+
+def _unused_damage(log: StateLog) -> Iterator[str]:
+    """Blobs and dictionaries that cannot be read, whether or not a run names them."""
+    for (stored,) in log.rows.query("SELECT hash FROM blobs ORDER BY id"):
+        try:
+            log.blobs.get(stored)
+        except AgentTTError as error:
+            yield error.message
+    for number, copy, data in log.rows.query("SELECT id, copy, data FROM dicts ORDER BY id, copy"):
+        if dictionary_content(data, number) is None:
+            yield f"copy {copy} of dictionary {number} is damaged"
+
+
+def verify_run(log: StateLog, lineage: Lineage, run_id: str) -> list[Problem]:
+    """Everything that is wrong with one run; what it shares with its ancestors counts as its own."""
+    problems: list[Problem] = []
+    try:
+        run = lineage.number(run_id)
+        stretches = lineage.stretches(run)
+        for stretch in stretches:
+            problems += [Problem(run_id, step, what) for step, what in _rows_of_steps(log, stretch)]
+        for track, last in _tracks(log, lineage, run, stretches):
+            for seq, what in _Checks(log, track, last).run():
+                problems.append(Problem(run_id, lineage.step_of(track, seq), what))
+    except AgentTTError as error:
+        problems.append(Problem(run_id, None, error.message))
+    return problems
+
+
+def _tracks(log: StateLog, lineage: Lineage, run: int, stretches: list[Stretch]) -> Iterator[tuple[int, int]]:
+    """The tracks that a run goes through, each with its last checkpoint; those it continues count as its own."""
+    for stretch in reversed(stretches):
+        for (track,) in log.rows.query("SELECT track FROM tracks WHERE run = ? ORDER BY track", (stretch.run,)):
+            if lineage.continuation(run, track) == track:
+                yield track, lineage.last_seq(run, track)
+
+
+def _rows_of_steps(log: StateLog, stretch: Stretch) -> Iterator[tuple[int | None, str]]:
+    """Steps that are missing or name checkpoints that are, and calls whose contents cannot be read."""
+    last = _NO_LIMIT if stretch.last is None else stretch.last
+    expected = stretch.first
+    found = log.rows.query(
+        "SELECT s.step, s.seq, d.id FROM steps s LEFT JOIN deltas d ON d.id = (s.track << 32) + s.seq"
+        " WHERE s.run = ? AND s.step <= ? ORDER BY s.step",
+        (stretch.run, last),
+    )
+    for step, seq, key in found:
+        if step != expected:
+            yield expected, f"step {expected} is missing"
+        expected = step + 1
+        if seq is not None and key is None:
+            yield step, f"step {step} names checkpoint {seq}, which is missing"
+    for step, call, args, result, refs in log.rows.query(
+        "SELECT step, call, args, result, refs FROM calls WHERE run = ? AND step <= ? ORDER BY step, call",
+        (stretch.run, last),
+    ):
+        try:
+            for column in (args, result):
+                if column is not None:
+                    unpack(column, f"call {call} of step {step}")
+            for name in blob_names(refs):
+                log.blobs.get(name)
+        except Damaged as error:
+            yield step, f"call {call} of step {step}: {error.message}"
+
+
+def blob_names(refs: object) -> list[bytes]:
+    """The hashes in a `refs` column."""
+    if not isinstance(refs, bytes):
+        return []
+    return [refs[at : at + HASH_SIZE] for at in range(0, len(refs), HASH_SIZE)]
+
+
+class _Checks:
+    """The checks of one track."""
+
+    def __init__(self, log: StateLog, track: int, last: int) -> None:
+        self._log = log
+        self._track = track
+        self._last = last
+        self._segments = log.segments(track, last)
+        self._state: RollingState | None = RollingState()
+        self._chain: bytes | None = b""
+        self._stride = self._digest_stride()
+
+    def run(self) -> Iterator[tuple[int, str]]:
+        """Each problem with the checkpoint that it concerns."""
+        for segment in self._segments:
+            try:
+                for row in self._log.scan(segment.track, segment.first, segment.last):
+                    yield from self._row(row)
+            except Damaged as error:  # a row is missing, and so is what follows of this segment
+                self._state = self._chain = None
+                yield segment.last, error.message
+        yield from self._keyframes()
+
+    def _digest_stride(self) -> int:
+        try:
+            size = len(pack(load(self._log, self._track, self._last).value))
+        except (Damaged, StepNotFound):
+            return 1
+        return 1 + size // _DIGESTED_AT_ONCE
+
+    def _row(self, row: LogRow) -> Iterator[tuple[int, str]]:
+        try:
+            plain = self._log.plain(row)
+        except Damaged as error:
+            self._state = self._chain = None
+            yield row.seq, error.message
+            return
+        if self._chain is not None and chain(self._chain, row.seq, row.digest, plain) != row.chain:
+            yield row.seq, f"{row.what} was altered: its chain does not follow from the one before"
+        self._chain = row.chain
+        if self._state is None:
+            return
+        try:
+            ops = self._log.ops(row)
+            self._state.apply(ops)
+        except Damaged as error:
+            self._state = None
+            yield row.seq, error.message
+            return
+        if not ops.whole:
+            yield row.seq, f"{row.what} holds a blob that cannot be read"
+        due = row.seq % self._stride == 0 or row.seq == self._last
+        if due and self._state.whole and digest(self._state.value) != row.digest:
+            yield row.seq, f"{row.what} is not the state that its digest says"
+
+    def _keyframes(self) -> Iterator[tuple[int, str]]:
+        for segment in self._segments:
+            for seq, size, frame, refs in self._log.rows.query(
+                "SELECT id & 4294967295, size, state, refs FROM keyframes WHERE id BETWEEN ? AND ?",
+                (row_key(segment.track, segment.first), row_key(segment.track, segment.last)),
+            ):
+                try:
+                    keyframes.append_only(self._log, keyframes.StoredKeyframe(0, segment.track, seq, size, frame))
+                    for name in blob_names(refs):
+                        self._log.blobs.get(name)
+                except (Damaged, StepNotFound) as error:
+                    yield seq, f"{error.message} (an older keyframe is used instead)"

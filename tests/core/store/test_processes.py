@@ -1,0 +1,325 @@
+"""Several, killed and forked processes: nothing that was returned is lost, and readers see prefixes."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.core.store.recordings import begin, chat, fork, new_store, step
+
+from agent_tt.codec.encode import encode
+from agent_tt.errors import StoreUnreadable
+from agent_tt.model import NewRun, NewStep
+from agent_tt.store import open_store
+from agent_tt.store.liveness import Heart, Owner, current_owner, is_alive, now_us
+
+if TYPE_CHECKING:
+    from agent_tt.store import SqliteStore
+
+KILLS = 100
+KILLED_AT_ONCE = 4
+RECORDERS = 8
+STEPS_EACH = 25
+
+RECORDER = """
+import sys
+from pathlib import Path
+from agent_tt.model import AgentCode, CallEnd, NewCall, NewRun, NewStep, StepEnd
+from agent_tt.store import open_store
+
+def record(store, steps, tell):
+    state = {"messages": [], "n": 0}
+    writer = store.begin_run(NewRun("child", code=AgentCode(entry="child:main")), state)
+    tell(writer.run_id)
+    for n in range(1, steps + 1):
+        number = writer.open_step(NewStep("step"))
+        call = writer.begin_call(number, NewCall("tool", "charge", {"n": n}, "ab" * 16, effect="write"))
+        tell(f"asked {n}")
+        writer.end_call(number, call, CallEnd("ok", {"n": n}))
+        state["messages"].append({"content": "x" * 300 + str(n)})
+        state["n"] = n
+        writer.close_step(number, StepEnd("ok"), state)
+        tell(f"done {n}")
+    writer.finish("succeeded")
+
+def tell(line):
+    sys.stdout.write(line + chr(10))
+    sys.stdout.flush()
+"""
+FOREVER = RECORDER + "record(open_store(Path(sys.argv[1]), create=True), 10**9, tell)"
+ONCE = RECORDER + "sys.stdin.readline(); record(open_store(Path(sys.argv[1]), create=True), int(sys.argv[2]), tell)"
+MANY_KILLED = (
+    RECORDER
+    + """
+import os, signal, threading, random
+choose = random.Random(int(sys.argv[3]))
+for n in range(int(sys.argv[2])):
+    path = Path(sys.argv[1]) / f"{sys.argv[3]}-{n}.db"
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        started = threading.Event()
+        def tell_parent(line):
+            os.write(writing, (line + chr(10)).encode())
+            if not started.is_set():
+                started.set()
+        def die():
+            started.wait()
+            threading.Event().wait(delay)
+            os.kill(os.getpid(), signal.SIGKILL)
+        delay = choose.uniform(0, 0.06)
+        threading.Thread(target=die, daemon=True).start()
+        record(open_store(path, create=True), 10**9, tell_parent)
+    os.close(writing)
+    choose.random()
+    with os.fdopen(reading) as lines:
+        told = lines.read().split(chr(10))
+    os.waitpid(child, 0)
+    Path(str(path) + ".told").write_text(chr(10).join(told))
+"""
+)
+
+
+def python(code: str, *arguments: object, **options: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options)  # type: ignore[no-any-return]
+
+
+def check_after_kill(path: Path, told: list[str]) -> None:
+    """The store of a recorder that was killed: whole, gap-free, and everything it was told is there."""
+    run_id = told[0]
+    asked = max((int(line.split()[1]) for line in told if line.startswith("asked") and line[-1].isdigit()), default=0)
+    done = max((int(line.split()[1]) for line in told if line.startswith("done") and line[-1].isdigit()), default=0)
+    store = open_store(path)
+    assert store.database.query("PRAGMA integrity_check") == [("ok",)]
+    run = store.run(run_id)
+    assert run.status == "crashed"
+    steps = store.steps(run_id)
+    assert [s.number for s in steps] == list(range(1, run.steps + 1))
+    assert {s.status for s in steps[:-1]} <= {"ok"}
+    assert all(s.status in ("ok", "interrupted") for s in steps)
+    closed = [s.number for s in steps if s.status == "ok"]
+    assert len(closed) >= done
+    for number in (0, len(closed) // 2, len(closed)):
+        assert store.state(run_id, number)["n"] == number
+        assert len(store.state(run_id, number)["messages"]) == number
+    if closed:
+        assert store.last_write(run_id, len(closed), ("n",)) == len(closed)
+    calls = [call for s in steps[-2:] for call in store.calls(run_id, s.number)]
+    pending = [call for call in calls if call.status == "pending"]
+    assert len(pending) <= 1
+    assert all(call.step == len(closed) + 1 for call in pending)
+    assert len(steps) >= asked
+    assert store.verify(run_id) == []
+    store.close()
+
+
+def test_a_recorder_killed_at_any_moment_leaves_a_whole_prefix_that_reads_as_crashed(tmp_path):
+    each = KILLS // KILLED_AT_ONCE
+    drivers = [python(MANY_KILLED, tmp_path, each, seed) for seed in range(KILLED_AT_ONCE)]
+    for driver in drivers:
+        driver.communicate()
+        assert driver.returncode == 0
+    stores = sorted(tmp_path.glob("*.db"))
+    assert len(stores) == KILLS
+    for path in stores:
+        check_after_kill(path, Path(f"{path}.told").read_text().split("\n"))
+
+
+def test_a_process_killed_from_outside_reads_as_crashed_although_it_was_never_waited_for(tmp_path):
+    path = tmp_path / "runs.db"
+    child = python(FOREVER, path)
+    assert child.stdout is not None
+    run_id = child.stdout.readline().strip()
+    store = open_store(path)
+    assert store.run(run_id).status == "running"
+    child.send_signal(signal.SIGKILL)
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it is a zombie now
+    assert store.run(run_id).status == "crashed"
+    child.communicate()
+    store.close()
+
+
+def test_eight_processes_record_into_one_new_file_at_once_and_a_reader_sees_prefixes(tmp_path):
+    path = tmp_path / "runs.db"
+    recorders = [python(ONCE, path, STEPS_EACH, stdin=subprocess.PIPE) for _ in range(RECORDERS)]
+    for recorder in recorders:
+        assert recorder.stdin is not None
+        recorder.stdin.write("go\n")
+        recorder.stdin.flush()
+    assert recorders[0].stdout is not None
+    recorders[0].stdout.readline()
+    reader = open_store(path, read_only=True)
+    while any(recorder.poll() is None for recorder in recorders):
+        _check_prefixes(reader)
+        for recorder in recorders:
+            if recorder.poll() is not None and recorder.stdout is not None:
+                recorder.stdout.read()
+    for recorder in recorders:
+        recorder.communicate()
+    assert [recorder.returncode for recorder in recorders] == [0] * RECORDERS
+    runs = reader.runs()
+    assert len(runs) == RECORDERS
+    for run in runs:
+        assert run.status == "succeeded"
+        assert run.steps == STEPS_EACH
+        assert [len(reader.state(run.id, n)["messages"]) for n in range(STEPS_EACH + 1)] == list(range(STEPS_EACH + 1))
+        assert [reader.calls(run.id, n)[0].args for n in range(1, STEPS_EACH + 1)] == [
+            {"n": n} for n in range(1, STEPS_EACH + 1)
+        ]
+    assert reader.verify() == []
+    reader.close()
+
+
+def _check_prefixes(reader: SqliteStore) -> None:
+    for count, last in reader.database.query("SELECT count(*), max(seq) FROM deltas GROUP BY track"):
+        assert count == last + 1
+    for count, last in reader.database.query("SELECT count(*), max(step) FROM steps GROUP BY run"):
+        assert count == last
+
+
+def test_threads_recording_one_run_keep_every_step_and_call(tmp_path):
+    store = new_store(tmp_path)
+    state: dict[str, Any] = {"done": []}
+    writer = begin(store, state)
+    guard = threading.Lock()
+
+    def work(name: int) -> None:
+        for number in range(20):
+            made = writer.open_step(NewStep(f"{name}-{number}"))
+            with guard:
+                state["done"].append([name, number])
+                from agent_tt.model import StepEnd
+
+                writer.close_step(made, StepEnd("ok", shared_track=True), state)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    writer.finish("succeeded")
+    steps = store.steps(writer.run_id)
+    assert [s.number for s in steps] == list(range(1, 81))
+    assert sorted(s.seq for s in steps if s.seq is not None) == list(range(1, 81))
+    for s in steps:
+        assert s.seq is not None
+        assert store.state(writer.run_id, s.number)["done"] == state["done"][: s.seq]
+    assert store.verify() == []
+
+
+def test_a_forked_child_opens_the_file_anew_and_records_beside_its_parent(tmp_path):
+    store = new_store(tmp_path)
+    state: dict[str, Any] = {"n": 0}
+    writer = begin(store, state)
+    step(writer, {"n": 1})
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            step(writer, {"n": 2}, "in the child")
+            os.write(writing, b"ok")
+        finally:
+            os._exit(0)
+    os.close(writing)
+    assert os.read(reading, 2) == b"ok"
+    os.close(reading)
+    os.waitpid(child, 0)
+    assert step(writer, {"n": 3}, "in the parent") == 3
+    assert [store.state(writer.run_id, n)["n"] for n in range(4)] == [0, 1, 2, 3]
+    writer.finish("succeeded")
+    assert store.verify() == []
+
+
+def test_a_process_is_alive_while_it_is_the_same_process():
+    me = current_owner()
+    assert is_alive(me, None)
+    assert Owner.from_json(me.to_json()) == me
+    assert not is_alive(Owner(me.host, me.boot, me.pid, me.start + 1), now_us())
+    assert not is_alive(Owner(me.host, "another boot", me.pid, me.start), now_us())
+    elsewhere = Owner("elsewhere", "", 1, 1)
+    assert is_alive(elsewhere, now_us() - 1_000_000)
+    assert not is_alive(elsewhere, now_us() - 31_000_000)
+    assert not is_alive(elsewhere, None)
+    for broken in (
+        None,
+        "",
+        "[]",
+        "{}",
+        '{"host": 1}',
+        "\x00",
+        json.dumps({"host": "x", "boot": "", "pid": "1", "start": 0}),
+    ):
+        assert Owner.from_json(broken) is None
+
+
+def test_the_heart_beats_for_runs_that_are_open_and_stops_with_the_last(tmp_path):
+    store = new_store(tmp_path)
+    writer = begin(store, {})
+    store.database.query("SELECT 1")
+    with store.database.transaction() as tx:
+        tx.execute("UPDATE runs SET beat_us = 0")
+    before = store.version()
+    heart = Heart(store.database, interval_s=0.01)
+    ((run,),) = store.database.query("SELECT run FROM runs")
+    heart.add(run)
+    deadline = now_us() + 10_000_000
+    while store.version() == before and now_us() < deadline:
+        pass
+    ((beat,),) = store.database.query("SELECT beat_us FROM runs")
+    assert beat > 0
+    names = {thread.name: thread for thread in threading.enumerate()}
+    assert all(thread.daemon for name, thread in names.items() if "heartbeat" in name)
+    heart.remove(run)
+    writer.finish("succeeded")
+
+
+def test_a_fork_nobody_took_over_belongs_to_its_launcher_and_can_be_ended_for_it(tmp_path):
+    store = new_store(tmp_path)
+    parent = chat(store, 3)
+    fork_id = store.begin_fork(parent, 2, state={"n": 9}, new=NewRun(""))
+    assert store.run(fork_id).status == "running"
+    store.set_run_status(fork_id, "failed")
+    assert store.run(fork_id).status == "failed"
+    with pytest.raises(StoreUnreadable, match="over"):
+        store.adopt_run(fork_id, NewRun("x"), None)
+
+
+def test_writing_goes_on_after_a_commit_that_failed(tmp_path):
+    store = new_store(tmp_path)
+    state = {"n": 0, "messages": [1]}
+    writer = begin(store, state)
+    step(writer, state)
+    with store.database.transaction() as tx:
+        tx.execute("CREATE TRIGGER no BEFORE INSERT ON deltas BEGIN SELECT RAISE(FAIL, 'disk is full'); END")
+    state["n"] = 2
+    state["messages"].append(2)
+    number = writer.open_step(NewStep("x"))
+    from agent_tt.model import StepEnd
+
+    with pytest.raises(StoreUnreadable, match="full"):
+        writer.close_step(number, StepEnd("ok"), state)
+    with store.database.transaction() as tx:
+        tx.execute("DROP TRIGGER no")
+    state["messages"].append(3)
+    writer.close_step(number, StepEnd("ok"), state)
+    writer.finish("succeeded")
+    assert store.state(writer.run_id, 2) == encode(state)
+    assert store.changes(writer.run_id, 2) == [["s", ["n"], 2], ["a", ["messages"], 1, [2, 3]]]
+    assert store.verify() == []
+
+
+def test_forks_of_one_run_are_numbered_across_processes(tmp_path):
+    store = new_store(tmp_path)
+    parent = chat(store, 2)
+    names = [store.run(fork(store, parent, 1, {"n": random.random()})[0]).name for _ in range(3)]
+    assert names == ["chat/fork-1", "chat/fork-2", "chat/fork-3"]
