@@ -1,0 +1,70 @@
+"""agent-tt: a time-travel debugger for AI agents.
+
+What an agent needs to be recorded, and what a program needs to travel through what was recorded:
+
+| name | what it does |
+|---|---|
+| `record` | record one run: `with agent_tt.record("refund-loop", state=state) as run:` |
+| `tool`, `llm` | mark a function as a tool, or as a model call, so that its calls are recorded |
+| `lane` | name the logical thread of control for a `with` block |
+| `open_source` | open a store, or another system's database, to read |
+| `fork` | run a recorded agent again from one of its steps, with changes |
+| `compare` | align two runs and say where they part |
+| `AgentTTError` | the root of every error raised on purpose |
+
+Everything is loaded when it is first used: importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from agent_tt._version import __version__
+
+if TYPE_CHECKING:
+    from agent_tt.comparing import compare
+    from agent_tt.errors import AgentTTError
+    from agent_tt.forking import fork
+    from agent_tt.recording.lanes import lane
+    from agent_tt.recording.llm import llm
+    from agent_tt.recording.recorder import record
+    from agent_tt.recording.tools import tool
+    from agent_tt.sources import open_source
+
+__all__ = [
+    "AgentTTError",
+    "__version__",
+    "compare",
+    "fork",
+    "lane",
+    "llm",
+    "open_source",
+    "record",
+    "tool",
+]
+
+_HOMES = {
+    "AgentTTError": "agent_tt.errors",
+    "compare": "agent_tt.comparing",
+    "fork": "agent_tt.forking",
+    "lane": "agent_tt.recording.lanes",
+    "llm": "agent_tt.recording.llm",
+    "open_source": "agent_tt.sources",
+    "record": "agent_tt.recording.recorder",
+    "tool": "agent_tt.recording.tools",
+}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    value: object = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,23 @@
+"""Recording: what turns a running agent into rows of a store.
+
+| module | what it does |
+|---|---|
+| `recorder` | `record(...)`: one run, from its first row to its last |
+| `steps` | the steps of a run and what is told about them |
+| `calls` | one call: intent first, then the function, then what came back |
+| `boundary` | wrapping functions of every nature so that their calls are recorded |
+| `streams` | recording what a generator gives |
+| `call_site` | which line of the agent makes a call |
+| `signature` | the arguments of a call by name, and its digest |
+| `usage` | tokens and money of an answer |
+| `tools`, `llm` | the decorators for tools and model calls |
+| `block` | what begins and ends with a `with` block |
+| `scope` | where the agent is: in which run, step and call |
+| `lanes`, `hooks` | logical threads of control, and the seams at which they are created |
+| `tracks` | which state object each state history follows |
+| `snapshot` | what is kept of a state object |
+| `exceptions`, `outcome` | exceptions as data, and what they say about how it ended |
+| `journal` | the one way from a recording to its store |
+| `entry` | which code an agent runs and where a fork finds it again |
+| `policy`, `adoption` | what a fork tells the process that runs its agent |
+"""

@@ -1,0 +1,117 @@
+"""Wrapping functions so that their calls are recorded. Plain, async and generator functions stay what they are."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import functools
+import inspect
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
+
+from agent_tt.recording.calls import begin_call
+from agent_tt.recording.streams import async_stream, relay
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
+
+    from agent_tt.recording.calls import CallSpec, RecordedCall
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def recorded(function: Callable[P, R], spec: CallSpec) -> Callable[P, R]:
+    """`function` with its calls recorded as `spec` says; outside any recording it simply runs."""
+    if inspect.isasyncgenfunction(function):
+        wrapper: object = _async_generator(function, spec)
+    elif inspect.isgeneratorfunction(function):
+        wrapper = _generator(function, spec)
+    elif inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004  not asked whether it can be called, but how
+        wrapper = _coroutine(cast("Callable[P, Awaitable[object]]", function), spec)
+    else:
+        wrapper = _plain(function, spec)
+    return cast("Callable[P, R]", wrapper)
+
+
+def _plain(function: Callable[P, R], spec: CallSpec) -> Callable[P, R]:
+    @functools.wraps(function)
+    def call_plain(*args: P.args, **kwargs: P.kwargs) -> R:
+        call = begin_call(spec, args, kwargs)
+        if call is None:
+            return function(*args, **kwargs)
+        try:
+            with call.running():
+                result = function(*args, **kwargs)
+        except BaseException as error:
+            call.failed(error)
+            raise
+        return _settle(call, result)
+
+    return call_plain
+
+
+def _coroutine(function: Callable[P, Awaitable[R]], spec: CallSpec) -> Callable[P, Coroutine[object, object, R]]:
+    @functools.wraps(function)
+    async def call_coroutine(*args: P.args, **kwargs: P.kwargs) -> R:
+        call = begin_call(spec, args, kwargs)
+        if call is None:
+            return await function(*args, **kwargs)
+        return await _follow(call, function(*args, **kwargs))
+
+    return call_coroutine
+
+
+def _generator(function: Callable[P, Generator[R]], spec: CallSpec) -> Callable[P, Generator[R]]:
+    @functools.wraps(function)
+    def call_generator(*args: P.args, **kwargs: P.kwargs) -> Generator[R]:
+        call = begin_call(spec, args, kwargs)
+        if call is None:
+            return (yield from function(*args, **kwargs))
+        return (yield from relay(call, function(*args, **kwargs)))
+
+    return call_generator
+
+
+def _async_generator(function: Callable[P, AsyncGenerator[R]], spec: CallSpec) -> Callable[P, AsyncGenerator[R]]:
+    def start(*args: P.args, **kwargs: P.kwargs) -> tuple[RecordedCall | None, AsyncGenerator[R]]:
+        return begin_call(spec, args, kwargs), function(*args, **kwargs)
+
+    return functools.wraps(function)(async_stream(start))
+
+
+async def _follow(call: RecordedCall, awaitable: Awaitable[R]) -> R:
+    try:
+        with call.running():
+            result = await awaitable
+    except BaseException as error:
+        call.failed(error)
+        raise
+    call.succeeded(result)
+    return result
+
+
+def _settle(call: RecordedCall, result: R) -> R:
+    """End a call with what a plain function returned; one that returns its answer later ends when that comes."""
+    if inspect.iscoroutine(result):
+        return cast("R", _follow(call, result))
+    if inspect.isgenerator(result):
+        return cast("R", relay(call, result))
+    if inspect.isasyncgen(result):
+        return cast("R", async_stream(lambda: (call, result))())
+    if isinstance(result, (asyncio.Future, concurrent.futures.Future)):
+        result.add_done_callback(functools.partial(_settle_future, call))
+        return result
+    call.succeeded(result)
+    return result
+
+
+def _settle_future(call: RecordedCall, future: asyncio.Future[object] | concurrent.futures.Future[object]) -> None:
+    """End a call with what its future holds; registered first, so before anyone who waits for it is told."""
+    if future.cancelled():
+        call.failed(asyncio.CancelledError())
+        return
+    error = future.exception()
+    if error is None:
+        call.succeeded(future.result())
+    else:
+        call.failed(error)

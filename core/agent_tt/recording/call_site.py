@@ -1,0 +1,53 @@
+"""Which line of the agent's own code makes a call."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import os
+import sysconfig
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
+
+_NOT_THE_AGENT: Final = (
+    f"{Path(__file__).parent}{os.sep}",
+    sysconfig.get_path("stdlib"),
+    sysconfig.get_path("platstdlib"),
+    "<",  # code without a file
+)
+_EVENT_LOOP: Final = asyncio.Handle._run.__code__  # noqa: SLF001  below it lies who started the loop, not who called
+_INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
+
+
+def call_site(root: str | None) -> dict[str, Wire]:
+    """`file` and `line` of the innermost frame that is the agent's: not ours, not the library's, not installed.
+
+    Args:
+        root: the project root; a file below it is given relative to it.
+
+    Returns:
+        Both facts, or none where no such frame is on the stack (a task that is itself the call).
+    """
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code is not _EVENT_LOOP and not is_agent_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None or frame.f_code is _EVENT_LOOP:
+        return {}
+    return {"file": shown_path(frame.f_code.co_filename, root), "line": frame.f_lineno}
+
+
+@functools.lru_cache(maxsize=1024)
+def is_agent_file(file: str) -> bool:
+    """Whether the code in `file` was written for the agent."""
+    return not file.startswith(_NOT_THE_AGENT) and _INSTALLED.isdisjoint(Path(file).parts)
+
+
+@functools.lru_cache(maxsize=1024)
+def shown_path(file: str, root: str | None) -> str:
+    """`file` relative to `root` where it lies below it."""
+    path = Path(file)
+    return str(path.relative_to(root)) if root is not None and path.is_relative_to(root) else file

@@ -1,0 +1,200 @@
+"""The seams at which lanes are created: asyncio tasks, executor jobs and threads.
+
+Installed when the first recording of a process begins, removed when the last one ends. Each hook passes straight
+through where no recording is current.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import functools
+import logging
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import thread as _executor_threads
+from typing import TYPE_CHECKING, Final, cast
+
+from agent_tt.recording.lanes import INHERITED, THREAD_LANES
+from agent_tt.recording.scope import CURRENT, here
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent_tt.recording.lanes import Lane
+    from agent_tt.recording.scope import Scope
+
+    Function = Callable[..., object]
+
+_LOG = logging.getLogger(__name__)
+_WORKER: Final = getattr(_executor_threads, "_worker", None)
+
+
+class Patch:
+    """One method of a class, replaced while recordings run.
+
+    A patch that others have patched over cannot be undone; it is then still in place the next time, and not put twice.
+    """
+
+    def __init__(self, owner: type, name: str, make: Callable[[Function], Function]) -> None:
+        self._owner = owner
+        self._name = name
+        self._make = make
+        self._replacement: Function | None = None
+        self._original: Function | None = None
+        self._was_inherited = False
+
+    @property
+    def is_applied(self) -> bool:
+        """Whether our replacement is in place."""
+        return self._replacement is not None
+
+    def apply(self) -> None:
+        """Replace the method; once."""
+        if self._replacement is not None:
+            return
+        self._original = getattr(self._owner, self._name)
+        self._was_inherited = self._name not in vars(self._owner)
+        self._replacement = functools.wraps(self._original)(self._make(self._original))
+        setattr(self._owner, self._name, self._replacement)
+
+    def undo(self) -> None:
+        """Put the original back. Where somebody replaced ours meanwhile, it stays beneath theirs and passes through."""
+        if self._replacement is None or self._original is None:
+            return
+        if vars(self._owner).get(self._name) is not self._replacement:
+            _LOG.debug("%s.%s was patched by others; the hook stays beneath", self._owner.__qualname__, self._name)
+            return
+        if self._was_inherited:
+            delattr(self._owner, self._name)
+        else:
+            setattr(self._owner, self._name, self._original)
+        if getattr(self._owner, self._name) is not self._original:
+            _LOG.error("%s.%s could not be restored", self._owner.__qualname__, self._name)
+        self._replacement = self._original = None
+
+
+def _hook_create_task(original: Function) -> Function:
+    def create_task(loop: object, coro: object, **options: object) -> object:
+        scope = here()
+        if scope is None:
+            return original(loop, coro, **options)
+        lanes = scope.recording.lanes
+        lane = lanes.current().child(getattr(coro, "__qualname__", "task"))
+        context = options.get("context")
+        if isinstance(context, contextvars.Context):
+            # A context of the caller's own: it need not know the recording yet. One that is running right now cannot
+            # be entered again; it is the creator's, and the task is found by its identity.
+            with contextlib.suppress(RuntimeError):
+                context.run(_place, scope, lane)
+            task = original(loop, coro, **options)
+        else:
+            copied = contextvars.copy_context()
+            copied.run(INHERITED.set, lane)
+            task = copied.run(functools.partial(original, loop, coro, **options))
+        if isinstance(task, asyncio.Future):
+            lanes.assign(cast("asyncio.Task[object]", task), lane)
+        return task
+
+    return create_task
+
+
+def _place(scope: Scope, lane: Lane) -> None:
+    CURRENT.set(scope)
+    INHERITED.set(lane)
+
+
+def _hook_submit(original: Function) -> Function:
+    def submit(executor: object, function: Function, /, *args: object, **kwargs: object) -> object:
+        scope = here()
+        if scope is None:
+            return original(executor, function, *args, **kwargs)
+        lane = scope.recording.lanes.current().child("work")
+
+        def work(*args: object, **kwargs: object) -> object:
+            outer_lane, outer_scope = THREAD_LANES.job, CURRENT.get()
+            THREAD_LANES.job = lane
+            CURRENT.set(scope)
+            try:
+                return function(*args, **kwargs)
+            finally:
+                THREAD_LANES.job = outer_lane
+                CURRENT.set(outer_scope)
+
+        return original(executor, work, *args, **kwargs)
+
+    return submit
+
+
+def _hook_start(original: Function) -> Function:
+    def start(thread: threading.Thread) -> object:
+        scope = here()
+        if scope is None or _serves_jobs(thread):
+            return original(thread)
+        lane = scope.recording.lanes.current().child("thread")
+        run = thread.run
+
+        def run_in_lane() -> None:
+            del thread.run  # our attribute; a cycle otherwise
+            THREAD_LANES.thread = lane
+            CURRENT.set(scope)
+            run()
+
+        thread.run = run_in_lane  # type: ignore[method-assign]
+        try:
+            return original(thread)
+        except RuntimeError:  # it cannot be started (again); leave no trace in it
+            vars(thread).pop("run", None)
+            raise
+
+    return start
+
+
+def _serves_jobs(thread: threading.Thread) -> bool:
+    """Whether a thread is a pool's own: what it works on has lanes of its own, and it outlives its creator."""
+    if type(thread).__module__ == "anyio._backends._asyncio":
+        return True
+    return _WORKER is not None and getattr(thread, "_target", None) is _WORKER
+
+
+class Hooks:
+    """All hooks of the process, counted by the recordings that need them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._users = 0
+        self._patches = [
+            Patch(asyncio.BaseEventLoop, "create_task", _hook_create_task),
+            Patch(ThreadPoolExecutor, "submit", _hook_submit),
+            Patch(threading.Thread, "start", _hook_start),
+        ]
+        self._knows_uvloop = False
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody needs the hooks."""
+        return self._users == 0
+
+    def acquire(self) -> None:
+        """Install what is not installed yet. uvloop is hooked only where the program has imported it."""
+        with self._lock:
+            uvloop = sys.modules.get("uvloop")
+            if uvloop is not None and not self._knows_uvloop:
+                self._patches.append(Patch(uvloop.Loop, "create_task", _hook_create_task))
+                self._knows_uvloop = True
+            for patch in self._patches:
+                patch.apply()
+            self._users += 1
+
+    def release(self) -> None:
+        """Remove everything when nobody needs it any more."""
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                for patch in reversed(self._patches):
+                    patch.undo()
+
+
+HOOKS = Hooks()

@@ -1,0 +1,61 @@
+"""What a fork allows its tools to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from agent_tt.errors import ToolDenied
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent_tt.model import Effect
+
+Decision = Literal["live", "deny"]
+
+_EVERY_WRITE = "*write"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPolicy:
+    """Which tools run and which are refused.
+
+    Attributes:
+        allow: names of tools that run whatever their effect.
+        writes: what happens to the other tools that write. Tools that read always run.
+    """
+
+    allow: frozenset[str] = frozenset()
+    writes: Decision = "live"
+
+    def decide(self, name: str, effect: Effect | None) -> Decision:
+        """Whether the tool `name` may run. `effect` None (a model call) counts as reading."""
+        if effect != "write" or name in self.allow:
+            return "live"
+        return self.writes
+
+    def check(self, name: str, effect: Effect | None) -> None:
+        """Refuse a tool that may not run.
+
+        Raises:
+            ToolDenied: the policy denies it.
+        """
+        if self.decide(name, effect) == "deny":
+            raise ToolDenied(
+                f"{name} was not run: this fork denies it (allow it with --allow {name})",
+                tool=name,
+                hint=f"fork again with --allow {name} to let it run",
+            )
+
+    def to_mapping(self) -> dict[str, str]:
+        """The policy as it is kept with a run: `{"*write": "deny", "book_hotel": "live"}`."""
+        return {_EVERY_WRITE: self.writes, **dict.fromkeys(sorted(self.allow), "live")}
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, str]) -> ToolPolicy:
+        """The policy that `to_mapping` wrote. What it does not say, or says in unknown words, is denied."""
+        return cls(
+            allow=frozenset(name for name, word in mapping.items() if word == "live" and name != _EVERY_WRITE),
+            writes="live" if mapping.get(_EVERY_WRITE) == "live" else "deny",
+        )

@@ -1,0 +1,320 @@
+"""`agent_tt.record(...)`: one run, from its first row to its last."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import os
+import threading
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
+
+from agent_tt.codec.encode import encode
+from agent_tt.errors import AgentTTError, UsageError
+from agent_tt.model import ModelConfig, NewRun
+from agent_tt.recording.adoption import take
+from agent_tt.recording.block import Block
+from agent_tt.recording.entry import agent_code
+from agent_tt.recording.exceptions import error_info
+from agent_tt.recording.hooks import HOOKS
+from agent_tt.recording.journal import Journal
+from agent_tt.recording.lanes import Lanes
+from agent_tt.recording.outcome import run_status
+from agent_tt.recording.scope import enter, innermost_step, leave, nowhere
+from agent_tt.recording.signature import Parameters
+from agent_tt.recording.snapshot import snapshot
+from agent_tt.recording.steps import RecordedStep
+from agent_tt.recording.tools import mark
+from agent_tt.recording.tracks import Tracks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import AgentCode
+    from agent_tt.protocols import RunWriter, Store
+    from agent_tt.recording.scope import Scope
+
+_LOG = logging.getLogger(__name__)
+R = TypeVar("R")
+Durability = Literal["full", "normal"]
+
+
+def record(
+    name: str,
+    *,
+    state: object = None,
+    agent: str | None = None,
+    version: str | None = None,
+    user_id: str | None = None,
+    model: str | Mapping[str, object] | ModelConfig | None = None,
+    tags: Sequence[str] = (),
+    metadata: Mapping[str, object] | None = None,
+    store: str | os.PathLike[str] | None = None,
+    durability: Durability = "full",
+) -> Recording:
+    """Record one run of an agent: `with agent_tt.record("refund-loop", state=state) as run:` (or `async with`).
+
+    The run begins and ends with the block. Exceptions are recorded and pass on; one that leaves the block makes the run
+    failed, or interrupted when somebody stopped it.
+
+    Args:
+        name: what people call the run.
+        state: what the agent works on: a tree of values, an object with `get_state()`, or any object, of which the
+            attributes are kept. It is read at every step's end, so change it in place or give `step.state` another one.
+        agent: the entry point that a fork runs, `module:callable` or `path/file.py:callable`; else the function that
+            calls `record` is taken. It can be forked when it takes `state=`, or its object has `load_state`.
+        version: the agent's own version name.
+        user_id: for whom it ran.
+        model: the model it is configured with: a name, or a mapping of `model`, `temperature`, `max_tokens`, `seed` and
+            `prompt_version`. Other parameters are kept with the metadata.
+        tags: words to find the run by.
+        metadata: further facts by name.
+        store: the file to record into, else the project's or the user's own.
+        durability: `full` commits each call before it is made and each result before the agent has it; `normal` may
+            lose the last moments before a crash of the machine, and is faster.
+
+    Raises:
+        UsageError: the name is empty, or `agent` does not name an entry point.
+    """
+    if not name.strip():
+        raise UsageError("a run needs a name", hint='write agent_tt.record("my-agent")')
+    frame = inspect.currentframe()
+    caller = None if frame is None else frame.f_back
+    if caller is None:
+        raise UsageError("record(...) was not called from Python code")
+    config, parameters = _model_config(model)
+    facts: dict[str, Wire] = {key: encode(value) for key, value in (metadata or {}).items()}
+    if parameters:
+        facts["model_parameters"] = encode(parameters)
+    new = NewRun(
+        name=name,
+        code=agent_code(caller, state=state, agent=agent, version=version),
+        model=config,
+        user_id=user_id,
+        tags=tuple(tags),
+        metadata=facts,
+    )
+    return Recording(new, state, store=store, durability=durability)
+
+
+class Recording(Block):
+    """A run while it is recorded; made by `record(...)`.
+
+    Attributes:
+        lanes: its logical threads of control.
+        tracks: its state histories.
+    """
+
+    def __init__(
+        self, new: NewRun, state: object, *, store: str | os.PathLike[str] | None, durability: Durability
+    ) -> None:
+        self._new = new
+        self._store_path = store
+        self._durability: Durability = durability
+        self._store: Store | None = None
+        self._owns_store = True
+        self._journal: Journal | None = None
+        self._run_id = ""
+        self._tags = list(new.tags)
+        self._agent = state if new.code.restore == "attributes" else None
+        self._scope: Scope | None = None
+        self._process: int | None = None
+        self._lock = threading.RLock()
+        self._open_steps: list[RecordedStep] = []
+        self.tracks = Tracks(state)
+        self.lanes = Lanes()
+
+    # ------------------------------------------------------------ for agents
+
+    @property
+    def id(self) -> str:
+        """The run's id in its store.
+
+        Raises:
+            UsageError: the recording has not begun.
+        """
+        if self._journal is None:
+            raise UsageError("the run has no id before it begins", hint="use record(...) in a with statement")
+        return self._run_id
+
+    def step(
+        self, name: str, state: object = None, *, agent: str | None = None, track: str | None = None
+    ) -> RecordedStep:
+        """A step of the run, for a `with` (or `async with`) block.
+
+        Args:
+            name: what the agent calls it.
+            state: the object that the step works on; else the run's own.
+            agent: which agent takes it. One that brings a state object of its own has a state history of its own.
+            track: name of the state history, where it is not to follow from the rest.
+        """
+        return RecordedStep(self, name, state=state, agent=agent, track=track)
+
+    def llm(self, function: Callable[..., R], /, *args: object, model: str | None = None, **kwargs: object) -> R:
+        """Call `function(*args, **kwargs)` as a model call and give its answer; an async one is awaited by the caller.
+
+        Args:
+            function: what asks the model.
+            args: its arguments.
+            model: the model that is asked; also given to a function that takes a parameter of this name.
+            kwargs: its arguments by name.
+        """
+        if model is not None and "model" in Parameters(function):
+            kwargs["model"] = model
+        asked = mark(function, "llm", None, model=model)
+        return asked(*args, **kwargs)
+
+    def note(self, text: str) -> None:
+        """Write a note on the step that this code is in, or on the run."""
+        store = self._open_store_or_raise("a note cannot be written")
+        step = innermost_step(self)
+        number = None if step is None else step.number
+        self.journal.write(lambda _: store.add_note(self._run_id, number, "note", text))
+
+    def tag(self, *tags: str) -> None:
+        """Add tags to the run."""
+        store = self._open_store_or_raise("a tag cannot be written")
+        with self._lock:
+            self._tags += [tag for tag in dict.fromkeys(tags) if tag not in self._tags]
+            every = tuple(self._tags)
+        self.journal.write(lambda _: store.set_tags(self._run_id, every))
+
+    # ------------------------------------------------------------ for the recorder's other parts
+
+    @property
+    def journal(self) -> Journal:
+        """What writes the run."""
+        if self._journal is None:
+            raise UsageError("the recording has not begun", hint="use record(...) in a with statement")
+        return self._journal
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the run has begun and not ended."""
+        return self._journal is not None and self._journal.is_open
+
+    @property
+    def code(self) -> AgentCode:
+        """The code that the agent runs, as it was found when `record(...)` was called."""
+        return self._new.code
+
+    @property
+    def model(self) -> str | None:
+        """The model that the agent is configured with."""
+        return None if self._new.model is None else self._new.model.model
+
+    def snapshot(self, state: object) -> object:
+        """What is kept of a state object; see `agent_tt.recording.snapshot`."""
+        return snapshot(state, is_agent=state is not None and state is self._agent)
+
+    def check_open(self, what: str) -> None:
+        """Refuse `what` before the run has begun and after it has ended.
+
+        Raises:
+            UsageError: `what`, and why.
+        """
+        if not self.is_open:
+            raise UsageError(
+                f"{what}: its recording is not running",
+                hint="use it inside `with agent_tt.record(...) as run:`",
+            )
+
+    def add_open_step(self, step: RecordedStep) -> None:
+        """Remember a step that has begun."""
+        with self._lock:
+            self._open_steps.append(step)
+
+    def remove_open_step(self, step: RecordedStep) -> None:
+        """Forget a step that has ended."""
+        with self._lock:
+            self._open_steps.remove(step)
+
+    # ------------------------------------------------------------ beginning and ending
+
+    def _enter(self) -> None:
+        if self._journal is not None:
+            raise UsageError("a recording was used twice", hint="call record(...) for each run")
+        with nowhere():
+            writer = self._writer()
+        self._process = os.getpid()
+        self._run_id = writer.run_id
+        self._journal = Journal(writer)
+        self.lanes.begin_here()
+        HOOKS.acquire()
+        self._scope = enter(self, None)
+
+    def _writer(self) -> RunWriter:
+        """The open end of a run: of the fork that this process was started for, else of a new one."""
+        state = self._first_state()
+        adoption = take()
+        if adoption is not None:
+            self._store, self._owns_store = adoption.store, False
+            return adoption.store.adopt_run(adoption.run_id, self._new, state)
+        self._store = open_for_recording(self._store_path, self._durability)
+        try:
+            return self._store.begin_run(self._new, state)
+        except BaseException:
+            self._store.close()
+            raise
+
+    def _first_state(self) -> object:
+        try:
+            return self.snapshot(self.tracks.main.state)
+        except Exception:  # noqa: BLE001  the agent's own get_state failed; its run must go on all the same
+            _LOG.warning("run %r has no initial state: it could not be read", self._new.name, exc_info=True)
+            return None
+
+    def _exit(self, error: BaseException | None) -> None:
+        if self._scope is not None:
+            leave(self._scope)
+        if self._process == os.getpid():  # a process that the agent forked leaves the block too, and ends nothing
+            self.journal.when_free(lambda: self._finish(error))
+
+    def _finish(self, error: BaseException | None) -> None:
+        journal = self.journal
+        try:
+            self._abandon_open_steps()
+            status = run_status(error, failure=journal.failure)
+            journal.finish(status, None if error is None or status == "succeeded" else error_info(error))
+        except AgentTTError:
+            if error is None:
+                raise
+            _LOG.exception("the end of run %s could not be recorded", self._run_id)
+        finally:
+            HOOKS.release()
+            if self._owns_store and self._store is not None:
+                with nowhere():
+                    self._store.close()
+
+    def _abandon_open_steps(self) -> None:
+        with self._lock:
+            left = self._open_steps[::-1]
+        for step in left:
+            step.abandon()
+
+    def _open_store_or_raise(self, what: str) -> Store:
+        self.check_open(what)
+        return cast("Store", self._store)
+
+
+def open_for_recording(path: str | os.PathLike[str] | None, durability: Durability) -> Store:
+    """The store to record into, made where there is none: `path`, else the one that belongs to this project or user."""
+    from agent_tt.store import open_store
+    from agent_tt.store.locate import resolve_store_path
+
+    return open_store(resolve_store_path(None if path is None else Path(path)), create=True, durability=durability)
+
+
+def _model_config(
+    model: str | Mapping[str, object] | ModelConfig | None,
+) -> tuple[ModelConfig | None, dict[str, object]]:
+    """What is known of the model, and the parameters that are none of `ModelConfig`'s."""
+    if model is None or isinstance(model, ModelConfig):
+        return model, {}
+    if isinstance(model, str):
+        return ModelConfig(model=model), {}
+    known = {field.name for field in fields(ModelConfig)}
+    config = ModelConfig(**{name: value for name, value in model.items() if name in known})  # type: ignore[arg-type]
+    return config, {name: value for name, value in model.items() if name not in known}

@@ -1,0 +1,97 @@
+"""What a call asked: its arguments by name, and the digest by which a replay recognises the same question."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING
+
+from agent_tt.codec.encode import encode
+from agent_tt.codec.wire import TYPE, VALUE
+from agent_tt.history.digest import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import CallKind
+
+
+class Parameters:
+    """How one function names its arguments.
+
+    `f("1")`, `f(order_id="1")` and a call that leaves a default to the function bind to the same names. `self` and
+    `cls` of methods are dropped: they are who is asked, not what.
+    """
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        self._signature = _signature_of(function)
+        self._receiver = _receiver_of(function, self._signature)
+
+    def __contains__(self, name: str) -> bool:
+        return self._signature is not None and name in self._signature.parameters
+
+    def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Wire]:
+        """The arguments as wire values, as they are now.
+
+        Where the function's parameters are not known, or do not take these arguments (the call will raise), the result
+        is `{"args": [...], "kwargs": {...}}`.
+        """
+        if self._signature is None:
+            return _unnamed(args, kwargs)
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError:
+            return _unnamed(args, kwargs)
+        bound.apply_defaults()
+        named: dict[str, Wire] = {}
+        for name, value in bound.arguments.items():
+            if name == self._receiver:
+                continue
+            is_rest = self._signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
+            named[name] = encode(list(value) if is_rest else value)
+        return named
+
+
+def signature_of_call(kind: CallKind, name: str, args: Mapping[str, Wire], *, without: str | None = None) -> str:
+    """The hex digest (32 digits) of a question: kind, name and arguments, blind to the order of keys.
+
+    Args:
+        kind: kind of the call.
+        name: name of what is called.
+        args: arguments by name.
+        without: an argument that does not count: an idempotency key is another one each time.
+    """
+    asked: dict[str, Wire] = {key: _stable(value) for key, value in args.items() if key != without}
+    return digest([kind, name, asked]).hex()
+
+
+def _stable(wire: Wire) -> Wire:
+    """A wire value without what differs between processes: the repr of an opaque value often holds its address."""
+    if isinstance(wire, list):
+        return [_stable(item) for item in wire]
+    if isinstance(wire, dict):
+        if wire.get(TYPE) == "opaque":
+            return {TYPE: "opaque", "class": wire.get("class"), VALUE: None}
+        return {key: _stable(item) for key, item in wire.items()}
+    return wire
+
+
+def _signature_of(function: Callable[..., object]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):  # functions written in C often have none
+        return None
+
+
+def _receiver_of(function: Callable[..., object], signature: inspect.Signature | None) -> str | None:
+    """Name of the parameter that takes the object of a method, when `function` is written in a class."""
+    if signature is None or not signature.parameters or inspect.ismethod(function):
+        return None
+    owner = getattr(function, "__qualname__", "").rpartition(".")[0]
+    first = next(iter(signature.parameters))
+    in_class = bool(owner) and not owner.endswith("<locals>")
+    return first if in_class and first in {"self", "cls"} else None
+
+
+def _unnamed(args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Wire]:
+    return {"args": encode(list(args)), "kwargs": encode(dict(kwargs))}

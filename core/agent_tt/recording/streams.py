@@ -1,0 +1,139 @@
+"""Generators whose calls are recorded: what they give is kept as it is consumed, closing one early too.
+
+The recorded result is `{"yielded": [...], "returned": value}`; `"sent": [[index, value], ...]` says what the consumer
+sent in after the item of that index, `"closed": true` stands in place of `returned` when the consumer left early.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, TypeVar
+
+from agent_tt.codec.encode import encode
+from agent_tt.recording.usage import NOTHING, usage_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.recording.calls import RecordedCall
+
+Y = TypeVar("Y")
+S = TypeVar("S")
+R = TypeVar("R")
+
+
+class _Tape:
+    """What went through one generator so far."""
+
+    def __init__(self, call: RecordedCall) -> None:
+        self._call = call
+        self._yielded: list[Wire] = []
+        self._sent: list[Wire] = []
+        self._priced: object = None
+
+    def gave(self, item: object) -> None:
+        """The generator yielded `item`. Streams of model answers tell their usage in one of them, the last counts."""
+        self._yielded.append(encode(item))
+        if usage_of(item) != NOTHING:
+            self._priced = item
+
+    def got(self, value: object) -> None:
+        """The consumer sent `value` in, unless it only asked for the next item."""
+        if value is not None:
+            self._sent.append([len(self._yielded) - 1, encode(value)])
+
+    def returned(self, value: object) -> None:
+        priced = value if usage_of(value) != NOTHING else self._priced
+        self._call.succeeded(priced, {**self._so_far(), "returned": encode(value)})
+
+    def closed(self) -> None:
+        self._call.succeeded(self._priced, {**self._so_far(), "closed": True})
+
+    def raised(self, error: BaseException) -> None:
+        self._call.failed(error, self._so_far())
+
+    def _so_far(self) -> dict[str, Wire]:
+        so_far: dict[str, Wire] = {"yielded": self._yielded}
+        if self._sent:
+            so_far["sent"] = self._sent
+        return so_far
+
+
+def relay(call: RecordedCall, generator: Generator[Y, S, R]) -> Generator[Y, S, R]:
+    """`generator`, recorded as `call` while it is consumed."""
+    tape = _Tape(call)
+    advance: Callable[[], Y] = functools.partial(next, generator)
+    try:
+        while True:
+            with call.running():
+                item = advance()
+            tape.gave(item)
+            try:
+                sent = yield item
+            except GeneratorExit:
+                with call.running():
+                    generator.close()
+                tape.closed()
+                raise
+            except BaseException as error:  # noqa: BLE001  it is the generator's to handle
+                advance = functools.partial(generator.throw, error)
+            else:
+                tape.got(sent)
+                advance = functools.partial(generator.send, sent)
+    except StopIteration as stop:
+        result: R = stop.value
+    except BaseException as error:
+        tape.raised(error)
+        raise
+    tape.returned(result)
+    return result
+
+
+def async_stream(
+    start: Callable[..., tuple[RecordedCall | None, AsyncGenerator[Y, S]]],
+) -> Callable[..., AsyncGenerator[Y, S]]:
+    """An async generator function that relays the generator which `start` makes, recorded where there is a call.
+
+    Args:
+        start: given the arguments of the function; called when the first item is asked for.
+    """
+
+    async def stream(*args: object, **kwargs: object) -> AsyncGenerator[Y, S]:
+        call, generator = start(*args, **kwargs)
+        tape = None if call is None else _Tape(call)
+        advance: Callable[[], Awaitable[Y]] = generator.__anext__
+        try:
+            while True:
+                item = await _advanced(call, advance)
+                if tape is not None:
+                    tape.gave(item)
+                try:
+                    sent = yield item
+                except GeneratorExit:
+                    await _advanced(call, generator.aclose)
+                    if tape is not None:
+                        tape.closed()
+                    raise
+                except BaseException as error:  # noqa: BLE001  it is the generator's to handle
+                    advance = functools.partial(generator.athrow, error)
+                else:
+                    if tape is not None:
+                        tape.got(sent)
+                    advance = functools.partial(generator.asend, sent)
+        except StopAsyncIteration:
+            if tape is not None:
+                tape.returned(None)
+        except BaseException as error:
+            if tape is not None:
+                tape.raised(error)
+            raise
+
+    return stream
+
+
+async def _advanced(call: RecordedCall | None, advance: Callable[[], Awaitable[Y]]) -> Y:
+    if call is None:
+        return await advance()
+    with call.running():
+        return await advance()

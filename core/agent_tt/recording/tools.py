@@ -1,0 +1,92 @@
+"""`@agent_tt.tool`: functions with which an agent reaches into the world."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast, overload
+
+from agent_tt.errors import UsageError
+from agent_tt.recording.boundary import recorded
+from agent_tt.recording.calls import CallSpec
+from agent_tt.recording.signature import Parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent_tt.model import CallKind, Effect
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@overload
+def tool(function: Callable[P, R], /) -> Callable[P, R]: ...
+
+
+@overload
+def tool(
+    *, effect: Effect | None = None, name: str | None = None, idempotency_key: str | None = None
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+
+def tool(
+    function: Callable[P, R] | None = None,
+    /,
+    *,
+    effect: Effect | None = None,
+    name: str | None = None,
+    idempotency_key: str | None = None,
+) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
+    """Record every call of a function as a tool call; `@tool` or `@tool(effect="read")`.
+
+    Plain, async, generator and async generator functions keep their nature, methods drop `self` from what is recorded.
+    Arguments are kept as they are when the call begins, results as they are when they come back. Outside any recording
+    the function simply runs.
+
+    Args:
+        function: the function, when the decorator is used without arguments.
+        effect: `read` when a call changes nothing in the world, `write` when it may. Undeclared counts as `write`: a
+            fork denies such tools unless they are allowed.
+        name: what the calls are called, in place of the function's own name.
+        idempotency_key: name of the parameter by which the outside world recognises a repeated call. It does not count
+            when two calls are compared.
+
+    Raises:
+        UsageError: the effect is another word, or the function has no parameter of that name.
+    """
+    if effect not in (None, "read", "write"):
+        raise UsageError(f'effect={effect!r} is not an effect of a tool: write effect="read" or effect="write"')
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        return mark(function, "tool", effect or "write", name=name, idempotency_key=idempotency_key)
+
+    return decorate if function is None else decorate(function)
+
+
+def mark(
+    function: Callable[P, R],
+    kind: CallKind,
+    effect: Effect | None,
+    *,
+    name: str | None = None,
+    idempotency_key: str | None = None,
+    model: str | None = None,
+) -> Callable[P, R]:
+    """`function` with its calls recorded; a classmethod or staticmethod stays one. Arguments as in `CallSpec`."""
+    if isinstance(function, (classmethod, staticmethod)):
+        inner = mark(function.__func__, kind, effect, name=name, idempotency_key=idempotency_key, model=model)
+        return cast("Callable[P, R]", type(function)(inner))
+    parameters = Parameters(function)
+    if idempotency_key is not None and idempotency_key not in parameters:
+        raise UsageError(
+            f"{called(function)} has no parameter {idempotency_key!r} to take as its idempotency key",
+            hint="give the name of one of its parameters",
+        )
+    return recorded(function, CallSpec(kind, name or called(function), effect, parameters, idempotency_key, model))
+
+
+def called(function: object) -> str:
+    """The name of a function as its calls show it: without its class, of a partial what it calls."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return str(getattr(function, "__name__", type(function).__name__))

@@ -1,0 +1,90 @@
+"""Tokens and money, as agents and model providers report them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
+
+# Ours first, then OpenAI's and Anthropic's words for the same.
+_TOKENS_IN = ("tokens_in", "prompt_tokens", "input_tokens")
+_TOKENS_OUT = ("tokens_out", "completion_tokens", "output_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What something cost; None where nobody said.
+
+    Attributes:
+        tokens_in: tokens read by the model.
+        tokens_out: tokens written by the model.
+        cost_usd: US dollars.
+    """
+
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            _sum(self.tokens_in, other.tokens_in),
+            _sum(self.tokens_out, other.tokens_out),
+            self.cost_usd if other.cost_usd is None else (self.cost_usd or 0.0) + other.cost_usd,
+        )
+
+    def to_meta(self) -> dict[str, Wire]:
+        """The figures that are known, by name."""
+        figures: dict[str, Wire] = {
+            "tokens_in": self.tokens_in,
+            "tokens_out": self.tokens_out,
+            "cost_usd": self.cost_usd,
+        }
+        return {name: figure for name, figure in figures.items() if figure is not None}
+
+
+NOTHING = Usage()
+
+
+def usage_of(answer: object) -> Usage:
+    """What an answer says of its own cost under `usage` (a key or an attribute), `NOTHING` where it says nothing.
+
+    Both the answer and its `usage` may be mappings or objects. Counts that are no whole numbers from 0 are ignored.
+    """
+    usage = _field(answer, "usage")
+    if usage is None:
+        return NOTHING
+    return Usage(
+        tokens_in=_first_count(usage, _TOKENS_IN),
+        tokens_out=_first_count(usage, _TOKENS_OUT),
+        cost_usd=_amount(_field(usage, "cost_usd")),
+    )
+
+
+def _field(holder: object, name: str) -> object:
+    if isinstance(holder, Mapping):
+        return holder.get(name)
+    try:
+        return getattr(holder, name, None)
+    except Exception:  # noqa: BLE001  a property of a foreign object may raise anything; it then tells us nothing
+        return None
+
+
+def _first_count(usage: object, names: tuple[str, ...]) -> int | None:
+    for name in names:
+        count = _field(usage, name)
+        if isinstance(count, int) and not isinstance(count, bool) and count >= 0:
+            return count
+    return None
+
+
+def _amount(value: object) -> float | None:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < float("inf"):
+        return float(value)
+    return None
+
+
+def _sum(a: int | None, b: int | None) -> int | None:
+    return b if a is None else a + (b or 0)

@@ -1,0 +1,99 @@
+"""The public interface as its users call it. Checked by mypy, never run."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, assert_type
+
+import agent_tt
+
+
+@agent_tt.tool(effect="read")
+def search_docs(query: str, *, limit: int = 5) -> dict[str, int]:
+    return {query: limit}
+
+
+@agent_tt.tool
+def undeclared(query: str) -> str:
+    return query
+
+
+@agent_tt.tool(effect="write", name="charge", idempotency_key="key")
+async def charge_card(amount: float, key: str) -> bool:
+    return bool(amount and key)
+
+
+@agent_tt.tool(effect="read")
+def pages(start: int) -> Iterator[str]:
+    yield str(start)
+
+
+@agent_tt.llm(model="rules-1")
+async def stream(prompt: str) -> AsyncIterator[str]:
+    yield prompt
+
+
+@agent_tt.llm
+def policy(messages: list[str]) -> str:
+    return messages[-1]
+
+
+@dataclass
+class Trip:
+    city: str = "Lyon"
+
+    @agent_tt.tool(effect="read")
+    def weather(self, day: int) -> str:
+        return f"{self.city} {day}"
+
+
+def ask(prompt: str) -> int:
+    return len(prompt)
+
+
+async def ask_later(prompt: str) -> int:
+    return len(prompt)
+
+
+assert_type(search_docs("x", limit=3), dict[str, int])
+assert_type(undeclared("x"), str)
+charging: Coroutine[Any, Any, bool] = charge_card(1.0, "k")
+assert_type(pages(1), Iterator[str])
+assert_type(stream("x"), AsyncIterator[str])
+assert_type(policy(["x"]), str)
+assert_type(Trip().weather(1), str)
+search_docs(1)  # type: ignore[arg-type]
+agent_tt.tool(effect="delete")  # type: ignore[call-overload]
+agent_tt.record()  # type: ignore[call-arg]
+agent_tt.record("x", durability="none")  # type: ignore[arg-type]
+
+
+def main(state: dict[str, list[str]] | None = None) -> None:
+    state = state or {"messages": []}
+    with agent_tt.record(
+        "refund-loop", state=state, model={"model": "rules-1", "temperature": 0.0}, version="1", store=Path("runs.db")
+    ) as run:
+        assert_type(run.id, str)
+        with run.step("plan", state, agent="web") as step:
+            step.decision = "search first"
+            step.add_usage(tokens_in=1, cost_usd=0.1)
+            step.state = {"messages": []}
+            assert_type(step.number, int)
+            assert_type(run.llm(ask, "x", model="m"), int)
+        run.note("odd")
+        run.tag("a", "b")
+        with agent_tt.lane(3):
+            pass
+
+
+async def async_main() -> None:
+    async with agent_tt.record("x") as run, run.step("s") as step:
+        assert_type(await run.llm(ask_later, "x"), int)
+        assert_type(step.agent, str | None)
+
+
+decorate: Callable[[Callable[[int], str]], Callable[[int], str]] = agent_tt.tool(effect="read")
+error: type[Exception] = agent_tt.AgentTTError
+version: str = agent_tt.__version__
