@@ -1,0 +1,46 @@
+"""Comparing two states, two texts or two runs.
+
+| module | does |
+|---|---|
+| `states` | what differs between two states, at human paths |
+| `patch` | the same as a JSON Patch |
+| `words` | what differs between two texts, by word |
+| `sequence` | the alignment of two sequences that all of it stands on |
+| `moves`, `pairing`, `lineage` | what a step did; which steps belong together; what a fork shares with its parent |
+| `because`, `outcome`, `runs` | why runs part, how they ended, and all of it together |
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agent_tt.comparing.runs import Comparison
+
+__all__ = ["compare"]
+
+
+def compare(a: str, b: str, *, store: str | Path | None = None) -> Comparison:
+    """Compare two recorded runs, step by step.
+
+    Args:
+        a: One run: its id, a unique prefix of it, its name, `latest` or `NAME~2`.
+        b: The other run.
+        store: The file they are in; found as the commands find it when not given.
+
+    Returns:
+        Which steps belong together, where the runs part and why, where they meet again, and how each ended.
+
+    Raises:
+        StoreNotFound: There is no store.
+        RunNotFound: A run is not in it.
+    """
+    from agent_tt.comparing.runs import compare_runs
+    from agent_tt.sources import open_source
+    from agent_tt.store.locate import resolve_store_path
+
+    with closing(open_source(resolve_store_path(store))) as source:
+        return compare_runs(source, source.run(a), source, source.run(b))

@@ -1,0 +1,113 @@
+"""How a run ended, in the figures that two runs are compared by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agent_tt.errors import AgentTTError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Call, ErrorInfo, Run, RunStatus, Step
+    from agent_tt.protocols import RunSource
+
+_ANSWER_KEYS = ("answer", "final_answer", "output", "result")
+_TOOLS = frozenset({"tool", "http"})
+_SPEAKERS = frozenset({"assistant", "ai"})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended.
+
+    Attributes:
+        status: As `Run.status`.
+        steps: How many steps it has.
+        tools: How often each tool was called, denied calls left out; most often first.
+        writes: The same for tools that write.
+        denied: How often each tool was denied.
+        tokens: Tokens in and out together; None where no step said.
+        cost_usd: US dollars; None where no step said.
+        duration_us: Microseconds from its start to its end; None while it runs.
+        error: What it failed with.
+        answer: Its last words: the state's `answer` (or the like), else the last message of a model.
+    """
+
+    status: RunStatus
+    steps: int
+    tools: Mapping[str, int] = field(default_factory=dict)
+    writes: Mapping[str, int] = field(default_factory=dict)
+    denied: Mapping[str, int] = field(default_factory=dict)
+    tokens: int | None = None
+    cost_usd: float | None = None
+    duration_us: int | None = None
+    error: ErrorInfo | None = None
+    answer: str | None = None
+
+
+def read_outcome(run: Run, steps: Iterable[Step], calls: Iterable[Call], final_state: Wire) -> Outcome:
+    """Sum up a run.
+
+    Args:
+        run: The run.
+        steps: All its steps.
+        calls: All their calls.
+        final_state: The state after its last step.
+    """
+    steps = list(steps)
+    tools: Counter[str] = Counter()
+    writes: Counter[str] = Counter()
+    denied: Counter[str] = Counter()
+    for call in calls:
+        if call.kind not in _TOOLS:
+            continue
+        if call.status == "denied":
+            denied[call.name] += 1
+            continue
+        tools[call.name] += 1
+        if call.kind == "tool" and call.effect != "read":
+            writes[call.name] += 1
+    known_tokens = [count for step in steps for count in (step.tokens_in, step.tokens_out) if count is not None]
+    known_costs = [step.cost_usd for step in steps if step.cost_usd is not None]
+    return Outcome(
+        status=run.status,
+        steps=len(steps),
+        tools=dict(tools.most_common()),
+        writes=dict(writes.most_common()),
+        denied=dict(denied.most_common()),
+        tokens=sum(known_tokens) if known_tokens else None,
+        cost_usd=sum(known_costs) if known_costs else None,
+        duration_us=None if run.ended_us is None else run.ended_us - run.started_us,
+        error=run.error,
+        answer=last_words(final_state),
+    )
+
+
+def final_state(source: RunSource, run_id: str) -> Wire:
+    """The state after a run's last step; None where it has none, or none that can be read."""
+    try:
+        return source.state(run_id, source.step_count(run_id))
+    except AgentTTError:  # a damaged end must not hide what the steps did; `verify` names the damage
+        return None
+
+
+def last_words(state: Wire) -> str | None:
+    """What an agent answered in the end, read off its state; None where that cannot be told."""
+    if not isinstance(state, dict):
+        return None
+    for key in _ANSWER_KEYS:
+        answer = state.get(key)
+        if isinstance(answer, str) and answer:
+            return answer
+    messages = state.get("messages")
+    if not isinstance(messages, list):
+        return None
+    for message in reversed(messages):
+        if isinstance(message, dict) and message.get("role", message.get("type")) in _SPEAKERS:
+            content = message.get("content")
+            return content if isinstance(content, str) and content else None
+    return None

@@ -1,0 +1,151 @@
+"""What a user has configured: `[tool.agent-tt]` of the project, a TOML file of the user, and the environment.
+
+| key | means |
+|---|---|
+| `store` | the file that runs are kept in; a relative path counts from the folder of the file that says it |
+| `theme` | name of a Textual theme, or `auto` |
+| `glyphs` | `auto`, `unicode` or `ascii` |
+| `keys` | a table: id of a command to its keys, joined by commas |
+
+The environment (`AGENT_TT_STORE`, `AGENT_TT_THEME`, `AGENT_TT_GLYPHS`) is stronger than the project, and that is
+stronger than the user's file; options of a command are stronger than all of them. Nothing is ever created by reading.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
+
+from agent_tt.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+GlyphSetting: TypeAlias = Literal["auto", "unicode", "ascii"]
+
+_GLYPHS: Final = ("auto", "unicode", "ascii")
+_KEYS: Final = ("store", "theme", "glyphs", "keys")
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The settings that hold.
+
+    Attributes:
+        store: The file that runs are kept in; None where nobody said.
+        theme: Name of a theme; None where nobody said.
+        glyphs: Which set of glyphs; None where nobody said.
+        keys: Ids of commands to keys, joined by commas.
+    """
+
+    store: Path | None = None
+    theme: str | None = None
+    glyphs: GlyphSetting | None = None
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+
+def load(folder: Path | None = None, env: Mapping[str, str] | None = None, user: Path | None = None) -> Config:
+    """Read what is configured.
+
+    Args:
+        folder: Where to look for the project from, upwards; the working directory by default.
+        env: The environment; the process's own by default.
+        user: The user's own file; `user_file()` by default.
+
+    Raises:
+        UsageError: A file cannot be read as TOML, or a key or value in it is unknown.
+    """
+    env = os.environ if env is None else env
+    config = _merge(_user_config(user or user_file()), _project_config(Path.cwd() if folder is None else folder))
+    return _merge(config, _environment_config(env))
+
+
+def user_file() -> Path:
+    """Where the user's own file is, or would be."""
+    from platformdirs import user_config_path
+
+    return user_config_path("agent-tt", appauthor=False) / "config.toml"
+
+
+def _merge(weak: Config, strong: Config) -> Config:
+    return replace(
+        weak,
+        store=strong.store or weak.store,
+        theme=strong.theme or weak.theme,
+        glyphs=strong.glyphs or weak.glyphs,
+        keys={**weak.keys, **strong.keys},
+    )
+
+
+def _user_config(path: Path) -> Config:
+    return _read_table(_parse(path), path, "") if path.is_file() else Config()
+
+
+def _project_config(folder: Path) -> Config:
+    """The settings of the nearest pyproject.toml."""
+    for parent in (folder, *folder.parents):
+        path = parent / "pyproject.toml"
+        if path.is_file():
+            tool = _parse(path).get("tool")
+            table = tool.get("agent-tt") if isinstance(tool, dict) else None
+            return _read_table(table, path, "[tool.agent-tt] ") if isinstance(table, dict) else Config()
+    return Config()
+
+
+def _environment_config(env: Mapping[str, str]) -> Config:
+    store = env.get("AGENT_TT_STORE")
+    glyphs = env.get("AGENT_TT_GLYPHS")
+    return Config(
+        store=Path(store) if store else None,
+        theme=env.get("AGENT_TT_THEME") or None,
+        glyphs=_glyphs(glyphs, "AGENT_TT_GLYPHS") if glyphs else None,
+    )
+
+
+def _parse(path: Path) -> dict[str, object]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not valid TOML: {error}", hint="Correct the file; nothing was changed.") from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _read_table(table: Mapping[str, object], path: Path, section: str) -> Config:
+    for key in table:
+        if key not in _KEYS:
+            close = difflib.get_close_matches(key, _KEYS, n=1)
+            hint = f"Did you mean {close[0]}?" if close else f"Known are {', '.join(_KEYS)}."
+            raise UsageError(f"{path}: {section}has no key {key!r}", hint=hint)
+    store, theme, glyphs = (_text(table, key, path) for key in ("store", "theme", "glyphs"))
+    return Config(
+        store=None if store is None else path.parent / Path(store).expanduser(),
+        theme=theme,
+        glyphs=None if glyphs is None else _glyphs(glyphs, f"{path}: glyphs"),
+        keys=_keymap(table.get("keys", {}), path),
+    )
+
+
+def _text(table: Mapping[str, object], key: str, path: Path) -> str | None:
+    value = table.get(key)
+    if value is None or isinstance(value, str):
+        return value
+    raise UsageError(f"{path}: {key} must be a string", hint=f'Write {key} = "…".')
+
+
+def _glyphs(value: str, where: str) -> GlyphSetting:
+    if value not in _GLYPHS:
+        raise UsageError(f"{where} cannot be {value!r}", hint=f"Use one of {', '.join(_GLYPHS)}.")
+    return cast("GlyphSetting", value)
+
+
+def _keymap(value: object, path: Path) -> dict[str, str]:
+    if isinstance(value, dict) and all(isinstance(keys, str) for keys in value.values()):
+        return value
+    raise UsageError(
+        f"{path}: keys must be a table of strings", hint='For example keys = { "time.next" = "right,ctrl+n" }.'
+    )

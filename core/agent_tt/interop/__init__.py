@@ -1,0 +1,1 @@
+"""Runs that other systems recorded, read where they lie."""

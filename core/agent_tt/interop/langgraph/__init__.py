@@ -1,0 +1,21 @@
+"""LangGraph's SQLite checkpoint databases as a `RunSource`.
+
+Nothing here imports LangGraph, and nothing that a database names is imported or called. The file is only read; how that
+is done without touching it or its folder is told in `connection`.
+
+| module | what it knows |
+|---|---|
+| `detect` | what a LangGraph database looks like |
+| `connection` | reading a file, its write-ahead log included, without changing either |
+| `rows` | the two tables: checkpoints and writes, without their values |
+| `tasks` | which node wrote what, which tasks failed or wait for a person |
+| `decode`, `envelopes` | stored values as wire values |
+| `checkpoint` | one checkpoint's channels, visible state and next nodes |
+| `values` | both, fetched when they are asked for |
+| `branches` | the tree of checkpoints of a thread, and its branches |
+| `layout` | the numbered rows of one branch, subgraphs nested |
+| `messages`, `calls` | model answers, tool results and questions to people as calls |
+| `steps`, `runs` | rows as `Step`s, branches as `Run`s |
+| `tracing` | which step wrote a value |
+| `source` | all of it behind the `RunSource` protocol |
+"""

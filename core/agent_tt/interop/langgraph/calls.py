@@ -1,0 +1,198 @@
+"""The calls of a row: model answers and tool results among what its nodes wrote, and questions to people.
+
+A LangGraph database keeps no calls, only what nodes wrote. A message written by a node is taken as the result of a call
+that the node made: of the model, or of the tool whose call it answers. What a tool does to the world it does not say.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.tlv import tlv
+from agent_tt.codec.wire import VALUE, envelope_type
+from agent_tt.interop.langgraph.messages import messages_in
+from agent_tt.model import Call, ErrorInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.interop.langgraph.messages import Message, ToolCall
+    from agent_tt.interop.langgraph.rows import WriteRow
+    from agent_tt.interop.langgraph.tasks import Task
+    from agent_tt.model import CallKind, CallStatus
+
+__all__ = ["CallMaker", "error_info", "strongest", "tokens"]
+
+_LONGEST_MESSAGE: Final = 100_000
+
+
+@dataclass(slots=True)
+class CallMaker:
+    """Collects the calls of one step.
+
+    Attributes:
+        step: the step's number.
+        read: gives a written value.
+        asked: the state that the tasks saw, by channel.
+        tool_calls: what models asked for so far, by id.
+    """
+
+    step: int
+    read: Callable[[WriteRow], Wire]
+    asked: Mapping[str, Wire]
+    tool_calls: Mapping[str, ToolCall]
+
+    def of_results(self, tasks: Iterable[Task], lanes: Mapping[str, str]) -> list[Call]:
+        """The calls that tasks came back with, in order.
+
+        Args:
+            tasks: the tasks.
+            lanes: by task id.
+        """
+        return self._collect(tasks, lanes, results=True, questions=False)
+
+    def of_questions(self, tasks: Iterable[Task], lanes: Mapping[str, str]) -> list[Call]:
+        """What tasks asked a person, with the answers that were given."""
+        return self._collect(tasks, lanes, results=False, questions=True)
+
+    def of_everything(self, tasks: Iterable[Task], lanes: Mapping[str, str]) -> list[Call]:
+        """Results and questions."""
+        return self._collect(tasks, lanes, results=True, questions=True)
+
+    def _collect(
+        self, tasks: Iterable[Task], lanes: Mapping[str, str], *, results: bool, questions: bool
+    ) -> list[Call]:
+        calls: list[Call] = []
+        for task in tasks:
+            lane = lanes.get(task.id, "main")
+            for inner in task.called if results else ():
+                self._add(calls, "tool", "task", lane, result=self._result(inner), error=self._error(inner))
+            for write in task.results if results else ():
+                for message in messages_in(self.read(write)):
+                    self._message(calls, message, write.channel, lane)
+            if questions and task.interrupts is not None:
+                self._question(calls, task, task.interrupts, lane)
+        return calls
+
+    def of_input(self, value: Wire) -> list[Call]:
+        """The one call of an input row: a person, or a program, gave `value`."""
+        calls: list[Call] = []
+        self._add(calls, "human", "input", "main", result=value)
+        return calls
+
+    def _message(self, calls: list[Call], message: Message, channel: str, lane: str) -> None:
+        if message.kind == "ai":
+            meta: dict[str, Wire] = {
+                "model": message.model,
+                "tokens_in": message.tokens_in,
+                "tokens_out": message.tokens_out,
+            }
+            said = {key: value for key, value in meta.items() if value is not None}
+            asked = {channel: self.asked[channel]} if channel in self.asked else None
+            self._add(calls, "llm", message.model or "model", lane, args=asked, result=message.wire, meta=said)
+        elif message.kind == "tool":
+            call = self.tool_calls.get(message.answers or "")
+            name = message.name or (call.name if call is not None else "tool")
+            error = ErrorInfo("tool:ToolError", _shown(message.content)) if message.failed else None
+            args = call.arguments if call is not None else None
+            self._add(calls, "tool", name, lane, args=args, result=None if error else message.wire, error=error)
+
+    def _question(self, calls: list[Call], task: Task, interrupts: WriteRow, lane: str) -> None:
+        questions = self.read(interrupts)
+        answers = self.read(task.resumes) if task.resumes is not None else []
+        answered = answers if isinstance(answers, list) else [answers]
+        for position, question in enumerate(questions if isinstance(questions, list) else [questions]):
+            has_answer = position < len(answered)
+            status: CallStatus = "ok" if has_answer else "pending"
+            result = answered[position] if has_answer else None
+            self._add(calls, "human", "interrupt", lane, args=_question_value(question), result=result, status=status)
+
+    def _result(self, task: Task) -> Wire:
+        return self.read(task.results[0]) if task.results else None
+
+    def _error(self, task: Task) -> ErrorInfo | None:
+        return error_info(self.read(task.error)) if task.error is not None and not task.results else None
+
+    def _add(  # the fields of a call
+        self,
+        calls: list[Call],
+        kind: CallKind,
+        name: str,
+        lane: str,
+        *,
+        args: Wire = None,
+        result: Wire = None,
+        error: ErrorInfo | None = None,
+        status: CallStatus = "ok",
+        meta: Mapping[str, Wire] | None = None,
+    ) -> None:
+        calls.append(
+            Call(
+                step=self.step,
+                number=len(calls) + 1,
+                kind=kind,
+                name=name,
+                status="error" if error is not None else status,
+                lane=lane,
+                lane_seq=1 + sum(call.lane == lane for call in calls),
+                args=args,
+                result=result,
+                error=error,
+                signature=hashlib.blake2b(tlv([kind, name, args]), digest_size=16).hexdigest(),
+                meta=meta or {},
+            )
+        )
+
+
+def error_info(stored: Wire) -> ErrorInfo:
+    """The error in an `__error__` write: LangGraph keeps an exception as its `repr`."""
+    text = stored if isinstance(stored, str) else _shown(stored)
+    name, bracket, rest = text.partition("(")
+    if not bracket or not name.replace(".", "").isidentifier() or not rest.endswith(")"):
+        return ErrorInfo("Exception", text)
+    return ErrorInfo(f"builtins:{name}" if hasattr(builtins, name) else name, _unquoted(rest[:-1]))
+
+
+def strongest(calls: Iterable[Call]) -> str | None:
+    """The kind that stands for a step: tools of unknown effect count as writing."""
+    kinds = {call.kind for call in calls}
+    if "human" in kinds:
+        return "human"
+    return "write" if "tool" in kinds else "llm" if "llm" in kinds else None
+
+
+def tokens(calls: Iterable[Call], which: str) -> int | None:
+    """The sum of `tokens_in` or `tokens_out`; None where no call says."""
+    known = [count for call in calls if type(count := call.meta.get(which)) is int]
+    return sum(known) if known else None
+
+
+def _question_value(question: Wire) -> Wire:
+    """What `interrupt(...)` was given, out of LangGraph's `Interrupt`."""
+    if envelope_type(question) == "made" and isinstance(question, dict):
+        payload = question.get(VALUE)
+        keywords = payload[1] if isinstance(payload, list) and len(payload) == 2 else None
+        if isinstance(keywords, dict) and "value" in keywords:
+            return keywords["value"]
+    return question
+
+
+def _shown(value: Wire) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _unquoted(text: str) -> str:
+    """The message inside the `repr` of an exception with one text argument."""
+    if len(text) > _LONGEST_MESSAGE or text[:1] not in ("'", '"'):
+        return text
+    try:
+        message = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+    return message if isinstance(message, str) else text

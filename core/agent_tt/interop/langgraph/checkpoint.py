@@ -1,0 +1,182 @@
+"""One checkpoint: its channels, the state that a user of the graph knows, and the nodes that come next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.errors import Damaged
+from agent_tt.interop.langgraph.decode import Extension, Sealed, read_value, unpack_extension
+from agent_tt.interop.langgraph.envelopes import to_wire
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.interop.langgraph.tasks import Task
+
+__all__ = ["INPUT_CHANNEL", "Checkpoint", "is_internal", "open_checkpoint", "visible_state"]
+
+INPUT_CHANNEL: Final = "__start__"
+"""Where an input waits for the first node; also the name of the node that takes it in."""
+
+_BRANCH: Final = "branch:to:"
+_JOIN: Final = "join:"
+_PACKETS: Final = "__pregel_tasks"
+_WHOLE_STATE: Final = ("__root__", "__end__")
+"""Channels that are the state themselves: of graphs without keys, and of the functional API."""
+
+_PENDING_DEFERRED: Final = 2
+"""Deferred channels hold `[value, is the run about to end]`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint's channels as they are stored.
+
+    Attributes:
+        values: by channel; typed values are `Extension`s. Channels without a value are absent.
+        versions: of each channel that ever had a value.
+        seen: by node, the versions it has already worked on.
+    """
+
+    values: Mapping[str, object]
+    versions: Mapping[str, object]
+    seen: Mapping[str, object]
+
+    def packets(self) -> list[str]:
+        """The nodes that `Send`s name, in order; "" for one that cannot be read."""
+        sends = self.values.get(_PACKETS)
+        return [_send_node(send) for send in sends] if isinstance(sends, list) else []
+
+    def next_nodes(self, tasks: Sequence[Task]) -> list[str]:
+        """The nodes that run next, as `StateSnapshot.next` of the history gives them.
+
+        Args:
+            tasks: those that ran from here, if any did: they alone know the name of a functional workflow.
+        """
+        found = [node for node in self.packets() if node]
+        if INPUT_CHANNEL in self.values:
+            workflow = next((task.node for task in tasks if task.node is not None), None)
+            found.append(workflow or INPUT_CHANNEL)
+        triggered: dict[str, None] = {}
+        for channel, value in self.values.items():
+            node = _triggered(channel, value)
+            if node is not None and self._is_unseen(channel, node):
+                triggered[node] = None
+        return [*found, *triggered]
+
+    def nodes_run_since(self, before: Checkpoint | None) -> list[str]:
+        """The nodes that worked between `before` and this checkpoint, where no writes tell."""
+        earlier = before.seen if before is not None else {}
+        return [node for node, seen in self.seen.items() if not node.startswith("__") and earlier.get(node) != seen]
+
+    def _is_unseen(self, channel: str, node: str) -> bool:
+        seen = self.seen.get(node)
+        known = seen.get(channel) if isinstance(seen, dict) else None
+        version = self.versions.get(channel)
+        if isinstance(version, str) and isinstance(known, str):
+            return version > known
+        if isinstance(version, int | float) and isinstance(known, int | float):
+            return version > known
+        return True
+
+
+def open_checkpoint(encoding: str, blob: bytes | None) -> Checkpoint | Sealed:
+    """The checkpoint in stored bytes, or how it is sealed.
+
+    Raises:
+        Damaged: the bytes are no checkpoint.
+    """
+    document = read_value(encoding, blob)
+    if isinstance(document, Sealed):
+        return document
+    values = document.get("channel_values") if isinstance(document, dict) else None
+    if not isinstance(document, dict) or not isinstance(values, dict):
+        raise Damaged("it is not a checkpoint: it has no channel values")
+    return Checkpoint(
+        _by_name(values), _by_name(document.get("channel_versions")), _by_name(document.get("versions_seen"))
+    )
+
+
+def visible_state(
+    checkpoint: Checkpoint, deltas: Mapping[str, Wire], convert: Callable[[object], Wire] = to_wire
+) -> Wire:
+    """The state as `StateSnapshot.values` shows it.
+
+    The channels that only LangGraph uses are left out. What the file cannot tell: reducers that no one has written to
+    are absent, where LangGraph shows their empty value at an input.
+
+    Args:
+        checkpoint: the checkpoint.
+        deltas: for channels that store only changes: the changes, shown where the channel has no value of its own.
+        convert: makes wire values of channel values.
+    """
+    for whole in _WHOLE_STATE:
+        if whole in checkpoint.values:
+            return convert(checkpoint.values[whole])
+    shown = {channel: value for channel, value in checkpoint.values.items() if not is_internal(channel)}
+    state = convert(shown)
+    if isinstance(state, dict):
+        for channel, changes in deltas.items():
+            state.setdefault(channel, changes)
+    return state
+
+
+def is_internal(channel: str) -> bool:
+    """Whether a channel is LangGraph's own and no part of the state that its user knows."""
+    return channel.startswith((_BRANCH, _JOIN, "__"))
+
+
+def _by_name(mapping: object) -> Mapping[str, object]:
+    return {key: value for key, value in mapping.items() if isinstance(key, str)} if isinstance(mapping, dict) else {}
+
+
+def _triggered(channel: str, value: object) -> str | None:
+    """The node that a channel starts now, if any."""
+    if channel.startswith(_BRANCH):
+        return channel.removeprefix(_BRANCH) if _is_due(value) else None
+    if not channel.startswith(_JOIN):
+        return None
+    awaited, _, node = channel.removeprefix(_JOIN).rpartition(":")
+    arrived = _members(value[0] if _is_deferred(value) else value)  # type: ignore[index]  # a list of two
+    return node if _is_due(value) and _are_all(arrived, awaited) else None
+
+
+def _is_deferred(value: object) -> bool:
+    return isinstance(value, list) and len(value) == _PENDING_DEFERRED and isinstance(value[1], bool)
+
+
+def _is_due(value: object) -> bool:
+    return not _is_deferred(value) or value[1] is True  # type: ignore[index]  # a list of two
+
+
+def _members(value: object) -> list[str]:
+    """The names in a stored set."""
+    if isinstance(value, Extension):
+        try:
+            content = unpack_extension(value)
+        except Damaged:
+            return []
+        value = content[2] if isinstance(content, list) and len(content) > 2 else None
+    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+
+
+def _are_all(arrived: Iterable[str], awaited: str) -> bool:
+    """Whether `awaited`, names joined by `+` (which names may contain), is made of the names that arrived."""
+    names = set(arrived)
+    return len("+".join(names)) == len(awaited) and all(f"+{name}+" in f"+{awaited}+" for name in names)
+
+
+def _send_node(send: object) -> str:
+    if isinstance(send, Extension):
+        try:
+            content = unpack_extension(send)
+        except Damaged:
+            return ""
+        arguments = content[2] if isinstance(content, list) and len(content) > 2 else None
+        if isinstance(arguments, list) and arguments and isinstance(arguments[0], str):
+            return arguments[0]
+    if isinstance(send, dict) and isinstance(send.get("node"), str):
+        return str(send["node"])
+    return ""

@@ -1,0 +1,155 @@
+"""Chat messages among the values that a node wrote, whoever's class they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.wire import VALUE, envelope_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from agent_tt.codec.wire import Wire
+
+__all__ = ["Message", "ToolCall", "messages_in", "tool_calls_in"]
+
+_KINDS: Final = {
+    "ai": "ai",
+    "AIMessageChunk": "ai",
+    "assistant": "ai",
+    "tool": "tool",
+    "human": "human",
+    "user": "human",
+    "system": "system",
+}
+_CLASSES: Final = {
+    "AIMessage": "ai",
+    "AIMessageChunk": "ai",
+    "ToolMessage": "tool",
+    "HumanMessage": "human",
+    "SystemMessage": "system",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that a model asked for."""
+
+    id: str
+    name: str
+    arguments: Wire
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message as far as it is about calls.
+
+    Attributes:
+        kind: `ai`, `tool`, `human` or `system`.
+        wire: the whole message.
+        content: its text or content blocks.
+        name: of a tool result: the tool, where the message says.
+        answers: of a tool result: the id of the call that it answers.
+        failed: of a tool result: the tool reported an error.
+        model: of an answer: the model's name.
+        tokens_in, tokens_out: of an answer: its usage, where the message says.
+        tool_calls: of an answer: what the model asked for.
+    """
+
+    kind: str
+    wire: Wire
+    content: Wire
+    name: str | None = None
+    answers: str | None = None
+    failed: bool = False
+    model: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+
+
+def messages_in(value: Wire) -> list[Message]:
+    """The messages that a written value is or lists."""
+    items = value if isinstance(value, list) else [value]
+    return [message for message in map(_message, items) if message is not None]
+
+
+def tool_calls_in(state: Wire) -> dict[str, ToolCall]:
+    """Every tool call that the messages of a state ask for, by id; of two with one id the later."""
+    channels = state.values() if isinstance(state, dict) else [state]
+    return {call.id: call for value in channels for message in messages_in(value) for call in message.tool_calls}
+
+
+def _message(wire: Wire) -> Message | None:
+    fields = _fields(wire)
+    if fields is None:
+        return None
+    kind = _kind(wire, fields)
+    if kind is None or "content" not in fields:
+        return None
+    tokens_in, tokens_out = _usage(fields)
+    return Message(
+        kind,
+        wire,
+        fields["content"],
+        name=_text(fields.get("name")),
+        answers=_text(fields.get("tool_call_id")),
+        failed=fields.get("status") == "error",
+        model=_model(fields),
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        tool_calls=tuple(_tool_calls(fields)),
+    )
+
+
+def _fields(wire: Wire) -> Mapping[str, Wire] | None:
+    """What a message holds: a pydantic model's fields, a constructor's keywords, or a plain dict itself."""
+    if not isinstance(wire, dict):
+        return None
+    kind = envelope_type(wire)
+    if kind is None:
+        return wire
+    payload = wire.get(VALUE)
+    if kind == "made" and isinstance(payload, list) and len(payload) == 2:  # arguments and keywords
+        payload = payload[1]
+    return payload if isinstance(payload, dict) and kind in ("made", "pydantic") else None
+
+
+def _kind(wire: Wire, fields: Mapping[str, Wire]) -> str | None:
+    name = wire.get("class") if isinstance(wire, dict) else None
+    if isinstance(name, str) and (known := _CLASSES.get(name.rpartition(":")[2])) is not None:
+        return known
+    said = fields.get("role", fields.get("type"))
+    return _KINDS.get(said) if isinstance(said, str) else None
+
+
+def _tool_calls(fields: Mapping[str, Wire]) -> Iterator[ToolCall]:
+    calls = fields.get("tool_calls")
+    for call in calls if isinstance(calls, list) else []:
+        if not isinstance(call, dict):
+            continue
+        function = call.get("function")  # OpenAI's own form of a tool call
+        said = function if isinstance(function, dict) else call
+        name, arguments = said.get("name"), said.get("args", said.get("arguments"))
+        if isinstance(name, str):
+            yield ToolCall(_text(call.get("id")) or "", name, arguments)
+
+
+def _usage(fields: Mapping[str, Wire]) -> tuple[int | None, int | None]:
+    usage = fields.get("usage_metadata")
+    if not isinstance(usage, dict):
+        return None, None
+    tokens_in, tokens_out = usage.get("input_tokens"), usage.get("output_tokens")
+    return (tokens_in if type(tokens_in) is int else None, tokens_out if type(tokens_out) is int else None)
+
+
+def _model(fields: Mapping[str, Wire]) -> str | None:
+    about = fields.get("response_metadata")
+    if not isinstance(about, dict):
+        return None
+    return _text(about.get("model_name")) or _text(about.get("model"))
+
+
+def _text(value: Wire) -> str | None:
+    return value if isinstance(value, str) else None

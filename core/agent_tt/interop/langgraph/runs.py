@@ -1,0 +1,139 @@
+"""The branches of all threads as `Run`s."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.interop.langgraph.branches import branch_names
+from agent_tt.interop.langgraph.calls import error_info
+from agent_tt.interop.langgraph.layout import ThreadMap
+from agent_tt.interop.langgraph.rows import read_thread, thread_ids
+from agent_tt.model import Run
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.interop.langgraph.detect import Tables
+    from agent_tt.interop.langgraph.layout import Layout
+    from agent_tt.interop.langgraph.rows import CheckpointRow
+    from agent_tt.interop.langgraph.values import Values
+    from agent_tt.model import ErrorInfo, RunStatus
+
+__all__ = ["Branch", "read_branches", "run_of"]
+
+_OWN_METADATA: Final = frozenset(
+    {
+        "source",
+        "step",
+        "parents",
+        "writes",
+        "counters_since_delta_snapshot",
+        "thread_id",
+        "checkpoint_ns",
+        "checkpoint_id",
+    }
+)
+"""Metadata that LangGraph writes for itself; the rest is the user's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One branch of a thread.
+
+    Attributes:
+        id: the run id.
+        thread: the thread that it is a branch of.
+        tip: its last checkpoint, None for a thread of which only subgraphs are left.
+        parent: the id of the branch that it left, None for the oldest.
+        fork: the checkpoint where it left it.
+    """
+
+    id: str
+    thread: ThreadMap
+    tip: CheckpointRow | None
+    parent: str | None = None
+    fork: CheckpointRow | None = None
+
+    @property
+    def started_us(self) -> int:
+        """When its first own checkpoint was made; 0 if the file does not say."""
+        if self.tip is None:
+            own = [checkpoint for checkpoints in self.thread.strays.values() for checkpoint in checkpoints]
+        else:
+            path = self.thread.root.path(self.tip)
+            own = path[path.index(self.fork) + 1 :] if self.fork is not None else path
+        return min((at for checkpoint in own if (at := checkpoint.time_us) is not None), default=0)
+
+
+def read_branches(connection: sqlite3.Connection, tables: Tables) -> dict[str, Branch]:
+    """All branches by run id, the one that began last first."""
+    threads = thread_ids(connection)
+    taken = set(threads)
+    branches: list[Branch] = []
+    for thread_id in threads:
+        thread = ThreadMap(read_thread(connection, tables, thread_id))
+        tips = thread.root.tips()
+        if not tips:
+            branches.append(Branch(thread_id, thread, None))
+        names = branch_names(thread_id, tips, taken)
+        by_tip = {tip.id: name for name, tip in names.items()}
+        for name, tip in names.items():
+            fork = thread.root.fork_point(tip)
+            parent = by_tip.get(thread.root.first_tip_from(fork).id) if fork is not None else None
+            own = parent is not None and parent != name
+            branches.append(Branch(name, thread, tip, parent if own else None, fork if own else None))
+    branches.sort(key=lambda branch: (branch.started_us, branch.tip.id if branch.tip is not None else ""), reverse=True)
+    return {branch.id: branch for branch in branches}
+
+
+def run_of(branch: Branch, layout: Layout, values: Values, path: Path) -> Run:
+    """A branch as a `Run`.
+
+    The file does not say how a run ended; its last checkpoint tells. Nothing is left to run: it succeeded. A task
+    failed: it failed. A question waits, or nothing that came next was begun: it was interrupted (`interrupt_before` and
+    a process that ended between two steps look alike). Some of the tasks that came next finished and others did not:
+    it crashed.
+    """
+    times = [at for row in layout.rows if row.checkpoint is not None and (at := row.checkpoint.time_us) is not None]
+    status, error = _outcome(branch, values)
+    origin = {"system": "LangGraph", "file": str(path), "thread": branch.thread.rows.thread}
+    run = Run(
+        id=branch.id,
+        name=branch.id,
+        status=status,
+        started_us=branch.started_us,
+        ended_us=max(times, default=None),
+        steps=len(layout.rows),
+        error=error,
+        read_only=True,
+        origin=origin,
+    )
+    if branch.tip is not None:
+        run = replace(run, metadata=_user_metadata(branch.tip), origin=origin | {"checkpoint": branch.tip.id})
+    if branch.parent is not None and branch.fork is not None:
+        run = replace(run, parent=branch.parent, fork_step=layout.numbers[branch.fork.key])
+    return run
+
+
+def _outcome(branch: Branch, values: Values) -> tuple[RunStatus, ErrorInfo | None]:
+    if branch.tip is None:
+        return "interrupted", None
+    tasks = branch.thread.tasks(branch.tip)
+    unfinished = [task for task in tasks if not task.results]
+    for task in unfinished:
+        if task.error is not None:
+            return "failed", error_info(values.written(task.error))
+    if any(task.interrupts is not None for task in unfinished):
+        return "interrupted", None
+    if not values.facts(branch.thread, branch.tip).next:
+        return "succeeded", None
+    begun = tasks or branch.thread.guests(branch.tip)
+    return ("crashed" if begun else "interrupted"), None
+
+
+def _user_metadata(tip: CheckpointRow) -> Mapping[str, Wire]:
+    return {key: value for key, value in tip.metadata.items() if key not in _OWN_METADATA}

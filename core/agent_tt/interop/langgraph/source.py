@@ -1,0 +1,362 @@
+"""A LangGraph database behind the `RunSource` protocol."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.paths import format_path, get
+from agent_tt.errors import NotAStore, RunNotFound, StepNotFound
+from agent_tt.history.damage import find_placeholder
+from agent_tt.history.diff import diff
+from agent_tt.history.digest import digest
+from agent_tt.interop.langgraph.connection import DatabaseFile
+from agent_tt.interop.langgraph.detect import Family, tables_of
+from agent_tt.interop.langgraph.runs import read_branches, run_of
+from agent_tt.interop.langgraph.steps import StepMaker
+from agent_tt.interop.langgraph.tracing import last_write, next_write
+from agent_tt.interop.langgraph.values import Kept, Values
+from agent_tt.interop.references import resolve_run, resolve_step
+from agent_tt.model import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path as FilePath
+
+    from agent_tt.codec.wire import Path, Wire
+    from agent_tt.history.ops import Op
+    from agent_tt.interop.langgraph.detect import Tables
+    from agent_tt.interop.langgraph.layout import Layout, Row
+    from agent_tt.interop.langgraph.runs import Branch
+    from agent_tt.model import Call, Note, Run, Step
+
+__all__ = ["LangGraphSource"]
+
+_LAYOUTS_KEPT: Final = 64
+_CHANGES_KEPT: Final = 512
+_DIGESTS_KEPT: Final = 20_000
+_STEPS_KEPT: Final = 20_000
+
+
+class _Contents:
+    """What one version of the file holds. The source's lock guards it."""
+
+    def __init__(self, file: DatabaseFile, tables: Tables, version: int) -> None:
+        self.version = version
+        self.branches: dict[str, Branch] = file.read(lambda connection: read_branches(connection, tables), refresh=True)
+        self.values = Values(file)
+        self.empty: Wire = {}
+        self.layouts: Kept[Layout] = Kept(_LAYOUTS_KEPT)
+        self.changes: Kept[list[Op]] = Kept(_CHANGES_KEPT)
+        self.digests: Kept[bytes] = Kept(_DIGESTS_KEPT)
+        self.steps: Kept[Step] = Kept(_STEPS_KEPT)
+        self.runs: list[Run] | None = None
+
+    def branch(self, run_id: str) -> Branch:
+        branch = self.branches.get(run_id)
+        if branch is None:
+            raise RunNotFound(f"there is no run {run_id!r} any more", hint="List what there is with `agent-tt runs`.")
+        return branch
+
+    def layout(self, run_id: str) -> Layout:
+        branch = self.branch(run_id)
+        return self.layouts.get(run_id, lambda: branch.thread.layout(branch.tip))
+
+    def row(self, run_id: str, step: int) -> Row:
+        rows = self.layout(run_id).rows
+        if not 1 <= step <= len(rows):
+            raise StepNotFound(f"run {run_id} has no step {step}", hint=f"Steps go from 0 to {len(rows)}.")
+        return rows[step - 1]
+
+    def state_row(self, run_id: str, step: int) -> Row | None:
+        """The row whose checkpoint is the state after `step`; None for the empty state."""
+        number = self.row(run_id, step).state if step else 0
+        return self.row(run_id, number) if number else None
+
+    def state(self, run_id: str, step: int) -> Wire:
+        """The state after `step`, shared."""
+        row = self.state_row(run_id, step)
+        if row is None or row.checkpoint is None:
+            return self.empty
+        return self.values.state(self.branch(run_id).thread, row.checkpoint)
+
+    def fresh_state(self, run_id: str, step: int) -> Wire:
+        """The state after `step`, the caller's own."""
+        row = self.state_row(run_id, step)
+        if row is None or row.checkpoint is None:
+            return {}
+        return self.values.fresh_state(self.branch(run_id).thread, row.checkpoint)
+
+    def changes_of(self, run_id: str, step: int) -> list[Op]:
+        """What turned the base of `step` into it, shared."""
+        row = self.row(run_id, step) if step else None
+        if row is None or row.base is None:
+            return []
+        base = row.base
+        return self.changes.get((run_id, step), lambda: diff(self.state(run_id, base), self.state(run_id, step)))
+
+    def maker(self, run_id: str) -> StepMaker:
+        branch = self.branch(run_id)
+        return StepMaker(branch.thread, self.values, lambda number: self._owner(run_id, number), self.fork_step(branch))
+
+    def fork_step(self, branch: Branch) -> int:
+        """How many steps a branch shares with the one that it left."""
+        return self.layout(branch.id).numbers[branch.fork.key] if branch.fork is not None else 0
+
+    def _owner(self, run_id: str, number: int) -> str:
+        """The branch that a step first belonged to."""
+        branch = self.branch(run_id)
+        for _ in self.branches:  # an end even if parents form a circle
+            if branch.parent is None or number > self.fork_step(branch):
+                break
+            branch = self.branch(branch.parent)
+        return branch.id
+
+
+class LangGraphSource:
+    """The runs in a LangGraph database, one for each branch of each thread. See `layout` for what its steps are.
+
+    Args:
+        path: the database file.
+
+    Raises:
+        StoreNotFound: there is no such file.
+        NotAStore: it is no LangGraph database of a layout that can be read.
+    """
+
+    def __init__(self, path: FilePath) -> None:
+        self._file = DatabaseFile(path)
+        try:
+            self._tables = _readable(self._file.read(tables_of), path)
+        except BaseException:
+            self._file.close()
+            raise
+        self._lock = threading.RLock()
+        self._known: _Contents | None = None
+
+    @classmethod
+    def detect(cls, path: FilePath) -> LangGraphSource | None:
+        """The source of a file if it is a LangGraph database; None if it is another.
+
+        Raises:
+            NotAStore: it is one, of a layout that cannot be read.
+            StoreUnreadable: it cannot be read.
+        """
+        file = DatabaseFile(path)
+        try:
+            known = file.read(tables_of) is not None
+        finally:
+            file.close()
+        return cls(path) if known else None
+
+    @property
+    def path(self) -> FilePath:
+        """The file."""
+        return self._file.path
+
+    @property
+    def read_only(self) -> bool:
+        """Always: the file belongs to LangGraph."""
+        return True
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def version(self) -> int:
+        """A number that differs after the file or its write-ahead log changed."""
+        return self._file.version()
+
+    def runs(self) -> list[Run]:
+        """All branches of all threads, the newest first."""
+        with self._lock:
+            contents = self._contents()
+            if contents.runs is None:
+                contents.runs = [self._run(contents, run_id) for run_id in contents.branches]
+            return list(contents.runs)
+
+    def run(self, ref: str) -> Run:
+        """The run that `ref` names: a thread, `THREAD@TIP`, a unique prefix, `latest`, or `ID~2`."""
+        with self._lock:
+            contents = self._contents()
+            return self._run(contents, resolve_run(ref, list(contents.branches), str(self.path)))
+
+    def step_number(self, run: Run, ref: str) -> int:
+        """The step that `ref` names: a number (0 is the empty state), `~1`, or `@error`."""
+        return resolve_step(ref, self.step_count(run.id), lambda: self._first_error(run.id))
+
+    def step_count(self, run_id: str) -> int:
+        """Number of the last step."""
+        with self._lock:
+            return len(self._contents().layout(run_id).rows)
+
+    def steps(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Step]:
+        """Steps start..stop-1 in order."""
+        with self._lock:
+            contents = self._contents()
+            maker = contents.maker(run_id)
+            rows = contents.layout(run_id).rows[max(start - 1, 0) : None if stop is None else max(stop - 1, 0)]
+            return [self._step(contents, maker, run_id, row) for row in rows]
+
+    def calls(self, run_id: str, step: int) -> list[Call]:
+        """The model answers, tool results and questions to people of one step."""
+        with self._lock:
+            contents = self._contents()
+            return contents.maker(run_id).calls(contents.row(run_id, step)) if step else []
+
+    def state(self, run_id: str, step: int) -> Wire:
+        """The state after `step`, the caller's own copy; a placeholder where it cannot be read."""
+        with self._lock:
+            return self._contents().fresh_state(run_id, step)
+
+    def value(self, run_id: str, step: int, path: Path) -> Wire:
+        """One value of a state."""
+        with self._lock:
+            return copy.deepcopy(get(self._contents().state(run_id, step), path))
+
+    def cursor(self, run_id: str, step: int) -> _Cursor:
+        """A cursor that stands at `step`."""
+        return _Cursor(lambda at: self._shared_state(run_id, at), step)
+
+    def base_step(self, run_id: str, step: int) -> int | None:
+        """The step of the checkpoint that this one went on from; None for tasks and for the first of a subgraph."""
+        with self._lock:
+            return self._contents().row(run_id, step).base if step else None
+
+    def changes(self, run_id: str, step: int) -> list[Op]:
+        """The operations that turned checkpoint `base_step` into `step`."""
+        with self._lock:
+            return copy.deepcopy(self._contents().changes_of(run_id, step))
+
+    def digest(self, run_id: str, step: int) -> bytes | None:
+        """16 bytes that are equal exactly when two states are."""
+        with self._lock:
+            contents = self._contents()
+            return contents.digests.get((run_id, step), lambda: digest(contents.state(run_id, step)))
+
+    def last_write(self, run_id: str, step: int, path: Path) -> int | None:
+        """The step that wrote the value now at `path`; None for the empty state."""
+        with self._lock:
+            contents = self._contents()
+            row = contents.state_row(run_id, step)
+            rows = contents.layout(run_id).rows
+            return last_write(rows, row.number if row else 0, path, lambda at: contents.changes_of(run_id, at))
+
+    def next_write(self, run_id: str, step: int, path: Path) -> int | None:
+        """The first later step that changed the value at `path`."""
+        with self._lock:
+            contents = self._contents()
+            row = contents.state_row(run_id, step)
+            rows = contents.layout(run_id).rows
+            return next_write(rows, row.number if row else 0, path, lambda at: contents.state(run_id, at))
+
+    def damaged_steps(self, run_id: str) -> list[int]:
+        """Steps whose metadata is damaged, and those whose state turned out to be when it was read."""
+        with self._lock:
+            contents = self._contents()
+            known = contents.values.damaged
+            own = ((row.number, row.checkpoint) for row in contents.layout(run_id).rows)
+            return [at for at, row in own if row is not None and (row.flaw or (row.thread, *row.key) in known)]
+
+    def notes(self, run_id: str) -> list[Note]:  # noqa: ARG002  # the protocol's
+        """None: a file of another system holds no notes of ours."""
+        return []
+
+    def verify(self, run_id: str | None = None) -> list[Problem]:
+        """Read every checkpoint and written value, and follow every parent."""
+        with self._lock:
+            contents = self._contents()
+            chosen = [run_id] if run_id is not None else list(contents.branches)
+            return [problem for each in chosen for problem in _problems(contents, each, skip_shared=run_id is None)]
+
+    def _shared_state(self, run_id: str, step: int) -> Wire:
+        with self._lock:
+            return self._contents().state(run_id, step)
+
+    def _contents(self) -> _Contents:
+        """What the file holds now."""
+        version = self._file.version()
+        if self._known is None or self._known.version != version:
+            self._known = _Contents(self._file, self._tables, version)
+        return self._known
+
+    def _run(self, contents: _Contents, run_id: str) -> Run:
+        return run_of(contents.branch(run_id), contents.layout(run_id), contents.values, self.path)
+
+    def _step(self, contents: _Contents, maker: StepMaker, run_id: str, row: Row) -> Step:
+        return contents.steps.get((run_id, row.number), lambda: maker.step(row))
+
+    def _first_error(self, run_id: str) -> int | None:
+        """The first failed step. Only tasks without a checkpoint fail, and their rows say so without being read."""
+        with self._lock:
+            rows = self._contents().layout(run_id).rows
+            for row in rows:
+                failed = any(task.error is not None and (row.attempt or not task.results) for task in row.tasks)
+                if row.checkpoint is None and failed:
+                    return row.number
+            return None
+
+
+def _readable(tables: Tables | None, path: FilePath) -> Tables:
+    if tables is None:
+        raise NotAStore(f"{path} is not a LangGraph database", hint="It has no tables of LangGraph.")
+    if tables.family is Family.OLDEST:
+        raise NotAStore(
+            f"{path} is a LangGraph database from before version 0.2",
+            hint="Databases written by LangGraph 0.2 and later can be opened.",
+        )
+    return tables
+
+
+class _Cursor:
+    """A state that moves along one run. Decoding a checkpoint costs less than undoing operations would save."""
+
+    def __init__(self, read: Callable[[int], Wire], step: int) -> None:
+        self._read = read
+        self._step = step
+        self._state = read(step)
+
+    @property
+    def step(self) -> int:
+        """The checkpoint that `state` is."""
+        return self._step
+
+    @property
+    def state(self) -> Wire:
+        """The state after `step`."""
+        return self._state
+
+    def seek(self, step: int) -> Wire:
+        """Move to checkpoint `step` and give its state."""
+        self._state = self._read(step)
+        self._step = step
+        return self._state
+
+
+def _problems(contents: _Contents, run_id: str, *, skip_shared: bool) -> list[Problem]:
+    branch = contents.branch(run_id)
+    layout = contents.layout(run_id)
+    found: list[Problem] = []
+    for row in layout.rows:
+        if row.number <= (contents.fork_step(branch) if skip_shared else 0):
+            continue
+        for task in row.tasks:
+            for write in task.results:
+                if find_placeholder(contents.values.written(write)) is not None:
+                    what = f"a value written to {write.channel} cannot be read"
+                    found.append(Problem(run_id, row.number, what))
+        checkpoint = row.checkpoint
+        if checkpoint is None:
+            continue
+        if checkpoint.flaw:
+            found.append(Problem(run_id, row.number, f"checkpoint {checkpoint.id}: {checkpoint.flaw}"))
+        if checkpoint.parent is not None and branch.thread.trees[checkpoint.namespace].parent(checkpoint) is None:
+            found.append(Problem(run_id, row.number, f"its parent {checkpoint.parent} is not in the file"))
+        if row.before is not None and layout.numbers.get(row.before.key, 0) >= row.number:
+            found.append(Problem(run_id, row.number, f"checkpoint {checkpoint.id} is an ancestor of itself"))
+        damaged = find_placeholder(contents.state(run_id, row.number))
+        if damaged is not None:
+            where = f"{format_path(damaged)} cannot be read" if damaged else "it cannot be read"
+            found.append(Problem(run_id, row.number, f"checkpoint {checkpoint.id}: {where}"))
+    return found

@@ -1,0 +1,150 @@
+"""Rows of a layout as `Step`s, and what the rows' tasks did as `Call`s."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent_tt.codec.wire import is_envelope
+from agent_tt.interop.langgraph.calls import CallMaker, error_info, strongest, tokens
+from agent_tt.interop.langgraph.checkpoint import is_internal
+from agent_tt.interop.langgraph.layout import node_of
+from agent_tt.interop.langgraph.messages import tool_calls_in
+from agent_tt.interop.langgraph.tasks import node_names
+from agent_tt.model import ErrorInfo, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.interop.langgraph.layout import Row, ThreadMap
+    from agent_tt.interop.langgraph.tasks import Task
+    from agent_tt.interop.langgraph.values import Values
+    from agent_tt.model import Call, StepStatus
+
+__all__ = ["MAIN_TRACK", "StepMaker"]
+
+MAIN_TRACK = "main"
+"""The track of the graph itself; a subgraph's is its namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepMaker:
+    """Makes the steps of one branch.
+
+    Attributes:
+        thread: the thread's structure.
+        values: its values.
+        branch_of: the run that a step number first belonged to.
+        inherited: up to which number steps are shared with the parent run.
+    """
+
+    thread: ThreadMap
+    values: Values
+    branch_of: Callable[[int], str]
+    inherited: int
+
+    def step(self, row: Row) -> Step:
+        """The step of a row."""
+        # Without arguments: they take the whole state before, and a list of steps shows only kinds and counts.
+        calls = self._calls(row, CallMaker(row.number, self.values.written, {}, {}))
+        status, error = self._outcome(row)
+        before, own = row.before, row.checkpoint
+        ended = own.time_us if own is not None else None
+        started = ended if before is None or (own is not None and own.source != "loop") else before.time_us
+        return Step(
+            number=row.number,
+            name=self._name(row),
+            status=status,
+            kind=strongest(calls),
+            agent=node_of(row.namespace) if row.namespace else None,
+            lane=_lane(row.namespace),
+            parent=row.parent,
+            started_us=started,
+            ended_us=ended,
+            tokens_in=tokens(calls, "tokens_in"),
+            tokens_out=tokens(calls, "tokens_out"),
+            error=error,
+            track=row.namespace or MAIN_TRACK,
+            seq=row.seq,
+            inherited=row.number <= self.inherited,
+            calls=len(calls),
+            extra=self._extra(row),
+        )
+
+    def calls(self, row: Row) -> list[Call]:
+        """The calls of a row, with their arguments."""
+        asked = self.values.fresh_state(self.thread, row.before) if row.before is not None else None
+        channels = asked if isinstance(asked, dict) and not is_envelope(asked) else {}
+        return self._calls(row, CallMaker(row.number, self.values.written, channels, tool_calls_in(asked)))
+
+    def _calls(self, row: Row, maker: CallMaker) -> list[Call]:
+        if row.checkpoint is not None and row.checkpoint.source == "input" and not row.namespace:
+            return maker.of_input(self.values.input(row.checkpoint))
+        packets = self._packets(row)
+        lane = _lane(row.namespace)
+        names = {task.id: task.name(packets) if len(row.tasks) > 1 else lane for task in row.tasks}
+        if row.checkpoint is not None:
+            return maker.of_results(row.tasks, names)
+        return maker.of_questions(row.tasks, names) if row.attempt else maker.of_everything(row.tasks, names)
+
+    def _packets(self, row: Row) -> tuple[str, ...]:
+        """The nodes of the `Send`s that a row's tasks came from; read only if there is such a task."""
+        if row.before is None or all(task.node is not None for task in row.tasks):
+            return ()
+        return self.values.facts(self.thread, row.before).packets
+
+    def _name(self, row: Row) -> str:
+        own = row.checkpoint
+        if own is not None and own.source != "loop":
+            return own.source
+        names = node_names(row.tasks, self._packets(row))
+        if not names and own is not None:
+            names = self.values.nodes_run(self.thread, own)
+        return ", ".join(names) or "loop"
+
+    def _outcome(self, row: Row) -> tuple[StepStatus, ErrorInfo | None]:
+        if row.checkpoint is not None:
+            return "ok", None
+        (task,) = row.tasks
+        if task.error is not None and (row.attempt or not task.results):
+            return "error", error_info(self.values.written(task.error))
+        if task.results and not row.attempt:
+            return "ok", None
+        return "interrupted", None
+
+    def _extra(self, row: Row) -> dict[str, Wire]:
+        own = row.checkpoint
+        extra: dict[str, Wire] = {
+            "checkpoint_id": own.id if own is not None else None,
+            "parent_checkpoint_id": own.parent
+            if own is not None
+            else row.before.id
+            if row.before is not None
+            else None,
+            "source": own.source if own is not None else "task",
+            "next": list(self.values.facts(self.thread, own).next) if own is not None else [],
+            "langgraph_step": own.superstep if own is not None else None,
+            "checkpoint_ns": row.namespace,
+            "branch": self.branch_of(row.number),
+        }
+        if own is None:
+            (task,) = row.tasks
+            extra["task_id"] = task.id or None
+            extra["attempt"] = row.attempt
+            if not row.attempt:
+                extra["pending_writes"] = self._pending(task)
+        return extra
+
+    def _pending(self, task: Task) -> list[Wire]:
+        """What a task wrote that no checkpoint has taken in: pairs of channel and value."""
+        visible = [write for write in task.results if not is_internal(write.channel)]
+        return [[write.channel, self.values.written(write)] for write in visible]
+
+
+def _lane(namespace: str) -> str:
+    """Subgraphs run in lanes of their own, named after their nodes: `review/polisher`."""
+    if not namespace:
+        return "main"
+    nodes = [part.rpartition(":")[0] or part for part in namespace.split("|") if not part.isdigit()]
+    return "/".join(nodes) or namespace

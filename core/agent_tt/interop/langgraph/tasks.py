@@ -1,0 +1,113 @@
+"""What the writes stored with a checkpoint say about the tasks that ran from it.
+
+A task path is `~__pregel_pull, <node>` for a node that an edge triggered, `~__pregel_push, <i>, …` for packet i of the
+checkpoint's `Send`s, and `~__pregel_push, ~<path of the caller>, …` for a task of the functional API. An error
+survives a successful retry: a task may have both an error and results.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agent_tt.interop.langgraph.rows import WriteRow
+
+__all__ = ["NO_TASK", "RESULTLESS", "Task", "node_names", "tasks_of"]
+
+_PULLED: Final = re.compile(r"~__pregel_pull, (?P<node>.+)", re.DOTALL)
+_SENT: Final = re.compile(r"~__pregel_push, (?P<packet>\d{10})(?:, .*)?", re.DOTALL)
+_CALLED: Final = re.compile(r"(?:~__pregel_push, )+~__pregel_pull, (?P<node>.+?)(?:, \d{10}, \d{10})+", re.DOTALL)
+
+NO_TASK: Final = "00000000-0000-0000-0000-000000000000"
+"""The task id under which a `Command` that a person gave to the whole graph is stored: its answer and its update."""
+
+RESULTLESS: Final = frozenset({"__error__", "__interrupt__", "__resume__", "__scheduled__", "__error_source_node__"})
+"""Channels of writes that are about a task and not by it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task that ran, or began to run, from a checkpoint.
+
+    Attributes:
+        id: LangGraph's id; "" where only a namespace or a called task shows that it ran.
+        node: the node it ran, None for a `Send`, whose packet says.
+        packet: for a `Send`: which one.
+        error: the write that holds its error.
+        interrupts: the write that holds its questions to a person.
+        resumes: the write that holds the answers.
+        results: what it wrote.
+        called: results of the functional API's tasks that it called.
+    """
+
+    id: str
+    node: str | None
+    packet: int | None = None
+    error: WriteRow | None = None
+    interrupts: WriteRow | None = None
+    resumes: WriteRow | None = None
+    results: tuple[WriteRow, ...] = ()
+    called: tuple[Task, ...] = field(default=())
+
+    @property
+    def stopped(self) -> bool:
+        """It failed, or waits for a person, or once did."""
+        return self.error is not None or self.interrupts is not None
+
+    def name(self, packets: Sequence[str]) -> str:
+        """The node, given the nodes of the checkpoint's `Send`s."""
+        if self.node is not None:
+            return self.node
+        known = self.packet is not None and self.packet < len(packets)
+        return (packets[self.packet] if known and self.packet is not None else "") or "task"
+
+
+def tasks_of(writes: Iterable[WriteRow]) -> tuple[Task, ...]:
+    """The tasks that wrote, in LangGraph's order (that of the writes); called ones within their callers."""
+    grouped: dict[str, list[WriteRow]] = {}
+    for write in writes:
+        if write.task_id != NO_TASK:
+            grouped.setdefault(write.task_id, []).append(write)
+    tasks: dict[tuple[str | None, int | None, str], Task] = {}
+    callers: dict[str, list[Task]] = {}
+    for task_id, rows in grouped.items():
+        path = rows[0].task_path
+        called = _CALLED.fullmatch(path)
+        if called is not None:
+            callers.setdefault(called["node"], []).append(_task(task_id, None, None, rows))
+        elif (pulled := _PULLED.fullmatch(path)) is not None:
+            tasks[pulled["node"], None, ""] = _task(task_id, pulled["node"], None, rows)
+        elif (sent := _SENT.fullmatch(path)) is not None:
+            tasks[None, int(sent["packet"]), ""] = _task(task_id, None, int(sent["packet"]), rows)
+        elif any(row.channel in RESULTLESS for row in rows):
+            tasks[None, None, task_id] = _task(task_id, None, None, rows)
+    for node, calls in callers.items():
+        caller = tasks.get((node, None, ""), Task("", node))
+        tasks[node, None, ""] = replace(caller, called=tuple(calls))
+    return tuple(tasks.values())
+
+
+def node_names(tasks: Iterable[Task], packets: Sequence[str]) -> list[str]:
+    """The nodes of the tasks, each once, with its number of tasks: `["plan"]`, `["worker ×4", "late"]`."""
+    counts: dict[str, int] = {}
+    for task in tasks:
+        name = task.name(packets)
+        counts[name] = counts.get(name, 0) + 1
+    return [name if count == 1 else f"{name} ×{count}" for name, count in counts.items()]
+
+
+def _task(task_id: str, node: str | None, packet: int | None, rows: Sequence[WriteRow]) -> Task:
+    special = {row.channel: row for row in rows if row.channel in RESULTLESS}
+    return Task(
+        task_id,
+        node,
+        packet,
+        error=special.get("__error__"),
+        interrupts=special.get("__interrupt__"),
+        resumes=special.get("__resume__"),
+        results=tuple(row for row in rows if row.channel not in RESULTLESS),
+    )

@@ -1,0 +1,177 @@
+"""The values of one database, fetched when they are asked for and kept while they are likely to be asked for again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from agent_tt.errors import Damaged
+from agent_tt.history.damage import placeholder
+from agent_tt.interop.langgraph.checkpoint import (
+    INPUT_CHANNEL,
+    Checkpoint,
+    is_internal,
+    open_checkpoint,
+    visible_state,
+)
+from agent_tt.interop.langgraph.decode import Sealed, read_value
+from agent_tt.interop.langgraph.envelopes import SharedConverter, made, to_wire
+from agent_tt.interop.langgraph.rows import fetch_blob
+from agent_tt.interop.langgraph.tasks import NO_TASK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.interop.langgraph.connection import DatabaseFile
+    from agent_tt.interop.langgraph.layout import ThreadMap
+    from agent_tt.interop.langgraph.rows import CheckpointRow, WriteRow
+
+__all__ = ["Facts", "Kept", "Values"]
+
+Value = TypeVar("Value")
+
+_STATES_KEPT: Final = 8
+_FACTS_KEPT: Final = 20_000
+_DELTA_CHANNEL: Final = "langgraph.channels.delta:DeltaChannel"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is worth keeping of a checkpoint once it was read.
+
+    Attributes:
+        next: the nodes that run next.
+        packets: the nodes that its `Send`s name.
+    """
+
+    next: tuple[str, ...] = ()
+    packets: tuple[str, ...] = ()
+
+
+class Kept(Generic[Value]):
+    """The results of a function for the arguments that were used last. The owner's lock guards it."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._values: OrderedDict[Hashable, Value] = OrderedDict()
+
+    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """The value for `key`, made now unless it is still known."""
+        if key in self._values:
+            self._values.move_to_end(key)
+            return self._values[key]
+        value = make()
+        self._values[key] = value
+        while len(self._values) > self._size:
+            self._values.popitem(last=False)
+        return value
+
+
+class Values:
+    """Reads the values of the checkpoints and writes of a database, as one version of the file has them.
+
+    Attributes:
+        damaged: thread, namespace and id of the checkpoints that turned out to be unreadable.
+    """
+
+    def __init__(self, file: DatabaseFile) -> None:
+        self._file = file
+        self._states: Kept[Wire] = Kept(_STATES_KEPT)
+        self._facts: Kept[Facts] = Kept(_FACTS_KEPT)
+        self._shared = SharedConverter()
+        self.damaged: set[tuple[str, str, str]] = set()
+
+    def state(self, thread: ThreadMap, row: CheckpointRow) -> Wire:
+        """The state that a checkpoint shows. It is shared: never change it. What cannot be read is a placeholder."""
+        return self._states.get((row.thread, row.key), lambda: self._state(thread, row, self._shared.to_wire))
+
+    def fresh_state(self, thread: ThreadMap, row: CheckpointRow) -> Wire:
+        """The state that a checkpoint shows, the caller's own."""
+        return self._state(thread, row, to_wire)
+
+    def facts(self, thread: ThreadMap, row: CheckpointRow) -> Facts:
+        """What a checkpoint says about nodes."""
+        return self._facts.get((row.thread, row.key), lambda: self._read_facts(thread, row))
+
+    def nodes_run(self, thread: ThreadMap, row: CheckpointRow) -> list[str]:
+        """The nodes that worked since the checkpoint before, where no writes tell."""
+        checkpoint = self._readable(row)
+        parent = thread.trees[row.namespace].parent(row)
+        before = self._readable(parent) if parent is not None else None
+        return checkpoint.nodes_run_since(before) if checkpoint is not None else []
+
+    def input(self, row: CheckpointRow) -> Wire:
+        """What was given to the graph at an input checkpoint; None if that is not known."""
+        checkpoint = self._readable(row)
+        return to_wire(checkpoint.values.get(INPUT_CHANNEL)) if checkpoint is not None else None
+
+    def written(self, row: WriteRow) -> Wire:
+        """A value that a task wrote; a placeholder if it cannot be read."""
+        blob = self._file.read(lambda connection: fetch_blob(connection, row))
+        try:
+            return to_wire(read_value(row.encoding, blob))
+        except Damaged as error:
+            return placeholder(error.message)
+
+    def _state(self, thread: ThreadMap, row: CheckpointRow, convert: Callable[[object], Wire]) -> Wire:
+        try:
+            checkpoint = self._checkpoint(row)
+        except Damaged as error:
+            self.damaged.add((row.thread, *row.key))
+            return placeholder(error.message)
+        if isinstance(checkpoint, Sealed):
+            return to_wire(checkpoint)
+        commanded = self._commanded(thread, row)
+        if commanded:
+            checkpoint = replace(checkpoint, values={**checkpoint.values, **commanded})
+        return visible_state(checkpoint, self._deltas(thread, row), convert)
+
+    def _checkpoint(self, row: CheckpointRow) -> Checkpoint | Sealed:
+        return open_checkpoint(row.encoding, self._file.read(lambda connection: fetch_blob(connection, row)))
+
+    def _read_facts(self, thread: ThreadMap, row: CheckpointRow) -> Facts:
+        checkpoint = self._readable(row)
+        if checkpoint is None:
+            return Facts()
+        return Facts(tuple(checkpoint.next_nodes(thread.tasks(row))), tuple(checkpoint.packets()))
+
+    def _readable(self, row: CheckpointRow) -> Checkpoint | None:
+        """A checkpoint, or None if it is sealed or damaged."""
+        try:
+            checkpoint = self._checkpoint(row)
+        except Damaged:
+            return None
+        return checkpoint if isinstance(checkpoint, Checkpoint) else None
+
+    def _commanded(self, thread: ThreadMap, row: CheckpointRow) -> dict[str, object]:
+        """Channels that the update of a `Command` changed before the next nodes ran.
+
+        LangGraph's history shows such an update as part of the checkpoint that the command was given at. How it was
+        combined with the value before is the graph's own affair; what came of it stands in the next checkpoint, if no
+        node wrote there.
+        """
+        writes = thread.rows.writes.get(row.key, ())
+        given = {write.channel for write in writes if write.task_id == NO_TASK and not is_internal(write.channel)}
+        given -= {write.channel for write in writes if write.task_id != NO_TASK}
+        after = next((child for child in thread.trees[row.namespace].children(row) if child.source == "loop"), None)
+        if not given or after is None:
+            return {}
+        checkpoint = self._readable(after)
+        values = checkpoint.values if checkpoint is not None else {}
+        return {channel: values[channel] for channel in given if channel in values}
+
+    def _deltas(self, thread: ThreadMap, row: CheckpointRow) -> dict[str, Wire]:
+        """For channels that store changes alone: what was written to them on the way to this checkpoint.
+
+        Their values cannot be had from the file: the function that puts the changes together is the graph's.
+        """
+        counters = row.metadata.get("counters_since_delta_snapshot")
+        if not isinstance(counters, dict) or row.parent is None:
+            return {}
+        changes: dict[str, list[Wire]] = {channel: [] for channel in counters}
+        for write in thread.rows.writes.get((row.namespace, row.parent), ()):
+            if write.channel in changes:
+                changes[write.channel].append(self.written(write))
+        return {channel: made(_DELTA_CHANNEL, written, {}, "update") for channel, written in changes.items()}

@@ -1,0 +1,1 @@
+"""Asking a run: `find` searches its texts, `checkpoints` reads how people name a step."""

@@ -1,0 +1,31 @@
+"""How people name a checkpoint: `RUN@STEP`."""
+
+from __future__ import annotations
+
+from agent_tt.errors import UsageError
+
+
+def parse_checkpoint(text: str) -> tuple[str, str]:
+    """Take `RUN@STEP` apart.
+
+    The step is what follows the last `@`, except that `@error` is a step by itself: `refund-loop@@error`, or shorter
+    `refund-loop@error`, is the first failed step. Run names may hold an `@` (`THREAD@1f0c9a3e@4`).
+
+    Args:
+        text: As it was typed.
+
+    Returns:
+        What names the run and what names the step, for `RunSource.run` and `RunSource.step_number`.
+
+    Raises:
+        UsageError: There is no `@`, or nothing before or after it.
+    """
+    run, separator, step = text.rpartition("@")
+    if step == "error":
+        run, step = run.removesuffix("@"), "@error"
+    if not separator or not run or not step:
+        raise UsageError(
+            f"{text!r} is not RUN@STEP",
+            hint="Name a run and a step of it: refund-loop@3, latest@~1, refund-loop@error.",
+        )
+    return run, step

@@ -1,0 +1,137 @@
+"""Opening a file by what is in it: a store of agent-tt, or a file of another system whose runs can be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+from agent_tt.errors import NotAStore, StoreNotFound
+
+if TYPE_CHECKING:
+    from agent_tt.protocols import RunSource
+
+__all__ = ["Detector", "open_source", "register"]
+
+_SQLITE_MAGIC: Final = b"SQLite format 3\0"
+_APPLICATION_ID: Final = slice(68, 72)
+"""Where the header of an SQLite file names the program that it belongs to."""
+
+_KINDS: Final = (
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"\x28\xb5\x2f\xfd", "zstd-compressed data"),
+    (b"PAR1", "a Parquet file"),
+    (b"{", "a JSON file"),
+    (b"[", "a JSON file"),
+)
+
+
+class Detector(Protocol):
+    """Opens a file if it is of the kind that it knows.
+
+    It is called for files that are no stores of agent-tt, must not change the file or its folder, and gives None for
+    what it does not know.
+    """
+
+    def __call__(self, path: Path, head: bytes) -> RunSource | None:
+        """A source for `path`, whose first bytes (at most 512) are `head`, or None."""
+        ...
+
+
+_detectors: list[Detector] = []
+
+
+def register(detector: Detector) -> None:
+    """Let `open_source` open one more kind of file. Detectors are asked in the order in which they were registered."""
+    if detector not in _detectors:
+        _detectors.append(detector)
+
+
+def open_source(path: str | Path, *, read_only: bool = False) -> RunSource:
+    """Open whatever recorded runs a file holds. Its name does not matter.
+
+    Args:
+        path: a store of agent-tt, or a LangGraph SQLite database (also one whose tables are still in its `-wal` file).
+        read_only: open a store for reading only. Files of other systems are never written to.
+
+    Raises:
+        StoreNotFound: there is no such file.
+        NotAStore: the file holds no runs that can be read; the message says what it looks like.
+        NewerFormat: a newer agent-tt wrote it.
+        StoreUnreadable: it cannot be read.
+    """
+    path = Path(path)
+    head = _head(path)
+    if head.startswith(_SQLITE_MAGIC) and _is_store(head):
+        return _open_store(path, read_only=read_only)
+    for detector in (*_BUILT_IN, *_detectors):
+        source = detector(path, head)
+        if source is not None:
+            return source
+    raise NotAStore(
+        f"{path} is {_looks_like(path, head)}, not a store of runs",
+        hint="Name a store of agent-tt or a LangGraph SQLite database.",
+    )
+
+
+def _head(path: Path) -> bytes:
+    if path.is_dir():
+        inside = [candidate for candidate in (path / "runs.db", path / ".agent-tt" / "runs.db") if candidate.is_file()]
+        hint = f"Did you mean {inside[0]}?" if inside else "Name the file in it."
+        raise NotAStore(f"{path} is a folder, not a store", hint=hint)
+    try:
+        with path.open("rb") as file:
+            return file.read(512)
+    except FileNotFoundError:
+        raise StoreNotFound(f"there is no file {path}", hint="Record a run first, or check --store.") from None
+    except OSError as error:
+        raise NotAStore(f"{path} cannot be read: {error.strerror}", hint="Check its permissions.") from error
+
+
+def _open_store(path: Path, *, read_only: bool) -> RunSource:
+    from agent_tt.store import open_store
+
+    return open_store(path, read_only=read_only)
+
+
+def _is_store(head: bytes) -> bool:
+    from agent_tt.store.schema import APPLICATION_ID
+
+    return int.from_bytes(head[_APPLICATION_ID], "big") == APPLICATION_ID
+
+
+def _open_langgraph(path: Path, head: bytes) -> RunSource | None:
+    from agent_tt.interop.langgraph.source import LangGraphSource
+
+    # After a kill everything may be in the log, and the file itself empty.
+    if not head.startswith(_SQLITE_MAGIC) and head:
+        return None
+    return LangGraphSource.detect(path)
+
+
+_BUILT_IN: Final[tuple[Detector, ...]] = (_open_langgraph,)
+
+
+def _looks_like(path: Path, head: bytes) -> str:
+    """What a file is, in words."""
+    if not head:
+        return "an empty file"
+    if head.startswith(_SQLITE_MAGIC):
+        return f"an SQLite database with {_tables(path)}"
+    for magic, words in _KINDS:
+        if head.lstrip().startswith(magic):
+            return words
+    return "a binary file" if b"\0" in head else "a text file"
+
+
+def _tables(path: Path) -> str:
+    from agent_tt.interop.langgraph.connection import DatabaseFile
+    from agent_tt.interop.langgraph.detect import table_names
+
+    file = DatabaseFile(path)
+    try:
+        names = file.read(table_names)
+    finally:
+        file.close()
+    shown = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")  # enough to recognise it by
+    return f"the tables {shown}" if names else "no tables"

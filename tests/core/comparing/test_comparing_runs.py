@@ -1,0 +1,214 @@
+"""Two runs side by side."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.core.memory_source import Did, MemorySource
+
+from agent_tt.comparing.runs import Comparison, compare_runs
+from agent_tt.errors import Interrupted
+from agent_tt.model import Edit, ErrorInfo
+
+
+def step(tool: str, query: str = "", result: str = "ok", **rest: object) -> Did:
+    return Did(name="work", tool=tool, args={"query": query}, result=result, **rest)
+
+
+def comparison(a: list[Did], b: list[Did], **rest: object) -> Comparison:
+    source = MemorySource()
+    run_a, run_b = source.add("a", a), source.add("b", b, **rest)
+    return compare_runs(source, run_a, source, run_b)
+
+
+A, B, C, D, E = (step(name) for name in ("look", "think", "ask", "book", "answer"))
+X = step("something_else")
+
+moves = st.lists(
+    st.builds(step, st.sampled_from(["look", "ask", "book"]), st.sampled_from(["p", "q"])).flatmap(
+        lambda did: st.builds(replace, st.just(did), lane=st.sampled_from(["main", "main/web.0"]))
+    ),
+    max_size=10,
+)
+
+
+@given(moves, moves)
+@settings(max_examples=100, deadline=None)
+def test_every_step_of_both_is_in_one_row_and_each_lane_keeps_its_order(a: list[Did], b: list[Did]) -> None:
+    found = comparison(a, b)
+    assert sorted([pair[0] for pair in found.pairs] + found.only_a) == list(range(1, len(a) + 1))
+    assert sorted([pair[1] for pair in found.pairs] + found.only_b) == list(range(1, len(b) + 1))
+    for lane in ("main", "main/web.0"):
+        numbers = [row.b for row in found.rows if row.a is None or a[row.a - 1].lane == lane]
+        in_lane = [number for number in numbers if number is not None and b[number - 1].lane == lane]
+        assert in_lane == sorted(in_lane)
+    for in_a, in_b, same in found.pairs:
+        assert same == ((a[in_a - 1].tool, a[in_a - 1].args) == (b[in_b - 1].tool, b[in_b - 1].args))
+
+
+@given(moves, moves)
+@settings(max_examples=60, deadline=None)
+def test_comparing_the_other_way_around_gives_the_same_pairs(a: list[Did], b: list[Did]) -> None:
+    one, other = comparison(a, b), comparison(b, a)
+    assert sorted(one.pairs) == sorted((in_a, in_b, same) for in_b, in_a, same in other.pairs)
+    assert (one.diverged_at is None) == (other.diverged_at is None)
+
+
+def test_a_run_compared_with_one_that_did_the_same_does_not_diverge() -> None:
+    found = comparison([A, B, C], [A, B, C])
+    assert found.pairs == [(1, 1, True), (2, 2, True), (3, 3, True)]
+    assert (found.diverged_at, found.because, found.rejoined_at, found.differs) == (None, "", None, False)
+
+
+def test_a_step_put_in_is_only_in_the_one_run_and_the_rest_rejoins() -> None:
+    found = comparison([A, B, C, D, E], [A, B, X, C, D, E])
+    assert found.pairs == [(1, 1, True), (2, 2, True), (3, 4, True), (4, 5, True), (5, 6, True)]
+    assert (found.only_a, found.only_b) == ([], [3])
+    assert (found.diverged_at, found.rejoined_at, found.rejoined) == (3, 3, (3, 4))
+    assert found.because == "only B took step 3, something_else"
+
+
+def test_a_step_left_out_is_only_in_the_other_run() -> None:
+    found = comparison([A, B, C, D, E], [A, B, D, E])
+    assert (found.only_a, found.only_b) == ([3], [])
+    assert (found.diverged_at, found.rejoined_at) == (3, 4)
+
+
+def test_two_steps_that_changed_places_are_paired_once() -> None:
+    found = comparison([A, B, C, D, E], [A, C, B, D, E])
+    assert found.diverged_at == 2
+    assert len(found.only_a) == len(found.only_b) == 1
+    assert found.rejoined_at == 4
+
+
+def test_the_same_tool_asked_with_other_arguments_is_a_pair_that_differs() -> None:
+    found = comparison([A, step("search", "refund policy"), E, D], [A, step("search", "how long"), E, D])
+    assert found.pairs[1] == (2, 2, False)
+    assert (found.diverged_at, found.rejoined_at) == (2, 3)
+    assert found.because == "search was asked with another query"
+
+
+def test_another_result_of_the_same_question_is_where_runs_part() -> None:
+    found = comparison([A, step("search", "q", "nothing"), E], [A, step("search", "q", "two docs"), E])
+    assert (found.diverged_at, found.because) == (2, "search came back with another result")
+
+
+def test_where_runs_part_the_two_different_moves_stand_side_by_side() -> None:
+    found = comparison([A, B, B, B], [A, Did(name="answer", answer={"content": "I have no documents"})])
+    assert found.pairs == [(1, 1, True), (2, 2, False)]
+    assert found.only_a == [3, 4]
+    assert found.diverged_at == 2
+
+
+def test_a_run_that_stops_early_is_said_to_end() -> None:
+    found = comparison([A, B, C], [A, B])
+    assert (found.diverged_at, found.because, found.only_a) == (3, "B ends after step 2", [3])
+
+
+def test_a_single_step_that_comes_up_again_on_another_way_is_no_rejoining() -> None:
+    loop = [step("search", "q")] * 4
+    found = comparison([A, *loop, D], [A, X, step("search", "q"), step("read"), B])
+    assert found.diverged_at == 2
+    assert found.rejoined_at is None
+
+
+def test_models_asked_with_longer_conversations_still_make_the_same_move() -> None:
+    def answered(content: str, asked: str, identity: str) -> Did:
+        return Did("reply", answer={"id": identity, "content": content}, asked={"messages": [asked]})
+
+    found = comparison([answered("hello", "a", "id-1")], [answered("hello", "b", "id-2")])
+    assert found.pairs == [(1, 1, True)]
+    found = comparison([answered("hello", "a", "id-1")], [answered("bye", "a", "id-1")])
+    assert (found.pairs, found.because) == ([(1, 1, False)], "the model answered something else")
+
+
+def test_a_fork_shares_its_prefix_with_its_parent_and_its_edits_are_named() -> None:
+    source = MemorySource()
+    parent = source.add("parent", [replace(A, state={"limit": 20, "notes": "a"}), B, B, E], status="failed")
+    edits = (Edit("set", "limit", 3, 20),)
+    fork = source.add("fork", [X, replace(E, state={"limit": 3})], parent="parent", fork_step=1, edits=edits)
+    found = compare_runs(source, parent, source, fork)
+    assert found.shared == 1
+    assert found.pairs[0] == (1, 1, True)
+    assert found.diverged_at == 2
+    assert found.because.endswith("state edited at limit")
+    assert (found.outcome_a.status, found.outcome_b.status) == ("failed", "succeeded")
+    assert [change.path for change in found.final_changes] == ["limit"]
+
+
+def test_forks_of_one_parent_share_what_both_kept() -> None:
+    source = MemorySource()
+    source.add("parent", [A, B, C, D, E])
+    one = source.add("one", [X], parent="parent", fork_step=3)
+    other = source.add("other", [X], parent="parent", fork_step=2)
+    assert compare_runs(source, one, source, other).shared == 2
+    deeper = source.add("deeper", [X], parent="one", fork_step=1)
+    assert compare_runs(source, deeper, source, other).shared == 1
+
+
+def test_unrelated_runs_of_two_files_share_nothing_however_their_ids_are() -> None:
+    one, other = MemorySource("one.db"), MemorySource("other.db")
+    found = compare_runs(one, one.add("run", [A]), other, other.add("run", [A]))
+    assert (found.shared, found.pairs) == (0, [(1, 1, True)])
+
+
+def test_a_fork_that_behaves_as_its_parent_did_differs_in_its_state_only() -> None:
+    source = MemorySource()
+    parent = source.add("parent", [replace(A, state={"n": 1}), replace(B, state={"n": 1})])
+    fork = source.add("fork", [replace(B, state={"n": 2})], parent="parent", fork_step=1)
+    found = compare_runs(source, parent, source, fork)
+    assert found.diverged_at is None
+    assert found.differs
+
+
+def test_what_a_run_that_goes_on_has_not_reached_yet_is_no_difference() -> None:
+    found = comparison([A, B, C, D], [A, B], status="running")
+    assert found.diverged_at is None
+    assert [row.kind for row in found.rows] == ["same", "same", "pending", "pending"]
+    found = comparison([A, B, C, D], [A, X, replace(C, status="running")], status="running")
+    assert found.diverged_at == 2
+    assert [row.kind for row in found.rows if row.a is None] == ["pending"]
+
+
+def test_lanes_are_kept_apart_whatever_order_they_took_turns_in() -> None:
+    web = [step("fetch", str(number), lane="main/web.0") for number in range(3)]
+    papers = [step("read", str(number), lane="main/papers.0") for number in range(3)]
+    taking_turns = [did for pair in zip(web, papers, strict=True) for did in pair]
+    found = comparison(taking_turns, [*web, *papers])
+    assert found.diverged_at is None
+    assert len(found.pairs) == 6
+
+
+def test_lanes_under_other_names_are_matched_by_how_they_begin() -> None:
+    web = [step("fetch", str(number), lane="main/web.0") for number in range(3)]
+    found = comparison([A, *web], [A, *(replace(did, lane="main/crawl.0") for did in web)])
+    assert (found.diverged_at, len(found.pairs)) == (None, 4)
+
+
+def test_outcomes_count_tools_writes_and_errors() -> None:
+    failed = replace(A, status="error", error=ErrorInfo("builtins:TimeoutError", "too slow"))
+    found = comparison([step("search"), step("search"), step("book_hotel")], [failed])
+    assert found.outcome_a.tools == {"search": 2, "book_hotel": 1}
+    assert found.outcome_a.writes == {"book_hotel": 1}
+    assert found.outcome_a.duration_us == 5_000_000
+
+
+def test_it_can_be_given_up() -> None:
+    source = MemorySource()
+    run = source.add("a", [A, B])
+    with pytest.raises(Interrupted):
+        compare_runs(source, run, source, run, cancelled=lambda: True)
+
+
+def test_ten_thousand_steps_are_compared_in_reasonable_time() -> None:
+    long = [step("look", str(number % 40)) for number in range(10_000)]
+    other = [*long[:3_000], X, *long[3_000:6_000], *long[6_100:]]
+    began = time.process_time()
+    found = comparison(long, other)
+    assert time.process_time() - began < 8
+    assert (found.diverged_at, found.only_b) == (3_001, [3_001])
+    assert len(found.only_a) == 100

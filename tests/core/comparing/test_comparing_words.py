@@ -1,0 +1,58 @@
+"""Differences of texts by word."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from agent_tt.comparing.words import Segment, compare_words
+
+texts = st.text(alphabet="ab .\n", max_size=40)
+
+
+@given(texts, texts)
+@example("a", "")
+@settings(max_examples=100)
+def test_the_segments_read_as_the_old_text_and_as_the_new_one(old: str, new: str) -> None:
+    segments = compare_words(old, new)
+    assert "".join(segment.text for segment in segments if segment.kind != "added") == old
+    assert "".join(segment.text for segment in segments if segment.kind != "removed") == new
+    assert all(segment.text for segment in segments)
+    assert all(one.kind != next_.kind for one, next_ in itertools.pairwise(segments))
+
+
+def test_whole_words_are_changed_not_letters() -> None:
+    assert compare_words("Search 12 of 20", "Search 13 of 20") == [
+        Segment("same", "Search "),
+        Segment("removed", "12"),
+        Segment("added", "13"),
+        Segment("same", " of 20"),
+    ]
+
+
+def test_equal_texts_are_one_segment_and_empty_ones_none() -> None:
+    assert compare_words("as it was", "as it was") == [Segment("same", "as it was")]
+    assert compare_words("", "") == []
+
+
+def test_a_word_changed_in_a_megabyte_is_found_quickly() -> None:
+    old = " ".join(f"word{index}" for index in range(120_000))
+    new = old.replace("word60000 ", "other ")
+    began = time.process_time()
+    changed = [segment for segment in compare_words(old, new) if segment.kind != "same"]
+    assert changed == [Segment("removed", "word60000"), Segment("added", "other")]
+    assert time.process_time() - began < 2
+
+
+def test_two_megabytes_with_nothing_in_order_end_in_bounded_time() -> None:
+    chance = random.Random(1)
+    words = [chance.choice("abcdefgh") for _ in range(200_000)]
+    old, new = " ".join(words), " ".join(chance.sample(words, len(words)))
+    began = time.process_time()
+    segments = compare_words(old, new)
+    assert time.process_time() - began < 10
+    assert "".join(segment.text for segment in segments if segment.kind != "added") == old

@@ -1,0 +1,69 @@
+"""Settings: where they come from and which is stronger."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent_tt import config
+from agent_tt.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project" / "deep"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_without_files_nothing_is_said_and_nothing_is_made(project: Path, tmp_path: Path) -> None:
+    assert config.load(project, {}, tmp_path / "none.toml") == config.Config()
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["deep", "project"]
+
+
+def test_environment_is_stronger_than_project_and_project_than_user(project: Path, tmp_path: Path) -> None:
+    user = write(tmp_path / "user.toml", 'theme = "nord"\nglyphs = "ascii"\nkeys = { "a.b" = "x", "c.d" = "y" }\n')
+    write(
+        project.parent / "pyproject.toml", '[tool.agent-tt]\ntheme = "dracula"\nstore = "runs.db"\nkeys."a.b" = "z"\n'
+    )
+    found = config.load(project, {"AGENT_TT_THEME": "tt-light"}, user)
+    assert (found.theme, found.glyphs) == ("tt-light", "ascii")
+    assert found.store == project.parent / "runs.db"
+    assert found.keys == {"a.b": "z", "c.d": "y"}
+    assert config.load(project, {}, user).theme == "dracula"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('them = "nord"', "has no key 'them'"),
+        ('glyphs = "braille"', "glyphs cannot be 'braille'"),
+        ("theme = 3", "theme must be a string"),
+        ("keys = 3", "keys must be a table"),
+        ("theme =", "is not valid TOML"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_the_file_and_what_to_do(
+    tmp_path: Path, project: Path, text: str, message: str
+) -> None:
+    user = write(tmp_path / "user.toml", text)
+    with pytest.raises(UsageError) as refused:
+        config.load(project, {}, user)
+    assert message in refused.value.message
+    assert str(user) in refused.value.message
+    assert refused.value.hint
+
+
+def test_an_unknown_key_is_answered_with_the_one_that_was_meant(tmp_path: Path, project: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        config.load(project, {}, write(tmp_path / "user.toml", 'glyph = "ascii"'))
+    assert refused.value.hint == "Did you mean glyphs?"
