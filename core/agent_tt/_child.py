@@ -1,0 +1,121 @@
+"""The process of a fork: `python -m agent_tt._child`, told by its environment which run to fill.
+
+It imports the agent that the fork names, gives it the edited state and lets it run; the agent's first `record(...)`
+fills the fork's run. Whatever goes wrong before that is written into the run here.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_tt.errors import AgentFailed, AgentTTError, Interrupted, InvalidEntryPoint, NotRebuildable, UsageError
+from agent_tt.forking.child_environment import RUN_VARIABLE, STORE_VARIABLE
+from agent_tt.forking.entry_point import parse_entry_point
+from agent_tt.forking.entry_run import bind_entry, import_entry, run_entry
+from agent_tt.forking.rebuild import rebuild_state
+from agent_tt.recording import adoption
+from agent_tt.recording.exceptions import error_info
+from agent_tt.recording.outcome import run_status
+from agent_tt.recording.policy import ToolPolicy
+from agent_tt.store import open_store
+
+if TYPE_CHECKING:
+    from agent_tt.model import Run
+    from agent_tt.protocols import Store
+
+_REFUSALS = (InvalidEntryPoint, NotRebuildable)
+"""What keeps an agent from being started."""
+
+
+def main() -> int:
+    """Run the fork that the environment names.
+
+    Returns:
+        0, or 5 when the agent failed, 2 when it could not be started, 130 when it was interrupted, 4 without a store.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job inherits it ignored
+    store_path = os.environ.get(STORE_VARIABLE)
+    run_id = os.environ.pop(RUN_VARIABLE, None)  # processes that the agent starts are not this fork
+    try:
+        if store_path is None or run_id is None:
+            raise UsageError("this is the process of a fork", hint="start one with `agent-tt fork`")
+        with closing(open_store(Path(store_path))) as store:
+            return _fill(store, store.run(run_id))
+    except AgentTTError as error:
+        _say(error)
+        return error.exit_code
+
+
+def _fill(store: Store, run: Run) -> int:
+    adoption.offer(adoption.Adoption(store, run.id, ToolPolicy.from_mapping(run.policy)))
+    outcome: BaseException | None = None
+    try:
+        _run_agent(store, run)
+    except BaseException as error:  # noqa: BLE001  whatever leaves the agent decides how its run ended
+        outcome = _without_own_frames(error)
+    nobody_recorded = adoption.take() is not None  # so nobody else says how the run ended
+    if nobody_recorded and (outcome is None or run_status(outcome) == "succeeded"):
+        outcome = _silent(run)
+    if isinstance(outcome, _REFUSALS):
+        _say(outcome)
+    elif outcome is not None and not isinstance(outcome, SystemExit):
+        traceback.print_exception(outcome)
+    if nobody_recorded and outcome is not None:
+        error_row = error_info(outcome)
+        if isinstance(outcome, _REFUSALS):
+            error_row = replace(error_row, traceback="")  # it would be ours, not the agent's
+        store.set_run_status(run.id, run_status(outcome), error_row)
+    return _exit_code(outcome)
+
+
+def _run_agent(store: Store, run: Run) -> None:
+    if run.code.root is not None and run.code.root not in sys.path:
+        sys.path.insert(0, run.code.root)
+    entry = parse_entry_point(run.code.entry or "")
+    sys.argv = [entry.location]
+    with adoption.while_importing(entry.location):
+        module = import_entry(entry, run.code.root)
+    start = bind_entry(entry, module)
+    state = rebuild_state(store.state(run.id, run.fork_step or 0), module)
+    run_entry(start, state)
+
+
+def _say(error: AgentTTError) -> None:
+    print(error, error.hint, sep="\n", file=sys.stderr)  # noqa: T201  where the launcher reads what the child says
+
+
+def _silent(run: Run) -> InvalidEntryPoint:
+    return InvalidEntryPoint(
+        f"{run.code.entry} ended without calling agent_tt.record, so there is nothing to show",
+        hint="record its run with `with agent_tt.record(...)`",
+    )
+
+
+def _exit_code(outcome: BaseException | None) -> int:
+    if isinstance(outcome, _REFUSALS):
+        return outcome.exit_code
+    status = run_status(outcome)
+    if status == "succeeded":
+        return 0
+    stopped = status == "interrupted" and not isinstance(outcome, SystemExit)
+    return Interrupted.exit_code if stopped else AgentFailed.exit_code
+
+
+def _without_own_frames(error: BaseException) -> BaseException:
+    """The exception with a traceback that begins in the agent's code, as it would without us."""
+    own = (str(Path(__file__)), str(Path(__file__).parent / "forking"), "<frozen importlib")
+    rest = error.__traceback__
+    while rest is not None and rest.tb_frame.f_code.co_filename.startswith(own):
+        rest = rest.tb_next
+    return error.with_traceback(rest)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+"""A project on disk with small agents, a store, and forks of what was recorded there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent_tt.codec.encode import encode
+from agent_tt.forking.launch import start_fork
+from agent_tt.forking.plan import plan_fork
+from agent_tt.model import AgentCode, NewRun, NewStep, Run, StepEnd
+from agent_tt.store import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from agent_tt.forking.handle import ForkHandle
+    from agent_tt.forking.plan import ForkPlan
+    from agent_tt.protocols import Store
+
+PATIENCE_SECONDS = 30.0
+
+
+class Project:
+    """A folder with agents and a store."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.store_path = folder / "runs.db"
+        self.store: Store = open_store(self.store_path, create=True)
+        self.handles: list[ForkHandle] = []
+
+    def write(self, name: str, source: str) -> Path:
+        file = self.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(source)
+        return file
+
+    def record(self, *arguments: str) -> Run:
+        """Really run an agent (`-c` and code, or a script) and give the run that it recorded."""
+        environment = {**os.environ, "AGENT_TT_STORE": str(self.store_path)}
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+        )
+        assert done.returncode == 0, done.stderr
+        return self.store.run("latest")
+
+    def made(self, entry: str | None, *states: object, restore: str | None = "state", name: str = "made") -> Run:
+        """A run written by hand: `states` are its checkpoints, from 0 on."""
+        code = AgentCode(entry=entry, root=str(self.folder), cwd=str(self.folder), restore=restore)
+        writer = self.store.begin_run(NewRun(name=name, code=code), states[0])
+        for state in states[1:]:
+            number = writer.open_step(NewStep(name="move"))
+            writer.close_step(number, StepEnd(status="ok"), state)
+        writer.finish("succeeded")
+        return self.store.run(writer.run_id)
+
+    def plan(self, run: Run | str, step: int, **options: object) -> ForkPlan:
+        return plan_fork(self.store, run, step, **options)
+
+    def fork(self, run: Run | str, step: int, **options: object) -> ForkHandle:
+        handle = start_fork(self.plan(run, step, **options))
+        self.handles.append(handle)
+        return handle
+
+    def state(self, handle: ForkHandle, step: int) -> object:
+        return self.store.state(handle.run_id, step)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    made = Project(tmp_path)
+    with closing(made.store):
+        yield made
+        for handle in made.handles:
+            handle.stop(grace=0)
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], object]], None]:
+    def wait(condition: Callable[[], object]) -> None:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not condition():
+            assert time.monotonic() < deadline, "it did not happen in time"
+            time.sleep(0.02)
+
+    return wait
+
+
+@pytest.fixture
+def wire() -> Callable[[object], object]:
+    return encode

@@ -1,0 +1,255 @@
+"""The pre-flight of a fork: what it says, and what it refuses before anything runs."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent_tt.errors import InvalidEdit, InvalidEntryPoint, NotRebuildable, ReadOnlySource, StepNotFound, UsageError
+from agent_tt.forking.plan import plan_fork
+from agent_tt.model import AgentCode, CallEnd, Edit, NewCall, NewRun, NewStep, Run, StepEnd
+from agent_tt.store import open_store
+
+if TYPE_CHECKING:
+    from conftest import Project
+
+    from agent_tt.protocols import RunWriter
+
+AGENT = """\
+def main(state=None): ...
+def other(state=None): ...
+def stateless(): ...
+class Loop:
+    def run(self): ...
+"""
+
+
+def code_of(project: Project, **facts: object) -> AgentCode:
+    known = {"entry": "agent:main", "root": str(project.folder), "cwd": str(project.folder), "restore": "state"}
+    return AgentCode(**{**known, **facts})
+
+
+def begin(project: Project, state: object = None, **facts: object) -> RunWriter:
+    project.write("agent.py", AGENT)
+    return project.store.begin_run(
+        NewRun(name="trip", code=code_of(project, **facts)), {"n": 0} if state is None else state
+    )
+
+
+def end(writer: RunWriter, number: int, state: object, *, track: str = "main", **facts: object) -> None:
+    writer.close_step(number, StepEnd(status="ok", **facts), state, track=track)
+
+
+def finished(project: Project, writer: RunWriter) -> Run:
+    writer.finish("succeeded")
+    return project.store.run(writer.run_id)
+
+
+def call(writer: RunWriter, step: int, kind: str, name: str, effect: str | None) -> None:
+    number = writer.begin_call(step, NewCall(kind=kind, name=name, args={}, signature="00" * 16, effect=effect))
+    writer.end_call(step, number, CallEnd(status="ok", result=None))
+
+
+@pytest.fixture
+def busy(project: Project) -> Run:
+    writer = begin(project)
+    for number, tool in enumerate(("look", "book", "look"), 1):
+        assert writer.open_step(NewStep(name=f"move {number}")) == number
+        call(writer, number, "llm", "rules-1", None)
+        call(writer, number, "tool", tool, "write" if tool == "book" else "read")
+        end(writer, number, {"n": number}, tokens_in=100, tokens_out=10, cost_usd=0.5)
+    return finished(project, writer)
+
+
+def test_a_plan_shows_what_was_called_what_is_to_come_and_what_is_allowed(project: Project, busy: Run) -> None:
+    plan = project.plan(busy, 1)
+    rows = [(row.name, row.kind, row.effect, row.seen, row.expected, row.policy) for row in plan.boundary]
+    assert rows == [
+        ("book", "tool", "write", 1, 1, "deny"),
+        ("rules-1", "llm", None, 3, 2, "live"),
+        ("look", "tool", "read", 2, 1, "live"),
+    ]
+    expected = plan.expected
+    assert (expected.steps, expected.tokens_in, expected.tokens_out, expected.cost_usd) == (2, 200, 20, 1.0)
+    assert [row.name for row in plan.writers] == ["book"]
+    assert plan.policy == {"*write": "deny"}
+
+
+def test_a_plan_can_allow_and_deny_again(project: Project, busy: Run) -> None:
+    plan = project.plan(busy, 1).allowing(["book"])
+    assert plan.writers[0].policy == "live"
+    assert plan.policy == project.plan(busy, 1, allow=["book"]).policy == {"*write": "deny", "book": "live"}
+    assert plan.allowing([]).policy == project.plan(busy, 1).policy
+
+
+def test_a_plan_says_what_will_run_and_how_it_gets_the_state(project: Project, busy: Run) -> None:
+    plan = project.plan(busy, 2, edits=[Edit("set", "n", 9)])
+    assert (plan.step_name, plan.state, plan.edits) == ("move 2", {"n": 9}, (Edit("set", "n", 9, old=2),))
+    assert (plan.code.file, plan.code.line) == (project.folder / "agent.py", 1)
+    assert plan.code.way_back_in == "main(state=…) gets the edited state"
+    other = project.plan(busy, 2, agent="agent.py:other").code
+    assert (other.entry, other.line) == ("agent.py:other", 2)
+
+
+def test_a_plan_changes_nothing_in_the_store(project: Project, busy: Run) -> None:
+    before = project.store.version()
+    project.plan(busy, 2)
+    assert project.store.version() == before
+    assert len(project.store.runs()) == 1
+
+
+def test_allowing_a_tool_that_was_never_called_is_pointed_out(project: Project, busy: Run) -> None:
+    assert "pay is allowed, but trip never called it" in project.plan(busy, 1, allow=["pay"]).problems
+
+
+def test_a_plan_can_be_made_while_only_reading(project: Project, busy: Run) -> None:
+    with closing(open_store(project.store_path, read_only=True)) as source:
+        assert plan_fork(source, busy, 1) == project.plan(busy, 1)
+
+
+def test_a_run_of_another_system_cannot_be_forked(project: Project, busy: Run) -> None:
+    with pytest.raises(ReadOnlySource, match="only read"):
+        project.plan(replace(busy, read_only=True), 1)
+
+
+def test_a_step_that_is_not_there_is_refused(project: Project, busy: Run) -> None:
+    with pytest.raises(StepNotFound):
+        project.plan(busy, 4)
+
+
+def test_an_edit_that_does_not_fit_is_refused(project: Project, busy: Run) -> None:
+    with pytest.raises(InvalidEdit):
+        project.plan(busy, 1, edits=[Edit("delete", "nothing")])
+
+
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        ({"entry": None}, "did not record which function"),
+        ({"restore": None, "entry": "agent:Loop.run"}, "takes no state"),
+        ({"restore": None, "entry": "agent:stateless"}, "takes no state="),
+        ({"entry": "agent:gone"}, "has no gone"),
+        ({"entry": "gone.py:main"}, "there is no file gone.py any more"),
+        ({"entry": "agent:main.<locals>.run"}, "inside another function"),
+    ],
+)
+def test_a_run_without_a_way_back_in_says_why_and_what_to_do(
+    project: Project, facts: dict[str, object], says: str
+) -> None:
+    run = finished(project, begin(project, **facts))
+    with pytest.raises(InvalidEntryPoint, match=says) as caught:
+        project.plan(run, 0)
+    assert caught.value.hint
+
+
+def test_an_entry_point_that_takes_a_state_by_now_is_a_way_back_in(project: Project) -> None:
+    run = finished(project, begin(project, restore=None))
+    assert project.plan(run, 0).code.restore == "state"
+
+
+def test_another_entry_point_is_a_way_back_into_any_run(project: Project) -> None:
+    run = finished(project, begin(project, entry=None, restore=None))
+    assert project.plan(run, 0, agent="agent:main").code.entry == "agent:main"
+
+
+def test_a_file_typed_by_a_person_is_looked_for_where_they_are(
+    project: Project, busy: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.write("elsewhere/mine.py", AGENT)
+    monkeypatch.chdir(project.folder / "elsewhere")
+    assert project.plan(busy, 1, agent="mine.py:main").code.entry == "elsewhere/mine.py:main"
+
+
+def test_places_that_are_gone_are_replaced_and_said(project: Project) -> None:
+    gone = str(project.folder / "gone")
+    plan = project.plan(finished(project, begin(project, interpreter=f"{gone}/python", cwd=gone)), 0)
+    assert [problem for problem in plan.problems if gone in problem] == list(plan.problems)
+    assert len(plan.problems) == 2
+    assert plan.code.cwd == str(project.folder)
+
+
+def test_a_value_that_cannot_be_rebuilt_is_refused_by_its_path_until_it_is_edited(project: Project) -> None:
+    run = finished(project, begin(project, {"tools": [1, object()]}))
+    with pytest.raises(NotRebuildable, match=r"tools\[1\]") as caught:
+        project.plan(run, 0)
+    assert caught.value.path == "tools[1]"
+    assert project.plan(run, 0, edits=[Edit("set", "tools[1]", None)]).state == {"tools": [1, None]}
+
+
+def test_a_class_inside_a_function_is_refused_by_its_path(project: Project) -> None:
+    from dataclasses import make_dataclass
+
+    local = make_dataclass("Local", ["x"])
+    local.__qualname__ = "f.<locals>.Local"
+    run = finished(project, begin(project, {"a": local(1)}))
+    with pytest.raises(NotRebuildable, match=r"a is a .*inside a function"):
+        project.plan(run, 0)
+
+
+def test_a_step_that_still_runs_cannot_be_forked(project: Project) -> None:
+    writer = begin(project)
+    writer.open_step(NewStep(name="slow"))
+    with pytest.raises(UsageError, match="not ended yet"):
+        project.plan(writer.run_id, 1)
+    assert project.plan(writer.run_id, 0).step == 0
+    end(writer, 1, {"n": 1})
+    finished(project, writer)
+
+
+def test_steps_that_were_open_on_one_state_cannot_be_forked(project: Project) -> None:
+    writer = begin(project)
+    for name in ("first", "left", "right"):
+        writer.open_step(NewStep(name=name))
+        if name == "first":
+            end(writer, 1, {"n": 1})
+    end(writer, 2, {"n": 2})
+    end(writer, 3, {"n": 3})
+    writer.open_step(NewStep(name="last"))
+    end(writer, 4, {"n": 4})
+    run = finished(project, writer)
+    with pytest.raises(UsageError, match="right was open on the same state") as caught:
+        project.plan(run, 2)
+    assert "step 1 first" in caught.value.hint
+    assert [project.plan(run, step).step for step in (1, 3, 4)] == [1, 3, 4]  # nothing was left open when these ended
+
+
+def test_a_step_that_others_outlived_or_ended_inside_cannot_be_forked(project: Project) -> None:
+    writer = begin(project)
+    for name in ("long", "short", "other"):
+        writer.open_step(NewStep(name=name))
+    for number in (2, 1, 3):
+        end(writer, number, {"n": number})
+    run = finished(project, writer)
+    with pytest.raises(UsageError, match="short was open"):
+        project.plan(run, 1)
+    with pytest.raises(UsageError, match="was open on the same state"):
+        project.plan(run, 2)
+    assert project.plan(run, 3).step == 3
+
+
+def test_nested_steps_and_those_that_contain_them_cannot_be_forked(project: Project) -> None:
+    writer = begin(project)
+    outer = writer.open_step(NewStep(name="outer"))
+    inner = writer.open_step(NewStep(name="inner", parent=outer))
+    end(writer, inner, {"n": 1})
+    end(writer, outer, {"n": 2})
+    after = writer.open_step(NewStep(name="after"))
+    end(writer, after, {"n": 3})
+    run = finished(project, writer)
+    with pytest.raises(UsageError, match="contains step 2 inner"):
+        project.plan(run, outer)
+    with pytest.raises(UsageError, match="part of step 1"):
+        project.plan(run, inner)
+    assert project.plan(run, after).step == after
+
+
+def test_a_state_that_is_one_agents_own_cannot_be_forked(project: Project) -> None:
+    writer = begin(project)
+    number = writer.open_step(NewStep(name="search", agent="web"))
+    end(writer, number, {"pages": []}, track="web")
+    run = finished(project, writer)
+    with pytest.raises(UsageError, match="that of web alone"):
+        project.plan(run, number)
