@@ -1,0 +1,321 @@
+"""The sample agents that come with agent-tt, and the runs that they made.
+
+Their code and the store of shipped runs (`runs.db`) lie in one folder: `agent_tt/_samples` in an installed wheel,
+`sample_runs` beside `core` in a source tree. A sample is opened by copying its run into the user's own store.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_tt.errors import AgentFailed, NotFound, StoreNotFound, StoreUnreadable, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent_tt.model import Run
+
+    Progress = Callable[[int, int], None]
+
+__all__ = ["SHIPPED_RUNS", "WORKPLACE", "Sample", "build", "ensure", "find", "folder", "made_by", "names", "record_run"]
+
+SHIPPED_RUNS = "runs.db"
+"""Name of the store, inside the folder of samples, that holds the runs of all prebuilt samples."""
+
+WORKPLACE = "samples"
+"""Name of the folder, inside the scratch folder of `record_run`, that the agent runs in."""
+
+_SAMPLE_KEY = "sample"
+_POLL_SECONDS = 0.1
+_OUTPUT_TAIL = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One sample agent.
+
+    Attributes:
+        name: the name of its run, by which it is opened.
+        title: a few words for lists.
+        summary: one sentence: what it does and what can be seen in it.
+        entry: the entry point that made the run, `file.py:callable` in `folder()`.
+        versions: further entry points to fork it with.
+        steps: how many steps its run has.
+        prebuilt: its run is shipped; otherwise it is made on demand.
+        any_length: its agent takes a number of steps on its command line.
+    """
+
+    name: str
+    title: str
+    summary: str
+    entry: str
+    steps: int
+    versions: tuple[str, ...] = ()
+    prebuilt: bool = True
+    any_length: bool = False
+
+    @property
+    def file(self) -> str:
+        """The file in `folder()` that holds the agent."""
+        return self.entry.partition(":")[0]
+
+
+_SAMPLES = (
+    Sample(
+        name="refund-loop",
+        title="a search that never ends",
+        summary="A support agent searches for the same words 20 times and gives up; version 2 sees that it is in vain.",
+        entry="refund_loop.py:main",
+        versions=("refund_loop.py:main_v2",),
+        steps=21,
+    ),
+    Sample(
+        name="trip-planner",
+        title="a healthy tool loop",
+        summary="A travel agent looks things up, books and pays; with another destination it takes other tools.",
+        entry="trip_planner.py:main",
+        steps=11,
+    ),
+    Sample(
+        name="flaky-checkout",
+        title="a wrong value, three retries later",
+        summary="A payment is refused three times; the reason is a wrong amount in the state after step 6.",
+        entry="flaky_checkout.py:main",
+        steps=10,
+    ),
+    Sample(
+        name="research-team",
+        title="four agents at once",
+        summary="A lead, two researchers and a critic answer a question, at the same time and in lanes of their own.",
+        entry="research_team.py:main",
+        steps=15,
+    ),
+    Sample(
+        name="long-haul",
+        title="10,000 steps",
+        summary="A watch over a water meter, one step an hour, with a conversation that only grows.",
+        entry="long_haul.py:main",
+        steps=10_000,
+        prebuilt=False,
+        any_length=True,
+    ),
+)
+
+
+def names() -> tuple[Sample, ...]:
+    """All samples, in the order in which they are best looked at."""
+    return _SAMPLES
+
+
+def find(name: str) -> Sample | None:
+    """The sample of that name, None when there is none."""
+    return next((sample for sample in _SAMPLES if sample.name == name), None)
+
+
+def made_by(run: Run) -> Sample | None:
+    """The sample whose agent made a run (or a fork of its run) in this installation, None when no sample did."""
+    if run.code.entry is None or run.code.root != str(folder()):
+        return None
+    module = Path(run.code.entry.partition(":")[0]).stem
+    return next((sample for sample in _SAMPLES if Path(sample.file).stem == module), None)
+
+
+def folder() -> Path:
+    """The folder that holds the sample agents and their runs.
+
+    Raises:
+        StoreNotFound: this installation has none.
+    """
+    package = Path(__file__).resolve().parent
+    for candidate in (package / "_samples", package.parents[1] / "sample_runs"):
+        if candidate.is_dir():
+            return candidate
+    raise StoreNotFound(
+        f"the sample agents are missing from this installation ({package})",
+        hint="install agent-tt again: they are part of its wheel",
+    )
+
+
+def ensure(name: str, store_path: Path, progress: Progress | None = None) -> str:
+    """Give the id of a sample's run in a store; where the store has none yet, it is copied in, or made.
+
+    Args:
+        name: name of the sample.
+        store_path: the user's store, created when it is not there.
+        progress: told (steps done, steps in all) while a run is made.
+
+    Raises:
+        NotFound: no sample has that name.
+        StoreNotFound: the shipped runs are missing from this installation.
+        AgentFailed: a run had to be made, and the agent did not make it.
+    """
+    from agent_tt.store import open_store
+
+    sample = _known(name)
+    existing = _copied_before(sample, store_path)
+    if existing is not None:
+        return existing
+    if not sample.prebuilt:
+        return build(name, store_path, progress)
+    shipped = folder() / SHIPPED_RUNS
+    with closing(open_store(shipped, read_only=True)) as source:
+        run_id = source.run(name).id
+    return _copy(sample, shipped, run_id, store_path)
+
+
+def build(
+    name: str,
+    store_path: Path,
+    progress: Progress | None = None,
+    *,
+    steps: int | None = None,
+) -> str:
+    """Run a sample agent afresh and put the run that it makes into a store; nothing is left behind when it is stopped.
+
+    Args:
+        name: name of the sample.
+        store_path: the store, created when it is not there.
+        progress: told (steps done, steps in all) while the agent runs.
+        steps: how many steps to make, for a sample of any length (`long-haul`).
+
+    Returns:
+        The id of the new run.
+
+    Raises:
+        NotFound: no sample has that name.
+        UsageError: `steps` was given for a sample whose length is what its agent makes it.
+        AgentFailed: the agent ended without making a run.
+    """
+    sample = _known(name)
+    with tempfile.TemporaryDirectory(prefix="agent-tt-sample-") as scratch:
+        recorded, run_id = record_run(sample, Path(scratch), progress, steps=steps)
+        return _copy(sample, recorded, run_id, store_path)
+
+
+def record_run(
+    sample: Sample,
+    scratch: Path,
+    progress: Progress | None = None,
+    *,
+    steps: int | None = None,
+) -> tuple[Path, str]:
+    """Run a sample agent in a process of its own, in a copy of its folder, recording into a store in `scratch`.
+
+    Returns:
+        The store and the id of the run in it.
+
+    Raises:
+        UsageError: `steps` was given for a sample whose length is what its agent makes it.
+        AgentFailed: the agent ended without making a run.
+    """
+    if steps is not None and not sample.any_length:
+        raise UsageError(f"the sample {sample.name} has as many steps as its agent makes: their number cannot be set")
+    workplace = scratch / WORKPLACE
+    shutil.copytree(folder(), workplace, ignore=shutil.ignore_patterns("__pycache__", SHIPPED_RUNS), dirs_exist_ok=True)
+    store_path = scratch / f"{sample.name}.db"
+    output = scratch / f"{sample.name}.out"
+    with output.open("wb") as sink:
+        agent = subprocess.Popen(  # noqa: S603  our own interpreter and our own file
+            [sys.executable, sample.file, *([] if steps is None else [str(steps)])],
+            cwd=workplace,
+            env=_agent_environment(store_path, scratch),
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            while not _ended(agent):
+                _report(store_path, progress, steps or sample.steps)
+        finally:
+            agent.kill()
+            agent.wait()
+    run = _newest_run(store_path)
+    if run is None or run.status not in {"succeeded", "failed"}:
+        raise AgentFailed(
+            f"the sample agent {sample.name} ended without making its run (exit code {agent.returncode})",
+            traceback=output.read_text(encoding="utf-8", errors="replace")[-_OUTPUT_TAIL:],
+            hint=f"run it by hand to see why: {sys.executable} {folder() / sample.file}",
+        )
+    _report(store_path, progress, steps or sample.steps)
+    return store_path, run.id
+
+
+def _agent_environment(store_path: Path, scratch: Path) -> dict[str, str]:
+    """The environment of an agent that records into `store_path`; its temporary files go where scratch goes."""
+    environment = os.environ | {"AGENT_TT_STORE": str(store_path), "TMPDIR": str(scratch)}
+    environment.pop("AGENT_TT_FORK", None)
+    return environment
+
+
+def _ended(agent: subprocess.Popen[bytes]) -> bool:
+    try:
+        agent.wait(_POLL_SECONDS)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _report(store_path: Path, progress: Progress | None, steps_in_all: int) -> None:
+    if progress is None:
+        return
+    try:
+        run = _newest_run(store_path)
+    except StoreUnreadable:  # the agent is just creating it
+        return
+    if run is not None:
+        progress(run.steps, steps_in_all)
+
+
+def _newest_run(store_path: Path) -> Run | None:
+    from agent_tt.store import open_store
+
+    try:
+        with closing(open_store(store_path, read_only=True)) as source:
+            return next(iter(source.runs()), None)
+    except StoreNotFound:
+        return None
+
+
+def _copied_before(sample: Sample, store_path: Path) -> str | None:
+    """The id of a copy made earlier whose code still lies where this installation has it."""
+    from agent_tt.store import open_store
+
+    try:
+        with closing(open_store(store_path, read_only=True)) as source:
+            runs = source.runs()
+    except StoreNotFound:
+        return None
+    home = str(folder())
+    mine = (run for run in runs if run.metadata.get(_SAMPLE_KEY) == sample.name and run.parent is None)
+    return next((run.id for run in mine if run.code.root == home), None)
+
+
+def _copy(sample: Sample, source_path: Path, run_id: str, store_path: Path) -> str:
+    """Copy a sample's run into a store, so that a fork of it finds this installation's agents and Python."""
+    from agent_tt.store import copy_run, open_store
+
+    with (
+        closing(open_store(source_path, read_only=True)) as source,
+        closing(open_store(store_path, create=True)) as target,
+    ):
+        copied = copy_run(source, target, run_id, root=str(folder()))
+        target.set_metadata(copied, {_SAMPLE_KEY: sample.name})
+        return copied
+
+
+def _known(name: str) -> Sample:
+    sample = find(name)
+    if sample is None:
+        every = [sample.name for sample in _SAMPLES]
+        nearest = difflib.get_close_matches(name, every)
+        raise NotFound(f"there is no sample called {name!r}", hint=f"there are {', '.join(every)}", nearest=nearest)
+    return sample

@@ -1,0 +1,50 @@
+"""Record the runs that are shipped: run every prebuilt sample and put its run into `runs.db` beside this file.
+
+`python sample_runs/build.py [FILE]`
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+from agent_tt import samples
+from agent_tt.store import copy_run, open_store
+
+
+def build(target: Path) -> None:
+    """Record all shipped runs afresh and replace `target` by a store that holds them and nothing else."""
+    with tempfile.TemporaryDirectory(prefix="agent-tt-samples-") as scratch:
+        fresh = Path(scratch) / target.name
+        with closing(open_store(fresh, create=True)) as store:
+            for sample in samples.names():
+                if sample.prebuilt:
+                    recorded, run_id = samples.record_run(sample, Path(scratch))
+                    with closing(open_store(recorded, read_only=True)) as source:
+                        copy_run(source, store, run_id, root="")
+                    print(f"{sample.name}: {sample.title}")
+        pack(fresh, forget=Path(scratch))
+        target.write_bytes(fresh.read_bytes())
+
+
+def pack(path: Path, *, forget: Path) -> None:
+    """Make a store one small file without a write-ahead log, and forget the machine that recorded it.
+
+    Args:
+        path: the store.
+        forget: the folder that the agents ran in; tracebacks name files as calls do, relative to the agents' folder.
+    """
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("UPDATE runs SET owner = NULL, meta = json_remove(meta, '$.code.interpreter')")
+        for table in ("runs", "steps", "calls"):
+            prefix = f"{forget / samples.WORKPLACE}/"
+            connection.execute(f"UPDATE {table} SET error = replace(error, ?, '')", (prefix,))  # noqa: S608  our tables
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("VACUUM")
+
+
+if __name__ == "__main__":
+    build(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).with_name(samples.SHIPPED_RUNS))
