@@ -1,0 +1,160 @@
+"""Commands on a real store: an agent records into it, a fork of it runs, files that are no stores are refused."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent_tt.comparing import compare
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.tui.cli.conftest import Command
+
+AGENT = """
+import agent_tt
+
+
+@agent_tt.tool(effect="read")
+def search(query):
+    return {"docs": [], "query": query}
+
+
+@agent_tt.tool(effect="write")
+def send(text):
+    with open("sent.txt", "a") as sent:
+        sent.write(text)
+    return "sent"
+
+
+def main(state=None):
+    state = state or {"limit": 3, "tried": 0, "crash": False}
+    with agent_tt.record("seeker", state=state) as run:
+        while state["tried"] < state["limit"]:
+            with run.step("search", state):
+                search(query="refunds")
+                state["tried"] += 1
+                if state["crash"]:
+                    raise ValueError("told to crash")
+        with run.step("report", state):
+            try:
+                state["answer"] = send(text="nothing found")
+            except Exception as error:
+                state["answer"] = f"not sent: {error}"
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path, command: Command) -> Path:
+    del command  # it is asked for because it sets up the folder
+    (tmp_path / "seeker.py").write_text(AGENT, encoding="utf-8")
+    path = tmp_path / "runs.db"
+    environment = os.environ | {"AGENT_TT_STORE": str(path)}
+    subprocess.run([sys.executable, "seeker.py"], cwd=tmp_path, env=environment, check=True, timeout=60)
+    return path
+
+
+def test_a_run_is_recorded_listed_shown_searched_and_verified(command: Command, store: Path) -> None:
+    where = ("--store", str(store))
+    (run,) = command("runs", *where, "--json").json
+    assert (run["name"], run["status"], run["steps"]) == ("seeker", "succeeded", 4)
+    assert command("show", "latest", "2", *where, "--json").json["state"]["tried"] == 2
+    assert command("find", "seeker", "nothing found", *where, "--json").json["hits"][0]["step"] == 4
+    assert command("verify", *where).code == 0
+    assert command("diff", "seeker@1", "seeker@~1", *where, "--json").json == {
+        "changes": [{"op": "change", "path": "tried", "old": 1, "new": 3}]
+    }
+
+
+def test_a_fork_runs_with_the_edited_state_and_is_compared_with_its_parent(
+    command: Command, store: Path, tmp_path: Path
+) -> None:
+    where = ("--store", str(store))
+    done = command("fork", "seeker", "--at", "1", "--set", "limit=2", *where, "--json")
+    assert (done.code, done.err) == (0, "")
+    assert (done.json["name"], done.json["status"], done.json["steps"]) == ("seeker/fork-1", "succeeded", 3)
+    assert (tmp_path / "sent.txt").read_text() == "nothing found"  # by the original alone: forks deny it
+    compared = command("compare", "seeker", "seeker/fork-1", *where, "--json").json
+    assert (compared["diverged_at"], compared["only_a"]) == (3, [3])
+    assert "state edited at limit" in compared["because"]
+    comparison = compare("seeker", "seeker/fork-1", store=store)
+    assert comparison.outcome_b.denied == {"send": 1}
+    assert comparison.diverged_at == 3
+
+
+def test_a_fork_shows_its_steps_as_they_come_and_allows_what_it_is_told_to(
+    command: Command, store: Path, tmp_path: Path
+) -> None:
+    done = command("fork", "seeker", "--at", "2", "--allow", "send", "--name", "mine", "--store", str(store))
+    assert done.code == 0
+    assert [line.split()[0] for line in done.out.splitlines()] == ["seeker", "3", "4", "mine"]
+    assert (tmp_path / "sent.txt").read_text() == "nothing found" * 2
+
+
+def test_a_fork_whose_agent_fails_ends_with_exit_code_5_and_is_kept(command: Command, store: Path) -> None:
+    done = command("fork", "seeker", "--at", "1", "--set", "crash=true", "--store", str(store))
+    assert done.code == 5
+    assert "ValueError: told to crash" in done.err
+    assert "Traceback" not in done.err
+    assert command("runs", "--store", str(store), "--json").json[0]["status"] == "failed"
+
+
+def test_a_dry_run_says_what_would_run_and_runs_nothing(command: Command, store: Path) -> None:
+    where = ("--store", str(store))
+    done = command("fork", "seeker", "--at", "1", "--set", "limit=2", "--dry-run", *where, "--json")
+    assert done.json["function"] == "main"
+    assert done.json["edits"] == [{"op": "set", "path": "limit", "value": 2, "old": 3, "to": None}]
+    assert {row["name"]: row["policy"] for row in done.json["boundary"]} == {"send": "deny", "search": "live"}
+    assert "Nothing was run." in command("fork", "seeker", "--at", "1", "--dry-run", *where).out
+    assert len(command("runs", *where, "--json").json) == 1
+
+
+def test_an_edit_that_does_not_fit_is_refused_before_anything_runs(command: Command, store: Path) -> None:
+    done = command(
+        "fork", "seeker", "--at", "1", "--set", "limits=2", "--set", "a.b=1", "--store", str(store), "--json"
+    )
+    assert (done.code, done.error["kind"]) == (2, "invalid_edit")
+    assert len(command("runs", "--store", str(store), "--json").json) == 1
+
+
+def newer(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE meta SET value = '999' WHERE key = 'format'")
+    connection.commit()
+    connection.close()
+
+
+def test_files_that_cannot_be_used_are_told_apart(command: Command, store: Path, tmp_path: Path) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("some text")
+    newer(store)
+    expected = {
+        store: (4, "newer_format"),
+        text: (4, "not_a_store"),
+        tmp_path: (4, "not_a_store"),
+        tmp_path / "none.db": (3, "store_not_found"),
+    }
+    for path, (code, kind) in expected.items():
+        programs = command("runs", "--store", str(path), "--json")
+        assert (programs.code, programs.error["kind"]) == (code, kind)
+        people = command("runs", "--store", str(path))
+        assert 1 <= len(people.err.splitlines()) <= 2
+        assert programs.error["hint"]
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_without_any_store_nothing_is_made_and_a_first_thing_to_do_is_named(command: Command, tmp_path: Path) -> None:
+    done = command("runs")
+    assert done.code == 3
+    assert "agent-tt open refund-loop" in done.err
+    assert list(tmp_path.rglob("*.db")) == []

@@ -1,0 +1,124 @@
+"""Changes of a state, each on one line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.text import summary
+from agent_tt.comparing.words import compare_words
+from agent_tt_tui.cli.terminal import Cell
+from agent_tt_tui.text import width
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_tt.comparing.states import Change
+    from agent_tt_tui.cli.terminal import Role, Terminal
+
+_CONTEXT = 16
+"""Characters of what is the same that are shown on either side of a changed word."""
+
+_FEW = 3
+"""So many neighbours are shown one by one."""
+
+_LONG = 40
+"""Texts from this length on are compared by word; shorter ones are shown whole."""
+
+_ROLES: Final[dict[str, Role]] = {
+    "add": "well",
+    "remove": "failed",
+    "change": "changed",
+    "move": "changed",
+    "reorder": "changed",
+}
+
+
+def print_changes(terminal: Terminal, changes: Sequence[Change], limit: int | None = None) -> None:
+    """Write changes, one a line; what was added to or taken from a list in one go is one line together.
+
+    Args:
+        terminal: Where to.
+        changes: The changes.
+        limit: How many lines at most; None for all.
+    """
+    groups = _folded(changes)
+    for group in groups[:limit]:
+        if len(group) == 1:
+            terminal.line(*change_line(terminal, group[0]))
+        else:
+            mark = terminal.glyphs.added if group[0].op == "add" else terminal.glyphs.removed
+            path = terminal.short(f"{group[0].path} {terminal.glyphs.line} {group[-1].path}", terminal.columns - 20)
+            terminal.line(Cell(f"{mark} ", _ROLES[group[0].op]), Cell(path, "strong"), f"  {len(group):,} values")
+    if limit is not None and len(groups) > limit:
+        terminal.line(Cell(f"{terminal.glyphs.cut} {len(groups) - limit:,} more", "muted"))
+
+
+def _folded(changes: Sequence[Change]) -> list[list[Change]]:
+    """Group neighbours in a list that were all added or all removed, where there are more than a few."""
+    groups: list[list[Change]] = []
+    for change in changes:
+        if groups and _continues(groups[-1][-1], change):
+            groups[-1].append(change)
+        else:
+            groups.append([change])
+    return [part for group in groups for part in ([group] if len(group) > _FEW else [[change] for change in group])]
+
+
+def _continues(before: Change, change: Change) -> bool:
+    if before.op != change.op or change.op not in ("add", "remove") or not (before.where and change.where):
+        return False
+    last, here = before.where[-1], change.where[-1]
+    return before.where[:-1] == change.where[:-1] and isinstance(last, int) and here == last + 1
+
+
+def change_line(terminal: Terminal, change: Change) -> list[Cell | str]:
+    """`~ messages[3].content  old → new`, as much as fits on one line."""
+    glyphs = terminal.glyphs
+    mark = {"add": glyphs.added, "remove": glyphs.removed}.get(change.op, glyphs.changed)
+    path = terminal.short(change.path or "(everything)", terminal.columns // 2)
+    left = terminal.columns - width(path) - 5
+    head: list[Cell | str] = [Cell(f"{mark} ", _ROLES[change.op]), Cell(path, "strong"), "  "]
+    return head + _values(terminal, change, left)
+
+
+def _values(terminal: Terminal, change: Change, columns: int) -> list[Cell | str]:
+    if change.op == "add":
+        return [Cell(terminal.short(summary(change.new, columns), columns), "well")]
+    if change.op == "remove":
+        return [Cell(terminal.short(summary(change.old, columns), columns), "failed")]
+    if change.op == "move":
+        return [f"was at {terminal.short(change.old_path or '', columns - 7)}"]
+    if change.op == "reorder":
+        return ["other order of keys"]
+    old, new = change.old, change.new
+    if isinstance(old, str) and isinstance(new, str) and max(len(old), len(new)) > _LONG:
+        return _words(terminal, old, new, columns)
+    half = max(8, (columns - 3) // 2)
+    return [
+        Cell(terminal.short(summary(old, half), half), "failed"),
+        f" {terminal.glyphs.to} ",
+        Cell(terminal.short(summary(new, half), half), "well"),
+    ]
+
+
+def _words(terminal: Terminal, old: str, new: str, columns: int) -> list[Cell | str]:
+    """The changed words with a little of what stands around them, in brackets so that no colour is needed."""
+    cells: list[Cell | str] = []
+    segments = compare_words(old, new)
+    for index, segment in enumerate(segments):
+        if columns <= 1:
+            break
+        text = segment.text
+        role: Role = "muted"
+        if segment.kind == "same" and len(text) > 2 * _CONTEXT:
+            before = "" if index == 0 else text[:_CONTEXT]
+            after = "" if index == len(segments) - 1 else text[-_CONTEXT:]
+            text = f"{before}{terminal.glyphs.cut}{after}"
+        elif segment.kind == "removed":
+            text, role = f"[-{text[:columns]}-]", "failed"
+        elif segment.kind == "added":
+            text, role = f"{{+{text[:columns]}+}}", "well"
+        piece = terminal.short(text, columns)
+        columns -= width(piece)
+        cells.append(Cell(piece, role))
+    return cells

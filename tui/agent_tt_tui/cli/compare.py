@@ -1,0 +1,194 @@
+"""`agent-tt compare`: two runs side by side."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import click
+
+from agent_tt.comparing.moves import ACTING
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
+
+if TYPE_CHECKING:
+    from agent_tt.comparing.outcome import Outcome
+    from agent_tt.comparing.runs import Comparison, Row
+    from agent_tt.model import Step
+    from agent_tt.protocols import RunSource
+    from agent_tt_tui.cli.terminal import Cell, Role, Terminal
+
+_MOST_CHANGES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One run, for the rows about it."""
+
+    source: RunSource
+    run_id: str
+    steps: dict[int, Step]
+
+    @classmethod
+    def of(cls, source: RunSource, run_id: str) -> _Side:
+        return cls(source, run_id, {step.number: step for step in source.steps(run_id)})
+
+
+@click.command()
+@click.argument("a", metavar="RUN", shell_complete=complete_runs)
+@click.argument("b", metavar="RUN", shell_complete=complete_runs)
+@common_options
+def command(options: Options, a: str, b: str) -> int:
+    """Compare two runs by what their steps did; exit code 1 when they differ.
+
+    \b
+    --json: {diverged_at, because, rejoined_at, pairs: [[a, b, same]],
+             only_a, only_b, outcome_a, outcome_b, final_changes, …}
+    """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    from agent_tt.comparing.runs import compare_runs
+
+    with options.source(a, b) as source:
+        comparison = compare_runs(source, source.run(a), source, source.run(b))
+        if options.as_json:
+            from agent_tt_tui.cli.shapes import comparison_shape
+
+            write_json(comparison_shape(comparison))
+        else:
+            _print(options.terminal(), source, comparison)
+    return 1 if comparison.differs else 0
+
+
+def _print(terminal: Terminal, source: RunSource, comparison: Comparison) -> None:
+    from agent_tt_tui.cli.changes import print_changes
+    from agent_tt_tui.cli.terminal import Cell, counted
+    from agent_tt_tui.cli.wording import run_line
+
+    run_line(terminal, comparison.a)
+    run_line(terminal, comparison.b)
+    terminal.line()
+    _print_rows(terminal, comparison, _Side.of(source, comparison.a.id), _Side.of(source, comparison.b.id))
+    terminal.line()
+    _print_outcomes(terminal, comparison)
+    changes = comparison.final_changes
+    if changes:
+        terminal.line()
+        terminal.line(Cell(f"FINAL STATE  {counted(len(changes), 'difference')}", "strong"))
+        print_changes(terminal, changes, limit=_MOST_CHANGES)
+
+
+def _print_rows(terminal: Terminal, comparison: Comparison, a: _Side, b: _Side) -> None:
+    """Write the steps in two halves; runs of rows that are alike are folded."""
+    from agent_tt_tui.cli.terminal import Cell
+    from agent_tt_tui.text import fit
+
+    half = (terminal.columns - 5) // 2
+    glyphs = terminal.glyphs
+    gutters = {"same": glyphs.same, "different": glyphs.differs, "only_a": glyphs.only_a, "only_b": glyphs.only_b}
+    at = comparison.diverged_at
+    parted = rejoined = False
+    for group in _folded(comparison.rows, a.steps, b.steps):
+        first = group[0]
+        if at is not None and not parted and first.kind not in ("same", "pending"):
+            parted = True
+            _rule(terminal, f"{glyphs.differs} diverged at {at}", comparison.because)
+        if parted and not rejoined and comparison.rejoined == (first.a, first.b):
+            rejoined = True
+            states = "the states are equal too" if comparison.rejoined_state else "the same moves again"
+            _rule(terminal, f"{glyphs.same} rejoined at {comparison.rejoined_at}", states)
+        quiet = first.kind in ("same", "pending")
+        left = _half(terminal, a, [row.a for row in group], half, same=quiet)
+        right = _half(terminal, b, [row.b for row in group], half, same=quiet)
+        role: Role = "muted" if quiet else "text"
+        gutter = gutters.get(first.kind, glyphs.still)
+        terminal.line(
+            Cell(fit(left, half, glyphs.cut), role),
+            Cell(f" {gutter}  ", "muted" if quiet else "yours"),
+            Cell(right, role),
+        )
+
+
+def _folded(rows: tuple[Row, ...], steps_a: dict[int, Step], steps_b: dict[int, Step]) -> list[list[Row]]:
+    """Group neighbours of one kind whose steps have the same names, so that a loop is one line."""
+
+    def title(row: Row) -> tuple[str, str | None, str | None]:
+        name_a = None if row.a is None else steps_a[row.a].name
+        name_b = None if row.b is None else steps_b[row.b].name
+        return row.kind, name_a, name_b
+
+    groups: list[list[Row]] = []
+    parted = False
+    for (kind, _, _), members in groupby(rows, key=title):
+        group = list(members)
+        if kind == "different" and not parted:
+            # The row where the runs part stands alone.
+            groups += [group[:1]] + ([group[1:]] if group[1:] else [])
+        else:
+            groups.append(group)
+        parted = parted or kind != "same"
+    return groups
+
+
+def _half(terminal: Terminal, side: _Side, numbers: list[int | None], columns: int, *, same: bool) -> str:
+    """What one run did in a row: number, glyph, name, and what was asked where the other run did not ask the same."""
+    from agent_tt_tui.cli.wording import asked
+    from agent_tt_tui.status import kind_glyph
+
+    known = [number for number in numbers if number is not None]
+    if not known:
+        return ""
+    step = side.steps[known[0]]
+    calls = side.source.calls(side.run_id, step.number) if step.calls and not same else []
+    what = next((f" {asked(step, call)}" for call in calls if call.kind in ACTING), "")
+    label = str(known[0]) if len(known) == 1 else f"{known[0]}{'–' if terminal.glyphs.cut == '…' else '-'}{known[-1]}"
+    times = f"  {len(known)}×" if len(known) > 1 and terminal.glyphs.cut == "…" else ""
+    return terminal.short(f"{label:>7} {kind_glyph(step.kind, terminal.glyphs)} {step.name}{times}{what}", columns)
+
+
+def _rule(terminal: Terminal, title: str, words: str) -> None:
+    from agent_tt_tui.cli.terminal import Cell
+    from agent_tt_tui.text import width
+
+    line = terminal.glyphs.line
+    left = terminal.columns - width(title) - 4
+    words = terminal.safe(words)
+    beside = f" {words} " if width(words) < left - 2 else ""
+    terminal.line(Cell(f"{line}{line} {title} ", "yours"), beside, Cell(line * (left - width(beside)), "yours"))
+    for more in [] if beside else textwrap.wrap(words, terminal.columns - 3):
+        terminal.line(f"   {more}")
+
+
+def _print_outcomes(terminal: Terminal, comparison: Comparison) -> None:
+    from agent_tt_tui.cli.terminal import Column
+
+    columns = (
+        Column(""),
+        Column(""),
+        Column("", "right"),
+        Column("", "right"),
+        Column("", "right"),
+        Column("", "right"),
+        Column("", flexible=True),
+    )
+    terminal.table(
+        columns,
+        [_outcome_cells("A", comparison.outcome_a, terminal), _outcome_cells("B", comparison.outcome_b, terminal)],
+    )
+
+
+def _outcome_cells(side: str, outcome: Outcome, terminal: Terminal) -> list[Cell]:
+    from agent_tt_tui import format as shown
+    from agent_tt_tui.cli.terminal import Cell, counted
+    from agent_tt_tui.cli.wording import status_cell
+
+    tools = ", ".join(f"{name} {count}" for name, count in outcome.tools.items())
+    ended = outcome.error.short if outcome.error else f'"{outcome.answer}"' if outcome.answer else tools
+    return [
+        Cell(side, "strong"),
+        status_cell(outcome.status, terminal.glyphs),
+        Cell(counted(outcome.steps, "step")),
+        Cell("" if outcome.duration_us is None else shown.duration(outcome.duration_us / 1e6)),
+        Cell("" if outcome.tokens is None else shown.tokens(outcome.tokens)),
+        Cell("" if outcome.cost_usd is None else shown.cost(outcome.cost_usd)),
+        Cell(ended, "failed" if outcome.error else "text"),
+    ]

@@ -1,0 +1,73 @@
+"""`agent-tt open`: the terminal app."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from agent_tt.errors import UsageError
+from agent_tt_tui.cli.options import Options, common_options, complete_runs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command()
+@click.argument("run", required=False, shell_complete=complete_runs)
+@click.option("--at", "step", metavar="STEP", help="Where to open it; by default at its first error, else at its end.")
+@common_options
+def command(options: Options, run: str | None, step: str | None) -> int:
+    """Open RUN in the terminal app, or the list of runs.
+
+    The name of a sample (see `samples`) opens that sample's run.
+    """
+    return open_app(options, run, step)
+
+
+def open_app(options: Options, run: str | None = None, step: str | None = None) -> int:
+    """Start the terminal app.
+
+    Args:
+        options: What every command was told.
+        run: What names the run to open; None for the list of runs, which may not have been begun yet.
+        step: What names its step; None for its first error, else its end.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        UsageError: Input or output is not a terminal.
+    """
+    if options.as_json:
+        raise UsageError("the terminal app writes no JSON", hint="Use `agent-tt show RUN --json`.")
+    if step is not None and run is None:
+        raise UsageError("--at needs a RUN")
+    path = options.store_path()
+    if run is None and options.store is None and not path.exists():
+        return _open_empty(path)
+    with options.source(*([run] if run else [])) as source:
+        found = None if run is None else source.run(run)
+        number = None if found is None or step is None else source.step_number(found, step)
+        _require_terminal()
+        from agent_tt_tui.launch import run_app
+
+        return run_app(source, None if found is None else found.id, number)
+
+
+def _open_empty(path: Path) -> int:
+    """Show how to get a first run, where there is not even a store yet."""
+    _require_terminal()
+    from agent_tt_tui.launch import run_screen
+    from agent_tt_tui.screens.empty import EmptyScreen
+
+    return run_screen(lambda: EmptyScreen(path))
+
+
+def _require_terminal() -> None:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError(
+            "the app needs a terminal, and input or output is not one",
+            hint="For text use `agent-tt show RUN`; add --json for programs.",
+        )

@@ -1,0 +1,152 @@
+"""Options that every command has, and what they lead to: the store, the run, the step."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
+    from agent_tt_tui.cli.terminal import Terminal
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What every command was told.
+
+    Attributes:
+        store: The file given by `--store`; None to find it as configured.
+        as_json: Whether output is for programs.
+    """
+
+    store: Path | None = None
+    as_json: bool = False
+
+    def store_path(self) -> Path:
+        """Where the store is, or would be."""
+        from agent_tt.store.locate import resolve_store_path
+
+        return resolve_store_path(self.store)
+
+    @contextmanager
+    def source(self, *samples: str) -> Iterator[RunSource]:
+        """Open the store for reading.
+
+        Args:
+            samples: Names of runs that will be asked for: one that is not there, but is a sample's, is copied in first.
+
+        Raises:
+            StoreNotFound, StoreUnreadable: There is none, or none that can be read.
+        """
+        from agent_tt.errors import StoreNotFound
+        from agent_tt.sources import open_source
+
+        path = self.store_path()
+        for name in samples:
+            ensure_sample(name, path, show_progress=not self.as_json)
+        try:
+            source = open_source(path)
+        except StoreNotFound as error:
+            if self.store is not None:
+                raise
+            hint = "`agent-tt open refund-loop` brings a sample; an agent that records makes it too."
+            raise StoreNotFound(f"nothing is recorded here yet: there is no {path}", hint=hint) from error
+        try:
+            yield source
+        finally:
+            source.close()
+
+    def terminal(self) -> Terminal:
+        """Where output for people goes."""
+        from agent_tt_tui.cli.terminal import Terminal
+
+        return Terminal.of(sys.stdout)
+
+
+def common_options(function: Callable[Concatenate[Options, P], R]) -> Callable[..., R]:
+    """Give a command the options that every command has; it gets them as its first argument."""
+
+    @click.option(
+        "--store", type=click.Path(path_type=Path), metavar="FILE", help="The file with the runs, ours or a database."
+    )
+    @click.option("--json", "as_json", is_flag=True, help="Write JSON for programs.")
+    @click.option("--debug", is_flag=True, help="Show where it went wrong, should it.")
+    @functools.wraps(function)
+    def command(*args: P.args, **kwargs: P.kwargs) -> R:
+        store, as_json = kwargs.pop("store"), kwargs.pop("as_json")
+        # `errors.guarded` reads it off the command line, as it must when that cannot be understood.
+        del kwargs["debug"]
+        inherited = click.get_current_context().find_object(Options) or Options()
+        options = Options(store if isinstance(store, Path) else inherited.store, bool(as_json) or inherited.as_json)
+        return function(options, *args, **kwargs)
+
+    return command
+
+
+def ensure_sample(name: str, path: Path, *, show_progress: bool) -> None:
+    """Copy a sample's run into a store of ours that has no run of that name; for other names nothing is done."""
+    from agent_tt import samples
+    from agent_tt.errors import NotFound
+    from agent_tt.sources import open_source
+
+    if samples.find(name) is None:
+        return
+    if path.exists():
+        source = open_source(path)
+        try:
+            if source.read_only:
+                return
+            source.run(name)
+            return
+        except NotFound:
+            pass
+        finally:
+            source.close()
+    from agent_tt_tui.cli.progress import counter
+
+    with counter(f"making {name}", show=show_progress) as report:
+        samples.ensure(name, path, report)
+
+
+def find_checkpoint(source: RunSource, text: str) -> tuple[Run, int]:
+    """The run and step that `RUN@STEP` names.
+
+    Raises:
+        UsageError, RunNotFound, StepNotFound: It cannot be read, or names nothing.
+    """
+    from agent_tt.querying.checkpoints import parse_checkpoint
+
+    run_ref, step_ref = parse_checkpoint(text)
+    run = source.run(run_ref)
+    return run, source.step_number(run, step_ref)
+
+
+def write_json(value: Wire) -> None:
+    """Write a value for programs, laid out for people when a terminal reads it."""
+    click.echo(json.dumps(value, indent=2 if sys.stdout.isatty() else None))
+
+
+def complete_runs(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Names of runs for the shell's completion; nothing where the store cannot be read."""
+    from agent_tt.errors import AgentTTError
+
+    store = context.params.get("store")
+    try:
+        with Options(store if isinstance(store, Path) else None).source() as source:
+            return [run.name for run in source.runs() if run.name.startswith(incomplete)]
+    except AgentTTError:
+        return []

@@ -1,0 +1,118 @@
+"""The group of commands. A command's module is imported when it is used, never before."""
+
+from __future__ import annotations
+
+import difflib
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from agent_tt_tui.cli.errors import ReaderGone, guarded
+from agent_tt_tui.cli.options import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMMANDS: Final[dict[str, str]] = {
+    "runs": "List recorded runs.",
+    "open": "Open a run, or the list of runs, in the terminal app.",
+    "show": "Show a run, or one of its steps with its state.",
+    "diff": "Show what differs between two states.",
+    "find": "Search everything a run recorded.",
+    "fork": "Run an agent again from a step, with an edited state.",
+    "compare": "Compare two runs, step by step.",
+    "verify": "Check that nothing recorded is damaged.",
+    "samples": "List the sample agents, or make their runs.",
+}
+"""Every command and its first line of help; the module of a command has its name and holds it as `command`."""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and imports the one that is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
+        """The names, in the order in which they are best learned."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  click's signature
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"agent_tt_tui.cli.{cmd_name}").command
+        return command if isinstance(command, click.Command) else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; where there is none, offer what looks like it."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            close = difflib.get_close_matches(name, COMMANDS, n=1)
+            guess = f": did you mean {close[0]}?" if close else f": there are {', '.join(COMMANDS)}"
+            raise click.UsageError(f"there is no command {name!r}{guess}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ReaderGone from error
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  click's signature
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--store", type=click.Path(path_type=Path), metavar="FILE", help="The file with the runs, ours or a database."
+)
+@click.option("--debug", is_flag=True, help="Show where it went wrong, should it.")
+@click.option("--version", is_flag=True, help="Show the version.")
+@click.pass_context
+def root(context: click.Context, store: Path | None, *, debug: bool, version: bool) -> int:
+    """A time-travel debugger for AI agents, in the terminal.
+
+    Without a command it opens the list of runs. A RUN is named by its id or the beginning of it, by its name, by
+    `latest`, or by NAME~2 for the one before the one before; a STEP by its number (0 is the input), by ~1 from the end,
+    or by @error.
+
+    \b
+    Exit codes: 0 done · 1 the answer is no (diverged, differs) · 2 usage ·
+    3 not found · 4 store unreadable, damaged or newer · 5 the agent failed ·
+    130 interrupted
+    """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    del debug  # see `options.common_options`
+    context.obj = Options(store)
+    if version:
+        from agent_tt._version import __version__
+
+        click.echo(f"agent-tt {__version__}")
+        return 0
+    if context.invoked_subcommand is None:
+        from agent_tt_tui.cli.open import open_app
+
+        return open_app(context.obj)
+    return 0
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line.
+
+    Returns:
+        The exit code.
+    """
+
+    def command() -> int:
+        code = root.main(args=list(arguments), prog_name="agent-tt", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+
+    return guarded(command, arguments)

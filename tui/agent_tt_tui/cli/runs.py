@@ -1,0 +1,83 @@
+"""`agent-tt runs`: the recorded runs, forks below what they were forked from."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from agent_tt_tui.cli.options import Options, common_options, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_tt.model import Run
+    from agent_tt_tui.cli.terminal import Terminal
+    from agent_tt_tui.viewmodel.runtree import RunRow
+
+
+@click.command()
+@common_options
+def command(options: Options) -> None:
+    """List recorded runs, newest first.
+
+    \b
+    --json: [{id, name, status, steps, parent, fork_step, agent, started, tags, …}]
+    """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    from agent_tt_tui.cli.shapes import run_shape
+
+    with options.source() as source:
+        runs = source.runs()
+        place = source.path
+    if options.as_json:
+        write_json([run_shape(run) for run in runs])
+        return
+    terminal = options.terminal()
+    if not runs:
+        terminal.line(f"No runs in {terminal.safe(str(place))} yet: try `agent-tt open refund-loop`.")
+        return
+    _print_runs(terminal, runs)
+
+
+def _print_runs(terminal: Terminal, runs: Sequence[Run]) -> None:
+    from agent_tt_tui import format as shown
+    from agent_tt_tui.cli.terminal import Cell, Column
+    from agent_tt_tui.cli.wording import status_cell
+    from agent_tt_tui.viewmodel.runtree import run_rows
+
+    columns = (
+        Column("RUN", flexible=True),
+        Column("STATUS"),
+        Column("STEPS", "right"),
+        Column("TOKENS", "right"),
+        Column("COST", "right"),
+        Column("AGE", "right"),
+        Column("ID", flexible=True),
+    )
+    now = time.time()
+    rows: list[list[Cell]] = []
+    for row in run_rows(runs):
+        run = row.run
+        tokens = [count for count in (run.tokens_in, run.tokens_out) if count is not None]
+        rows.append(
+            [
+                Cell(_branch(row, terminal) + row.label, "strong"),
+                status_cell(run.status, terminal.glyphs),
+                Cell(shown.count(run.steps)),
+                Cell(shown.count(sum(tokens)) if tokens else ""),
+                Cell("" if run.cost_usd is None else shown.cost(run.cost_usd)),
+                Cell(shown.age(max(0.0, now - run.started_us / 1e6)), "muted"),
+                Cell("" if run.id == run.name else run.id, "muted"),
+            ]
+        )
+    terminal.table(columns, rows)
+
+
+def _branch(row: RunRow, terminal: Terminal) -> str:
+    """The branches of the tree before a fork's name."""
+    if not row.last:
+        return ""
+    glyphs = terminal.glyphs
+    rails = "".join("  " if last else f"{glyphs.rail} " for last in row.last[:-1])
+    return f"{rails}{glyphs.branch_last if row.last[-1] else glyphs.branch} "

@@ -1,0 +1,256 @@
+"""The JSON shapes of the commands. They are stable: fields are added, never changed or taken away.
+
+Times are ISO 8601 in UTC with microseconds, durations milliseconds, costs US dollars. State, arguments and results are
+wire values: JSON as it was recorded, with `{"$type": …, "$v": …}` for what JSON cannot say.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.comparing.outcome import Outcome
+    from agent_tt.comparing.runs import Comparison
+    from agent_tt.comparing.states import Change
+    from agent_tt.forking.plan import ForkPlan
+    from agent_tt.model import Call, Edit, ErrorInfo, Problem, Run, Step
+    from agent_tt.querying.find import Hit
+    from agent_tt.samples import Sample
+
+Shape = dict[str, "Wire"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def run_shape(run: Run) -> Shape:
+    """`{id, name, status, steps, parent, fork_step, agent, started, tags, …}`."""
+    return {
+        "id": run.id,
+        "name": run.name,
+        "status": run.status,
+        "steps": run.steps,
+        "parent": run.parent,
+        "fork_step": run.fork_step,
+        "agent": run.agent,
+        "started": _time(run.started_us),
+        "tags": list(run.tags),
+        "ended": _time(run.ended_us),
+        "duration_ms": None if run.ended_us is None else (run.ended_us - run.started_us) / 1000,
+        "version": run.code.version,
+        "fingerprint": run.code.fingerprint,
+        "model": None
+        if run.model is None
+        else {
+            "model": run.model.model,
+            "temperature": run.model.temperature,
+            "max_tokens": run.model.max_tokens,
+            "seed": run.model.seed,
+            "prompt_version": run.model.prompt_version,
+        },
+        "user_id": run.user_id,
+        "tokens_in": run.tokens_in,
+        "tokens_out": run.tokens_out,
+        "cost_usd": run.cost_usd,
+        "error": error_shape(run.error),
+        "metadata": dict(run.metadata),
+        "edits": [_edit_shape(edit) for edit in run.edits],
+        "policy": dict(run.policy),
+        "read_only": run.read_only,
+        "origin": dict(run.origin),
+    }
+
+
+def step_shape(step: Step, calls: Iterable[Call]) -> Shape:
+    """`{step, id, name, agent, status, started, duration_ms, calls, error, …}`, and what the source says of it."""
+    return {
+        **step.extra,
+        "step": step.number,
+        "id": step.id,
+        "name": step.name,
+        "agent": step.agent,
+        "status": step.status,
+        "started": _time(step.started_us),
+        "duration_ms": _milliseconds(step.duration_us),
+        "calls": [call_shape(call) for call in calls],
+        "error": error_shape(step.error),
+        "kind": step.kind,
+        "lane": step.lane,
+        "parent": step.parent,
+        "inherited": step.inherited,
+        "decision": step.decision,
+        "repeat_of": step.repeat_of,
+        "tokens_in": step.tokens_in,
+        "tokens_out": step.tokens_out,
+        "cost_usd": step.cost_usd,
+    }
+
+
+def input_shape(started_us: int) -> Shape:
+    """The shape of checkpoint 0, which no step made."""
+    return {
+        "step": 0,
+        "id": "step_0",
+        "name": "input",
+        "agent": None,
+        "status": "ok",
+        "started": _time(started_us),
+        "duration_ms": None,
+        "calls": [],
+        "error": None,
+    }
+
+
+def call_shape(call: Call) -> Shape:
+    """`{kind, name, effect, lane, args, result, error, duration_ms, …}`."""
+    return {
+        "kind": call.kind,
+        "name": call.name,
+        "effect": call.effect,
+        "lane": call.lane,
+        "args": call.args,
+        "result": call.result,
+        "error": error_shape(call.error),
+        "duration_ms": _milliseconds(call.duration_us),
+        "call": call.number,
+        "status": call.status,
+        "meta": dict(call.meta),
+    }
+
+
+def error_shape(error: ErrorInfo | None) -> Wire:
+    """`{class, message, traceback}`, or null."""
+    if error is None:
+        return None
+    return {"class": error.class_name, "message": error.message, "traceback": error.traceback}
+
+
+def change_shape(change: Change) -> Shape:
+    """`{op, path, old, new}`; `old_path` where a value stood elsewhere before."""
+    shape: Shape = {"op": change.op, "path": change.path, "old": change.old, "new": change.new}
+    if change.old_path is not None:
+        shape["old_path"] = change.old_path
+    return shape
+
+
+def comparison_shape(comparison: Comparison) -> Shape:
+    """`{diverged_at, rejoined_at, pairs: [[a, b, same]], only_a, only_b, …}`."""
+    return {
+        "a": comparison.a.id,
+        "b": comparison.b.id,
+        "diverged_at": comparison.diverged_at,
+        "because": comparison.because,
+        "rejoined_at": comparison.rejoined_at,
+        "rejoined": None if comparison.rejoined is None else list(comparison.rejoined),
+        "rejoined_state": comparison.rejoined_state,
+        "shared": comparison.shared,
+        "pairs": [list(pair) for pair in comparison.pairs],
+        "only_a": list(comparison.only_a),
+        "only_b": list(comparison.only_b),
+        "outcome_a": _outcome_shape(comparison.outcome_a),
+        "outcome_b": _outcome_shape(comparison.outcome_b),
+        "final_changes": [change_shape(change) for change in comparison.final_changes],
+    }
+
+
+def hit_shape(hit: Hit) -> Shape:
+    """`{step, where, path, excerpt, start, length, call}`."""
+    return {
+        "step": hit.step,
+        "where": hit.where,
+        "path": hit.path,
+        "excerpt": hit.excerpt,
+        "start": hit.start,
+        "length": hit.length,
+        "call": hit.call,
+    }
+
+
+def problem_shape(problem: Problem) -> Shape:
+    """`{run, step, what}`."""
+    return {"run": problem.run, "step": problem.step, "what": problem.what}
+
+
+def sample_shape(sample: Sample) -> Shape:
+    """`{name, title, summary, entry, versions, steps, prebuilt}`."""
+    return {
+        "name": sample.name,
+        "title": sample.title,
+        "summary": sample.summary,
+        "entry": sample.entry,
+        "versions": list(sample.versions),
+        "steps": sample.steps,
+        "prebuilt": sample.prebuilt,
+    }
+
+
+def plan_shape(plan: ForkPlan) -> Shape:
+    """`{run, step, name, entry, file, line, function, way_back_in, edits, boundary, expected, problems}`."""
+    return {
+        "run": plan.run.id,
+        "step": plan.step,
+        "name": plan.name,
+        "entry": plan.code.entry,
+        "file": None if plan.code.file is None else str(plan.code.file),
+        "line": plan.code.line,
+        "function": plan.code.function,
+        "changed": plan.code.changed,
+        "way_back_in": plan.code.way_back_in,
+        "edits": [_edit_shape(edit) for edit in plan.edits],
+        "boundary": [
+            {
+                "name": row.name,
+                "kind": row.kind,
+                "effect": row.effect,
+                "seen": row.seen,
+                "expected": row.expected,
+                "policy": row.policy,
+            }
+            for row in plan.boundary
+        ],
+        "expected": {
+            "steps": plan.expected.steps,
+            "tokens_in": plan.expected.tokens_in,
+            "tokens_out": plan.expected.tokens_out,
+            "cost_usd": plan.expected.cost_usd,
+            "duration_ms": _milliseconds(plan.expected.duration_us),
+        },
+        "problems": list(plan.problems),
+    }
+
+
+def _outcome_shape(outcome: Outcome) -> Shape:
+    return {
+        "status": outcome.status,
+        "steps": outcome.steps,
+        "tools": dict(outcome.tools),
+        "writes": dict(outcome.writes),
+        "denied": dict(outcome.denied),
+        "tokens": outcome.tokens,
+        "cost_usd": outcome.cost_usd,
+        "duration_ms": _milliseconds(outcome.duration_us),
+        "error": error_shape(outcome.error),
+        "answer": outcome.answer,
+    }
+
+
+def _edit_shape(edit: Edit) -> Shape:
+    return {"op": edit.op, "path": edit.path, "value": edit.value, "old": edit.old, "to": edit.to}
+
+
+def _time(us: int | None) -> str | None:
+    """A time that a file claims; None also where it is outside what a calendar holds."""
+    if us is None:
+        return None
+    try:
+        moment = _EPOCH + timedelta(microseconds=us)
+    except OverflowError:
+        return None
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _milliseconds(us: int | None) -> float | None:
+    return None if us is None else us / 1000

@@ -1,0 +1,132 @@
+"""`agent-tt show`: a run with its steps, or one step with its state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from agent_tt.errors import RunNotFound
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_checkpoint, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agent_tt.model import Call, Run, Step
+    from agent_tt.protocols import RunSource
+    from agent_tt_tui.cli.terminal import Terminal
+
+
+@click.command()
+@click.argument("run", shell_complete=complete_runs)
+@click.argument("step", required=False)
+@common_options
+def command(options: Options, run: str, step: str | None) -> None:
+    """Show RUN with all its steps, or one STEP (also RUN@STEP) with what it did and its state.
+
+    \b
+    --json: {run: {…as in runs}, steps: [{step, id, name, agent, status, started,
+             duration_ms, calls, error, …}]}, a call being {kind, name, effect,
+             lane, args, result, error, duration_ms, …}
+    --json with STEP: that step, and `state`
+    """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    with options.source(run.partition("@")[0]) as source:
+        found, number = _find(source, run, step)
+        if number is None:
+            _show_run(options, source, found)
+        else:
+            _show_step(options, source, found, number)
+
+
+def _find(source: RunSource, run: str, step: str | None) -> tuple[Run, int | None]:
+    """The run, and the step if one was named: apart, or as `RUN@STEP` (a whole name that holds an `@` comes first)."""
+    try:
+        found = source.run(run)
+    except RunNotFound:
+        if step is not None or "@" not in run:
+            raise
+        return find_checkpoint(source, run)
+    return found, None if step is None else source.step_number(found, step)
+
+
+def _show_run(options: Options, source: RunSource, run: Run) -> None:
+    from agent_tt_tui.cli.shapes import run_shape, step_shape
+
+    steps = source.steps(run.id)
+    if options.as_json:
+        shapes = [step_shape(step, _calls(source, run, step)) for step in steps]
+        write_json({"run": run_shape(run), "steps": list(shapes)})
+        return
+    from agent_tt_tui.cli.terminal import Column
+    from agent_tt_tui.cli.wording import run_line, step_cells
+
+    terminal = options.terminal()
+    run_line(terminal, run)
+    columns = (
+        Column("", "right"),
+        Column(""),
+        Column("", flexible=True),
+        Column("", flexible=True),
+        Column("", "right"),
+        Column(""),
+    )
+    terminal.table(columns, [step_cells(step, _calls(source, run, step), terminal.glyphs) for step in steps])
+
+
+def _show_step(options: Options, source: RunSource, run: Run, number: int) -> None:
+    from agent_tt_tui.cli.shapes import input_shape, step_shape
+
+    step = next(iter(source.steps(run.id, number, number + 1)), None) if number else None
+    calls = [] if step is None else _calls(source, run, step)
+    state = source.state(run.id, number)
+    if options.as_json:
+        shape = input_shape(run.started_us) if step is None else step_shape(step, calls)
+        write_json({**shape, "state": state})
+        return
+    from agent_tt.codec.text import pretty
+    from agent_tt_tui.cli.terminal import Cell
+    from agent_tt_tui.cli.wording import run_line
+
+    terminal = options.terminal()
+    run_line(terminal, run)
+    if step is None:
+        terminal.line(Cell("0", "strong"), "  input")
+    else:
+        _print_step(terminal, step, calls)
+    terminal.line()
+    terminal.line(Cell("STATE", "strong"))
+    for line in pretty(state).split("\n"):
+        terminal.line(terminal.safe(line))
+
+
+def _print_step(terminal: Terminal, step: Step, calls: Iterable[Call]) -> None:
+    from agent_tt.codec.text import pretty
+    from agent_tt_tui import format as shown
+    from agent_tt_tui.cli.terminal import Cell, facts
+
+    dot = terminal.glyphs.dot
+    duration = None if step.duration_us is None else shown.duration(step.duration_us / 1e6)
+    tokens = sum(count for count in (step.tokens_in, step.tokens_out) if count)
+    known = (step.agent, step.status, duration, shown.tokens(tokens) if tokens else None, step.decision)
+    terminal.line(
+        Cell(f"{step.number}  {terminal.safe(step.name)}", "strong"),
+        "  ",
+        Cell(terminal.safe(facts(known, dot)), "muted"),
+    )
+    if step.error is not None:
+        terminal.line(Cell(terminal.safe(step.error.short), "failed"))
+    for call in calls:
+        effect = f" {dot} {call.effect}s" if call.effect else ""
+        terminal.line()
+        terminal.line(Cell(f"{call.kind} {terminal.safe(call.name)}", "strong"), Cell(effect, "muted"))
+        for label, value in (("asked", call.args), ("came back", call.result)):
+            text = pretty(value).split("\n")
+            terminal.line(Cell(f"  {label:<10}", "muted"), terminal.safe(text[0]))
+            for line in text[1:]:
+                terminal.line(" " * 12, terminal.safe(line))
+        if call.error is not None:
+            terminal.line(Cell(f"  {terminal.safe(call.error.short)}", "failed"))
+
+
+def _calls(source: RunSource, run: Run, step: Step) -> list[Call]:
+    return source.calls(run.id, step.number) if step.calls else []

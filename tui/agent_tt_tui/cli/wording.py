@@ -1,0 +1,92 @@
+"""How statuses, steps and changes are said in text output, with the glyphs of the screens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.comparing.moves import ACTING
+from agent_tt_tui import format as shown
+from agent_tt_tui.cli.terminal import Cell, counted, facts
+from agent_tt_tui.status import kind_glyph, run_glyph
+from agent_tt_tui.text import fit, width
+
+if TYPE_CHECKING:
+    from agent_tt.model import Call, Run, RunStatus, Step
+    from agent_tt_tui.cli.terminal import Role, Terminal
+    from agent_tt_tui.glyphs import Glyphs
+
+_STATUS_ROLES: Final[dict[RunStatus, Role]] = {
+    "running": "running",
+    "succeeded": "well",
+    "failed": "failed",
+    "interrupted": "muted",
+    "crashed": "failed",
+}
+
+
+def status_cell(status: RunStatus, glyphs: Glyphs) -> Cell:
+    """`✓ succeeded`."""
+    return Cell(f"{run_glyph(status, glyphs)} {status}", _STATUS_ROLES[status])
+
+
+def run_line(terminal: Terminal, run: Run) -> None:
+    """Write the line that stands above everything about a run: name, status, cause, facts."""
+    name, status = terminal.short(run.name, terminal.columns // 2), status_cell(run.status, terminal.glyphs)
+    run_id = None if run.id == run.name else run.id
+    rest = terminal.safe(facts([counted(run.steps, "step"), run.agent, run_id], terminal.glyphs.dot))
+    left = terminal.columns - width(name) - width(status.text) - 4
+    terminal.line(Cell(name, "strong"), "  ", status, "  ", Cell(terminal.short(rest, left), "muted"))
+    if run.error is not None:
+        terminal.line(Cell(f"  {terminal.short(run.error.short, terminal.columns - 2)}", "failed"))
+
+
+def step_line(terminal: Terminal, step: Step, calls: list[Call]) -> None:
+    """Write one step of a run that goes on, without knowing how wide the columns of later steps will be."""
+    number, glyph, name, what, duration, flag = step_cells(step, calls, terminal.glyphs)
+    head = f"{number.text:>5} "
+    title = f"{terminal.short(name.text, 24)}  "
+    tail = f"  {fit(duration.text, 7, terminal.glyphs.cut, 'right')} {flag.text}".rstrip()
+    left = terminal.columns - width(head) - 2 - width(title) - width(tail)
+    shown_what = fit(terminal.short(what.text, left), left, terminal.glyphs.cut)
+    terminal.line(head, Cell(f"{glyph.text} ", glyph.role), Cell(title, name.role), Cell(shown_what, what.role), tail)
+
+
+def step_cells(step: Step, calls: list[Call], glyphs: Glyphs) -> list[Cell]:
+    """One row about a step: number, glyph, name, what it did, duration, flag."""
+    failed = step.status == "error"
+    flag = glyphs.failed if failed else glyphs.same if step.repeat_of else ""
+    duration = "" if step.duration_us is None else shown.duration(step.duration_us / 1e6)
+    return [
+        Cell(str(step.number), "muted" if step.inherited else "text"),
+        Cell(kind_glyph(step.kind, glyphs), "failed" if failed else "key"),
+        Cell(f"{step.agent}: {step.name}" if step.agent else step.name, "muted" if step.inherited else "strong"),
+        Cell(summary(step, calls), "failed" if failed else "muted"),
+        Cell(duration, "muted"),
+        Cell(flag, "failed" if failed else "muted"),
+    ]
+
+
+def summary(step: Step, calls: list[Call]) -> str:
+    """What a step did, in one line: what went wrong, else what it called and what came back, else what it decided."""
+    from agent_tt.codec.text import summary as value_summary
+
+    if step.error is not None:
+        return step.error.short
+    acting = [call for call in calls if call.kind in ACTING]
+    if not acting:
+        return step.decision or ""
+    return "; ".join(f"{asked(step, call)} = {value_summary(call.result, 60)}" for call in acting[:3])
+
+
+def asked(step: Step, call: Call) -> str:
+    """`search_docs(query="refund policy")`, without the tool's name where the step bears it already."""
+    name = "" if call.name == step.name else call.name
+    return f"{name}({_arguments(call)})"
+
+
+def _arguments(call: Call) -> str:
+    from agent_tt.codec.text import summary as value_summary
+
+    if isinstance(call.args, dict):
+        return ", ".join(f"{name}={value_summary(value, 40)}" for name, value in call.args.items())
+    return "" if call.args is None else value_summary(call.args, 60)
