@@ -1,0 +1,110 @@
+"""What the compare screen shows, given two runs."""
+
+from pathlib import Path
+
+from agent_tt.model import Call, Edit, Run, Step
+from agent_tt_tui.viewmodel.comparison import read_comparison
+
+
+class Runs:
+    """Two or more runs in memory, each a list of (tool, argument, status)."""
+
+    path = Path("memory")
+
+    def __init__(self, runs: dict[str, list[tuple[str, str, str]]]) -> None:
+        self.moves = runs
+
+    def steps(self, run_id, start=1, stop=None):
+        moves = self.moves[run_id]
+        return [
+            Step(number=n, name=tool, status=status, kind="read", calls=1, inherited=run_id == "b" and n == 1)
+            for n, (tool, _, status) in enumerate(moves, 1)
+        ][start - 1 : None if stop is None else stop - 1]
+
+    def calls(self, run_id, step):
+        tool, argument, _ = self.moves[run_id][step - 1]
+        return [Call(step=step, number=1, kind="tool", name=tool, status="ok", effect="read", args={"query": argument})]
+
+    def run(self, run_id):
+        return run(run_id, steps=len(self.moves[run_id]))
+
+    def step_count(self, run_id):
+        return len(self.moves[run_id])
+
+    def state(self, run_id, step):
+        return {"n": step}
+
+    def digest(self, run_id, step):
+        return None
+
+
+def run(run_id: str, **more) -> Run:
+    return Run(id=run_id, name=run_id, status=more.pop("status", "succeeded"), started_us=0, ended_us=1, **more)
+
+
+SEARCH = ("search", "refund", "ok")
+LOOP = [SEARCH] * 20 + [("search", "refund", "error")]
+EDITS = (Edit("set", "budget", 3, 20),)
+
+
+def view(a, b, **more):
+    source = Runs({"a": a, "b": b})
+    child = run("b", parent="a", fork_step=1, steps=len(b), **more)
+    return read_comparison(source, run("a", steps=len(a)), source, child)
+
+
+def kinds(lines) -> list[str]:
+    return [line.kind for line in lines]
+
+
+def test_repeats_that_only_one_side_has_are_folded_but_the_failed_step_stands_alone():
+    lines = view(LOOP, [SEARCH, ("answer", "", "ok")]).lines()
+    fold = next(line for line in lines if line.kind == "fold")
+    assert fold.row.a > 2
+    assert fold.last.a == 20
+    assert lines[-1].row.a == 21
+    assert sum(line.count for line in lines if line.row is not None and line.row.b is None) >= 18
+
+
+def test_the_rule_and_the_edits_stand_right_before_the_pair_at_which_the_runs_part():
+    compared = view(LOOP, [SEARCH, ("answer", "", "ok")], edits=EDITS)
+    lines = compared.lines()
+    rule = kinds(lines).index("diverged")
+    assert kinds(lines)[rule - 1] == "edits"
+    assert "budget" in lines[rule - 1].text
+    assert compared.comparison.diverged_at == 2
+    assert 2 in (lines[rule + 1].row.a, lines[rule + 1].row.b)
+
+
+def test_it_opens_at_the_divergence_and_else_at_the_end():
+    compared = view(LOOP, [SEARCH, ("answer", "", "ok")])
+    lines = compared.lines()
+    assert lines[compared.opening_line(lines) - 1].kind == "diverged"
+    same = view([SEARCH, SEARCH], [SEARCH, SEARCH])
+    assert same.opening_line(same.lines()) == 1
+
+
+def test_only_differences_leaves_out_equal_pairs():
+    lines = view([SEARCH, ("book", "x", "ok")], [SEARCH, ("book", "y", "ok")]).lines(only_differences=True)
+    assert [line.row.kind for line in lines if line.row is not None] == ["different"]
+
+
+def test_a_step_without_a_partner_is_shown_beside_the_state_that_the_other_side_had_then():
+    compared = view([SEARCH, ("book", "x", "ok"), SEARCH], [SEARCH, SEARCH])
+    row = next(row for row in compared.comparison.rows if row.b is None)
+    assert compared.states_at(row) == (row.a, row.a - 1)
+
+
+def test_edits_are_named_even_where_the_runs_do_not_part():
+    lines = view([SEARCH, SEARCH], [SEARCH, SEARCH], edits=EDITS).lines()
+    assert kinds(lines) == ["pair", "edits", "pair"]
+
+
+def test_steps_that_the_running_side_may_still_take_are_folded_like_others():
+    lines = view(LOOP, [SEARCH, ("answer", "", "ok")], status="running").lines()
+    assert "fold" in kinds(lines)
+
+
+def test_hostile_arguments_are_shortened_not_rendered():
+    compared = view([("search", "x" * 1_000_000, "ok")], [("search", "[red]\x1b[31m", "ok")])
+    assert len(compared.cells_a[1].argument) < 100

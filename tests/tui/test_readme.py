@@ -1,0 +1,63 @@
+"""The README says what is so: its key table is the one of the code, and its examples run."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from tests.tui.readme_parts import README, with_tables
+
+TEXT = README.read_text(encoding="utf-8")
+PYTHON = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+SHELL = [
+    line
+    for block in re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL)
+    for line in block.splitlines()
+    if line.startswith("agent-tt ")
+]
+
+
+@pytest.fixture
+def shell(tmp_path):
+    """Run a line of the README's in a fresh folder with a store of its own."""
+    environment = os.environ | {"AGENT_TT_STORE": str(tmp_path / "runs.db"), "HOME": str(tmp_path), "NO_COLOR": "1"}
+
+    def run(*command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+
+    return run
+
+
+def test_the_tables_of_commands_and_keys_are_made_from_the_code():
+    assert with_tables(TEXT) == TEXT, "run: python tests/tui/readme_parts.py"
+
+
+def test_the_marked_lines_are_at_most_five():
+    assert 1 <= PYTHON[0].count("#+") <= 5
+
+
+def test_the_python_examples_run_one_after_the_other(shell, tmp_path):
+    agent, api = PYTHON
+    (tmp_path / "my_agent.py").write_text(agent)
+    (tmp_path / "use_it.py").write_text(api)
+    recorded = shell(sys.executable, "my_agent.py")
+    assert recorded.returncode == 0, recorded.stderr
+    used = shell(sys.executable, "use_it.py")
+    assert used.returncode == 0, used.stderr
+    assert used.stdout.splitlines()[-1] == "Do you have gift cards?"
+
+
+def test_the_shell_tour_of_refund_loop_runs_as_written(shell):
+    tour = [line.split() for line in SHELL if "refund-loop" in line and " open " not in line]
+    assert len(tour) == 4
+    codes = {}
+    for words in tour:
+        done = shell(sys.executable, "-m", "agent_tt_tui", *words[1:])
+        codes[words[1]] = done.returncode
+        assert done.returncode in (0, 1), (words, done.stderr)
+        assert "Traceback" not in done.stderr
+    # Differing is an answer, not a failure: exit code 1.
+    assert codes["compare"] == 1

@@ -1,0 +1,80 @@
+"""The run browser, over a real store with the sample runs."""
+
+import pytest
+from tests.tui.base_screens import screen_text
+from tests.tui.waiting import until
+
+from agent_tt_tui.app import AgentTT
+from agent_tt_tui.look import Look
+from agent_tt_tui.screens.empty import EmptyScreen
+from agent_tt_tui.screens.runs import RunsScreen
+from agent_tt_tui.widgets.run_list import RunList
+
+WIDE, NARROW = (120, 40), (80, 24)
+
+
+@pytest.fixture
+def browser(sample_store):
+    return AgentTT(lambda: RunsScreen(sample_store), look=Look())
+
+
+async def shown(app, pilot):
+    await until(pilot, lambda: app.screen.query_one(RunList).line_count > 0)
+    return app.screen.query_one(RunList)
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+async def test_every_run_is_listed_with_its_status_and_steps(browser, size):
+    async with browser.run_test(size=size) as pilot:
+        await shown(browser, pilot)
+        text = screen_text(browser)
+        row = next(line for line in text if "refund-loop" in line)
+        assert "failed" in row
+        assert " 21 " in row
+
+
+async def test_typing_a_filter_leaves_only_what_matches_and_escape_brings_all_back(browser):
+    async with browser.run_test(size=NARROW) as pilot:
+        runs = await shown(browser, pilot)
+        everything = runs.line_count
+        await pilot.press("slash", *"refund")
+        assert [row.run.name for row in runs.rows] == ["refund-loop"]
+        await pilot.press("escape")
+        assert runs.line_count == everything
+
+
+async def test_compare_says_how_many_runs_to_select_before_it_does_anything(browser):
+    async with browser.run_test(size=NARROW) as pilot:
+        await shown(browser, pilot)
+        await pilot.press("space", "c")
+        assert isinstance(browser.screen, RunsScreen)
+        assert "select two runs" in screen_text(browser)[-1]
+
+
+async def test_the_preview_follows_the_cursor(browser):
+    async with browser.run_test(size=WIDE) as pilot:
+        runs = await shown(browser, pilot)
+        name = runs.rows[1].run.name
+        await pilot.press("j")
+        await until(pilot, lambda: any("PREVIEW" in line and name in line for line in screen_text(browser)))
+
+
+async def test_sorting_by_steps_puts_the_longest_run_first(browser):
+    async with browser.run_test(size=NARROW) as pilot:
+        runs = await shown(browser, pilot)
+        for _ in range(3):
+            await pilot.press("s")
+        steps = [row.run.steps for row in runs.rows]
+        assert steps == sorted(steps, reverse=True)
+
+
+async def test_an_empty_store_offers_the_sample_first_and_one_key_opens_it(tmp_path):
+    app = AgentTT(lambda: EmptyScreen(tmp_path / "runs.db"), look=Look())
+    async with app.run_test(size=NARROW) as pilot:
+        text = screen_text(app)
+        ways = [line for line in text if line.strip().startswith(("s ", "r ", "o "))]
+        assert "sample" in ways[0]
+        assert not (tmp_path / "runs.db").exists()
+        await pilot.press("s")
+        await until(pilot, lambda: not isinstance(app.screen, EmptyScreen))
+        assert (tmp_path / "runs.db").exists()

@@ -1,0 +1,266 @@
+"""Two runs side by side: steps aligned, states at the selected pair, how each ended; live while one runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.containers import Vertical
+from textual.worker import get_current_worker
+
+from agent_tt.comparing.states import compare_states
+from agent_tt.errors import AgentTTError, Interrupted
+from agent_tt_tui.chrome import Pane, PaneTitle
+from agent_tt_tui.contexts import COMPARE
+from agent_tt_tui.screen import CommandScreen
+from agent_tt_tui.viewmodel.comparison import CompareView, read_comparison
+from agent_tt_tui.widgets.compare_frame import CompareHeader, PairStrip, SideTitles
+from agent_tt_tui.widgets.compare_state import CompareState
+from agent_tt_tui.widgets.compare_steps import CompareSteps
+from agent_tt_tui.widgets.outcome import LivePane, OutcomePane
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual import events
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from agent_tt.comparing.runs import Row
+    from agent_tt.comparing.states import Change
+    from agent_tt.forking.handle import ForkHandle
+    from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
+    from agent_tt_tui.lines import LineView
+
+_POLL_SECONDS: Final = 0.2
+_TALL_FROM: Final = 30
+
+
+class CompareScreen(CommandScreen[None]):
+    """Run A beside run B."""
+
+    CONTEXT = COMPARE
+    BINDINGS: ClassVar[list[BindingType]] = COMPARE.screen_bindings()
+    AUTO_FOCUS = "CompareSteps"
+    HELP = "Two runs, aligned by what each step did: equal pairs are muted, the place where they part is marked."
+
+    def __init__(
+        self, source_a: RunSource, run_a: Run, source_b: RunSource, run_b: Run, handle: ForkHandle | None = None
+    ) -> None:
+        """Compare two runs.
+
+        Args:
+            source_a: Where run A is.
+            run_a: Run A.
+            source_b: Where run B is; may be the same.
+            run_b: Run B; may still be running.
+            handle: The process that fills run B, if it was started here.
+        """
+        super().__init__()
+        self._sides = ((source_a, run_a), (source_b, run_b))
+        self._handle = handle
+        self._view: CompareView | None = None
+        self._versions: tuple[int, int] | None = None
+        self._reading = False
+        self._only_differences = False
+        self._following = run_b.status == "running"
+
+    def compose(self) -> ComposeResult:
+        """Lay out header, steps, state, outcome, strip and footer."""
+        yield CompareHeader()
+        with Vertical(id="compare-steps"):
+            yield SideTitles()
+            yield CompareSteps()
+        yield Pane(PaneTitle("State"), CompareState(), id="compare-state", classes="ground")
+        yield OutcomePane(id="compare-outcome")
+        yield LivePane(id="compare-live")
+        yield PairStrip()
+        yield self.footer()
+
+    def on_mount(self) -> None:
+        """Read the comparison and follow both stores."""
+        self.query_one(CompareHeader).runs = (self._sides[0][1], self._sides[1][1])
+        self.query_one(SideTitles).runs = (self._sides[0][1], self._sides[1][1])
+        self._show_live()
+        self.query_one("#compare-state", Pane).title_row.busy = "comparing"
+        self._look()
+        self.set_interval(_POLL_SECONDS, self._look)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Give the outcome a title where there is room."""
+        self.set_class(event.size.height >= _TALL_FROM, "tall")
+
+    # Reading.
+
+    def _look(self) -> None:
+        """Read anew when a store has changed; one reading at a time, so that a slow one still ends."""
+        if not self._reading:
+            self._reading = True
+            self.run_worker(self._read, group="compare", thread=True, exit_on_error=False)
+
+    def _read(self) -> None:
+        worker = get_current_worker()
+        try:
+            (source_a, run_a), (source_b, run_b) = self._sides
+            versions = (source_a.version(), source_b.version())
+            if versions == self._versions and (self._view is None or self._view.comparison.b.status != "running"):
+                return
+            if versions != self._versions:
+                run_a, run_b = source_a.run(run_a.id), source_b.run(run_b.id)
+                view = read_comparison(source_a, run_a, source_b, run_b, cancelled=lambda: worker.is_cancelled)
+                if not worker.is_cancelled:
+                    self.app.call_from_thread(self._show, view, versions)
+            elif not worker.is_cancelled:
+                self.app.call_from_thread(self._refresh_live)
+        except Interrupted:
+            return
+        except AgentTTError as error:
+            if not worker.is_cancelled:
+                self.app.call_from_thread(self.say, error.message, None)
+        finally:
+            self._reading = False
+
+    def _show(self, view: CompareView, versions: tuple[int, int]) -> None:
+        first = self._view is None
+        self._view, self._versions = view, versions
+        runs = (view.comparison.a, view.comparison.b)
+        self._sides = ((self._sides[0][0], runs[0]), (self._sides[1][0], runs[1]))
+        self.query_one(CompareHeader).runs = self.query_one(SideTitles).runs = runs
+        self.query_one(OutcomePane).view = self.query_one(LivePane).view = view
+        self.query_one(PairStrip).pairs = view.comparison.rows
+        steps = self.query_one(CompareSteps)
+        lines = view.lines(only_differences=self._only_differences)
+        steps.show(view, lines)
+        if first:
+            steps.move_to(view.opening_line(lines))
+        elif self._following and runs[1].status == "running":
+            steps.move_to(len(lines) - 1)
+        self._show_live()
+        self._select()
+        self.refresh_footer()
+
+    def _show_live(self) -> None:
+        live = any(run.status == "running" for _, run in self._sides)
+        self.query_one(LivePane).display = live
+        self.query_one(OutcomePane).display = not live
+        self._refresh_live()
+
+    def _refresh_live(self) -> None:
+        pane = self.query_one(LivePane)
+        if self._handle is not None:
+            lines = self._handle.output(2_000).rstrip().splitlines()
+            pane.last_output = lines[-1] if lines else ""
+        pane.refresh()
+        self.query_one(CompareSteps).refresh_lines_data()
+
+    # The state at the selected pair.
+
+    def on_line_view_cursor_moved(self, message: LineView.CursorMoved) -> None:
+        """Show the states at the pair that the cursor came to."""
+        if isinstance(message.view, CompareSteps):
+            self._select()
+
+    def _select(self) -> None:
+        line, view = self.query_one(CompareSteps).current, self._view
+        if line is None or line.row is None or view is None:
+            return
+        row = line.row
+        self.query_one(PairStrip).current = view.comparison.rows.index(row)
+        self.run_worker(
+            lambda: self._read_states(view, row), group="states", exclusive=True, thread=True, exit_on_error=False
+        )
+
+    def _read_states(self, view: CompareView, row: Row) -> None:
+        worker = get_current_worker()
+        at = view.states_at(row)
+        trouble = ""
+        changes: tuple[Change, ...] = ()
+        try:
+            states = [source.state(run.id, step) for (source, run), step in zip(self._sides, at, strict=True)]
+            changes = tuple(compare_states(*states))
+        except AgentTTError as error:
+            trouble = error.message
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._show_states, at, changes, trouble)
+
+    def _show_states(self, at: tuple[int, int], changes: Sequence[Change], trouble: str) -> None:
+        from agent_tt_tui.look import look_of
+
+        glyphs = look_of(self).glyphs
+        title = self.query_one("#compare-state", Pane).title_row
+        sign = glyphs.differs if changes else glyphs.same
+        count = f"{len(changes)} path{'' if len(changes) == 1 else 's'}"
+        title.busy = ""
+        title.detail = f"A {at[0]} {sign} B {at[1]}   {count}"
+        edited = [edit.path for edit in self._sides[1][1].edits]
+        note = f"{glyphs.failed} {trouble}" if trouble else "the states are equal here"
+        self.query_one(CompareState).show(changes, edited, note)
+
+    # What keys do.
+
+    def blocked(self, command_id: str) -> str | None:
+        """Say why a command cannot be used now."""
+        running = any(run.status == "running" for _, run in self._sides)
+        if command_id == "live.follow" and not running:
+            return "neither run is still running"
+        if command_id == "live.stop" and (self._handle is None or not running):
+            return "there is no fork of yours running here"
+        return None
+
+    def action_pair(self, rows: int) -> None:
+        """Go to another pair."""
+        self._following = False
+        self.query_one(CompareSteps).action_move(rows)
+
+    def action_difference(self, direction: int) -> None:
+        """Go to the next difference."""
+        self._following = False
+        if not self.query_one(CompareSteps).next_difference(direction):
+            self.say("no further difference" if direction > 0 else "no difference before this one")
+
+    def action_swap(self) -> None:
+        """Swap A and B."""
+        self._sides = (self._sides[1], self._sides[0])
+        self._versions = self._view = None
+        self.query_one(CompareHeader).runs = self.query_one(SideTitles).runs = (self._sides[0][1], self._sides[1][1])
+
+    def action_only_differences(self) -> None:
+        """Show only what differs, or everything again."""
+        self._only_differences = not self._only_differences
+        if self._view is not None:
+            self.query_one(CompareSteps).show(self._view, self._view.lines(only_differences=self._only_differences))
+        self.say("only what differs" if self._only_differences else "all pairs")
+
+    def on_line_view_chosen(self, message: LineView.Chosen) -> None:
+        """Open a run at the chosen step: B's where it has one."""
+        if isinstance(message.view, CompareSteps):
+            self._open_here()
+
+    def _open_here(self) -> None:
+        from agent_tt_tui.screens.debugger import DebuggerScreen
+
+        line = self.query_one(CompareSteps).current
+        if line is None or line.row is None:
+            return
+        (source_a, run_a), (source_b, run_b) = self._sides
+        if line.row.b is not None:
+            self.app.push_screen(DebuggerScreen(source_b, run_b, step=line.row.b))
+        else:
+            self.app.push_screen(DebuggerScreen(source_a, run_a, step=line.row.a))
+
+    def action_follow(self) -> None:
+        """Go along with the newest step."""
+        self._following = True
+        steps = self.query_one(CompareSteps)
+        steps.move_to(steps.line_count - 1)
+
+    def action_stop(self) -> None:
+        """Stop the fork that was started here."""
+        handle = self._handle
+        if handle is not None:
+            self.say("stopping the fork", None)
+            self.run_worker(lambda: self._stop(handle), group="stop", exclusive=True, thread=True, exit_on_error=False)
+
+    def _stop(self, handle: ForkHandle) -> None:
+        handle.stop()
+        self.app.call_from_thread(self.say, "the fork was stopped; what it did is kept")

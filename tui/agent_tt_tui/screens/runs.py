@@ -1,0 +1,257 @@
+"""The run browser: every run of a store as a tree of forks, with a preview of the one under the cursor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.containers import Container, Vertical
+from textual.widgets import Input
+from textual.worker import get_current_worker
+
+from agent_tt.errors import AgentTTError, Interrupted
+from agent_tt_tui import format as fmt
+from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState, Pane, PaneTitle
+from agent_tt_tui.contexts import RUNS
+from agent_tt_tui.paths import short_path
+from agent_tt_tui.screen import CommandScreen
+from agent_tt_tui.viewmodel.preview import Preview, read_preview
+from agent_tt_tui.viewmodel.runtree import SORT_KEYS, SortKey, run_rows
+from agent_tt_tui.widgets.run_list import RunColumns, RunList
+from agent_tt_tui.widgets.run_preview import RunPreview
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual import events
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
+    from agent_tt_tui.lines import LineView
+
+WIDE_FROM: Final = 100
+"""From how many columns on the preview stands beside the list."""
+
+_POLL_SECONDS: Final = 0.5
+_PREVIEW_DELAY_SECONDS: Final = 0.06
+"""How long the cursor rests before a preview is read: while a key is held down none is."""
+
+_COMPARED: Final = 2
+
+
+class RunsScreen(CommandScreen[None]):
+    """The runs of one store."""
+
+    CONTEXT = RUNS
+    BINDINGS: ClassVar[list[BindingType]] = RUNS.screen_bindings()
+    AUTO_FOCUS = "RunList"
+    HELP = "All runs of the store, newest first; forks stand below the run that they were forked from."
+
+    def __init__(self, source: RunSource) -> None:
+        """Make the browser.
+
+        Args:
+            source: Where the runs are; the screen only reads it.
+        """
+        super().__init__()
+        self.source = source
+        self._runs: Sequence[Run] | None = None
+        self._selected: dict[str, None] = {}
+        self._sort: SortKey = "age"
+        self._version: int | None = None
+
+    def compose(self) -> ComposeResult:
+        """Lay out header, list, preview and footer."""
+        yield HeaderRow(HeaderState("agent-tt", cause="runs"))
+        with Container(id="runs-body"):
+            with Vertical(id="runs-list"):
+                yield RunColumns()
+                yield RunList(id="runs")
+                yield Input(placeholder="name, id, status, agent or tag", id="runs-filter", compact=True)
+            yield Pane(PaneTitle("Preview"), RunPreview(id="preview"), id="runs-preview", classes="ground")
+        yield self.footer()
+
+    def on_mount(self) -> None:
+        """Read the runs and follow the store."""
+        self.query_one("#runs-filter", Input).display = False
+        self._look_for_changes()
+        self.set_interval(_POLL_SECONDS, self._look_for_changes)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Put the preview beside the list, or below it."""
+        self.set_class(event.size.width >= WIDE_FROM, "wide")
+
+    # Reading.
+
+    def _look_for_changes(self) -> None:
+        self.run_worker(self._read_runs, group="runs", exclusive=True, thread=True, exit_on_error=False)
+
+    def _read_runs(self) -> None:
+        try:
+            version = self.source.version()
+            if version == self._version:
+                return
+            runs = self.source.runs()
+        except AgentTTError as error:
+            self.app.call_from_thread(self.say, error.message, None)
+            return
+        if not get_current_worker().is_cancelled:
+            self.app.call_from_thread(self._show_runs, version, runs)
+
+    def _show_runs(self, version: int, runs: Sequence[Run]) -> None:
+        self._version, self._runs = version, runs
+        self._refresh_rows()
+        self._read_preview_soon()
+
+    def _refresh_rows(self) -> None:
+        if self._runs is None:
+            return
+        listed = self.query_one(RunList)
+        columns = self.query_one(RunColumns)
+        rows = run_rows(self._runs, sort=self._sort, text=self.query_one("#runs-filter", Input).value.strip())
+        columns.sort = self._sort
+        columns.refresh()
+        listed.show(rows, frozenset(self._selected))
+        self.query_one(HeaderRow).state = self._header(len(rows))
+        self.refresh_footer()
+
+    def _header(self, shown: int) -> HeaderState:
+        total = len(self._runs or ())
+        count = f"{fmt.count(total)} run{'' if total == 1 else 's'}"
+        facts = [Fact(count if shown == total else f"{fmt.count(shown)} of {count}")]
+        facts.append(Fact(short_path(self.source.path), 2))
+        if self.source.path.exists():
+            facts.append(Fact(fmt.size(self.source.path.stat().st_size), 1))
+        selected = len(self._selected)
+        chip = f"{fmt.count(selected)} selected" if selected else ""
+        return HeaderState("agent-tt", cause="runs", chip=chip, facts=tuple(facts))
+
+    # The preview.
+
+    def on_line_view_cursor_moved(self, _message: LineView.CursorMoved) -> None:
+        """Read the preview of the run under the cursor once it rests there."""
+        self._read_preview_soon()
+
+    def _read_preview_soon(self) -> None:
+        self.set_timer(_PREVIEW_DELAY_SECONDS, self._start_preview)
+
+    def _start_preview(self) -> None:
+        run = self.query_one(RunList).current
+        title = self.query_one("#runs-preview", Pane).title_row
+        body = self.query_one(RunPreview)
+        if run is None:
+            title.detail, title.hint, body.preview, body.trouble = "", "", None, ""
+            return
+        self.run_worker(
+            lambda: self._read_preview(run), group="preview", exclusive=True, thread=True, exit_on_error=False
+        )
+
+    def _read_preview(self, run: Run) -> None:
+        worker = get_current_worker()
+        trouble, preview = "", None
+        try:
+            preview = read_preview(self.source, run, cancelled=lambda: worker.is_cancelled)
+        except Interrupted:
+            return
+        except AgentTTError as error:
+            trouble = error.message
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._show_preview, run, preview, trouble)
+
+    def _show_preview(self, run: Run, preview: Preview | None, trouble: str) -> None:
+        title = self.query_one("#runs-preview", Pane).title_row
+        title.detail = run.name
+        title.hint = fmt.duration((run.ended_us - run.started_us) / 1e6) if run.ended_us is not None else ""
+        body = self.query_one(RunPreview)
+        body.preview, body.trouble = preview, trouble
+
+    # What keys do.
+
+    def blocked(self, command_id: str) -> str | None:
+        """Say why a command cannot be used now."""
+        if command_id == "runs.compare" and len(self._selected) != _COMPARED:
+            return f"select two runs with space first; {len(self._selected)} selected"
+        if command_id in {"runs.select", "list.choose"} and not self._runs:
+            return "there is no run yet"
+        if command_id == "runs.add" and self.source.read_only:
+            return "this file is only read; start agent-tt without --store to add runs"
+        return None
+
+    def on_line_view_chosen(self, _message: LineView.Chosen) -> None:
+        """Open the run that was chosen."""
+        run = self.query_one(RunList).current
+        if run is not None:
+            self.open_run(run)
+
+    def open_run(self, run: Run) -> None:
+        """Open a run in the debugger."""
+        from agent_tt_tui.screens.debugger import DebuggerScreen
+
+        self.app.push_screen(DebuggerScreen(self.source, run))
+
+    def action_select(self) -> None:
+        """Select the run under the cursor, or not any more; go to the next one."""
+        listed = self.query_one(RunList)
+        run = listed.current
+        if run is None:
+            return
+        if run.id in self._selected:
+            del self._selected[run.id]
+        else:
+            self._selected[run.id] = None
+        self._refresh_rows()
+        listed.move_to(listed.cursor + 1)
+
+    def action_compare(self) -> None:
+        """Compare the two selected runs, the one that was selected first on the left."""
+        from agent_tt_tui.screens.compare import CompareScreen
+
+        known = {run.id: run for run in self._runs or ()}
+        first, second = (known[run_id] for run_id in self._selected)
+        self.app.push_screen(CompareScreen(self.source, first, self.source, second))
+
+    def action_sort(self) -> None:
+        """Sort by the next column."""
+        self._sort = SORT_KEYS[(SORT_KEYS.index(self._sort) + 1) % len(SORT_KEYS)]
+        self._refresh_rows()
+        self.say(f"sorted by {self._sort}")
+
+    def action_find(self) -> None:
+        """Show only runs that match what is typed."""
+        box = self.query_one("#runs-filter", Input)
+        box.display = True
+        box.focus()
+
+    def on_input_changed(self, _event: Input.Changed) -> None:
+        """Filter as one types."""
+        self._refresh_rows()
+
+    def on_input_submitted(self, _event: Input.Submitted) -> None:
+        """Keep the filter and go back to the list."""
+        self.query_one(RunList).focus()
+
+    def action_escape(self) -> None:
+        """Take away the filter, else the selection."""
+        box = self.query_one("#runs-filter", Input)
+        if box.display:
+            box.value = ""
+            box.display = False
+            self.query_one(RunList).focus()
+        else:
+            self._selected.clear()
+        self._refresh_rows()
+
+    def action_add(self) -> None:
+        """Add a sample run, or see how to record one's own."""
+        from agent_tt_tui.screens.add import AddDialog
+
+        self.app.push_screen(AddDialog(self.source.path), self._added)
+
+    def _added(self, run_id: str | None) -> None:
+        if run_id is None:
+            return
+        try:
+            self.open_run(self.source.run(run_id))
+        except AgentTTError as error:
+            self.say(error.message)

@@ -1,0 +1,1 @@
+"""What the screens show, worked out without a terminal: plain objects over `agent_tt`."""

@@ -1,0 +1,189 @@
+"""A comparison as the lines of the screen: pairs, folded repeats, rules where the runs part and meet again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from agent_tt.codec.text import summary
+from agent_tt.comparing.runs import Comparison, Row, compare_runs
+from agent_tt.errors import Interrupted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from agent_tt.model import Call, Run, Step
+    from agent_tt.protocols import RunSource
+
+LineKind = Literal["pair", "fold", "edits", "diverged", "rejoined"]
+
+_ARGUMENT_COLUMNS: Final = 60
+_FOLD_FROM: Final = 3
+"""So many alike one-sided steps in a row, besides the first of them, are folded into one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One step on one side.
+
+    Attributes:
+        step: The step.
+        argument: What its first tool was asked, in a few words.
+        denied: Whether a tool of it was held back.
+    """
+
+    step: Step
+    argument: str = ""
+    denied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the comparison.
+
+    Attributes:
+        kind: `pair` (one side may be empty) and `fold` can be selected; the others are rules between them.
+        row: The pair; for a fold its first.
+        count: How many rows a fold stands for; 1 otherwise.
+        last: The last row that a fold stands for.
+        text: What a rule says.
+    """
+
+    kind: LineKind
+    row: Row | None = None
+    count: int = 1
+    last: Row | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CompareView:
+    """Two runs, compared and ready to be drawn.
+
+    Attributes:
+        comparison: The comparison.
+        cells_a: The steps of A by number.
+        cells_b: The steps of B by number.
+    """
+
+    comparison: Comparison
+    cells_a: Mapping[int, Cell]
+    cells_b: Mapping[int, Cell]
+
+    def lines(self, *, only_differences: bool = False) -> list[Line]:
+        """The lines to draw, in order.
+
+        Args:
+            only_differences: Leave out the pairs that are the same.
+        """
+        rows = [row for row in self.comparison.rows if not (only_differences and row.kind == "same")]
+        lines: list[Line] = []
+        rules = self._rules()
+        for line in self._folded(rows, rules):
+            lines += rules.get(line.row, ()) if line.row is not None else ()
+            lines.append(line)
+        return lines
+
+    def opening_line(self, lines: Sequence[Line]) -> int:
+        """The line to start on: where the runs part, else the last one."""
+        for index, line in enumerate(lines):
+            if line.kind == "diverged" and index + 1 < len(lines):
+                return index + 1
+        return next((index for index in range(len(lines) - 1, -1, -1) if lines[index].row is not None), 0)
+
+    def states_at(self, row: Row) -> tuple[int, int]:
+        """The checkpoints of A and B that belong beside each other at a row: of a missing side, the one before."""
+        a = b = 0
+        for each in self.comparison.rows:
+            a, b = each.a if each.a is not None else a, each.b if each.b is not None else b
+            if each == row:
+                break
+        return a, b
+
+    def _rules(self) -> dict[Row | None, list[Line]]:
+        comparison = self.comparison
+        rules: dict[Row | None, list[Line]] = {}
+        parting = next((row for row in comparison.rows if row.kind not in ("same", "pending")), None)
+        if parting is not None:
+            rules[parting] = [*self._edits(), Line("diverged", text=comparison.because)]
+        elif self._edits():
+            after = next((row for row in comparison.rows if (row.b or 0) > comparison.shared), None)
+            rules[after] = self._edits()
+        if comparison.rejoined is not None:
+            met = next((row for row in comparison.rows if (row.a, row.b) == comparison.rejoined), None)
+            rules.setdefault(met, []).append(Line("rejoined", text=_rejoining(comparison)))
+        return rules
+
+    def _edits(self) -> list[Line]:
+        edits = self.comparison.b.edits if self.comparison.b.fork_step is not None else ()
+        paths = ", ".join(dict.fromkeys(edit.path or "the whole state" for edit in edits))
+        count = f"{len(edits)} edit{'' if len(edits) == 1 else 's'}"
+        return [Line("edits", text=f"{count}: {paths}")] if edits else []
+
+    def _folded(self, rows: Sequence[Row], rules: Mapping[Row | None, list[Line]]) -> Iterator[Line]:
+        index = 0
+        while index < len(rows):
+            end = index + 1
+            while end < len(rows) and rows[end] not in rules and self._alike(rows[index], rows[end]):
+                end += 1
+            yield Line("pair", rows[index])
+            if end - index - 1 >= _FOLD_FROM:
+                yield Line("fold", rows[index + 1], end - index - 1, rows[end - 1])
+            else:
+                yield from (Line("pair", row) for row in rows[index + 1 : end])
+            index = end
+
+    def _alike(self, first: Row, other: Row) -> bool:
+        sided = first.b is None, first.a is None
+        if sided == (False, False) or sided != (other.b is None, other.a is None):
+            return False
+        cells = self.cells_a if first.b is None else self.cells_b
+        one, two = (cells.get((row.a if first.b is None else row.b) or 0) for row in (first, other))
+        if one is None or two is None:
+            return False
+        return (one.step.name, one.argument, one.step.status) == (two.step.name, two.argument, two.step.status)
+
+
+def _rejoining(comparison: Comparison) -> str:
+    if comparison.rejoined_state:
+        return "same moves and the same state again"
+    if not comparison.final_changes:
+        return "same moves again"
+    count = len(comparison.final_changes)
+    return f"same moves again; the final state still differs in {count} path{'' if count == 1 else 's'}"
+
+
+def read_comparison(
+    source_a: RunSource,
+    run_a: Run,
+    source_b: RunSource,
+    run_b: Run,
+    *,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> CompareView:
+    """Compare two runs and read what their lines show.
+
+    Raises:
+        Interrupted: It was cancelled.
+        AgentTTError: A run cannot be read.
+    """
+    comparison = compare_runs(source_a, run_a, source_b, run_b, cancelled=cancelled)
+    return CompareView(comparison, _cells(source_a, run_a, cancelled), _cells(source_b, run_b, cancelled))
+
+
+def _cells(source: RunSource, run: Run, cancelled: Callable[[], bool]) -> dict[int, Cell]:
+    cells = {}
+    for step in source.steps(run.id):
+        if cancelled():
+            raise Interrupted("the comparison was given up")
+        calls = source.calls(run.id, step.number) if step.calls else []
+        cells[step.number] = Cell(step, _argument(calls), denied=any(call.status == "denied" for call in calls))
+    return cells
+
+
+def _argument(calls: Sequence[Call]) -> str:
+    """What the first tool was asked: its only or first argument, by value alone."""
+    call = next((call for call in calls if call.kind not in ("llm", "clock", "rng", "id", "env")), None)
+    if call is None or not isinstance(call.args, dict) or not call.args:
+        return ""
+    return summary(next(iter(call.args.values())), _ARGUMENT_COLUMNS)

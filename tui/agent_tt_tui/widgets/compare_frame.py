@@ -1,0 +1,122 @@
+"""The frame of a comparison: the header with both runs, the titles of both sides, and the strip of all pairs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from textual.reactive import reactive
+
+from agent_tt_tui import format as fmt
+from agent_tt_tui.chrome import FRAMES_PER_SECOND
+from agent_tt_tui.look import look_of
+from agent_tt_tui.row import Row
+from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.status import run_glyph, run_style
+from agent_tt_tui.text import clean, cut, width
+from agent_tt_tui.widgets.compare_steps import GUTTER, half
+
+if TYPE_CHECKING:
+    from agent_tt.comparing.runs import Row as Pair
+    from agent_tt.model import Run
+    from agent_tt_tui.palette import Palette
+
+_CELL: Final = 2
+_RARITY: Final = {"same": 0, "pending": 0, "only_a": 1, "only_b": 2, "different": 3}
+
+
+class CompareHeader(RowWidget):
+    """Row 0: A's name and status at the left, B's from the middle on."""
+
+    DEFAULT_CSS = "CompareHeader { dock: top; height: 1; background: $panel; }"
+
+    runs: reactive[tuple[Run, Run] | None] = reactive(None)
+    frame: reactive[int] = reactive(0)
+
+    def on_mount(self) -> None:
+        """Move the glyph of a run that is under way."""
+        self.set_interval(1 / FRAMES_PER_SECOND, self._tick)
+
+    def _tick(self) -> None:
+        runs = self.runs or ()
+        if self.app.animation_level != "none" and any(run.status == "running" for run in runs):
+            self.frame += 1
+
+    def draw(self, _y: int, columns: int, styles: Palette) -> Row:
+        """Draw both halves."""
+        row = self.new_row()
+        if self.runs is None:
+            return row
+        side = half(columns)
+        row.upto_row(self._half("A", self.runs[0], side, styles), side)
+        return row.pad_to(side + GUTTER + 1).upto_row(self._half("B", self.runs[1], side, styles), side)
+
+    def _half(self, letter: str, run: Run, columns: int, styles: Palette) -> Row:
+        glyphs = look_of(self).glyphs
+        glyph = run_glyph(run.status, glyphs)
+        if run.status == "running" and self.app.animation_level != "none":
+            glyph = glyphs.running[self.frame % len(glyphs.running)]
+        status = f"{glyph} {run.status}"
+        row = self.new_row().add(f" {letter} ", styles.active_tab).add("  ")
+        name, room = clean(run.name), columns - row.cells - 2 - width(status)
+        if width(name) > room:  # the end of a fork's name says more than its beginning
+            name = glyphs.cut + name[-max(1, room - 1) :]
+        row.add(cut(name, room, glyphs.cut), styles.strong).add("  ")
+        return row.add(status, run_style(run.status, styles))
+
+
+class SideTitles(RowWidget):
+    """`STEPS 21` over each side."""
+
+    DEFAULT_CSS = "SideTitles { height: 1; }"
+
+    runs: reactive[tuple[Run, Run] | None] = reactive(None)
+
+    def draw(self, _y: int, columns: int, styles: Palette) -> Row:
+        """Draw both titles."""
+        row = self.new_row().add(" ")
+        for index, run in enumerate(self.runs or ()):
+            row.pad_to((half(columns) + GUTTER + 1) * index + 1)
+            row.add("STEPS", styles.title_blurred).add("  ").add(fmt.count(run.steps), styles.muted)
+            if run.status == "running":
+                row.add(", live", styles.running)
+        return row
+
+
+class PairStrip(RowWidget):
+    """All pairs on one row, the selected one reversed, and how many are the same and how many are not."""
+
+    DEFAULT_CSS = "PairStrip { height: 1; background: $panel; }"
+
+    pairs: reactive[tuple[Pair, ...]] = reactive(())
+    current: reactive[int] = reactive(0)
+    """Index of the selected pair."""
+
+    def draw(self, _y: int, columns: int, styles: Palette) -> Row:
+        """Draw the strip."""
+        glyphs, pairs = look_of(self).glyphs, self.pairs
+        same = sum(pair.kind == "same" for pair in pairs)
+        right = Row(glyphs.cut).add(
+            f"{fmt.count(same)} {glyphs.same}  {fmt.count(len(pairs) - same)} {glyphs.differs} ", styles.muted
+        )
+        row = self.new_row().add(" ").add(fmt.count(self.current + 1 if pairs else 0), styles.strong)
+        row.add(f"/{fmt.count(len(pairs))} pairs  ", styles.muted)
+        room = columns - row.cells - right.cells - 2
+        if not pairs or room < 1:
+            return row.right(right, columns)
+        cells = min(len(pairs), room if len(pairs) * _CELL > room else len(pairs))
+        wide = _CELL if cells * _CELL <= room else 1
+        looks = {
+            "same": (glyphs.same, styles.faint),
+            "different": (glyphs.differs, styles.yours),
+            "only_a": (glyphs.only_a, styles.muted),
+            "only_b": (glyphs.only_b, styles.muted),
+            "pending": (glyphs.ambient, styles.faint),
+        }
+        for cell in range(cells):
+            start, stop = cell * len(pairs) // cells, (cell + 1) * len(pairs) // cells
+            rarest = max(pairs[start:stop], key=lambda pair: _RARITY[pair.kind])
+            glyph, style = looks[rarest.kind]
+            row.add(glyph, styles.time_cursor if start <= self.current < stop else style)
+            if wide == _CELL and cell < cells - 1:
+                row.add(glyphs.line, styles.faint)
+        return row.right(right, columns)

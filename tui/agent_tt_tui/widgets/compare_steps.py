@@ -1,0 +1,191 @@
+"""The steps of two runs side by side."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from agent_tt_tui import format as fmt
+from agent_tt_tui.lines import LineView
+from agent_tt_tui.look import look_of
+from agent_tt_tui.row import Row
+from agent_tt_tui.status import kind_glyph, step_style
+from agent_tt_tui.text import clean, cut, width
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.style import Style
+    from textual.strip import Strip
+
+    from agent_tt_tui.glyphs import Glyphs
+    from agent_tt_tui.palette import Palette
+    from agent_tt_tui.viewmodel.comparison import Cell, CompareView, Line
+
+PACK_FROM: Final = 70
+"""From this many columns a side on, its duration stands next to the name instead of at the edge."""
+
+GUTTER: Final = 4
+"""Columns between the two sides; the glyph stands in the third."""
+
+
+def half(columns: int) -> int:
+    """The columns of one side on a screen so wide: what the gutter, the cursor bar and the free column leave."""
+    return max(10, (columns - GUTTER - 2) // 2)
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawing:
+    """What it takes to draw a line."""
+
+    styles: Palette
+    glyphs: Glyphs
+    columns: int
+
+
+class CompareSteps(LineView):
+    """The lines of a comparison; the cursor passes over rules."""
+
+    HELP = "Steps of both runs: left and right go from pair to pair, { and } from difference to difference."
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self.view: CompareView | None = None
+        """What is compared; None while it is read."""
+        self.lines: Sequence[Line] = ()
+        """What is shown, in order."""
+
+    @property
+    def line_count(self) -> int:
+        """How many lines there are, rules among them."""
+        return len(self.lines)
+
+    @property
+    def current(self) -> Line | None:
+        """The line under the cursor."""
+        return self.lines[self.cursor] if 0 <= self.cursor < len(self.lines) else None
+
+    def show(self, view: CompareView, lines: Sequence[Line]) -> None:
+        """Show a comparison; the cursor stays on the pair that it is on."""
+        current = self.current
+        self.view, self.lines = view, lines
+        self.refresh_lines_data()
+        if current is not None and current.row is not None:
+            index = next((index for index, line in enumerate(lines) if line.row == current.row), None)
+            if index is not None and index != self.cursor:
+                self.move_to(index)
+
+    def action_move(self, rows: int) -> None:
+        """Move the cursor by so many lines; rules do not count."""
+        index, direction = self.cursor, 1 if rows > 0 else -1
+        for _ in range(abs(rows)):
+            target = index + direction
+            while 0 <= target < len(self.lines) and self.lines[target].row is None:
+                target += direction
+            if not 0 <= target < len(self.lines):
+                break
+            index = target
+        self.move_to(index)
+
+    def next_difference(self, direction: int) -> bool:
+        """Go to the next difference (or rejoining) in a direction; say whether there was one."""
+        index = self.cursor + direction
+        while 0 <= index < len(self.lines):
+            line, before = self.lines[index], self.lines[index - 1] if index else None
+            if line.row is not None and (line.row.kind != "same" or (before is not None and before.kind == "rejoined")):
+                self.move_to(index)
+                return True
+            index += direction
+        return False
+
+    def line(self, index: int, width: int, styles: Palette) -> Strip:
+        """Draw a pair, a fold or a rule."""
+        line = self.lines[index]
+        drawing = _Drawing(styles, look_of(self).glyphs, width)
+        if line.row is None:
+            return _rule(line, drawing, self.view)
+        view = self.view
+        if view is None:
+            return Row("").strip(width)
+        side = half(width + 2)
+        a = view.cells_a.get(line.row.a) if line.row.a is not None else None
+        b = view.cells_b.get(line.row.b) if line.row.b is not None else None
+        row = Row(drawing.glyphs.cut)
+        row.upto_row(_cell(a, line, "a", side, drawing), side).pad_to(side + 2)
+        glyph, style = _gutter(line, drawing)
+        row.add(glyph, style).pad_to(side + GUTTER)
+        return row.upto_row(_cell(b, line, "b", side, drawing), side).strip(width)
+
+
+def _gutter(line: Line, drawing: _Drawing) -> tuple[str, Style]:
+    glyphs, styles = drawing.glyphs, drawing.styles
+    kind = line.row.kind if line.row is not None else "same"
+    return {
+        "same": (glyphs.same, styles.faint),
+        "different": (glyphs.differs, styles.yours),
+        "only_a": (glyphs.only_a, styles.muted),
+        "only_b": (glyphs.only_b, styles.muted),
+        "pending": (glyphs.ambient, styles.muted),
+    }[kind]
+
+
+def _cell(cell: Cell | None, line: Line, side: str, columns: int, drawing: _Drawing) -> Row:
+    """One side of a pair."""
+    styles, glyphs = drawing.styles, drawing.glyphs
+    row = Row(glyphs.cut)
+    if cell is None:
+        return row
+    step = cell.step
+    same = line.row is not None and line.row.kind == "same"
+    quiet = styles.muted if same else styles.text
+    number, right = str(step.number), _right(cell, drawing)
+    right_style = styles.failed if step.status == "error" else styles.muted
+    if line.kind == "fold" and line.last is not None:
+        number = f"{number}{glyphs.span}{line.last.a if side == 'a' else line.last.b}"
+        right = f"{line.count}{glyphs.times} {glyphs.same}"
+        quiet = styles.muted
+    name_style = styles.failed if step.status == "error" else styles.strong if styles.on_cursor_row else quiet
+    row.column(number, 5, styles.faint if same else styles.muted, "right").add(" ")
+    glyph = glyphs.still if step.status == "running" else kind_glyph(step.kind, glyphs)
+    row.add(glyph, styles.running if step.status == "running" else step_style(step, styles)).add(" ")
+    room = columns - row.cells - width(right) - 2
+    name = cut(clean(step.name), room, glyphs.cut)
+    row.add(name, name_style)
+    if cell.argument and cell.argument != step.name:
+        row.add(" ").add(cut(clean(cell.argument), room - width(name) - 1, glyphs.cut), styles.muted)
+    if columns >= PACK_FROM:
+        return row.add("  ").add(right, right_style)
+    tail = Row(glyphs.cut)
+    if cell.denied and line.kind != "fold":
+        tail.add(right, styles.yours)
+    else:
+        tail.add(right, styles.running if step.status == "running" else right_style)
+    return row.right(tail, columns)
+
+
+def _right(cell: Cell, drawing: _Drawing) -> str:
+    step = cell.step
+    if cell.denied:
+        return "denied"
+    if step.inherited:
+        return "recorded"
+    if step.status == "running" and step.started_us is not None:
+        return fmt.duration(max(0.0, time.time() - step.started_us / 1e6))
+    failed = f" {drawing.glyphs.failed}" if step.status == "error" else ""
+    return (fmt.duration(step.duration_us / 1e6) if step.duration_us is not None else "") + failed
+
+
+def _rule(line: Line, drawing: _Drawing, view: CompareView | None) -> Strip:
+    """A rule across both sides, or the line that names the edits."""
+    styles, glyphs, columns = drawing.styles, drawing.glyphs, drawing.columns
+    side = half(columns + 2)
+    if line.kind == "edits":
+        row = Row(glyphs.cut).pad_to(side + 2).add(glyphs.edited, styles.yours).pad_to(side + GUTTER + 6)
+        return row.upto(clean(line.text), columns, styles.yours).strip(columns)
+    style = styles.yours if line.kind == "diverged" else styles.well
+    glyph = glyphs.differs if line.kind == "diverged" else glyphs.same
+    at = view and (view.comparison.diverged_at if line.kind == "diverged" else view.comparison.rejoined_at)
+    row = Row(glyphs.cut).add(glyphs.line * 2 + " ", style).add(f"{glyph} {line.kind} at {at} ", style)
+    row.upto(clean(line.text), columns - 2, styles.muted).add(" ")
+    return row.add(glyphs.line * max(0, columns - row.cells), style).strip(columns)

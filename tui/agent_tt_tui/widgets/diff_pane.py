@@ -1,0 +1,188 @@
+"""The diff pane: what a step changed, against the base that was chosen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent_tt_tui.chrome import Pane, PaneTitle
+from agent_tt_tui.lines import LineView
+from agent_tt_tui.look import look_of
+from agent_tt_tui.row import Row
+from agent_tt_tui.text import clean
+from agent_tt_tui.viewmodel.difflines import DiffLine, diff_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.style import Style
+    from textual.strip import Strip
+
+    from agent_tt.comparing.states import Change
+    from agent_tt_tui.palette import Palette
+    from agent_tt_tui.viewmodel.bases import Base
+    from agent_tt_tui.viewmodel.stepview import StepView
+
+_FREE = 2
+"""Columns of a list that are not its lines': the cursor bar's and the one at the right edge."""
+
+
+class DiffTitle(PaneTitle):
+    """`DIFF 2 → 3  +2 ~3`, and at the right the key and the name of the base."""
+
+    view: StepView | None = None
+    base: Base | None = None
+
+    def draw_left(self, row: Row, styles: Palette) -> None:
+        """Add what is compared, and how many changes there are of each kind."""
+        glyphs, view = look_of(self).glyphs, self.view
+        row.add("DIFF", styles.title if self.active else styles.title_blurred)
+        if self.busy:
+            row.add(f"  {glyphs.still} {clean(self.busy)} {glyphs.cut}", styles.note)
+            return
+        if view is None:
+            return
+        if view.base is None:
+            row.add("  nothing before ", styles.muted).add(str(view.number), styles.strong)
+            return
+        row.add(f"  {view.base} {glyphs.to} ", styles.muted).add(str(view.number), styles.strong)
+        counts = {"+": 0, "-": 0, "~": 0}
+        for change in view.changes:
+            counts[{"add": "+", "remove": "-"}.get(change.op, "~")] += 1
+        signs = {"+": glyphs.added, "-": glyphs.removed, "~": glyphs.changed}
+        shown = "  ".join(f"{signs[sign]}{number:,}" for sign, number in counts.items() if number)
+        row.add("    ").add(shown, styles.muted)
+
+    def draw_right(self, row: Row, styles: Palette) -> None:
+        """Add the key that goes to the next base, and the base."""
+        if self.base is not None:
+            label = self.base.label if self.size.width >= 60 else self.base.short
+            row.add("d ", styles.key).add(clean(label), styles.muted)
+
+
+class DiffLines(LineView):
+    """The changes of a step."""
+
+    HELP = "What the step changed; d compares with something else, z shows all of it."
+
+    def __init__(self) -> None:
+        super().__init__(id="diff-lines")
+        self._lines: Sequence[DiffLine] = ()
+        self._note = ""
+        self._in_focus = False
+        self.whole = False
+        """Whether the pane has the whole screen, so that what does not fit is scrolled and not counted."""
+
+    def show(self, lines: Sequence[DiffLine], note: str) -> None:
+        """Show lines, or a note where there are none."""
+        self._lines, self._note = lines, note
+        self.refresh_lines_data()
+        self.move_to(0)
+        self.reveal(0)
+
+    @property
+    def line_count(self) -> int:
+        """How many rows all of it takes."""
+        return len(self._lines) or (1 if self._note else 0)
+
+    @property
+    def _left_out(self) -> int:
+        """How many rows do not fit into the pane, the one that says so included."""
+        surplus = self.line_count - self.size.height
+        shown_from_top = self.scroll_offset.y == 0 and not self._in_focus
+        return surplus + 1 if surplus > 0 and shown_from_top and not self.whole else 0
+
+    def line(self, index: int, width: int, styles: Palette) -> Strip:
+        """Draw a row of a change."""
+        glyphs = look_of(self).glyphs
+        row = Row(glyphs.cut)
+        if not self._lines:
+            return row.add(" ").add(self._note, styles.note).strip(width)
+        if self._left_out and index == self.size.height - 1:
+            return row.add(f"{glyphs.cut} {self._left_out:,} more, z to see all", styles.note).strip(width)
+        shown = self._lines[index]
+        signs = {
+            "+": (glyphs.added, styles.added_mark),
+            "-": (glyphs.removed, styles.removed_mark),
+            "~": (glyphs.changed, styles.changed_mark),
+        }
+        if shown.sign:
+            row.add(*signs[shown.sign])
+        row.pad_to(shown.indent)
+        for text, role in shown.pieces:
+            match role:
+                case "to":
+                    row.add(f" {glyphs.to} ", styles.muted)
+                case "added":
+                    row.add(*styles.added(text))
+                case "removed":
+                    row.add(*styles.removed(text))
+                case _:
+                    row.add(text, _style(role, styles))
+        return row.strip(width)
+
+    def validate_cursor(self, cursor: int) -> int:
+        """Show no cursor where nobody moves it: the pane is read more often than walked through."""
+        return super().validate_cursor(cursor) if self._in_focus else -1
+
+    def on_focus(self) -> None:
+        """Show a cursor, and the last row instead of the number of those left out."""
+        self._in_focus = True
+        self.refresh_lines_data()
+        self.move_to(0)
+
+    def on_blur(self) -> None:
+        """Begin at the top again, without a cursor."""
+        self._in_focus = False
+        self.refresh_lines_data()
+        self.reveal(0)
+
+
+def _style(role: str, styles: Palette) -> Style:
+    return {"path": styles.strong, "new": styles.added_text, "muted": styles.muted}.get(role, styles.text)
+
+
+class DiffPane(Pane):
+    """Title and lines of the diff."""
+
+    def __init__(self) -> None:
+        self.diff_title = DiffTitle("Diff")
+        self.lines = DiffLines()
+        super().__init__(self.diff_title, self.lines, id="diff")
+        self._changes: Sequence[Change] = ()
+        self._laid_out = 0
+
+    @property
+    def columns(self) -> int:
+        """The columns that lines may have."""
+        return max(1, self.size.width - _FREE)
+
+    @property
+    def needed(self) -> int:
+        """How many rows all of it takes, title included."""
+        return self.lines.line_count + 1
+
+    def show(self, view: StepView, base: Base, lines: Sequence[DiffLine], columns: int) -> None:
+        """Show what a step changed.
+
+        Args:
+            view: The step.
+            base: What it was compared with.
+            lines: The changes laid out for so many `columns`.
+            columns: See there.
+        """
+        self.diff_title.view, self.diff_title.base = view, base
+        self.diff_title.refresh()
+        self._changes, self._laid_out = view.changes, columns
+        if view.error is not None:
+            note = "cannot be compared: the state cannot be read"
+        elif view.base is None:
+            note = "the input: nothing was there before it" if view.number == 0 else "no state before this one"
+        else:
+            note = "nothing changed"
+        self.lines.show(lines, note)
+
+    def on_resize(self) -> None:
+        """Lay the changes out for the new width."""
+        if self.size.width and self.columns != self._laid_out and self._changes:
+            self._laid_out = self.columns
+            self.lines.show(diff_lines(self._changes, self.columns), "")

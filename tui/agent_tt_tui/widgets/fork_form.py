@@ -1,0 +1,250 @@
+"""The parts of the fork dialog: what will run, the table of boundaries with their policies, what it may cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from textual.reactive import reactive
+
+from agent_tt.codec.text import summary
+from agent_tt_tui import format as fmt
+from agent_tt_tui.lines import LineView
+from agent_tt_tui.look import look_of
+from agent_tt_tui.paths import short_path
+from agent_tt_tui.row import Row
+from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.status import kind_glyph
+from agent_tt_tui.text import clean, show
+
+if TYPE_CHECKING:
+    from textual.strip import Strip
+
+    from agent_tt.forking.boundary import Boundary
+    from agent_tt.forking.plan import ForkPlan
+    from agent_tt.model import Edit
+    from agent_tt_tui.glyphs import Glyphs
+    from agent_tt_tui.palette import Palette
+
+_LABEL: Final = 13
+_NAME: Final = 18
+_SEEN: Final = 6
+_EXPECTED: Final = 9
+_POLICY_AT: Final = _NAME + _SEEN + _EXPECTED + 5
+_SHOWN_EDITS: Final = 3
+
+
+class ForkFacts(RowWidget):
+    """Way back in, what will run, the edits, the new run."""
+
+    DEFAULT_CSS = "ForkFacts { height: auto; }"
+
+    plan: reactive[ForkPlan | None] = reactive(None, layout=True)
+    next_name: reactive[str] = reactive("")
+    """The name that the new run gets if it is given none."""
+
+    def get_content_height(self, *_sizes: object) -> int:
+        """One row a fact, and one for each further edit that is shown."""
+        if self.plan is None:
+            return 4
+        return 3 + max(1, min(len(self.plan.edits), _SHOWN_EDITS))
+
+    def draw(self, y: int, columns: int, styles: Palette) -> Row:
+        """Draw one fact."""
+        row, plan, glyphs = self.new_row(), self.plan, look_of(self).glyphs
+        if plan is None:
+            return row
+        code = plan.code
+        edit_rows = max(1, min(len(plan.edits), _SHOWN_EDITS))
+        if y == 0:
+            kept = f"{plan.step} step{'' if plan.step == 1 else 's'} not rerun"
+            row.column("way back in", _LABEL, styles.muted).add("restore", styles.strong)
+            return row.add("  ").add(
+                show(f"{code.way_back_in}; {kept}", columns - row.cells - 2, glyphs.cut), styles.muted
+            )
+        if y == 1:
+            row.column("will run", _LABEL, styles.muted)
+            where = short_path(code.file) if code.file is not None else code.entry
+            row.add(show(where, columns - 40, glyphs.cut), styles.text)
+            if code.line is not None:
+                row.add(f":{code.line}", styles.strong)
+            row.add(f" {clean(code.function)}", styles.text)
+            if code.changed:
+                row.add(f"  {glyphs.differs} changed since it was recorded", styles.changed_mark)
+            return row
+        if y < 2 + edit_rows:
+            index = y - 2
+            row.column("edits" if index == 0 else "", _LABEL, styles.muted)
+            if not plan.edits:
+                return row.add("none: the recorded state as it is", styles.note)
+            if index == _SHOWN_EDITS - 1 and len(plan.edits) > _SHOWN_EDITS:
+                return row.add(f"{glyphs.cut} {len(plan.edits) - index} more", styles.muted)
+            return row.join(edit_row(plan.edits[index], columns - row.cells, styles, glyphs))
+        name = plan.name or self.next_name
+        return row.column("new run", _LABEL, styles.muted).add(clean(name), styles.strong)
+
+
+def edit_row(edit: Edit, columns: int, styles: Palette, glyphs: Glyphs) -> Row:
+    """One edit: what is changed from what to what."""
+    row = Row(glyphs.cut).add(f"{glyphs.edited} ", styles.yours).add(clean(edit.path or "the whole state"), styles.text)
+    row.add("  ")
+    room = max(8, (columns - row.cells - 4) // 2)
+    old, new = clean(summary(edit.old, room)), clean(summary(edit.value, room))
+    if edit.op == "delete":
+        return row.add(*styles.removed(old))
+    if edit.op == "move":
+        return row.add(f"{glyphs.to} {clean(edit.to or '')}", styles.muted)
+    if edit.op == "set" and edit.old is not None:
+        row.add(*styles.removed(old)).add(f" {glyphs.to} ", styles.muted)
+    return row.add(*styles.added(new))
+
+
+class BoundaryTitle(RowWidget):
+    """The titles of the table."""
+
+    DEFAULT_CSS = "BoundaryTitle { height: 1; margin: 1 0 0 0; }"
+
+    def draw(self, _y: int, columns: int, styles: Palette) -> Row:
+        """Draw the titles."""
+        row = self.new_row().column("BOUNDARY", _NAME + 2, styles.title_blurred)
+        row.column("seen", _SEEN, styles.muted, "right").column("expect", _EXPECTED, styles.muted, "right")
+        row.pad_to(_POLICY_AT).add("POLICY", styles.title_blurred)
+        return row.right(self.new_row().add("in [ ]: chosen", styles.muted), columns - 1)
+
+
+class BoundaryTable(LineView):
+    """What the run called: models and tools, each with what the fork lets it do."""
+
+    HELP = "What the agent may do: left and right choose the policy of a tool that writes."
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: tuple[Boundary, ...] = ()
+        """What is shown."""
+
+    @property
+    def line_count(self) -> int:
+        """One line each."""
+        return len(self.rows)
+
+    @property
+    def current(self) -> Boundary | None:
+        """The row under the cursor."""
+        return self.rows[self.cursor] if 0 <= self.cursor < len(self.rows) else None
+
+    def get_content_height(self, *_sizes: object) -> int:
+        """As many rows as there are boundaries."""
+        return max(1, len(self.rows))
+
+    def show(self, rows: tuple[Boundary, ...]) -> None:
+        """Show rows."""
+        taller = len(rows) != len(self.rows)
+        self.rows = rows
+        if taller:
+            self.refresh(layout=True)
+        self.refresh_lines_data()
+
+    def line(self, index: int, width: int, styles: Palette) -> Strip:
+        """Draw one boundary."""
+        entry, glyphs = self.rows[index], look_of(self).glyphs
+        kind = entry.kind if entry.kind == "llm" else "write" if entry.effect == "write" else "read"
+        row = Row(glyphs.cut).add(f"{kind_glyph(kind, glyphs)} ", styles.model if kind == "llm" else styles.text)
+        row.column(clean(entry.name), _NAME - 1, styles.strong if styles.on_cursor_row else styles.text)
+        row.column(fmt.count(entry.seen) if entry.seen else glyphs.interrupted, _SEEN, styles.muted, "right")
+        row.column(
+            f"{glyphs.about} {fmt.count(entry.expected)}" if entry.expected else "", _EXPECTED, styles.text, "right"
+        )
+        row.pad_to(_POLICY_AT - 1)
+        if entry.effect == "write":
+            live = entry.policy == "live"
+            row.add("[live]" if live else " live ", styles.strong if live else styles.faint).add(" ")
+            row.add(" deny " if live else "[deny]", styles.faint if live else styles.failed)
+            row.right(Row(glyphs.cut).add("writes", styles.changed_mark), width)
+        else:
+            row.add("[live]", styles.strong)
+        return row.strip(width)
+
+
+class ForkCost(RowWidget):
+    """What the rest of the original spent, and the lines that name every tool that writes with what it may do."""
+
+    DEFAULT_CSS = "ForkCost { height: auto; margin: 1 0 0 0; }"
+
+    plan: reactive[ForkPlan | None] = reactive(None, layout=True)
+
+    def get_content_height(self, *_sizes: object) -> int:
+        """One row for the expectation, one for each policy that tools that write have, one for each problem."""
+        return 1 + len(self._writers()) + (len(self.plan.problems) if self.plan is not None else 0)
+
+    def draw(self, y: int, columns: int, styles: Palette) -> Row:
+        """Draw one row."""
+        row, plan, glyphs = self.new_row(), self.plan, look_of(self).glyphs
+        if plan is None:
+            return row
+        if y == 0:
+            return self._expected(plan, styles)
+        writers = self._writers()
+        if y <= len(writers):
+            policy, names = writers[y - 1]
+            return self._policy(policy, names, columns, styles)
+        return row.add("! ", styles.changed_mark).add(
+            show(plan.problems[y - 1 - len(writers)], columns - 2, glyphs.cut), styles.text
+        )
+
+    def _writers(self) -> list[tuple[str, list[str]]]:
+        """The tools that write, by policy; one empty group where there are none."""
+        writers = self.plan.writers if self.plan is not None else ()
+        groups = [
+            (policy, [clean(entry.name) for entry in writers if entry.policy == policy]) for policy in ("deny", "live")
+        ]
+        return [group for group in groups if group[1]] or [("deny", [])]
+
+    def _expected(self, plan: ForkPlan, styles: Palette) -> Row:
+        expected, glyphs = plan.expected, look_of(self).glyphs
+        facts = [f"{glyphs.about} {fmt.count(expected.steps)} steps"]
+        if expected.tokens_in is not None or expected.tokens_out is not None:
+            facts.append(f"{glyphs.about} {fmt.tokens((expected.tokens_in or 0) + (expected.tokens_out or 0))}")
+        if expected.cost_usd is not None:
+            facts.append(f"{glyphs.about} {fmt.cost(expected.cost_usd)}")
+        if expected.duration_us is not None:
+            facts.append(f"{glyphs.about} {fmt.duration(expected.duration_us / 1e6)}")
+        row = self.new_row().column("expected", _LABEL, styles.muted).add("  ".join(facts), styles.strong)
+        return row.add("   as the original did", styles.muted)
+
+    def _policy(self, policy: str, names: list[str], columns: int, styles: Palette) -> Row:
+        row, glyphs = self.new_row(), look_of(self).glyphs
+        if not names:
+            row.add(f"{glyphs.well} ", styles.well).add("no tool that this run called writes; ", styles.text)
+            return row.add("others that write are denied", styles.muted)
+        word = "denied" if policy == "deny" else "will really run"
+        verb = f" write{'s' if len(names) == 1 else ''}: "
+        row.add("! ", styles.changed_mark)
+        row.add(show(", ".join(names), columns - row.cells - len(verb) - len(word), glyphs.cut), styles.strong)
+        return row.add(verb, styles.text).add(word, styles.failed if policy == "live" else styles.text)
+
+
+class ForkAction(RowWidget):
+    """The primary action; what is wrong stands in its place."""
+
+    DEFAULT_CSS = "ForkAction { height: auto; min-height: 1; margin: 1 0 0 0; }"
+
+    trouble: reactive[tuple[str, str]] = reactive(("", ""), layout=True)
+    """Why it cannot run, and what to do about it."""
+    busy: reactive[str] = reactive("")
+    """What is being waited for."""
+
+    def get_content_height(self, *_sizes: object) -> int:
+        """One row, or two to say what is wrong and what to do."""
+        return 2 if self.trouble[0] else 1
+
+    def draw(self, y: int, columns: int, styles: Palette) -> Row:
+        """Draw one row."""
+        row, glyphs = self.new_row(), look_of(self).glyphs
+        if self.trouble[0]:
+            if y == 0:
+                return row.add(f"{glyphs.failed} ", styles.failed).add(
+                    show(self.trouble[0], columns - 2, glyphs.cut), styles.failed
+                )
+            return row.add("  ").add(show(self.trouble[1], columns - 2, glyphs.cut), styles.muted)
+        if self.busy:
+            return row.add(f"{glyphs.still} {self.busy} {glyphs.cut}", styles.note)
+        return row.add(" F fork and run ", styles.chip).add("   nothing runs before this", styles.muted)

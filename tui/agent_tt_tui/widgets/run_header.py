@@ -1,0 +1,59 @@
+"""What the header says about a run: how it ended and why, and its facts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent_tt_tui import format as fmt
+from agent_tt_tui.chrome import Fact, HeaderState
+from agent_tt_tui.status import run_glyph, run_tone
+
+if TYPE_CHECKING:
+    from agent_tt.model import Run
+    from agent_tt_tui.glyphs import Glyphs
+    from agent_tt_tui.viewmodel.runmodel import RunModel
+
+
+def run_header(model: RunModel, glyphs: Glyphs, chip: str = "") -> HeaderState:
+    """Put together the header.
+
+    Args:
+        model: The run; only what is at hand of it is looked at.
+        glyphs: The glyphs to use.
+        chip: What the user has pending.
+    """
+    run = model.run
+    cause, step = _cause(model)
+    return HeaderState(
+        run.name, run_glyph(run.status, glyphs), run.status, run_tone(run.status), cause, step, chip, _facts(model, run)
+    )
+
+
+def _cause(model: RunModel) -> tuple[str, int | None]:
+    """Why the run ended as it did, and at which step."""
+    run, errors = model.run, model.overview.errors
+    last = errors[-1] if errors else None
+    if run.status == "crashed":
+        return "its process is gone", model.last or None
+    if run.status != "failed":
+        survived = f"{len(errors)} error{'s' if len(errors) > 1 else ''}"
+        return (survived if run.status == "running" else f"{survived}, survived", None) if errors else ("", None)
+    if len(errors) > 1:
+        return f"{len(errors)} errors, last", last
+    text = run.error.message.partition("\n")[0] or run.error.short if run.error is not None else ""
+    return text, last
+
+
+def _facts(model: RunModel, run: Run) -> tuple[Fact, ...]:
+    facts = [Fact(f"{fmt.count(model.last)} step{'' if model.last == 1 else 's'}", 1)]
+    if run.ended_us is not None:
+        facts.append(Fact(fmt.duration((run.ended_us - run.started_us) / 1_000_000)))
+    tokens = (run.tokens_in or 0) + (run.tokens_out or 0)
+    if tokens:
+        facts.append(Fact(fmt.tokens(tokens), 4))
+    if run.cost_usd:
+        facts.append(Fact(fmt.cost(run.cost_usd), 3))
+    if run.agent:
+        version = f" v{run.code.version}" if run.code.version else ""
+        facts.append(Fact(f"{run.agent}{version}", 2))
+    return tuple(facts)

@@ -1,0 +1,154 @@
+"""The list of runs with its column titles: forks below what they were forked from."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from agent_tt_tui import format as fmt
+from agent_tt_tui.chrome import FRAMES_PER_SECOND
+from agent_tt_tui.lines import LineView
+from agent_tt_tui.look import look_of
+from agent_tt_tui.row import Row
+from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.status import run_glyph, run_style
+from agent_tt_tui.text import Align, clean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.strip import Strip
+
+    from agent_tt.model import Run
+    from agent_tt_tui.palette import Palette
+    from agent_tt_tui.viewmodel.runtree import RunRow, SortKey
+
+MOST_LEVELS: Final = 8
+"""Forks of forks nested deeper than this are drawn at this level."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """How many columns each part of a row has; 0 leaves a part out."""
+
+    name: int
+    status: int = 14
+    steps: int = 6
+    tokens: int = 9
+    cost: int = 9
+    age: int = 8
+
+    @classmethod
+    def of(cls, width: int) -> Columns:
+        """Share out a row's columns: when there are few, cost goes first, then tokens, age and steps."""
+        parts = {"steps": 6, "tokens": 9, "cost": 9, "age": 8}
+        for dropped in ("cost", "tokens", "age", "steps"):
+            if 27 + 14 + sum(parts.values()) <= width:
+                break
+            parts[dropped] = 0
+        left = width - 14 - sum(parts.values())
+        return cls(name=max(8, min(left, 40)), **parts)
+
+
+class RunColumns(RowWidget):
+    """The titles of the columns; the one that runs are sorted by is bright."""
+
+    DEFAULT_CSS = "RunColumns { height: 1; }"
+
+    sort: SortKey = "age"
+
+    def draw(self, _y: int, columns: int, styles: Palette) -> Row:
+        """Draw the titles."""
+        parts = Columns.of(columns - 2)
+
+        row = self.new_row().add(" ")
+        titles: tuple[tuple[str, int, str, Align], ...] = (
+            ("RUN", parts.name, "name", "left"),
+            ("STATUS", parts.status, "status", "left"),
+            ("STEPS", parts.steps, "steps", "right"),
+            ("TOKENS", parts.tokens, "", "right"),
+            ("COST", parts.cost, "cost", "right"),
+            ("AGE", parts.age, "age", "right"),
+        )
+        for title, size, key, align in titles:
+            row.column(title, size, styles.title if key == self.sort else styles.title_blurred, align)
+        return row
+
+
+class RunList(LineView):
+    """All runs of a store."""
+
+    HELP = "Runs: enter opens one, space selects it, c compares two that are selected."
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self.rows: Sequence[RunRow] = ()
+        """What is shown, in order."""
+        self.selected: frozenset[str] = frozenset()
+        """Ids of the runs that were selected."""
+        self._frame = -1
+
+    @property
+    def line_count(self) -> int:
+        """One line a run."""
+        return len(self.rows)
+
+    @property
+    def current(self) -> Run | None:
+        """The run under the cursor, None while there is none."""
+        return self.rows[self.cursor].run if 0 <= self.cursor < len(self.rows) else None
+
+    def show(self, rows: Sequence[RunRow], selected: frozenset[str]) -> None:
+        """Show runs; the cursor stays on the run that it is on."""
+        current = self.current
+        self.rows, self.selected = rows, selected
+        self.refresh_lines_data()
+        if current is not None:
+            index = next((index for index, row in enumerate(rows) if row.run.id == current.id), None)
+            if index is not None and index != self.cursor:
+                self.move_to(index)
+
+    def on_mount(self) -> None:
+        """Move the glyph of what runs, and bring ages up to date."""
+        super().on_mount()
+        self.set_interval(1 / FRAMES_PER_SECOND, self._tick)
+
+    def _tick(self) -> None:
+        moving = self.app.animation_level != "none" and any(row.run.status == "running" for row in self.rows)
+        if moving:
+            self._frame += 1
+            self.refresh_lines_data()
+
+    def line(self, index: int, width: int, styles: Palette) -> Strip:
+        """Draw one run."""
+        glyphs, parts = look_of(self).glyphs, Columns.of(width)
+        item = self.rows[index]
+        run = item.run
+        name = Row(glyphs.cut).add(glyphs.well if run.id in self.selected else " ", styles.yours)
+        levels = item.last[-MOST_LEVELS:]
+        for depth, last in enumerate(levels):
+            if depth == len(levels) - 1:
+                name.add((glyphs.branch_last if last else glyphs.branch) + glyphs.line + " ", styles.faint)
+            else:
+                name.add(("  " if last else glyphs.rail + " ") + " ", styles.faint)
+        name.add(clean(item.label), styles.text if item.last and not styles.on_cursor_row else styles.strong)
+        running = run.status == "running" and self._frame >= 0
+        glyph = glyphs.running[self._frame % len(glyphs.running)] if running else run_glyph(run.status, glyphs)
+        tone = run_style(run.status, styles)
+        word = styles.muted if run.status == "succeeded" else tone
+        row = Row(glyphs.cut)
+        row.upto_row(name, parts.name).pad_to(parts.name)
+        row.column(f"{glyph} ", 2, tone).column(run.status, parts.status - 2, word)
+        tokens = (
+            None if run.tokens_in is None and run.tokens_out is None else (run.tokens_in or 0) + (run.tokens_out or 0)
+        )
+        figures = (
+            (fmt.count(run.steps), parts.steps, styles.text),
+            (glyphs.interrupted if tokens is None else fmt.count(tokens), parts.tokens, styles.muted),
+            (glyphs.interrupted if run.cost_usd is None else fmt.cost(run.cost_usd), parts.cost, styles.muted),
+            (fmt.age(max(0.0, time.time() - run.started_us / 1e6)), parts.age, styles.muted),
+        )
+        for text, size, style in figures:
+            row.column(text, size, style, "right")
+        return row.strip(width)

@@ -1,0 +1,211 @@
+"""The preview of a run in the browser: its strip, its edits, its answer, how it stands against its parent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from textual.reactive import reactive
+
+from agent_tt.codec.text import summary
+from agent_tt_tui import format as fmt
+from agent_tt_tui.look import look_of
+from agent_tt_tui.row import Row
+from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.status import kind_glyph, run_glyph, run_style, step_style
+from agent_tt_tui.text import clean, cut, show, width
+from agent_tt_tui.viewmodel.preview import Preview, buckets
+
+if TYPE_CHECKING:
+    from rich.style import Style
+
+    from agent_tt.model import Edit, Run
+    from agent_tt_tui.glyphs import Glyphs
+    from agent_tt_tui.palette import Palette
+
+SHORT_ROWS: Final = 8
+"""Below this many rows the preview leaves out its headings."""
+
+_LONGEST_CELL: Final = 3
+_ANSWER_ROWS: Final = 3
+
+
+class RunPreview(RowWidget):
+    """The body of the preview pane."""
+
+    preview: reactive[Preview | None] = reactive(None)
+    trouble: reactive[str] = reactive("")
+    """Why the run cannot be read; stands in place of the preview."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._rows: list[Row] | None = None
+
+    def watch_preview(self) -> None:
+        """Forget the rows of the run before."""
+        self._rows = None
+
+    def on_resize(self) -> None:
+        """Fit the rows to the new size."""
+        self._rows = None
+
+    def draw(self, y: int, columns: int, styles: Palette) -> Row:
+        """Draw one row."""
+        if self.trouble:
+            row = self.new_row().add(" ")
+            glyphs = look_of(self).glyphs
+            return row.add(f"{glyphs.failed} {clean(self.trouble)}", styles.failed) if y == 0 else row
+        if self.preview is None:
+            return self.new_row()
+        if y == 0 or self._rows is None:
+            lines = _Lines(self.preview, columns - 2, styles, look_of(self).glyphs)
+            self._rows = lines.short() if self.size.height < SHORT_ROWS else lines.long()
+        return self.new_row().add(" ").join(self._rows[y]) if y < len(self._rows) else self.new_row()
+
+
+class _Lines:
+    """The rows of one preview."""
+
+    def __init__(self, preview: Preview, columns: int, styles: Palette, glyphs: Glyphs) -> None:
+        self.preview, self.columns, self.styles, self.glyphs = preview, columns, styles, glyphs
+
+    def short(self) -> list[Row]:
+        """Without headings, for a few rows below the list."""
+        rows = [self._strip(), *self._lineage()]
+        edits = self._row()
+        for index, edit in enumerate(self.preview.run.edits):
+            edits.add("   " if index else "").join(self._edit(edit))
+        if self.preview.run.edits:
+            rows.append(edits)
+        if self.preview.run.error is not None:
+            rows.append(
+                self._row().add(
+                    show(self.preview.run.error.short, self.columns, self.glyphs.cut), self.styles.failed_text
+                )
+            )
+        if self.preview.answer:
+            row = self._row().add("answer ", self.styles.muted)
+            rows.append(
+                row.add(show(f'"{self.preview.answer}"', self.columns - row.cells, self.glyphs.cut), self.styles.text)
+            )
+        return [*rows, *self._ran()]
+
+    def long(self) -> list[Row]:
+        """With headings, a blank row before each, for a pane of its own."""
+        preview, run, styles = self.preview, self.preview.run, self.styles
+        rows = [self._strip(), *self._lineage()]
+        if run.edits:
+            rows += [*self._heading("EDITS"), *(self._edit(edit) for edit in run.edits)]
+        if run.error is not None:
+            rows += [*self._heading("ERROR"), *self._wrapped(run.error.short, styles.failed_text)]
+        if preview.answer:
+            rows += [*self._heading("ANSWER"), *self._wrapped(f'"{preview.answer}"', styles.text)]
+        if preview.parent is not None:
+            rows += [*self._heading("AGAINST ITS PARENT"), *self._against(preview.parent)]
+        if preview.writes or preview.denied:
+            rows += self._heading("WRITES")
+            rows += [
+                self._row().add(f"{self.glyphs.writes} ", styles.text).add(clean(name), styles.text)
+                for name in preview.writes
+            ]
+            rows += [
+                self._row()
+                .add(f"{self.glyphs.writes} ", styles.muted)
+                .add(clean(name), styles.text)
+                .add("  denied", styles.yours)
+                for name in preview.denied
+            ]
+        if run.tags:
+            rows += [*self._heading("TAGS"), self._row().add(clean(" ".join(run.tags)), styles.text)]
+        ran = self._ran()
+        return [*rows, *([*self._heading("RAN"), *ran] if ran else [])]
+
+    def _row(self) -> Row:
+        return Row(self.glyphs.cut)
+
+    def _heading(self, text: str) -> list[Row]:
+        return [self._row(), self._row().add(text, self.styles.title_blurred)]
+
+    def _strip(self) -> Row:
+        styles, steps = self.styles, self.preview.steps
+        count = f"  {fmt.count(len(steps))} step{'' if len(steps) == 1 else 's'}"
+        room = self.columns - width(count)
+        shown = buckets(steps, room)
+        cell = max(1, min(_LONGEST_CELL, room // max(1, len(shown))))
+        row = self._row()
+        for index, step in enumerate(shown):
+            diverged = self.preview.diverged_at is not None and step.number == self.preview.diverged_at
+            glyph = self.glyphs.failed if step.status == "error" else kind_glyph(step.kind, self.glyphs)
+            row.add(self.glyphs.differs if diverged else glyph, styles.yours if diverged else step_style(step, styles))
+            if index < len(shown) - 1:
+                row.add(self.glyphs.line * (cell - 1), styles.faint)
+        return row.add(count, styles.muted)
+
+    def _lineage(self) -> list[Row]:
+        preview, styles = self.preview, self.styles
+        if preview.run.fork_step is None:
+            return []
+        name = preview.parent.name if preview.parent else "a run that is gone"
+        row = self._row().add("fork of ", styles.muted).add(clean(name), styles.text)
+        row.add(" after ", styles.muted).add(str(preview.run.fork_step), styles.strong)
+        if preview.diverged_at is not None:
+            row.add(f"  {self.glyphs.differs}", styles.yours).add(" at ", styles.muted).add(
+                str(preview.diverged_at), styles.strong
+            )
+        return [row]
+
+    def _edit(self, edit: Edit) -> Row:
+        styles, glyphs = self.styles, self.glyphs
+        row = self._row().add(f"{glyphs.edited} ", styles.yours).add(clean(edit.path or "state"), styles.text).add("  ")
+        if edit.op == "delete":
+            return row.add(*styles.removed(clean(summary(edit.old, 20))))
+        if edit.op == "move":
+            return row.add(f"{glyphs.to} {clean(edit.to or '')}", styles.muted)
+        if isinstance(edit.value, str) and isinstance(edit.old, str) and len(edit.value) + len(edit.old) > 40:
+            words = len(edit.value.split()) - len(edit.old.split())
+            return row.add(f"{words:+d} words", styles.added_text)
+        if edit.op == "set" and edit.old is not None:
+            row.add(*styles.removed(clean(summary(edit.old, 20)))).add(f" {glyphs.to} ", styles.muted)
+        return row.add(*styles.added(clean(summary(edit.value, 20))))
+
+    def _wrapped(self, text: str, style: Style) -> list[Row]:
+        rows: list[Row] = []
+        line = ""
+        words = clean(text[: self.columns * (_ANSWER_ROWS + 1)]).split(" ")
+        for index, word in enumerate(words):
+            joined = f"{line} {word}" if line else word
+            if width(joined) <= self.columns:
+                line = joined
+                continue
+            if len(rows) == _ANSWER_ROWS - 1:
+                rest = " ".join([line, *words[index:]])
+                return [*rows, self._row().add(cut(rest, self.columns, self.glyphs.cut), style)]
+            rows.append(self._row().add(line, style))
+            line = word
+        return [*rows, self._row().add(cut(line, self.columns, self.glyphs.cut), style)]
+
+    def _against(self, parent: Run) -> list[Row]:
+        run, styles, to = self.preview.run, self.styles, f" {self.glyphs.to} "
+        steps = self._row().column("steps", 10, styles.muted).add(fmt.count(parent.steps), styles.text)
+        rows = [steps.add(to, styles.muted).add(fmt.count(run.steps), styles.strong)]
+        old, new = _tokens(parent), _tokens(run)
+        if old is not None and new is not None:
+            row = self._row().column("tokens", 10, styles.muted).add(fmt.count(old), styles.text)
+            rows.append(row.add(to, styles.muted).add(fmt.count(new), styles.strong))
+        row = self._row().column("outcome", 10, styles.muted)
+        row.add(f"{run_glyph(parent.status, self.glyphs)} {parent.status}", styles.muted).add(to, styles.muted)
+        rows.append(row.add(f"{run_glyph(run.status, self.glyphs)} {run.status}", run_style(run.status, styles)))
+        return rows
+
+    def _ran(self) -> list[Row]:
+        run = self.preview.run
+        facts = [
+            fact for fact in (run.code.version and f"version {run.code.version}", run.model and run.model.model) if fact
+        ]
+        rows = [self._row().add(clean(run.code.entry), self.styles.muted)] if run.code.entry else []
+        if facts:
+            rows.append(self._row().add(clean(f" {self.glyphs.dot} ".join(facts)), self.styles.faint))
+        return rows
+
+
+def _tokens(run: Run) -> int | None:
+    return None if run.tokens_in is None and run.tokens_out is None else (run.tokens_in or 0) + (run.tokens_out or 0)
