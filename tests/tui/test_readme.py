@@ -1,12 +1,19 @@
 """The README says what is so: its key table is the one of the code, and its examples run."""
 
+import datetime as dt
+import decimal
+import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
+import uuid
 
 import pytest
 from tests.tui.readme_parts import README, with_tables
+
+from agent_tt.codec.encode import encode
 
 TEXT = README.read_text(encoding="utf-8")
 PYTHON = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
@@ -33,6 +40,19 @@ def shell(tmp_path):
 
 def test_the_tables_of_commands_and_keys_are_made_from_the_code():
     assert with_tables(TEXT) == TEXT, "run: python tests/tui/readme_parts.py"
+
+
+ENVELOPES = re.findall(r"^\| `([^`]+)` \| `(\{\"\$type.*)` \|$", TEXT, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("expression", "shown"), ENVELOPES)
+def test_a_typed_value_is_the_envelope_that_the_readme_shows(expression, shown):
+    names = {"dt": dt, "decimal": decimal, "uuid": uuid, "pathlib": pathlib}
+    assert encode(eval(expression, names)) == json.loads(shown)
+
+
+def test_the_readme_shows_a_dozen_typed_values():
+    assert len(ENVELOPES) >= 12
 
 
 def test_the_marked_lines_are_at_most_five():

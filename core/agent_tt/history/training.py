@@ -25,8 +25,15 @@ class DictionaryTrainer:
 
     def __init__(self, rows: Rows, agent: str) -> None:
         self.dictionary = newest_dictionary(rows, agent)
+        self._rows = rows
         self._agent = agent
         self._samples: list[bytes] = []
+        self._collected = 0
+
+    def restart(self) -> None:
+        """Forgets a dictionary whose transaction may have failed: what counts is what the file holds."""
+        self.dictionary = newest_dictionary(self._rows, self._agent)
+        self._samples.clear()
         self._collected = 0
 
     def add(self, tx: Transaction, frames: Frames, plain: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.errors import StepNotFound, StoreUnreadable
@@ -18,7 +19,6 @@ from agent_tt.store.writer import SqliteRunWriter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
     from typing import Literal
 
     from agent_tt.codec.wire import Wire
@@ -33,7 +33,7 @@ _DRAWS: Final = 8
 
 
 def open_store(
-    path: Path, *, create: bool = False, read_only: bool = False, durability: Durability = "full"
+    path: str | Path, *, create: bool = False, read_only: bool = False, durability: Durability = "full"
 ) -> SqliteStore:
     """Opens a store file.
 
@@ -49,7 +49,7 @@ def open_store(
         NotAStore: it is a folder, or a file of another kind.
         NewerFormat: a newer agent-tt wrote it.
     """
-    return SqliteStore(open_database(path, create=create, read_only=read_only, durability=durability))
+    return SqliteStore(open_database(Path(path), create=create, read_only=read_only, durability=durability))
 
 
 class SqliteStore(StoreReader):
@@ -66,7 +66,7 @@ class SqliteStore(StoreReader):
         """
         with self.database.transaction() as tx:
             run, run_id = self._insert_run(tx, new, columns.sound(new.name))
-            writer = self._writer(run, run_id, new)
+            writer = self._writer(run, run_id, new, first_step=1)
             writer.start_track(tx, None if state is NO_STATE else state)
         self._heart.add(run)
         return writer
@@ -136,14 +136,15 @@ class SqliteStore(StoreReader):
                 ),
             )
             _add_tags(tx, run, new.tags)
-        writer = self._writer(run, run_id, new)
+        parent, fork_step = self.lineage.origin(run)
+        writer = self._writer(run, run_id, new, first_step=1 if parent is None else fork_step + 1)
         writer.resume()
         self._heart.add(run)
         return writer
 
-    def _writer(self, run: int, run_id: str, new: NewRun) -> SqliteRunWriter:
+    def _writer(self, run: int, run_id: str, new: NewRun, *, first_step: int) -> SqliteRunWriter:
         trainer = DictionaryTrainer(self.database, columns.sound(new.code.entry or new.name))
-        return SqliteRunWriter(self.database, self.log, self.lineage, self._heart, run, run_id, trainer)
+        return SqliteRunWriter(self.database, self.log, self.lineage, self._heart, run, run_id, first_step, trainer)
 
     def _insert_run(
         self,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["verify_file", "verify_run"]
 
-_DIGESTED_AT_ONCE: Final = 64 * 1024
+_DIGESTED_AT_ONCE: Final = 8 * 1024
 """Bytes of state per checkpoint that are digested; of larger states only every n-th is, so that cost stays linear."""
 
 _NO_LIMIT: Final = 1 << 62

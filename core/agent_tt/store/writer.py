@@ -8,7 +8,7 @@ agent forked can go on recording beside its parent.
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from agent_tt.errors import StepNotFound, StoreUnreadable
 from agent_tt.history.append import TrackWriter, create_track, fork_track
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from agent_tt.history.log import StateLog
     from agent_tt.history.rows import Transaction
     from agent_tt.history.training import DictionaryTrainer
-    from agent_tt.model import CallEnd, CallKind, Effect, ErrorInfo, NewCall, NewStep, RunStatus, StepEnd
+    from agent_tt.model import CallEnd, ErrorInfo, NewCall, NewStep, RunStatus, StepEnd
     from agent_tt.store.connection import Database
     from agent_tt.store.lineage import Lineage
     from agent_tt.store.liveness import Heart
 
 __all__ = ["SqliteRunWriter"]
+
 
 class SqliteRunWriter:
     """The open end of one run. Safe to use from several threads; their commits follow one another."""
@@ -43,6 +44,7 @@ class SqliteRunWriter:
         heart: Heart,
         run: int,
         run_id: str,
+        first_step: int,
         trainer: DictionaryTrainer,
     ) -> None:
         self._database = database
@@ -56,8 +58,7 @@ class SqliteRunWriter:
         self._open: dict[int, OpenStep] = {}
         self._seen: dict[bytes, int] = {}
         self._delivered = 0
-        parent, fork_step = lineage.origin(run)
-        self._first_step = 1 if parent is None else fork_step + 1
+        self._first_step = first_step
 
     @property
     def run_id(self) -> str:
@@ -125,7 +126,9 @@ class SqliteRunWriter:
                 writer.store(tx, checkpoint, shared=end.shared_track)
                 self._end_step(tx, number, end, writer.track, checkpoint.seq)
         except BaseException:
-            self._tracks.pop(track, None)  # what it remembers may be ahead of the file: start again from the file
+            # What they remember may be ahead of the file: start again from the file.
+            self._tracks.pop(track, None)
+            self._trainer.restart()
             raise
 
     def _end_step(self, tx: Transaction, number: int, end: StepEnd, track: int | None, seq: int | None) -> None:
@@ -284,7 +287,8 @@ class SqliteRunWriter:
             self._delivered += 1
             tx.execute(
                 "UPDATE calls SET status = ?, result = ?, error = ?,"
-                " refs = nullif(CAST(ifnull(refs, x'') || ? AS BLOB), x''), ended_us = ?, delivered = ?, meta = ? WHERE run = ? AND step = ? AND call = ?",
+                " refs = nullif(CAST(ifnull(refs, x'') || ? AS BLOB), x''), ended_us = ?, delivered = ?, meta = ?"
+                " WHERE run = ? AND step = ? AND call = ?",
                 (
                     end.status,
                     result,

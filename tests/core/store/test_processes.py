@@ -323,3 +323,19 @@ def test_forks_of_one_run_are_numbered_across_processes(tmp_path):
     parent = chat(store, 2)
     names = [store.run(fork(store, parent, 1, {"n": random.random()})[0]).name for _ in range(3)]
     assert names == ["chat/fork-1", "chat/fork-2", "chat/fork-3"]
+
+
+def test_a_run_whose_start_failed_leaves_nothing_that_a_fork_could_inherit(tmp_path):
+    store = new_store(tmp_path)
+    parent = chat(store, 3)
+    with store.database.transaction() as tx:
+        tx.execute("CREATE TRIGGER no BEFORE INSERT ON deltas BEGIN SELECT RAISE(FAIL, 'disk is full'); END")
+    with pytest.raises(Exception, match="full"):
+        begin(store, {"n": 1})
+    with store.database.transaction() as tx:
+        tx.execute("DROP TRIGGER no")
+    fork_id, writer = fork(store, parent, 2, {"n": 7})
+    assert writer.first_step == 3
+    assert store.run(fork_id).parent == parent
+    assert store.state(fork_id, 1)["n"] == 1
+    assert len(store.runs()) == 2
