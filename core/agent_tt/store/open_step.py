@@ -10,10 +10,13 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallKind, Effect
 
-__all__ = ["UNREPEATABLE", "OpenStep", "answer_fingerprint"]
+__all__ = ["OpenStep", "answer_fingerprint"]
 
-UNREPEATABLE: Final = frozenset({"clock", "rng", "id"})
+_UNREPEATABLE: Final = frozenset({"clock", "rng", "id"})
 """Kinds of calls that never ask the same twice, and so say nothing about a step being a repetition."""
+
+_ACTING: Final = frozenset({"tool", "http", "human"})
+"""Kinds of calls that do something. A model is asked with all that was said so far, so in a loop only they repeat."""
 
 
 @dataclass(slots=True)
@@ -23,14 +26,23 @@ class OpenStep:
     Attributes:
         kinds: kind and effect of each call so far.
         asked: signature of each call that counts for repetition.
+        acting: which of these do something, instead of asking a model.
         answers: fingerprint of what came back, by call.
         meta: the facts of calls that are still pending.
     """
 
     kinds: list[tuple[CallKind, Effect | None]] = field(default_factory=list)
     asked: dict[int, str] = field(default_factory=dict)
+    acting: set[int] = field(default_factory=set)
     answers: dict[int, bytes] = field(default_factory=dict)
     meta: dict[int, dict[str, Wire]] = field(default_factory=dict)
+
+    def ask(self, call: int, kind: str, signature: str) -> None:
+        """Note what a call asked."""
+        if kind not in _UNREPEATABLE:
+            self.asked[call] = signature
+            if kind in _ACTING:
+                self.acting.add(call)
 
     @property
     def kind(self) -> str | None:
@@ -47,7 +59,8 @@ class OpenStep:
         """Equal for steps that asked the same and were answered the same; None where that says nothing."""
         if not self.asked or self.asked.keys() != self.answers.keys():
             return None
-        plain = b"".join(self.asked[number].encode() + self.answers[number] for number in sorted(self.asked))
+        counted = sorted(self.acting or self.asked)
+        plain = b"".join(self.asked[number].encode() + self.answers[number] for number in counted)
         return blake2b(plain, digest_size=16).digest()
 
 

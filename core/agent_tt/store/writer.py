@@ -16,7 +16,7 @@ from agent_tt.history.payload import pack_call_value
 from agent_tt.protocols import NO_STATE
 from agent_tt.store import columns, door
 from agent_tt.store.liveness import now_us
-from agent_tt.store.open_step import UNREPEATABLE, OpenStep, answer_fingerprint
+from agent_tt.store.open_step import OpenStep, answer_fingerprint
 from agent_tt.store.run_rows import usage_of_steps
 
 if TYPE_CHECKING:
@@ -189,11 +189,10 @@ class SqliteRunWriter:
             (run, last),
         ):
             self._delivered = max(self._delivered, delivered or 0)
-            if kind not in UNREPEATABLE:
-                known = steps.setdefault(step, OpenStep())
-                known.asked[call] = signature
-                if status != "pending":
-                    known.answers[call] = answer_fingerprint(status, result, error)
+            known = steps.setdefault(step, OpenStep())
+            known.ask(call, kind, signature)
+            if call in known.asked and status != "pending":
+                known.answers[call] = answer_fingerprint(status, result, error)
         for number, known in steps.items():
             if known.fingerprint is not None:
                 self._seen.setdefault(known.fingerprint, number)
@@ -266,8 +265,7 @@ class SqliteRunWriter:
             if open_step is not None:
                 open_step.kinds.append((new.kind, new.effect))
                 open_step.meta[number] = meta
-                if new.kind not in UNREPEATABLE:
-                    open_step.asked[number] = new.signature
+                open_step.ask(number, new.kind, new.signature)
         return number
 
     def end_call(self, step: int, number: int, end: CallEnd) -> None:

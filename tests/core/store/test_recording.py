@@ -223,3 +223,17 @@ def test_reading_a_page_of_steps_costs_what_it_returns(tmp_path):
     assert "SEARCH" in plan[0][3]
     assert [found.number for found in store.steps(run_id, 29_990, 29_995)] == list(range(29_990, 29_995))
     assert store.step_count(run_id) == 30_000
+
+
+def test_a_loop_is_seen_although_the_model_is_shown_a_longer_conversation_each_time(tmp_path):
+    store = new_store(tmp_path)
+    writer = store.begin_run(NewRun(name="loop"), {})
+    for turn in range(3):
+        step = writer.open_step(NewStep("search"))
+        asked = writer.begin_call(step, NewCall("llm", "model", {"messages": turn}, signature=f"{turn:032x}"))
+        writer.end_call(step, asked, CallEnd("ok", "search again"))
+        searched = writer.begin_call(step, NewCall("tool", "search", {"q": "refund"}, signature="ab" * 16))
+        writer.end_call(step, searched, CallEnd("ok", []))
+        writer.close_step(step, StepEnd("ok"), {"turn": turn})
+    writer.finish("succeeded")
+    assert [step.repeat_of for step in store.steps(writer.run_id)] == [None, 1, 1]
