@@ -89,14 +89,17 @@ class HeaderRow(RowWidget):
     def draw(self, _y: int, columns: int, styles: Palette) -> Row:
         """Draw the row."""
         row = self._left(styles)
+        if row.cells > columns - 1 and self.state.chip:
+            row = self._left(styles, cause=False)  # what is pending must be seen; the cause is also on its step
         texts = facts_that_fit(self.state.facts, columns - 1 - FREE_COLUMNS - row.cells)
         if texts:
             separator = f" {look_of(self).glyphs.dot} "
             row.right(self.new_row().add(separator.join(map(clean, texts)), styles.muted), columns - 1)
         return row
 
-    def _left(self, styles: Palette) -> Row:
+    def _left(self, styles: Palette, *, cause: bool = True) -> Row:
         state, glyphs = self.state, look_of(self).glyphs
+        why = state.cause if cause else ""
         tones: dict[Tone, Style] = {
             "muted": styles.muted,
             "well": styles.well,
@@ -108,10 +111,10 @@ class HeaderRow(RowWidget):
         if state.status:
             glyph = glyphs.running[self.frame % len(glyphs.running)] if state.tone == "running" else state.status_glyph
             row.add("  ").add(f"{glyph} {state.status}".lstrip(), tones[state.tone])
-        if state.cause:
-            row.add("  ").add(clean(state.cause), styles.muted)
+        if why:
+            row.add("  ").add(clean(why), styles.muted)
         if state.cause_step is not None:
-            row.add(" at " if state.cause else "  at ", styles.muted).add(str(state.cause_step), tones[state.tone])
+            row.add(" at " if why else "  at ", styles.muted).add(str(state.cause_step), tones[state.tone])
         if state.chip:
             row.add("  ").add(f" {state.chip} ", styles.chip)
         return row

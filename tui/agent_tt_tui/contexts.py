@@ -275,9 +275,7 @@ PROMPT = Context(
         Group(
             "Prompt",
             (
-                Command(
-                    "prompt.accept", "accept", ("enter",), "Take what was typed", footer="go", rank=10, priority=True
-                ),
+                Command("prompt.accept", "accept", ("enter",), "Take what was typed", footer="go", rank=10),
                 _CANCEL,
                 _HELP_WHILE_TYPING,
             ),
@@ -303,9 +301,7 @@ FIND = Context(
                     pair="find.hit_next",
                     scope="widget",
                 ),
-                Command(
-                    "find.accept", "accept", ("enter",), "Stay at this hit", footer="go", rank=20, scope="widget"
-                ),
+                Command("find.accept", "accept", ("enter",), "Stay at this hit", footer="go", rank=20, scope="widget"),
                 Command(
                     "find.close",
                     "close",
@@ -332,6 +328,22 @@ PICK = Context(
     ),
 )
 """A dialog that asks for one of several."""
+
+COPY = Context(
+    "Copy",
+    (
+        Group(
+            "Copy",
+            (
+                Command("copy.path", "copy('path')", ("p",), "Copy the path", footer="copy path", rank=10),
+                Command("copy.value", "copy('value')", ("v",), "Copy the value", footer="copy value", rank=20),
+                Command("copy.key", "copy('key')", ("k",), "Copy the key", footer="copy key", rank=30),
+                _CANCEL,
+            ),
+        ),
+    ),
+)
+"""What may follow the key that copies."""
 
 CONFIRM = Context(
     "Confirm",
@@ -360,5 +372,5 @@ READING = Context(
 )
 """A dialog that is only read."""
 
-CONTEXTS = (DEBUGGER, COMPARE, FORK, EDIT, RUNS, EMPTY, PROMPT, FIND, PICK, CONFIRM, READING)
+CONTEXTS = (DEBUGGER, COMPARE, FORK, EDIT, RUNS, EMPTY, PROMPT, FIND, PICK, COPY, CONFIRM, READING)
 """Every context that a person meets, for the key table and the test against clashes."""

@@ -58,6 +58,10 @@ class PromptDialog(Dialog[str]):
         """What was wrong with an earlier text says nothing about this one."""
         self.query_one(".dialog-note", Static).update("")
 
+    def on_input_submitted(self, _event: Input.Submitted) -> None:
+        """Enter comes through the line itself, after every key that was typed before it."""
+        self.action_accept()
+
     def action_accept(self) -> None:
         """Return what was typed, or say what is wrong with it."""
         text = self.query_one(Input).value.strip()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from agent_tt.comparing.states import Change
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.viewmodel.bases import Base
+    from agent_tt_tui.viewmodel.pending import Pending
     from agent_tt_tui.viewmodel.stepview import StepView
 
 _FREE = 2
@@ -31,10 +32,16 @@ class DiffTitle(PaneTitle):
 
     view: StepView | None = None
     base: Base | None = None
+    pending: Pending | None = None
+    """Edits that are shown instead of the step's changes."""
 
     def draw_left(self, row: Row, styles: Palette) -> None:
         """Add what is compared, and how many changes there are of each kind."""
         glyphs, view = look_of(self).glyphs, self.view
+        if self.pending is not None:
+            row.add("PENDING EDITS", styles.title if self.active else styles.title_blurred)
+            row.add(f"  {len(self.pending.edits)} after {self.pending.step}", styles.muted)
+            return
         row.add("DIFF", styles.title if self.active else styles.title_blurred)
         if self.busy:
             row.add(f"  {glyphs.still} {clean(self.busy)} {glyphs.cut}", styles.note)
@@ -53,8 +60,10 @@ class DiffTitle(PaneTitle):
         row.add("    ").add(shown, styles.muted)
 
     def draw_right(self, row: Row, styles: Palette) -> None:
-        """Add the key that goes to the next base, and the base."""
-        if self.base is not None:
+        """Add the key that goes to the next base, and the base; for edits what can be done with them."""
+        if self.pending is not None:
+            row.add("u", styles.key).add(" undo  ", styles.muted).add("f", styles.key).add(" fork", styles.muted)
+        elif self.base is not None:
             label = self.base.label if self.size.width >= 60 else self.base.short
             row.add("d ", styles.key).add(clean(label), styles.muted)
 
@@ -69,12 +78,19 @@ class DiffLines(LineView):
         self._lines: Sequence[DiffLine] = ()
         self._note = ""
         self._in_focus = False
+        self._edits = False
         self.whole = False
         """Whether the pane has the whole screen, so that what does not fit is scrolled and not counted."""
 
-    def show(self, lines: Sequence[DiffLine], note: str) -> None:
-        """Show lines, or a note where there are none."""
-        self._lines, self._note = lines, note
+    def show(self, lines: Sequence[DiffLine], note: str, *, edits: bool = False) -> None:
+        """Show lines, or a note where there are none.
+
+        Args:
+            lines: What changed.
+            note: Said where there are no lines; below edits it stands as the last row.
+            edits: Whether a person made the changes, which is what their sign then says.
+        """
+        self._lines, self._note, self._edits = lines, note, edits
         self.refresh_lines_data()
         self.move_to(0)
         self.reveal(0)
@@ -82,7 +98,7 @@ class DiffLines(LineView):
     @property
     def line_count(self) -> int:
         """How many rows all of it takes."""
-        return len(self._lines) or (1 if self._note else 0)
+        return len(self._lines) + (1 if self._note and (self._edits or not self._lines) else 0)
 
     @property
     def _left_out(self) -> int:
@@ -95,10 +111,10 @@ class DiffLines(LineView):
         """Draw a row of a change."""
         glyphs = look_of(self).glyphs
         row = Row(glyphs.cut)
-        if not self._lines:
-            return row.add(" ").add(self._note, styles.note).strip(width)
         if self._left_out and index == self.size.height - 1:
             return row.add(f"{glyphs.cut} {self._left_out:,} more, z to see all", styles.note).strip(width)
+        if index >= len(self._lines):
+            return row.add(" ").add(self._note, styles.note).strip(width)
         shown = self._lines[index]
         signs = {
             "+": (glyphs.added, styles.added_mark),
@@ -106,7 +122,7 @@ class DiffLines(LineView):
             "~": (glyphs.changed, styles.changed_mark),
         }
         if shown.sign:
-            row.add(*signs[shown.sign])
+            row.add(*(glyphs.edited, styles.yours) if self._edits else signs[shown.sign])
         row.pad_to(shown.indent)
         for text, role in shown.pieces:
             match role:
@@ -170,7 +186,7 @@ class DiffPane(Pane):
             lines: The changes laid out for so many `columns`.
             columns: See there.
         """
-        self.diff_title.view, self.diff_title.base = view, base
+        self.diff_title.view, self.diff_title.base, self.diff_title.pending = view, base, None
         self.diff_title.refresh()
         self._changes, self._laid_out = view.changes, columns
         if view.error is not None:
@@ -181,8 +197,22 @@ class DiffPane(Pane):
             note = "nothing changed"
         self.lines.show(lines, note)
 
+    def show_pending(self, pending: Pending) -> None:
+        """Show edits that nothing has run with yet, instead of what a step changed."""
+        self.diff_title.pending = pending
+        self.diff_title.refresh()
+        self._changes, self._laid_out = pending.changes, self.columns
+        self._show_edits()
+
+    def _show_edits(self) -> None:
+        self.lines.show(diff_lines(self._changes, self.columns), "The recording itself is not touched.", edits=True)
+
     def on_resize(self) -> None:
         """Lay the changes out for the new width."""
-        if self.size.width and self.columns != self._laid_out and self._changes:
-            self._laid_out = self.columns
+        if not self.size.width or self.columns == self._laid_out or not self._changes:
+            return
+        self._laid_out = self.columns
+        if self.diff_title.pending is not None:
+            self._show_edits()
+        else:
             self.lines.show(diff_lines(self._changes, self.columns), "")

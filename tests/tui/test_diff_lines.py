@@ -1,0 +1,92 @@
+"""How the diff pane says what changed."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent_tt.comparing.states import compare_states
+from agent_tt_tui.text import width
+from agent_tt_tui.viewmodel.difflines import diff_lines
+
+
+def said(before, after, columns=60):
+    """The rows as text: sign, indent, pieces; removed words in [-…-], added ones in {+…+}."""
+    marks = {"removed": "[-{}-]", "added": "{{+{}+}}", "to": "{}->"}
+    rows = []
+    for line in diff_lines(compare_states(before, after), columns):
+        text = "".join(marks.get(role, "{}").format(piece) for piece, role in line.pieces)
+        rows.append(line.sign + " " * (line.indent - len(line.sign)) + text)
+    return rows
+
+
+def test_short_values_stand_on_one_row():
+    assert said({"attempts": 1}, {"attempts": 2}) == ["~ attempts    [-1-]->{+2+}"]
+
+
+def test_text_is_compared_by_word_and_removed_and_added_words_stand_apart():
+    rows = said({"notes": "Search 1 of 20 found nothing."}, {"notes": "Search 2 of 20 found nothing."})
+    assert rows == ["~ notes", "     Search [-1-] {+2+} of 20 found nothing."]
+
+
+def test_long_text_is_compared_by_line_with_its_numbers():
+    before = "\n".join(f"line {n}" for n in range(1, 60))
+    rows = said({"file": before}, {"file": before.replace("line 41", "row 41")})
+    assert rows == ["~ file  line 41", "  41   [-line-] {+row+} 41"]
+
+
+def test_a_line_put_in_is_one_row():
+    rows = said({"file": "a\nb\nc"}, {"file": "a\nnew\nb\nc"})
+    assert rows == ["~ file  line 2", "   2 + new"]
+
+
+def test_a_message_says_who_speaks_and_an_assistants_call_what_it_calls():
+    tool = {"role": "tool", "tool_call_id": "1", "content": '{"docs": []}'}
+    call = {"function": {"name": "search_docs", "arguments": '{"query": "refund policy"}'}}
+    asked = {"role": "assistant", "content": "", "tool_calls": [call]}
+    rows = said({"messages": []}, {"messages": [asked, tool]})
+    assert rows == ['+ messages[0] → search_docs(query="refund policy")', '+ messages[1] tool {"docs": []}']
+
+
+def test_equal_looking_values_of_other_types_say_their_types():
+    assert said({"n": 1}, {"n": True}) == ["~ n           [-1-]->{+true+}"]
+    row = said({"n": 1.0}, {"n": 1})[0]
+    assert "1.0" in row
+
+
+def test_what_was_removed_shows_what_it_was():
+    assert said({"a": 1, "b": "gone"}, {"a": 1}) == ['- b [-"gone"-]']
+
+
+def test_control_codes_and_markup_in_values_are_text():
+    rows = said({"n": "x"}, {"n": "\x1b[31mred\x1b[0m [red]x[/red] \u202e"})
+    text = "\n".join(rows)
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "[red]" in text
+
+
+def test_a_megabyte_on_one_line_is_shown_by_its_beginning():
+    rows = said({"n": "start"}, {"n": "word " * 200_000})
+    assert sum(map(len, rows)) < 20_000
+
+
+def test_of_very_many_changes_the_first_are_shown_and_the_rest_counted():
+    rows = said({str(n): 0 for n in range(2000)}, {str(n): 1 for n in range(2000)})
+    assert rows[-1] == "  1,500 more changes"
+
+
+texts = st.text(st.sampled_from("ab \n漢é👍"), max_size=40)
+values = (
+    st.none() | st.integers(-5, 5) | texts | st.lists(texts, max_size=3) | st.dictionaries(texts, texts, max_size=3)
+)
+
+
+@settings(max_examples=80)
+@given(
+    st.dictionaries(st.sampled_from("abc"), values),
+    st.dictionaries(st.sampled_from("abc"), values),
+    st.integers(20, 90),
+)
+def test_wrapped_rows_fit_the_pane(before, after, columns):
+    for line in diff_lines(compare_states(before, after), columns):
+        if not line.sign and line.indent == 5 and not any(role == "muted" for _, role in line.pieces):
+            assert line.indent + sum(width(text) for text, _ in line.pieces) <= columns + 1

@@ -1,0 +1,185 @@
+"""What the debugger reads of a run, and what it does when a part of it cannot be read."""
+
+import copy
+
+from fake_source import FakeSource, refund_loop, step
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent_tt.history.diff import diff
+from agent_tt.model import Run
+from agent_tt_tui.viewmodel.bases import bases, choose, following, lanes_between
+from agent_tt_tui.viewmodel.newest import Newest
+from agent_tt_tui.viewmodel.related import related_runs
+from agent_tt_tui.viewmodel.runmodel import PAGE, RunModel
+from agent_tt_tui.viewmodel.shared_states import advance
+
+
+def opened(source):
+    model = RunModel(source, source.the_run)
+    model.open()
+    while model.scan():
+        pass
+    return model
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text("abc", max_size=4),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from("pqrs"), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=100)
+@given(json_values, json_values)
+def test_advancing_a_state_gives_the_next_and_leaves_the_one_before_as_it_was(before, after):
+    kept = copy.deepcopy(before)
+    assert advance(before, copy.deepcopy(diff(before, after))) == after
+    assert before == kept
+
+
+def test_neighbouring_states_share_what_did_not_change():
+    before = {"big": {"list": [1, 2, 3]}, "small": 1}
+    after = advance(before, [["s", ["small"], 2]])
+    assert after == {"big": {"list": [1, 2, 3]}, "small": 2}
+    assert after["big"] is before["big"]
+
+
+def test_walking_on_reads_no_state_again():
+    source = refund_loop()
+    model = opened(source)
+    model.load(4)
+    source.asked.clear()
+    for number in range(5, 21):
+        assert model.load(number).state == source.states[number]
+    assert source.asked == []
+
+
+def test_a_step_is_compared_with_the_one_before_and_on_wish_with_another():
+    model = opened(refund_loop())
+    assert [change.path for change in model.load(3).changes] == ["attempts", "messages[2]", "notes"]
+    view = model.load(3, base=1)
+    assert view.base == 1
+    assert [change.path for change in view.changes if change.op == "add"] == ["messages[1]", "messages[2]"]
+
+
+def test_the_input_has_a_state_and_neither_step_nor_changes():
+    view = opened(refund_loop()).load(0)
+    assert (view.step, view.base, view.changes) == (None, None, ())
+    assert view.state == {"attempts": 0, "messages": [], "notes": "", "answer": None}
+
+
+def test_a_state_that_cannot_be_read_says_why_and_its_neighbours_open():
+    source = refund_loop()
+    source.damaged = {7}
+    model = opened(source)
+    view = model.load(7)
+    assert view.error == "checkpoint 7 cannot be read. verify says more"
+    assert view.step is not None
+    assert model.load(6).error is None
+
+
+def test_steps_are_read_by_the_page():
+    source = FakeSource([None] * 1001)
+    model = RunModel(source, source.the_run)
+    model.open()
+    assert model.peek(600) is None
+    model.fetch(600, 600)
+    assert model.peek(600).number == 600
+    assert model.has(PAGE * 2 + 1, PAGE * 3)
+    assert not model.has(1, 600)
+
+
+def test_a_run_that_grows_is_followed_and_its_running_step_read_again():
+    source = FakeSource(
+        [{"n": n} for n in range(3)], [step(1), step(2, status="running", ended_us=None)], status="running"
+    )
+    model = opened(source)
+    assert model.overview.unfinished == 2
+    assert not model.refresh()
+    source.all_steps = [step(1), step(2), step(3, status="error")]
+    source.states.append({"n": 3})
+    source.changed += 1
+    assert model.refresh()
+    while model.scan():
+        pass
+    assert model.last == 3
+    assert model.overview.errors == [3]
+    assert model.overview.unfinished is None
+    assert model.peek(3) is None or model.peek(3).status == "error"
+
+
+def test_the_writes_of_a_path_are_seen_in_both_directions_and_its_birth_is_an_addition():
+    states = [{}, {"a": 1}, {"a": 1}, {"a": 2}, {"a": 2}, {"a": 3}]
+    model = opened(FakeSource(states))
+    expected = {1: "+", 3: "~", 5: "~"}
+    for number in range(6):
+        assert model.writes(number, ("a",), lambda: False) == expected
+    assert model.write_from(4, ("a",), -1) == 3
+    assert model.write_from(3, ("a",), -1) == 1
+    assert model.write_from(3, ("a",), 1) == 5
+    assert model.write_from(5, ("a",), 1) is None
+
+
+def test_marks_of_a_file_that_is_only_read_last_as_long_as_the_program():
+    model = opened(FakeSource([{}, {}, {}], read_only=True))
+    assert not model.bookmarks.kept
+    assert model.toggle_mark(2) == "a"
+    assert model.toggle_mark(1) == "b"
+    assert model.bookmarks.step_of("a") == 2
+    assert model.toggle_mark(2) is None
+    assert model.bookmarks.letters == {1: "b"}
+
+
+def test_forks_are_known_by_the_step_they_start_at():
+    source = refund_loop()
+    source.forks = [Run("RUN000000002", "run/fork-1", "running", 0, parent=source.the_run.id, fork_step=1)]
+    assert opened(source).forks == {1: ("run/fork-1",)}
+
+
+def test_the_bases_go_round_and_a_step_without_the_wanted_one_has_the_usual():
+    source = refund_loop()
+    model = opened(source)
+    model.toggle_mark(2)
+    model.fetch(1, 21)
+    assert [base.label for base in bases(model, 5)] == ["previous", "since mark a"]
+    assert following(model, 5, None).kind == "mark"
+    assert following(model, 5, "mark").kind == "previous"
+    assert choose(model, 5, "mark").step == 2
+    assert choose(model, 1, "mark").kind == "previous"
+
+
+def test_steps_of_other_lanes_between_two_steps_are_named():
+    agents = ["lead", "web", "papers", "web"]
+    steps = [step(number, agent=agent) for number, agent in enumerate(agents, 1)]
+    model = opened(FakeSource([{}] * 5, steps))
+    assert bases(model, 4)[0].label == "previous in lane"
+    assert lanes_between(model.overview, 2, 4) == "3 is another lane: papers"
+    assert lanes_between(model.overview, 1, 2) == ""
+
+
+def test_of_many_wishes_only_the_newest_waits():
+    wishes = Newest()
+    assert wishes.put(1)
+    assert not wishes.put(2)
+    assert not wishes.put(3)
+    assert wishes.take() == 3
+    assert not wishes.put(4)
+    assert wishes.take() == 4
+    assert wishes.take() is None
+    assert wishes.put(5)
+
+
+def test_runs_to_compare_with_begin_with_the_family():
+    parent = Run("P", "run", "failed", 0)
+    here = Run("A", "run/fork-1", "failed", 0, parent="P")
+    sibling = Run("B", "run/fork-2", "succeeded", 0, parent="P")
+    child = Run("C", "run/fork-1/fork-1", "running", 0, parent="A")
+    stranger = Run("D", "other", "succeeded", 0)
+    runs = [stranger, sibling, parent, here, child]
+    assert related_runs(here, runs) == [
+        (child, "its fork"),
+        (parent, "its parent"),
+        (sibling, "forked from the same run"),
+        (stranger, ""),
+    ]

@@ -1,0 +1,58 @@
+"""Starting the app on a run, on the list of runs, or on two runs beside each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from platformdirs import user_log_dir
+
+from agent_tt import config
+from agent_tt_tui.app import AgentTT
+from agent_tt_tui.look import Look
+from agent_tt_tui.screens.debugger import DebuggerScreen
+from agent_tt_tui.screens.runs import RunsScreen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.screen import Screen
+
+    from agent_tt.protocols import RunSource
+
+
+def run_app(source: RunSource, run_id: str | None = None, step: int | None = None) -> int:
+    """Run the app until the user leaves it.
+
+    Args:
+        source: Where the runs are; it stays open.
+        run_id: The run to open in the debugger; without one the list of runs opens.
+        step: The step to open it at; by default the first that failed, else the last.
+
+    Returns:
+        The exit code of the command.
+
+    Raises:
+        RunNotFound: There is no such run.
+        UsageError: The configuration cannot be read.
+    """
+    if run_id is None:
+        return run_screen(lambda: RunsScreen(source))
+    run = source.run(run_id)
+    return run_screen(lambda: DebuggerScreen(source, run, step))
+
+
+def run_screen(first_screen: Callable[[], Screen[None]]) -> int:
+    """Run the app, beginning with a screen, until the user leaves it.
+
+    Args:
+        first_screen: Makes the screen.
+
+    Returns:
+        The exit code of the command.
+    """
+    settings = config.load()
+    look = Look.choose(theme=settings.theme or "auto", glyphs=settings.glyphs or "auto", keymap=settings.keys)
+    app = AgentTT(first_screen, look=look, log_file=Path(user_log_dir("agent-tt", appauthor=False)) / "tui.log")
+    app.run()
+    return app.return_code or 0

@@ -1,0 +1,138 @@
+"""The debugger's frame: which panes it has, and how they share the screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.containers import Horizontal, Vertical
+
+from agent_tt_tui.chrome import HeaderRow, Pane, PaneTitle
+from agent_tt_tui.contexts import DEBUGGER
+from agent_tt_tui.look import look_of
+from agent_tt_tui.screen import CommandScreen
+from agent_tt_tui.viewmodel.debugger_layout import DebuggerLayout
+from agent_tt_tui.widgets.diff_pane import DiffPane
+from agent_tt_tui.widgets.find_panel import FindPanel
+from agent_tt_tui.widgets.inspector import Inspector
+from agent_tt_tui.widgets.run_header import run_header
+from agent_tt_tui.widgets.scrubber import Scrubber
+from agent_tt_tui.widgets.timeline import Timeline
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.app import ComposeResult
+    from textual.widget import Widget
+
+    from agent_tt_tui.viewmodel.runmodel import RunModel
+
+
+class DebuggerFrame(CommandScreen[None]):
+    """Timeline, inspector, diff, find panel and scrubber of one run; what they show is up to a subclass."""
+
+    CONTEXT = DEBUGGER
+    AUTO_FOCUS = "Timeline"
+
+    def __init__(self, model: RunModel) -> None:
+        """Make the panes.
+
+        Args:
+            model: The run.
+        """
+        super().__init__()
+        self.model = model
+        """The run that is shown."""
+        self.timeline = Timeline(model)
+        self.inspector = Inspector()
+        self.diff = DiffPane()
+        self.scrubber = Scrubber(model)
+        self.find_panel = FindPanel(self._kind_of)
+        self.timeline_pane = Pane(PaneTitle("Timeline"), self.timeline, id="timeline-pane")
+        self.zoomed = False
+        """Whether the pane in focus has the whole screen."""
+        self._side = Vertical(self.inspector, self.diff, id="inspector-side")
+        self._shown_pane: Widget | None = None
+        self._grown = (0, 0)
+        self._diff_needs = 0
+
+    def compose(self) -> ComposeResult:
+        """Lay out header, timeline, inspector with the diff below it, find panel, scrubber and footer."""
+        yield HeaderRow(run_header(self.model, look_of(self).glyphs))
+        yield Horizontal(self.timeline_pane, self._side, id="debugger-body")
+        yield self.find_panel
+        yield self.scrubber
+        yield self.footer()
+
+    def on_resize(self, _event: events.Resize) -> None:
+        """Share the new size."""
+        self.share_screen()
+
+    def on_descendant_focus(self, _event: events.DescendantFocus) -> None:
+        """Where there is room for one pane, show the one in focus."""
+        self.share_screen()
+
+    def share_screen(self) -> None:
+        """Share the screen between the panes."""
+        overview = self.model.overview
+        plan = DebuggerLayout.plan(
+            self.size.width,
+            self.size.height,
+            lanes=len(overview.lanes),
+            depth=overview.deepest,
+            diff_needs=self._diff_needs,
+            grown=self._grown,
+        )
+        alone = self._alone() if plan.one_pane or self.zoomed else None
+        self.timeline_pane.display = alone in (None, self.timeline_pane)
+        self._side.display = alone is not self.timeline_pane
+        self.inspector.display = alone in (None, self.inspector)
+        self.diff.display = alone in (None, self.diff)
+        self.timeline_pane.styles.width = "1fr" if alone is self.timeline_pane else plan.timeline
+        self.diff.styles.height = "1fr" if alone is self.diff else plan.diff
+        self.diff.lines.whole = alone is self.diff
+        self.scrubber.styles.height = max(plan.scrubber, 2) if self.scrubber.shows_hits else plan.scrubber
+
+    def _alone(self) -> Widget:
+        """The pane to show where there is room for one."""
+        for pane in self._panes():
+            if self.focused is not None and pane in self.focused.ancestors_with_self:
+                self._shown_pane = pane
+        return self._shown_pane or self.timeline_pane
+
+    def _panes(self) -> tuple[Widget, ...]:
+        return self.timeline_pane, self.inspector, self.diff
+
+    def focus_next(self, selector: str | type[Widget] = "*") -> Widget | None:
+        """Go to the next pane, one that is hidden for lack of room included."""
+        self._show_all_panes()
+        return super().focus_next(selector)
+
+    def focus_previous(self, selector: str | type[Widget] = "*") -> Widget | None:
+        """Go to the previous pane, one that is hidden for lack of room included."""
+        self._show_all_panes()
+        return super().focus_previous(selector)
+
+    def _show_all_panes(self) -> None:
+        for pane in (*self._panes(), self._side):
+            pane.display = True
+
+    def action_zoom(self) -> None:
+        """Give the pane in focus the whole screen, or take it back."""
+        self.zoomed = not self.zoomed
+        self.share_screen()
+
+    def action_resize_pane(self, by: int) -> None:
+        """Make the pane in focus larger or smaller."""
+        columns, rows = self._grown
+        in_timeline = self.focused is self.timeline
+        in_diff = self.focused is self.diff.lines
+        self._grown = (columns + (by if in_timeline else 0 if in_diff else -by), rows + (by if in_diff else 0))
+        self.share_screen()
+
+    def make_room_for_diff(self) -> None:
+        """Give the diff pane the rows it needs; it never shrinks by itself, or the tree above would jump."""
+        if self.diff.needed > self._diff_needs:
+            self._diff_needs = self.diff.needed
+            self.share_screen()
+
+    def _kind_of(self, number: int) -> str | None:
+        return self.model.overview.kind(number) if number <= self.model.overview.scanned else None

@@ -1,0 +1,165 @@
+"""The edit dialog: one value as it was recorded, as a person wants it, and the difference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from agent_tt.codec.paths import format_path, without_envelopes
+from agent_tt.codec.text import describe
+from agent_tt.errors import AgentTTError
+from agent_tt.model import Edit
+from agent_tt_tui.contexts import EDIT
+from agent_tt_tui.dialog import ConfirmDialog, Dialog
+from agent_tt_tui.look import look_of
+from agent_tt_tui.screens.external import edit_in_terminal
+from agent_tt_tui.viewmodel.editing import Editable, Verdict, change_pieces, judge, text_of, words_in, words_text
+from agent_tt_tui.widgets.edit_form import EditAction, EditArea, EditTitle, Passage, Section
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+    from textual.events import Resize
+
+    from agent_tt.codec.wire import Path, Wire
+    from agent_tt_tui.viewmodel.pieces import Piece
+
+_TALL_FROM = 30
+_LOW_BELOW = 20
+_TOO_LONG = "too long for this box: ^e opens it in $EDITOR"
+
+
+class EditDialog(Dialog[Edit]):
+    """Edits one value of a state; returns the edit, or None when nothing is to change."""
+
+    CONTEXT = EDIT
+    BINDINGS: ClassVar[list[BindingType]] = EDIT.screen_bindings()
+    AUTO_FOCUS = "EditArea"
+    HELP = "A value to edit: ctrl+s keeps the edit, ctrl+r starts again, esc drops it. Nothing runs yet."
+
+    def __init__(self, step: int, path: Path, value: Wire, recorded: Wire) -> None:
+        """Edit a value.
+
+        Args:
+            step: The step after which the state is edited.
+            path: Where the value is, in wire coordinates.
+            value: The value as it is now, with earlier edits.
+            recorded: The value as it was recorded.
+        """
+        super().__init__(classes="edit")
+        self._step, self._path, self._value, self._recorded = step, path, value, recorded
+        plain = Editable.of(value).plain and Editable.of(recorded).plain
+        self._editable = Editable.of(value, as_text=plain)
+        self._original = Editable.of(recorded, as_text=plain)
+        self._verdict = Verdict(good=False, message=_TOO_LONG)
+
+    def compose_content(self) -> ComposeResult:
+        """Yield the value three times: recorded, yours, and what changes."""
+        dot = look_of(self).glyphs.dot
+        title = EditTitle("Edit", hint=f"after step {self._step} {dot} {describe(self._recorded)}")
+        title.path = [str(step) for step in without_envelopes(self._path)]
+        yield title
+        recorded = Section("Recorded")
+        if self._editable.plain:
+            recorded.about = ((words_text(self._original.text), "faint"),)
+        yield recorded
+        yield Passage(id="edit-recorded")
+        yield Section("Yours", strong=True)
+        yield EditArea(self._editable.text)
+        change = Section("Change")
+        change.about = (("by word", "faint"),)
+        yield change
+        yield Passage(id="edit-change")
+        yield EditAction()
+
+    def on_mount(self) -> None:
+        """Show the value."""
+        self.query_one("#edit-recorded", Passage).show_text(self._original.text)
+        self.query_one(EditArea).disabled = self._editable.too_long
+        self.query_one(EditArea).move_cursor(self.query_one(EditArea).document.end)
+        self._judge()
+
+    def on_resize(self, event: Resize) -> None:
+        """Give the parts more rows where there are many, and leave out what is only read where there are few."""
+        self.set_class(event.size.height >= _TALL_FROM, "roomy")
+        self.set_class(event.size.height < _LOW_BELOW, "low")
+
+    def on_text_area_changed(self) -> None:
+        """Judge what was typed."""
+        self._judge()
+
+    def _judge(self) -> None:
+        text = self.query_one(EditArea).text
+        if not self._editable.too_long:
+            self._verdict = judge(text, plain=self._editable.plain, recorded=self._recorded)
+            glyph = look_of(self).glyphs.cut
+            self.query_one("#edit-change", Passage).show_pieces(change_pieces(self._original.text, text, glyph))
+            if self._editable.plain:
+                self.query(Section)[1].about = _word_count(self._original.text, text)
+        self.query_one(EditAction).verdict = self._verdict
+        self.refresh_footer()
+
+    @property
+    def _touched(self) -> bool:
+        return not self._editable.too_long and self.query_one(EditArea).text != self._editable.text
+
+    def blocked(self, command_id: str) -> str | None:
+        """Say why a command cannot be used now."""
+        if command_id == "edit.keep" and not self._verdict.good:
+            return self._verdict.message
+        if command_id == "edit.recorded" and (self._editable.too_long or self._original.too_long):
+            return "the recorded value is too long for this box"
+        return None
+
+    def action_keep(self) -> None:
+        """Return the edit, or nothing where nothing was changed."""
+        if self._touched:
+            self._keep(self._verdict.value)
+        else:
+            self.dismiss(None)
+
+    def action_recorded(self) -> None:
+        """Start again from the recorded value."""
+        self.query_one(EditArea).text = self._original.text
+
+    def action_editor(self) -> None:
+        """Edit what is typed in `$EDITOR`."""
+        plain = self._editable.plain
+        text = text_of(self._value, plain=plain) if self._editable.too_long else self.query_one(EditArea).text
+        try:
+            edited = edit_in_terminal(self.app, text, ".txt" if plain else ".json", self._trouble)
+        except AgentTTError as error:
+            self.say(error.message)
+            return
+        if edited is None:
+            self.say("nothing was changed in the editor")
+        elif self._editable.too_long:
+            self._keep(judge(edited, plain=plain, recorded=self._recorded).value)
+        else:
+            self.query_one(EditArea).text = edited
+
+    def action_escape(self) -> None:
+        """Drop the edit, after asking if anything was typed."""
+        if self._touched:
+            question = "What you typed here is not kept yet. Drop it?"
+            self.app.push_screen(ConfirmDialog("Drop this edit", question), self._drop)
+        else:
+            self.dismiss(None)
+
+    def _drop(self, drop: bool | None) -> None:  # noqa: FBT001 - a dialog's answer
+        if drop:
+            self.dismiss(None)
+
+    def _keep(self, value: Wire) -> None:
+        self.dismiss(Edit("set", format_path(self._path), value))
+
+    def _trouble(self, text: str) -> str | None:
+        verdict = judge(text, plain=self._editable.plain, recorded=self._recorded)
+        return None if verdict.good else verdict.message
+
+
+def _word_count(recorded: str, typed: str) -> tuple[Piece, ...]:
+    more = words_in(typed) - words_in(recorded)
+    count: Piece = (words_text(typed), "muted")
+    if not more:
+        return (count,)
+    return (count, (f"  {more:+,}", "added_mark" if more > 0 else "removed_mark"))

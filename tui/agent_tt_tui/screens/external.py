@@ -1,0 +1,73 @@
+"""Handing the terminal to the user's editor."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from textual.app import SuspendNotSupported
+
+from agent_tt.codec.text import parse_value, pretty
+from agent_tt.errors import InvalidValue, UsageError
+from agent_tt.forking.between import edits_between
+from agent_tt_tui.text import clean
+from agent_tt_tui.viewmodel.external_editor import edit_outside
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.app import App
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Edit
+
+
+def edit_in_terminal(app: App[None], text: str, suffix: str, check: Callable[[str], str | None]) -> str | None:
+    """Suspend the app while the user's editor has the terminal.
+
+    Args:
+        app: The app.
+        text: What is edited.
+        suffix: What the file's name ends in.
+        check: Says what is wrong with a text; the user is asked whether to go on editing it.
+
+    Returns:
+        The new text; None when nothing was changed.
+
+    Raises:
+        UsageError: The editor failed, or this terminal cannot be handed over.
+    """
+    try:
+        with app.suspend():
+            return edit_outside(text, suffix, check=check, ask_again=_ask_again, env=os.environ)
+    except SuspendNotSupported as error:
+        raise UsageError("this terminal cannot be handed to an editor") from error
+
+
+def edit_state(app: App[None], state: Wire) -> tuple[Edit, ...]:
+    """Let the user edit a whole state as JSON.
+
+    Returns:
+        What they changed, as single edits; empty when nothing was.
+
+    Raises:
+        UsageError: The editor failed, or this terminal cannot be handed over.
+    """
+    text = edit_in_terminal(app, pretty(state), ".json", _trouble_with_json)
+    return () if text is None else edits_between(state, parse_value(text))
+
+
+def _trouble_with_json(text: str) -> str | None:
+    try:
+        parse_value(text)
+    except InvalidValue as error:
+        return error.message
+    return None
+
+
+def _ask_again(trouble: str) -> bool:
+    try:
+        answer = input(f"{clean(trouble)}\nenter: edit it again   q: drop what was typed  ")
+    except (EOFError, KeyboardInterrupt):
+        return False
+    return not answer.strip().lower().startswith("q")

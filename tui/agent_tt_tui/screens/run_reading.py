@@ -1,0 +1,310 @@
+"""Everything the debugger reads, in threads; each result comes back as a message, and the newest wish goes first."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+from textual.worker import get_current_worker
+
+from agent_tt.errors import AgentTTError
+from agent_tt.querying.find import Hit, find
+from agent_tt_tui.viewmodel.bases import BaseKind, choose, lanes_between
+from agent_tt_tui.viewmodel.difflines import DiffLine, diff_lines
+from agent_tt_tui.viewmodel.folding import alike_runs
+from agent_tt_tui.viewmodel.newest import Newest
+from agent_tt_tui.viewmodel.related import related_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from textual.screen import Screen
+
+    from agent_tt.codec.wire import Path
+    from agent_tt.model import Run
+    from agent_tt_tui.viewmodel.bases import Base
+    from agent_tt_tui.viewmodel.runmodel import RunModel
+    from agent_tt_tui.viewmodel.stepview import StepView
+
+_log = logging.getLogger(__name__)
+
+_HITS_AT_ONCE = 32
+_AHEAD = 64
+_PAGES_BETWEEN_NEWS = 8
+
+
+@dataclass
+class Opened(Message):
+    """The run was opened; the debugger is to show this step."""
+
+    number: int
+
+
+@dataclass
+class Scanned(Message):
+    """More is known about all steps.
+
+    Attributes:
+        alike: Stretches of steps that repeat one another; None while there are more steps to look at.
+    """
+
+    alike: Sequence[tuple[int, int]] | None
+
+
+@dataclass
+class PagesRead(Message):
+    """Steps that were missing are at hand."""
+
+
+@dataclass
+class StepRead(Message):
+    """A step was read, and its changes laid out for so many columns."""
+
+    view: StepView
+    base: Base
+    lines: Sequence[DiffLine]
+    columns: int
+
+
+@dataclass
+class WritesRead(Message):
+    """The steps that wrote a path are known."""
+
+    path: Path
+    writes: Mapping[int, str]
+
+
+@dataclass
+class RunGrew(Message):
+    """Something was written to the store."""
+
+
+@dataclass
+class RunsRead(Message):
+    """The other runs are known, each with what it is to this one."""
+
+    runs: Sequence[tuple[Run, str]]
+
+
+@dataclass
+class HitsFound(Message):
+    """A search found more, or came to its end."""
+
+    text: str
+    hits: Sequence[Hit]
+    ended: bool
+
+
+@dataclass
+class Arrived(Message):
+    """The step that was asked for is known, or why there is none."""
+
+    number: int | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StepWish:
+    """A step to read.
+
+    Attributes:
+        number: The step.
+        base: What to compare it with; None for the usual.
+        columns: Columns of the diff pane.
+    """
+
+    number: int
+    base: BaseKind | None
+    columns: int
+
+
+class RunReading:
+    """Reads a run for a screen, which gets the messages of this module."""
+
+    def __init__(self, screen: Screen[None], model: RunModel) -> None:
+        self._screen = screen
+        self._model = model
+        self._steps: Newest[StepWish] = Newest()
+        self._pages: Newest[tuple[int, int]] = Newest()
+        self._versions: Newest[str] = Newest()
+
+    def open(self, step: int | None) -> None:
+        """Open the run at a step; by default at the first error, else at the last step."""
+        self._start(lambda: self._open(step), "open")
+
+    def read_step(self, wish: StepWish) -> None:
+        """Read a step, unless another is asked for before its turn comes."""
+        if self._steps.put(wish):
+            self._start(self._read_steps, "steps")
+
+    def read_pages(self, first: int, last: int) -> None:
+        """Get the steps first..last at hand."""
+        if self._pages.put((first, last)):
+            self._start(self._read_pages, "pages")
+
+    def scan(self) -> None:
+        """Look at all steps that were not looked at yet."""
+        self._start(self._scan, "scan", exclusive=True)
+
+    def read_writes(self, number: int, path: Path) -> None:
+        """Find the steps that wrote a path, seen from a step."""
+        self._start(lambda: self._read_writes(number, path), "writes", exclusive=True)
+
+    def read_runs(self) -> None:
+        """Read the other runs, those first that this one is likely to be compared with."""
+        self._start(self._read_runs, "runs", exclusive=True)
+
+    def poll(self) -> None:
+        """Look whether anything was written."""
+        if self._versions.put(self._model.run.id):
+            self._start(self._refresh, "refresh")
+
+    def find(self, text: str) -> None:
+        """Search for a text; a search that is under way ends."""
+        self._start(lambda: self._find(text), "find", exclusive=True)
+
+    def stop_finding(self) -> None:
+        """End a search that is under way."""
+        self._screen.workers.cancel_group(self._screen, "find")
+
+    def find_step(self, text: str, number: int) -> None:
+        """Find the step that a text names: a number, `~1`, `@error`, or the next of that name after a step."""
+        self._start(lambda: self._find_step(text, number), "goto", exclusive=True)
+
+    def find_write(self, number: int, path: Path, direction: int) -> None:
+        """Find the nearest earlier (-1) or later (1) step that wrote a path."""
+        self._start(lambda: self._find_write(number, path, direction), "goto", exclusive=True)
+
+    def toggle_mark(self, number: int) -> None:
+        """Mark a step, or take its mark away."""
+        self._start(lambda: self._toggle_mark(number), "mark")
+
+    # In threads.
+
+    def _start(self, work: Callable[[], None], group: str, *, exclusive: bool = False) -> None:
+        self._screen.run_worker(work, group=group, thread=True, exclusive=exclusive)
+
+    def _post(self, message: Message) -> None:
+        self._screen.post_message(message)
+
+    def _open(self, step: int | None) -> None:
+        model = self._model
+        model.open()
+        number = step if step is not None else model.first_error()
+        number = max(0, min(model.last, model.last if number is None else number))
+        model.fetch(number - _AHEAD, number + _AHEAD)
+        self._post(Opened(number))
+
+    def _read_steps(self) -> None:
+        while (wish := self._steps.take()) is not None:
+            base = choose(self._model, wish.number, wish.base)
+            view = self._model.load(wish.number, base.step)
+            lines = diff_lines(view.changes, wish.columns)
+            between = lanes_between(self._model.overview, view.base, view.number)
+            if between and lines:
+                lines.append(DiffLine("", 2, ((between, "muted"),)))
+            self._post(StepRead(view, base, lines, wish.columns))
+
+    def _read_pages(self) -> None:
+        while (wanted := self._pages.take()) is not None:
+            self._guarded(lambda: self._model.fetch(*wanted))
+            self._post(PagesRead())
+
+    def _scan(self) -> None:
+        worker, pages = get_current_worker(), 0
+
+        def look() -> None:
+            nonlocal pages
+            while self._model.scan(lambda: worker.is_cancelled):
+                pages += 1
+                if pages % _PAGES_BETWEEN_NEWS == 0:
+                    self._post(Scanned(None))
+
+        self._guarded(look)
+        if not worker.is_cancelled:
+            self._post(Scanned(alike_runs(self._model.overview)))
+
+    def _read_writes(self, number: int, path: Path) -> None:
+        worker = get_current_worker()
+
+        def read() -> None:
+            writes = self._model.writes(number, path, lambda: worker.is_cancelled)
+            if not worker.is_cancelled:
+                self._post(WritesRead(path, writes))
+
+        self._guarded(read)
+
+    def _read_runs(self) -> None:
+        model = self._model
+        self._guarded(lambda: self._post(RunsRead(related_runs(model.run, model.source.runs()))))
+
+    def _refresh(self) -> None:
+        grew = False
+
+        def refresh() -> None:
+            nonlocal grew
+            grew = self._model.refresh()
+
+        while self._versions.take() is not None:
+            self._guarded(refresh)
+        if grew:
+            self._post(RunGrew())
+
+    def _find(self, text: str) -> None:
+        worker = get_current_worker()
+
+        def search() -> None:
+            found: list[Hit] = []
+            model = self._model
+            for hit in find(model.source, model.run.id, text, cancelled=lambda: worker.is_cancelled):
+                found.append(hit)
+                if len(found) >= _HITS_AT_ONCE:
+                    self._post(HitsFound(text, tuple(found), ended=False))
+                    found.clear()
+            if not worker.is_cancelled:
+                self._post(HitsFound(text, tuple(found), ended=True))
+
+        self._guarded(search)
+
+    def _find_step(self, text: str, number: int) -> None:
+        model = self._model
+        try:
+            self._post(Arrived(model.source.step_number(model.run, text)))
+        except AgentTTError as error:
+            named = self._step_named(text, number)
+            why = error.message if text.startswith(("~", "@")) or text.isdigit() else f"no step is called {text}"
+            self._post(Arrived(named, why))
+
+    def _step_named(self, text: str, number: int) -> int | None:
+        """The next step after one whose name holds a text, going round at the end."""
+        wanted, earlier = text.casefold(), None
+        for start in range(1, self._model.last + 1, 1000):
+            for step in self._model.source.steps(self._model.run.id, start, start + 1000):
+                if wanted not in step.name.casefold():
+                    continue
+                if step.number > number:
+                    return step.number
+                earlier = earlier or step.number
+        return earlier
+
+    def _find_write(self, number: int, path: Path, direction: int) -> None:
+        try:
+            found = self._model.write_from(number, path, direction)
+        except AgentTTError as error:
+            self._post(Arrived(None, error.message))
+            return
+        self._post(Arrived(found, f"no {'later' if direction > 0 else 'earlier'} step wrote it"))
+
+    def _toggle_mark(self, number: int) -> None:
+        self._guarded(lambda: self._model.toggle_mark(number))
+        self._post(PagesRead())
+
+    def _guarded(self, work: Callable[[], object]) -> None:
+        """Do something whose failure must not end the app: a file that was just replaced, or damage elsewhere."""
+        try:
+            work()
+        except AgentTTError as error:
+            _log.warning("reading %s: %s", self._model.run.id, error.message)
+            self._post(Arrived(None, error.message))

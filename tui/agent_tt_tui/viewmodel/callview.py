@@ -1,0 +1,294 @@
+"""One call laid out in rows: what was asked, what came back, and where in the code it was made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.text import pretty, summary
+from agent_tt.codec.wire import envelope_type, is_envelope
+from agent_tt_tui import format as fmt
+from agent_tt_tui.status import kind_glyph
+from agent_tt_tui.text import clean, fit, width
+from agent_tt_tui.viewmodel.conversation import conversation_lines, turns_of
+from agent_tt_tui.viewmodel.highlight import highlighted
+from agent_tt_tui.viewmodel.messages import ASSISTANTS, conversation_in, message_of
+from agent_tt_tui.viewmodel.pieces import TextLine, wrap_text
+from agent_tt_tui.viewmodel.source_excerpt import place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Call, ErrorInfo, Run, Step
+    from agent_tt_tui.glyphs import Glyphs
+    from agent_tt_tui.viewmodel.pieces import Piece, PieceRole
+    from agent_tt_tui.viewmodel.source_excerpt import Excerpt
+
+_KEY_COLUMNS: Final = (8, 16)
+_MOST_TEXT: Final = 20_000
+_MOST_VALUE: Final = 4_000
+_MOST_PARAMETERS: Final = 6
+_BLANK: Final = TextLine()
+
+
+def error_lines(
+    error: ErrorInfo, columns: int, glyphs: Glyphs, toggled: Container[str] = frozenset()
+) -> Iterator[TextLine]:
+    """Lay out what was raised: its message, and its traceback, folded at first.
+
+    Args:
+        error: What was raised.
+        columns: How wide the view is.
+        glyphs: The set in use.
+        toggled: The folds that were unfolded.
+    """
+    said = "\n".join([error.short, *error.message.splitlines()[1:]])
+    for pieces in wrap_text(f"{glyphs.failed} {said}", columns - 2, "failed_text", glyphs.cut, limit=2000):
+        yield TextLine((("  ", "text"), *pieces))
+    if not error.traceback:
+        return
+    opened = "traceback" in toggled
+    sign = glyphs.unfolded if opened else glyphs.folded
+    yield TextLine(((f"  {sign} traceback", "muted"),), fold="traceback")
+    if opened:
+        for pieces in wrap_text(error.traceback, columns - 4, "muted", glyphs.cut, limit=_MOST_TEXT):
+            yield TextLine((("    ", "text"), *pieces))
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """What a call is shown with.
+
+    Attributes:
+        run: Its run.
+        step: Its step.
+        calls: All calls of the step.
+        excerpt: The code around it, once it was read.
+    """
+
+    run: Run
+    step: Step | None
+    calls: Sequence[Call]
+    excerpt: Excerpt | None = None
+
+
+def call_lines(
+    call: Call, context: CallContext, columns: int, glyphs: Glyphs, toggled: Container[str] = ()
+) -> list[TextLine]:
+    """Lay out a call.
+
+    Args:
+        call: The call.
+        context: Its surroundings.
+        columns: Columns there are for a row.
+        glyphs: The glyphs to use.
+        toggled: Folds that are not as they are by themselves.
+    """
+    layout = _Layout(call, context, columns, glyphs, toggled)
+    return list(layout.model_call() if call.kind == "llm" else layout.other_call())
+
+
+class _Layout:
+    def __init__(self, call: Call, context: CallContext, columns: int, glyphs: Glyphs, toggled: Container[str]) -> None:
+        self._call, self._context, self._columns = call, context, columns
+        self._glyphs, self._toggled = glyphs, toggled
+
+    def model_call(self) -> Iterator[TextLine]:
+        call, glyphs = self._call, self._glyphs
+        model = call.meta.get("model")
+        yield self._who(str(model) if model else call.name, self._parameters(), "model")
+        used = self._usage()
+        if used:
+            yield TextLine((("context  ", "muted"), (used, "text")))
+        path = conversation_in(call.args)
+        asked = call.args if isinstance(call.args, dict) and not is_envelope(call.args) else {}
+        messages = call.args if path == () else asked.get(str(path[0])) if path else None
+        if isinstance(messages, list):
+            new = _since_last_answer(messages)
+            fresh = f", {len(new)} new" if new else ""
+            yield from self._heading("what the model saw", f"{len(messages):,} messages{fresh}")
+            yield from conversation_lines(turns_of(messages, new), self._columns, glyphs, self._toggled, name="saw ")
+        else:
+            yield from self._heading("what the model saw")
+            yield from self._value({key: value for key, value in asked.items() if key != "tools"} or call.args)
+        yield from self._outcome("what it answered")
+        tools = asked.get("tools")
+        if isinstance(tools, list) and tools:
+            yield from self._heading("tools offered", f"{len(tools):,}")
+            for tool in tools:
+                name, takes = _offered(tool)
+                pieces: tuple[Piece, ...] = ((f"  {clean(name)}", "text"), (f"  {clean(takes)}", "muted"))
+                yield TextLine(pieces)
+        yield from self._source()
+
+    def other_call(self) -> Iterator[TextLine]:
+        call, step = self._call, self._context.step
+        facts = [f"{call.effect}s" if call.effect else call.kind, f"lane {call.lane}", f"seq {call.lane_seq}"]
+        yield self._who(call.name, f" {self._glyphs.dot} ".join(facts), "text")
+        yield from self._heading("asked")
+        yield from self._value(call.args)
+        yield from self._outcome("came back")
+        if step is not None and step.repeat_of is not None:
+            yield _BLANK
+            said = f"{self._glyphs.same} same question and same answer as step "
+            yield TextLine(((said, "muted"), (str(step.repeat_of), "strong")))
+        yield from self._source()
+        before = next(
+            (other for other in reversed(self._context.calls) if other.kind == "llm" and other.number < call.number),
+            None,
+        )
+        if before is not None:
+            yield from self._heading("before it")
+            model = clean(str(before.meta.get("model") or before.name))
+            yield TextLine(((f"  {self._glyphs.model} ", "model"), (model, "text")))
+
+    def _who(self, name: str, facts: str, role: PieceRole) -> TextLine:
+        call = self._call
+        kind = {"llm": "llm", "tool": call.effect or "read"}.get(call.kind, call.kind)
+        glyph = kind_glyph("other" if kind in ("clock", "rng", "id", "env") else kind, self._glyphs)
+        took = f" {self._glyphs.dot} {fmt.duration(call.duration_us / 1e6)}" if call.duration_us is not None else ""
+        right: Piece = (f"recorded{took}", "muted")
+        return TextLine(((f"{glyph} ", role), (clean(name), "strong"), (f"  {clean(facts)}", "muted")), right=(right,))
+
+    def _parameters(self) -> str:
+        args = self._call.args
+        given = args if isinstance(args, dict) and not is_envelope(args) else {}
+        model = self._context.run.model
+        known: dict[str, Wire] = {} if model is None else {"temperature": model.temperature, "seed": model.seed}
+        known |= {key: value for key, value in given.items() if not isinstance(value, list | dict)}
+        shown = [f"{key} {summary(value, 24)}" for key, value in known.items() if value is not None and key != "model"]
+        return f" {self._glyphs.dot} ".join(shown[:_MOST_PARAMETERS])
+
+    def _usage(self) -> str:
+        meta, facts = self._call.meta, []
+        tokens_in, tokens_out, cost = meta.get("tokens_in"), meta.get("tokens_out"), meta.get("cost_usd")
+        if isinstance(tokens_in, int):
+            facts.append(f"{tokens_in:,} tokens in")
+        if isinstance(tokens_out, int):
+            facts.append(f"{tokens_out:,} out")
+        if isinstance(cost, int | float):
+            facts.append(fmt.cost(cost))
+        return f" {self._glyphs.dot} ".join(facts)
+
+    def _heading(self, title: str, detail: str = "") -> Iterator[TextLine]:
+        yield _BLANK
+        yield TextLine(((title.upper(), "title"), (f"  {clean(detail)}" if detail else "", "muted")))
+
+    def _outcome(self, title: str) -> Iterator[TextLine]:
+        call, glyphs = self._call, self._glyphs
+        if call.status == "pending":
+            yield from self._heading(title)
+            if call.kind == "human":
+                yield TextLine(((f"  {glyphs.person} no answer yet", "note"),))
+            elif self._context.run.status == "running":
+                yield TextLine(((f"  {glyphs.still} not yet", "note"),))
+            else:
+                yield TextLine(((f"  {glyphs.unknown} outcome unknown", "failed"),))
+                yield TextLine((("  the run ended before an answer was recorded", "note"),))
+        elif call.status == "denied":
+            yield from self._heading(title)
+            yield TextLine((("  denied by this fork", "yours"), ("  it did not run", "muted")))
+        elif call.error is not None:
+            yield from self._heading("raised")
+            yield from error_lines(call.error, self._columns, glyphs, self._toggled)
+        else:
+            yield from self._heading(title, _stop_reason(call.result))
+            yield from self._result(call.result)
+
+    def _result(self, result: Wire) -> Iterator[TextLine]:
+        answer = _answer_in(result)
+        if self._call.kind == "llm" and answer is not None:
+            lines = turns_of([answer])
+            yield from conversation_lines(lines, self._columns, self._glyphs, self._toggled, name="answer ")
+            return
+        said = message_of(result)
+        yield from self._value(said.text if said is not None else result)
+
+    def _source(self) -> Iterator[TextLine]:
+        place, excerpt = place_of(self._call), self._context.excerpt
+        if place is None:
+            return
+        file, number = place
+        yield from self._heading("from")
+        as_now = "  as the file is now" if excerpt is not None else ""
+        yield TextLine(((f"  {clean(file)}", "text"), (f":{number}", "strong"), (as_now, "muted")))
+        if excerpt is None:
+            return
+        indent = min((len(line) - len(line.lstrip()) for line in excerpt.lines if line.strip()), default=0)
+        for line_number, line in enumerate(excerpt.lines, excerpt.first):
+            here = line_number == number
+            code = line[indent:].expandtabs(4)
+            pieces: Sequence[Piece] = ((clean(code), "strong"),) if here else highlighted(code, "python")
+            yield TextLine(((f"  {line_number:>5}  ", "muted"), *pieces), here=here)
+
+    def _value(self, value: Wire) -> Iterator[TextLine]:
+        """Parts with names, or the value as a whole."""
+        if value is None:
+            yield TextLine(((f"  {self._glyphs.interrupted}", "faint"),))
+        elif isinstance(value, dict) and value and not is_envelope(value):
+            least, most = _KEY_COLUMNS
+            column = max(least, min(most, max(width(clean(key[: most + 1])) for key in list(value)[:100])))
+            for key in list(value)[:200]:
+                yield from self._entry(fit(clean(key), column, self._glyphs.cut), value[key])
+            if len(value) > 200:
+                yield TextLine(((f"  {len(value) - 200:,} more", "note"),))
+        else:
+            yield from self._entry("", value)
+
+    def _entry(self, key: str, value: Wire) -> Iterator[TextLine]:
+        lead: Piece = (f"  {key}  " if key else "  ", "muted")
+        room = max(8, self._columns - width(lead[0]))
+        for pieces in wrap_text(_readable(value), room, "text", self._glyphs.cut, limit=_MOST_TEXT):
+            yield TextLine(pieces, (lead,))
+            lead = (" " * width(lead[0]), "text")
+
+
+def _readable(value: Wire) -> str:
+    """A value as text of bounded length: small ones laid out, large ones on one line."""
+    if isinstance(value, str) and ("\n" in value[:_MOST_TEXT] or " " in value[:_MOST_TEXT]):
+        return value
+    short = summary(value, _MOST_VALUE)
+    plain = isinstance(value, list | dict) and envelope_type(value) is None
+    return pretty(value) if plain and 60 < len(short) < _MOST_VALUE else short
+
+
+def _since_last_answer(messages: Sequence[Wire]) -> range:
+    """The messages from the model's last answer on: what this call shows it that the call before did not."""
+    for position in range(len(messages) - 1, -1, -1):
+        said = message_of(messages[position])
+        if said is not None and said.role in ASSISTANTS:
+            return range(position, len(messages))
+    return range(0)
+
+
+def _answer_in(result: Wire) -> Wire:
+    """The message in a model's answer, in the forms that providers give it; None if there is none."""
+    if message_of(result) is not None:
+        return result
+    if not isinstance(result, dict) or is_envelope(result):
+        return None
+    choices = result.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    inner = first.get("message") if isinstance(first, dict) else result.get("message")
+    return inner if message_of(inner) is not None else None
+
+
+def _stop_reason(result: Wire) -> str:
+    holder = result if isinstance(result, dict) and not is_envelope(result) else {}
+    choices = holder.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    reason = holder.get("stop_reason") or first.get("finish_reason")
+    return f"stop: {reason}" if isinstance(reason, str) else ""
+
+
+def _offered(tool: Wire) -> tuple[str, str]:
+    """A tool's name and what it takes."""
+    if not isinstance(tool, dict):
+        return (tool if isinstance(tool, str) else summary(tool, 60)), ""
+    function = tool.get("function")
+    said = function if isinstance(function, dict) else tool
+    schema = said.get("parameters", said.get("input_schema"))
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    takes = ", ".join(properties) if isinstance(properties, dict) else ""
+    return str(said.get("name", summary(tool, 60))), takes[:200]

@@ -1,0 +1,89 @@
+"""Editing text in the editor that the user chose, until it is good or given up."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from agent_tt.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def editor_command(env: Mapping[str, str]) -> list[str]:
+    """The editor's command: `$VISUAL`, `$EDITOR`, or `vi`.
+
+    Raises:
+        UsageError: What is set cannot be read as a command.
+    """
+    chosen = env.get("VISUAL") or env.get("EDITOR") or "vi"
+    try:
+        command = shlex.split(chosen)
+    except ValueError as error:
+        raise UsageError(f"$EDITOR cannot be read as a command: {error}", hint=f"it is {chosen}") from error
+    return command or ["vi"]
+
+
+def edit_outside(
+    text: str,
+    suffix: str,
+    *,
+    check: Callable[[str], str | None],
+    ask_again: Callable[[str], bool],
+    env: Mapping[str, str],
+) -> str | None:
+    """Let a person edit text in their editor; this blocks until the editor ends.
+
+    Args:
+        text: The text.
+        suffix: What the file's name ends in, for the editor: `.json`, `.txt`.
+        check: Says what is wrong with a text; None takes it.
+        ask_again: Told what is wrong, says whether the person wants to go on editing.
+        env: The environment, for `$VISUAL` and `$EDITOR`.
+
+    Returns:
+        The new text; None when nothing was changed or the person gave up.
+
+    Raises:
+        UsageError: The editor is missing, failed, or left no text.
+    """
+    command = editor_command(env)
+    with TemporaryDirectory(prefix="agent-tt-") as folder:
+        file = Path(folder, f"edit{suffix}")
+        with file.open("w", encoding="utf-8", newline="") as out:
+            out.write(text)
+        while True:
+            _run([*command, str(file)])
+            edited = _read(file)
+            if edited.endswith("\n") and not text.endswith("\n"):
+                edited = edited[:-1]  # which editors add to the last line of every file
+            if edited == text:
+                return None
+            trouble = check(edited)
+            if trouble is None:
+                return edited
+            if not ask_again(trouble):
+                return None
+
+
+def _run(command: list[str]) -> None:
+    try:
+        ended = subprocess.run(command, check=False)  # noqa: S603 - the user's own editor, as they named it
+    except OSError as error:
+        raise UsageError(
+            f"the editor {command[0]} cannot be started: {error.strerror}", hint="set $EDITOR to one that is installed"
+        ) from error
+    if ended.returncode:
+        raise UsageError(f"{command[0]} ended with status {ended.returncode}: nothing was changed")
+
+
+def _read(file: Path) -> str:
+    try:
+        with file.open(encoding="utf-8", newline="") as back:
+            return back.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError("the editor left no text that can be read: nothing was changed") from error

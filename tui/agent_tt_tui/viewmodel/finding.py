@@ -1,0 +1,70 @@
+"""The hits of a search as rows: the same words found again and again take one row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent_tt.querying.find import Hit
+
+
+@dataclass(slots=True)
+class HitRow:
+    """A hit, or several later ones with the same words in the same kind of place.
+
+    Attributes:
+        hit: The hit; of several, the first.
+        last: Step of the last of them.
+        count: How many there are.
+        like: Step of an earlier row that they repeat; None for words that are new.
+    """
+
+    hit: Hit
+    last: int
+    count: int = 1
+    like: int | None = None
+
+
+class HitRows:
+    """Gathers hits as they come."""
+
+    def __init__(self) -> None:
+        self.rows: list[HitRow] = []
+        """What is shown, in order of steps."""
+        self.hits = 0
+        """How many hits there were."""
+        self.steps: list[int] = []
+        """The steps with hits, each once, in order."""
+        self._first: dict[tuple[str, str, int], int] = {}
+
+    @property
+    def repeated(self) -> int:
+        """How many hits are not shown one by one."""
+        return self.hits - sum(1 for row in self.rows if row.like is None)
+
+    def add(self, hit: Hit) -> None:
+        """Take in the next hit."""
+        self.hits += 1
+        if not self.steps or self.steps[-1] != hit.step:
+            self.steps.append(hit.step)
+        key = (hit.where, hit.excerpt, hit.start)
+        first = self._first.setdefault(key, hit.step)
+        last = self.rows[-1] if self.rows else None
+        if first == hit.step:
+            self.rows.append(HitRow(hit, hit.step))
+        elif last is not None and last.like is not None:
+            last.count, last.last = last.count + 1, hit.step
+        else:
+            self.rows.append(HitRow(hit, hit.step, 1, first))
+
+
+def where(hit: Hit) -> str:
+    """Say where a hit is: `messages[2].content`, `call 2 answer`, `name`."""
+    if hit.where == "state":
+        return hit.path or "state"
+    words = {"arguments": "asked", "result": "answer", "call": "name"}
+    place = words.get(hit.where, hit.where)
+    if hit.call is not None:
+        return f"call {hit.call} {place}" + (f" {hit.path}" if hit.path else "")
+    return place

@@ -1,0 +1,102 @@
+"""Pieces of text with the role that each is drawn in, and how they are broken into rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from agent_tt_tui.text import clean, cut, width
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+PieceRole: TypeAlias = Literal[
+    "text", "strong", "muted", "faint", "note", "title", "model", "key", "new", "added", "removed",
+    "added_mark", "removed_mark", "changed_mark", "yours", "failed", "failed_text", "well",
+]  # fmt: skip
+"""Roles of `agent_tt_tui.palette`; `new` is a whole new value, `added` and `removed` are words."""
+
+Piece: TypeAlias = "tuple[str, PieceRole]"
+"""Safe text and its role."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    """One row of a view that is read.
+
+    Attributes:
+        lead: What stands before the text, such as a role and its bar.
+        pieces: The text.
+        right: What stands at the right edge.
+        fold: What choosing this row folds or unfolds; None where there is nothing to.
+        here: Whether it is the row that the others around it are about, such as the line that made a call.
+    """
+
+    pieces: tuple[Piece, ...] = ()
+    lead: tuple[Piece, ...] = ()
+    right: tuple[Piece, ...] = ()
+    fold: str | None = None
+    here: bool = False
+
+
+def wrap(pieces: Iterable[Piece], columns: int) -> Iterator[tuple[Piece, ...]]:
+    """Break pieces into rows between words, and inside words that are wider than a row.
+
+    Args:
+        pieces: Safe text.
+        columns: Columns there are; at least one is used.
+
+    Yields:
+        The pieces of each row; nothing where there is no text.
+    """
+    room = max(1, columns)
+    row: list[Piece] = []
+    used = 0
+    for text, role in pieces:
+        for word in _words(text, room):
+            if used + width(word.rstrip(" ")) > room and row:
+                yield tuple(row)
+                row, used = [], 0
+            if row and row[-1][1] == role:
+                row[-1] = (row[-1][0] + word, role)
+            else:
+                row.append((word, role))
+            used += width(word)
+    if row:
+        yield tuple(row)
+
+
+def wrap_text(text: str, columns: int, role: PieceRole, more: str, *, limit: int) -> Iterator[tuple[Piece, ...]]:
+    """Break any text into rows, its own lines kept.
+
+    Args:
+        text: Any text; it is made safe.
+        columns: Columns there are.
+        role: How it is drawn.
+        more: The glyph that says something is missing.
+        limit: How many characters are shown at most; a last row says how many are missing.
+
+    Yields:
+        The pieces of each row, one row at least.
+    """
+    for line in text[:limit].splitlines() or [""]:
+        yield from wrap([(clean(line.expandtabs(4)), role)], columns) if line else ((("", role),),)
+    if len(text) > limit:
+        yield ((f"{more} {len(text) - limit:,} more characters", "note"),)
+
+
+def _words(text: str, room: int) -> Iterator[str]:
+    """The words of a text, each with the blanks after it, none wider than the room."""
+    start = 0
+    while start < len(text):
+        blank = text.find(" ", start)
+        end = len(text) if blank < 0 else blank + 1
+        while end < len(text) and text[end] == " ":
+            end += 1
+        word = text[start:end]
+        while width(word.rstrip(" ")) > room:
+            head = cut(word, room, "") or word[0]
+            yield head
+            word = word[len(head) :]
+        yield word
+        start = end
