@@ -39,7 +39,9 @@ def resolve_run(ref: str, ids: Sequence[str], where: str) -> str:
         raise RunNotFound(f"there are not {back['back']} runs before {back['name']} in {where}")
     if ref == "latest" and ids:
         return ids[0]
-    fitting = [run for run in ids if ref and run.startswith(ref)]
+    thread, _, step = ref.rpartition("@")
+    # `THREAD@12` is step 12, also where a branch happens to be called `THREAD@12ab34cd`.
+    fitting = [] if thread in known and step.isdigit() else [run for run in ids if ref and run.startswith(ref)]
     if len(fitting) == 1:
         return fitting[0]
     if fitting:

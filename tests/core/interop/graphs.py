@@ -295,6 +295,41 @@ def sent_to_subgraphs(checkpointer: SqliteSaver) -> Any:
     return graph
 
 
+def two_questions(checkpointer: SqliteSaver) -> Any:
+    """Two nodes that each ask twice; both answered once, then one of them to the end."""
+
+    def asks(name: str) -> Callable[[Log], dict[str, Any]]:
+        def node(_state: Log) -> dict[str, Any]:
+            return {"log": [f"{interrupt(f'{name} 1?')} {interrupt(f'{name} 2?')}"]}
+
+        return node
+
+    builder: StateGraph[Log] = StateGraph(Log)
+    for name in ("left", "right"):
+        builder.add_node(name, asks(name))
+        builder.add_edge(START, name)
+    graph = builder.compile(checkpointer=checkpointer)
+    graph.invoke({"log": ["in"]}, thread())
+    graph.invoke(Command(resume={open_.id: "first" for open_ in graph.get_state(thread()).interrupts}), thread())
+    left = next(open_ for open_ in graph.get_state(thread()).interrupts if open_.value == "left 2?")
+    graph.invoke(Command(resume={left.id: "second"}), thread())
+    return graph
+
+
+def answered_by_hand(checkpointer: SqliteSaver) -> Any:
+    """A question that nobody answers: an edit in the name of the node goes on in its place."""
+    builder = chain("begin")
+    builder.add_node("ask", lambda _s: {"answer": interrupt("why?")})
+    builder.add_node("finish", says("finish"))
+    builder.add_edge("begin", "ask")
+    builder.add_edge("ask", "finish")
+    graph = builder.compile(checkpointer=checkpointer)
+    graph.invoke({"log": ["in"]}, thread())
+    graph.update_state(thread(), {"answer": "by hand"}, as_node="ask")
+    graph.invoke(None, thread())
+    return graph
+
+
 ALL: dict[str, Callable[[SqliteSaver], Any]] = {
     "react": react,
     "map_reduce": map_reduce,
@@ -312,4 +347,6 @@ ALL: dict[str, Callable[[SqliteSaver], Any]] = {
     "resumed_after_failure": lambda c: parallel_failure(c, mode="once"),
     "retried": lambda c: parallel_failure(c, mode="retried"),
     "saved_at_exit": saved_at_exit,
+    "two_questions": two_questions,
+    "answered_by_hand": answered_by_hand,
 }

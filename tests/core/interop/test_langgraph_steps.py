@@ -6,14 +6,21 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from langgraph.checkpoint.base import empty_checkpoint
+from tests.core.interop import graphs
 from tests.core.interop.support import database_of, only, outline
 
 from agent_tt.errors import PathNotFound, RunNotFound, StepNotFound
+from agent_tt.interop.langgraph.calls import decision
 from agent_tt.interop.langgraph.source import LangGraphSource
+from agent_tt.interop.references import resolve_run
+from agent_tt.model import Call
 from agent_tt.protocols import RunSource
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from agent_tt.codec.wire import Wire
 
 Opener = Callable[[str], LangGraphSource]
 
@@ -68,6 +75,7 @@ def test_model_answers_and_tool_results_are_calls(opened: Opener) -> None:
     assert "find it" in str(answer.args)
     search, charge = source.calls("t", 4)
     assert (search.kind, search.name, search.args, search.status) == ("tool", "search", {"q": "x"}, "ok")
+    assert search.result == "[]"
     assert (charge.name, charge.args, charge.status) == ("charge", {"cents": 5}, "error")
     assert charge.error is not None
     assert charge.error.message == "card declined"
@@ -114,6 +122,44 @@ def test_an_answered_question_has_its_answer(opened: Opener) -> None:
     assert (question.status, question.result) == ("ok", "yes")
 
 
+def test_an_answer_is_shown_with_its_own_question_only(opened: Opener) -> None:
+    source = opened("two_questions")
+    left, right = source.steps("t")[2:]
+    (finished,) = source.calls("t", left.number)
+    assert (finished.args, finished.status) == ("left 2?", "ok")
+    assert isinstance(finished.result, dict)
+    assert finished.result["repr"] == "not in the file", "`first` answered the question before"
+    (waiting,) = source.calls("t", right.number)
+    assert (waiting.args, waiting.status, waiting.result) == ("right 2?", "pending", None)
+
+
+def test_an_edit_in_the_name_of_a_waiting_node_is_not_its_work(opened: Opener) -> None:
+    source = opened("answered_by_hand")
+    assert outline(source, "t") == ["input", "__start__", "begin", "ask [interrupted]", "update", "finish"]
+    (question,) = source.calls("t", 4)
+    assert (question.args, question.status) == ("why?", "pending")
+    assert source.steps("t")[3].extra["pending_writes"] == []
+
+
+def test_a_model_s_decision_is_its_words_or_the_tools_that_it_asked_for(opened: Opener) -> None:
+    assert [step.decision for step in opened("react").steps("t")] == [None, None, "looking", None, "done"]
+    words: Wire = {"type": "ai", "content": [{"type": "text", "text": "two\n lines"}]}
+    silent: Wire = {"type": "ai", "content": "", "tool_calls": [{"name": "search", "args": {}, "id": "c"}]}
+    calls = [
+        Call(step=1, number=number, kind="llm", name="model", status="ok", result=result)
+        for number, result in enumerate([words, silent], 1)
+    ]
+    assert decision(calls) == "two lines; search"
+    assert decision([]) is None
+
+
+def test_tools_of_unknown_effect_count_as_writing_and_tasks_of_a_workflow_for_nothing(opened: Opener) -> None:
+    source = opened("react")
+    assert source.steps("t")[3].kind == "write"
+    assert [call.effect for call in source.calls("t", 4)] == [None, None]
+    assert opened("functional_resumed").steps("t")[1].kind is None
+
+
 def test_a_failed_task_at_the_tip_is_a_step_with_its_error_beside_finished_siblings(opened: Opener) -> None:
     source = opened("fails")
     run = source.run("t")
@@ -125,6 +171,7 @@ def test_a_failed_task_at_the_tip_is_a_step_with_its_error_beside_finished_sibli
     assert (good.name, good.status, good.extra["pending_writes"]) == ("good", "ok", [["log", ["good"]]])
     assert source.step_number(run, "@error") == bad.number
     assert source.state("t", bad.number) == source.state("t", 2) == {"log": ["in"]}
+    assert source.base_step("t", bad.number) == 2
     assert source.changes("t", bad.number) == []
 
 
@@ -183,6 +230,37 @@ def test_runs_are_named_by_thread_branch_prefix_latest_and_age(opened: Opener) -
         source.run("t~9")
     with pytest.raises(RunNotFound):
         source.run("t@")
+
+
+def test_a_thread_with_a_step_behind_it_is_no_beginning_of_a_branch() -> None:
+    ids = ["t", "t@12ab34cd"]
+    assert resolve_run("t@12a", ids, "file") == "t@12ab34cd"
+    with pytest.raises(RunNotFound):
+        resolve_run("t@12", ids, "file")
+
+
+def test_a_thread_without_a_name_gets_one(tmp_path: Path) -> None:
+    path = tmp_path / "odd.db"
+    with graphs.saver(path) as checkpointer:
+        graph = graphs.chain("one").compile(checkpointer=checkpointer)
+        for name in ("", "(unnamed)", "x@y", "latest"):
+            graph.invoke({"log": [name]}, graphs.thread(name))
+    source = LangGraphSource(path)
+    assert [run.id for run in source.runs()] == ["latest", "x@y", "(unnamed)", "(unnamed)'"]
+    assert [source.run(run.id).origin["thread"] for run in source.runs()] == ["latest", "x@y", "(unnamed)", ""]
+    source.close()
+
+
+def test_a_thread_saved_under_a_namespace_alone_ends_as_its_last_checkpoint_says(tmp_path: Path) -> None:
+    path = tmp_path / "namespace.db"
+    checkpoint = empty_checkpoint()
+    checkpoint["channel_values"] = {"mine": 1}
+    with graphs.saver(path) as checkpointer:
+        config = {"configurable": {"thread_id": "t", "checkpoint_ns": "mine"}}
+        checkpointer.put(config, checkpoint, {"source": "loop", "step": 0, "parents": {}}, {})
+    source = LangGraphSource(path)
+    assert (source.run("t").status, source.state("t", 1)) == ("succeeded", {"mine": 1})
+    source.close()
 
 
 def test_steps_are_named_by_number_and_from_the_end(opened: Opener) -> None:

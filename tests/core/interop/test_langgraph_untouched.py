@@ -169,6 +169,16 @@ def test_a_file_that_another_takes_the_place_of_is_read_anew(tmp_path: Path) -> 
     source.close()
 
 
+def test_a_link_leads_to_the_log_beside_the_file_itself(killed: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link.db"
+    link.symlink_to(killed)
+    before = digest_of_folder(killed.parent)
+    source = open_source(link)
+    assert (source.path, source.run("t").steps) == (link, 5)
+    source.close()
+    assert digest_of_folder(killed.parent) == before
+
+
 def test_odd_file_names_are_file_names(tmp_path: Path) -> None:
     path = tmp_path / "a?b#c%20 d'é.db"
     shutil.move(database_of("react", tmp_path), path)

@@ -24,6 +24,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Send
 
 from agent_tt.codec.encode import encode
+from agent_tt.interop.langgraph.checkpoint import Checkpoint
 from agent_tt.interop.langgraph.decode import read_value
 from agent_tt.interop.langgraph.envelopes import to_wire
 
@@ -75,6 +76,8 @@ SAME = [
     dt.datetime(2025, 3, 30, tzinfo=dt.timezone(dt.timedelta(hours=5, minutes=45))),
     dt.date(2024, 2, 29),
     dt.time(23, 59, 58, 7, fold=1),
+    dt.time(1, 2, tzinfo=dt.UTC),
+    dt.time(1, 2, tzinfo=dt.timezone(-dt.timedelta(hours=3, minutes=30))),
     dt.timedelta(days=-1, seconds=3, microseconds=4),
     pathlib.Path("/tmp/x y/é"),
     np.arange(6, dtype="<f8"),
@@ -84,6 +87,8 @@ SAME = [
     np.zeros((0, 3)),
     np.array(7),
     {"$type": "opaque", "$v": 1},
+    {"lc": 1, "type": "constructor", "id": ["a", "B"], "kwargs": {}},
+    {"lc": 1, "type": "constructor", "id": []},
 ]
 
 
@@ -122,6 +127,18 @@ MADE: list[tuple[Any, Wire]] = [
 @pytest.mark.parametrize(("value", "wire"), MADE, ids=lambda value: type(value).__name__)
 def test_other_constructors_are_shown_with_their_class_and_arguments(value: object, wire: Wire) -> None:
     assert through_langgraph([value]) == [wire]
+
+
+def test_constructors_are_understood_where_json_holds_them() -> None:
+    stored = b'[{"lc": 1, "type": "constructor", "id": ["a", "b", "C"], "kwargs": {"x": {"lc": 0}}}]'
+    assert to_wire(read_value("json", stored)) == [made("a.b:C", x={"lc": 0})]
+
+
+def test_sends_are_packets_as_python_and_as_javascript_keep_them() -> None:
+    sends: list[object] = [{"node": "worker", "args": {"i": i}} for i in range(2)]
+    for stored in (sends, [[], sends]):
+        checkpoint = Checkpoint({"__pregel_tasks": stored}, {}, {})
+        assert checkpoint.packets() == checkpoint.next_nodes(()) == ["worker", "worker"]
 
 
 def test_pydantic_models_keep_their_fields_by_name() -> None:

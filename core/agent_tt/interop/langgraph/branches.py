@@ -5,17 +5,19 @@ Forks stay in a thread: they are checkpoints with the same parent. A branch is t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agent_tt.interop.langgraph.rows import CheckpointRow
 
-__all__ = ["Tree", "branch_names"]
+__all__ = ["Tree", "branch_names", "run_id_of"]
 
-_SHORT_ID = 8
+_SHORT_ID: Final = 8
 """Characters of a tip's id that name its branch: the last, because ids made within minutes begin alike."""
+
+_UNNAMED: Final = "(unnamed)"
 
 
 class Tree:
@@ -88,6 +90,14 @@ class Tree:
         return reached
 
 
+def run_id_of(thread: str, taken: set[str]) -> str:
+    """The run id of a thread: its own, but for the empty one that LangGraph allows: nobody could see or name that."""
+    name = thread or _UNNAMED
+    while not thread and name in taken:
+        name += "'"
+    return name
+
+
 def branch_names(thread: str, tips: list[CheckpointRow], taken: set[str]) -> dict[str, CheckpointRow]:
     """The run ids of a thread's branches: `THREAD` for the newest, `THREAD@<8 characters of the tip's id>` for others.
 
@@ -97,6 +107,7 @@ def branch_names(thread: str, tips: list[CheckpointRow], taken: set[str]) -> dic
         taken: ids that other threads have.
     """
     names: dict[str, CheckpointRow] = {}
+    thread = run_id_of(thread, taken)
     for position, tip in enumerate(tips):
         name = thread if position == 0 else f"{thread}@{tip.id[-_SHORT_ID:]}"
         if position and (name in names or name in taken):

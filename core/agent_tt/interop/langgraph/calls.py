@@ -14,22 +14,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.tlv import tlv
-from agent_tt.codec.wire import VALUE, envelope_type
-from agent_tt.interop.langgraph.messages import messages_in
+from agent_tt.codec.wire import VALUE, envelope_type, is_envelope
+from agent_tt.interop.langgraph.envelopes import opaque
+from agent_tt.interop.langgraph.messages import find_tool_call, messages_in, words_of
 from agent_tt.model import Call, ErrorInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.interop.langgraph.messages import Message, ToolCall
+    from agent_tt.interop.langgraph.messages import Message
     from agent_tt.interop.langgraph.rows import WriteRow
     from agent_tt.interop.langgraph.tasks import Task
     from agent_tt.model import CallKind, CallStatus
 
-__all__ = ["CallMaker", "error_info", "strongest", "tokens"]
+__all__ = ["CallMaker", "decision", "error_info", "strongest", "tokens"]
 
 _LONGEST_MESSAGE: Final = 100_000
+_LONGEST_DECISION: Final = 200
 
 
 @dataclass(slots=True)
@@ -39,14 +41,13 @@ class CallMaker:
     Attributes:
         step: the step's number.
         read: gives a written value.
-        asked: the state that the tasks saw, by channel.
-        tool_calls: what models asked for so far, by id.
+        before: gives the state that the tasks saw; it is asked for only if a call's arguments lie in it.
     """
 
     step: int
     read: Callable[[WriteRow], Wire]
-    asked: Mapping[str, Wire]
-    tool_calls: Mapping[str, ToolCall]
+    before: Callable[[], Wire]
+    _asked: Mapping[str, Wire] | None = None
 
     def of_results(self, tasks: Iterable[Task], lanes: Mapping[str, str]) -> list[Call]:
         """The calls that tasks came back with, in order.
@@ -72,7 +73,8 @@ class CallMaker:
         for task in tasks:
             lane = lanes.get(task.id, "main")
             for inner in task.called if results else ():
-                self._add(calls, "tool", "task", lane, result=self._result(inner), error=self._error(inner))
+                meta: dict[str, Wire] = {"task_id": inner.id}
+                self._add(calls, "tool", "task", lane, result=self._result(inner), error=self._error(inner), meta=meta)
             for write in task.results if results else ():
                 for message in messages_in(self.read(write)):
                     self._message(calls, message, write.channel, lane)
@@ -94,24 +96,42 @@ class CallMaker:
                 "tokens_out": message.tokens_out,
             }
             said = {key: value for key, value in meta.items() if value is not None}
-            asked = {channel: self.asked[channel]} if channel in self.asked else None
+            asked = {channel: self._channels()[channel]} if channel in self._channels() else None
             self._add(calls, "llm", message.model or "model", lane, args=asked, result=message.wire, meta=said)
         elif message.kind == "tool":
-            call = self.tool_calls.get(message.answers or "")
+            call = find_tool_call(self._channels(), message.answers) if message.answers else None
             name = message.name or (call.name if call is not None else "tool")
             error = ErrorInfo("tool:ToolError", _shown(message.content)) if message.failed else None
             args = call.arguments if call is not None else None
-            self._add(calls, "tool", name, lane, args=args, result=None if error else message.wire, error=error)
+            self._add(calls, "tool", name, lane, args=args, result=None if error else message.content, error=error)
+
+    def _channels(self) -> Mapping[str, Wire]:
+        """The state that the tasks saw, by channel."""
+        if self._asked is None:
+            state = self.before()
+            self._asked = state if isinstance(state, dict) and not is_envelope(state) else {}
+        return self._asked
 
     def _question(self, calls: list[Call], task: Task, interrupts: WriteRow, lane: str) -> None:
         questions = self.read(interrupts)
+        status: CallStatus = "ok" if task.was_answered else "pending"
+        answer = self._answer(task) if task.was_answered else None
+        for question in questions if isinstance(questions, list) else [questions]:
+            self._add(calls, "human", "interrupt", lane, args=_question_value(question), result=answer, status=status)
+
+    def _answer(self, task: Task) -> Wire:
+        """The answer to the last question of a task that went on; an opaque value where the file does not keep it.
+
+        The file keeps the last question alone, but the answers from the first on; the last one of several is not
+        written again when a task ends well.
+        """
         answers = self.read(task.resumes) if task.resumes is not None else []
-        answered = answers if isinstance(answers, list) else [answers]
-        for position, question in enumerate(questions if isinstance(questions, list) else [questions]):
-            has_answer = position < len(answered)
-            status: CallStatus = "ok" if has_answer else "pending"
-            result = answered[position] if has_answer else None
-            self._add(calls, "human", "interrupt", lane, args=_question_value(question), result=result, status=status)
+        if not isinstance(answers, list):
+            return answers
+        count = task.answers_taken or len(answers)
+        return (
+            answers[count - 1] if 0 < count <= len(answers) else opaque("langgraph:answer", "not in the file", "lost")
+        )
 
     def _result(self, task: Task) -> Wire:
         return self.read(task.results[0]) if task.results else None
@@ -160,11 +180,27 @@ def error_info(stored: Wire) -> ErrorInfo:
 
 
 def strongest(calls: Iterable[Call]) -> str | None:
-    """The kind that stands for a step: tools of unknown effect count as writing."""
-    kinds = {call.kind for call in calls}
+    """The kind that stands for a step.
+
+    What a tool does to the world is not in the file, so it counts as writing, as a tool does that was recorded without
+    its effect. A task of a functional workflow is not a tool but the workflow's own code, and counts for nothing.
+    """
+    kinds = {call.kind for call in calls if "task_id" not in call.meta}
     if "human" in kinds:
         return "human"
     return "write" if "tool" in kinds else "llm" if "llm" in kinds else None
+
+
+def decision(calls: Iterable[Call]) -> str | None:
+    """What models decided, in one line: their words, else the tools that they asked for; None where none answered."""
+    said = [
+        " ".join(words_of(message.content)[:_LONGEST_DECISION].split())
+        or ", ".join(call.name for call in message.tool_calls)
+        for answer in calls
+        if answer.kind == "llm"
+        for message in messages_in(answer.result)
+    ]
+    return "; ".join(filter(None, said))[:_LONGEST_DECISION] or None
 
 
 def tokens(calls: Iterable[Call], which: str) -> int | None:

@@ -47,6 +47,8 @@ class Checkpoint:
     def packets(self) -> list[str]:
         """The nodes that `Send`s name, in order; "" for one that cannot be read."""
         sends = self.values.get(_PACKETS)
+        if isinstance(sends, list) and len(sends) == 2 and all(isinstance(part, list) for part in sends):
+            sends = sends[1]  # LangGraph.js keeps what it has seen beside them
         return [_send_node(send) for send in sends] if isinstance(sends, list) else []
 
     def next_nodes(self, tasks: Sequence[Task]) -> list[str]:

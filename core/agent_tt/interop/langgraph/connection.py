@@ -115,9 +115,15 @@ class DatabaseFile:
                 f"{self.path} is being changed faster than it can be read", hint="Try again when its writer pauses."
             )
 
+    @property
+    def _real(self) -> Path:
+        """The file itself: the log of a file lies beside it, not beside a link to it."""
+        return Path(os.path.realpath(self.path))
+
     def _stamps(self) -> tuple[Stamp, ...]:
         """Size, time and identity of the file, its log and its rollback journal."""
-        return (_stamp(self.path), _stamp(_beside(self.path, _LOG)), _stamp(_beside(self.path, _JOURNAL)))
+        real = self._real
+        return (_stamp(real), _stamp(_beside(real, _LOG)), _stamp(_beside(real, _JOURNAL)))
 
     def _existing_stamps(self) -> tuple[Stamp, ...]:
         stamps = self._stamps()
@@ -130,17 +136,18 @@ class DatabaseFile:
         view = self._view
         if view.connection is not None and (view.stamps == stamps or (view.is_copy and not refresh)):
             return view.connection
+        real = self._real
         main, log, journal = stamps
         if not log[0] and not journal[0]:
-            view.use(_connect(self.path, "immutable=1"), stamps)
+            view.use(_connect(real, "immutable=1"), stamps)
             return view.connection
         too_large = main[0] + log[0] > self._largest_copy
-        if too_large and not journal[0] and _stamp(_beside(self.path, _INDEX))[0]:
+        if too_large and not journal[0] and _stamp(_beside(real, _INDEX))[0]:
             with contextlib.suppress(sqlite3.Error):
-                connection = _connect(self.path, "mode=ro&readonly_shm=1")
+                connection = _connect(real, "mode=ro&readonly_shm=1")
                 view.use(connection, stamps)
                 return connection
-        copy = view.copy(self.path, stamps)
+        copy = view.copy(real, stamps)
         if not self._is_one_state(copy, stamps):
             view.forget_copy()
             return None
@@ -153,7 +160,7 @@ class DatabaseFile:
         A log that only grew meanwhile is no harm: what is incomplete at its end counts for nothing.
         """
         main, _, journal = self._stamps()
-        return (main, journal) == (stamps[0], stamps[2]) and _log_start(copy) == _log_start(self.path)
+        return (main, journal) == (stamps[0], stamps[2]) and _log_start(copy) == _log_start(self._real)
 
     def _unreadable(self, error: sqlite3.Error | OSError | UnicodeDecodeError) -> StoreUnreadable:
         # SQLite quotes what it found in a damaged schema, which Python then may not be able to decode.

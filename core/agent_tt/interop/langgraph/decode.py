@@ -19,7 +19,7 @@ from typing import Final
 
 from agent_tt.errors import Damaged
 
-__all__ = ["Extension", "Sealed", "read_value", "unpack_extension"]
+__all__ = ["Constructor", "Extension", "Sealed", "read_value", "unpack_extension"]
 
 MSGPACK_LEVELS: Final = 64
 """Extensions inside each other; deeper ones stay as bytes, because each level copies what lies below it."""
@@ -41,6 +41,21 @@ class Extension:
 
 
 @dataclass(frozen=True, slots=True)
+class Constructor:
+    """An object as LangChain writes it in JSON: `{"lc": 1, "type": "constructor", "id": […], "kwargs": {…}}`.
+
+    Attributes:
+        names: its module's parts and its class.
+        arguments: positional ones.
+        keywords: arguments by name.
+    """
+
+    names: list[object]
+    arguments: list[object]
+    keywords: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
 class Sealed:
     """A value that cannot be read, and is not to be: encrypted or pickled.
 
@@ -54,7 +69,7 @@ class Sealed:
 
 
 def read_value(encoding: str, blob: bytes | None) -> object:
-    """The value of stored bytes: plain Python data in which typed values are `Extension`s, or a `Sealed` as a whole.
+    """The value of stored bytes: plain Python data with `Extension`s and `Constructor`s in it, or one `Sealed`.
 
     Raises:
         Damaged: the bytes are not what the database calls them.
@@ -74,7 +89,7 @@ def read_value(encoding: str, blob: bytes | None) -> object:
     # LangGraph.js writes JSON throughout, and at least one version of it names it otherwise. 0x7B, which opens a JSON
     # object, is the number 123 in msgpack: no document of LangGraph is that and goes on.
     try:
-        return json.loads(blob)
+        return json.loads(blob, object_hook=_constructor)
     except (ValueError, RecursionError) as error:
         if encoding == "msgpack":
             return _unpack(blob, 0)
@@ -90,6 +105,16 @@ def unpack_extension(extension: Extension) -> object:
     if extension.level >= MSGPACK_LEVELS:
         raise Damaged(f"typed values lie more than {MSGPACK_LEVELS} deep")
     return _unpack(extension.data, extension.level + 1)
+
+
+def _constructor(value: dict[str, object]) -> object:
+    """A JSON object, or what it says was constructed. Within msgpack the same keys are only data."""
+    names, arguments, keywords = value.get("id"), value.get("args"), value.get("kwargs")
+    if value.get("type") != "constructor" or "lc" not in value or not isinstance(names, list) or not names:
+        return value
+    return Constructor(
+        names, arguments if isinstance(arguments, list) else [], keywords if isinstance(keywords, dict) else {}
+    )
 
 
 def _unpack(blob: bytes, level: int) -> object:

@@ -23,14 +23,14 @@ from agent_tt.codec.tlv import tlv
 from agent_tt.codec.wire import MAX_DEPTH, TYPE, VALUE
 from agent_tt.errors import Damaged
 from agent_tt.history.damage import placeholder
-from agent_tt.interop.langgraph.decode import Extension, Sealed, unpack_extension
+from agent_tt.interop.langgraph.decode import Constructor, Extension, Sealed, unpack_extension
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["SharedConverter", "made", "to_wire"]
+__all__ = ["SharedConverter", "made", "opaque", "to_wire"]
 
 _SHARED_DEPTH: Final = 8
 """Containers around a typed value up to which it is remembered: how deep it may go on depends on where it lies."""
@@ -84,7 +84,7 @@ class _Converter:
         if is_plain_scalar(value):
             return value  # it is its own wire value
         if depth >= MAX_DEPTH:
-            return _opaque("too deep", "", "depth")
+            return opaque("too deep", "", "depth")
         kind = type(value)
         if kind is list or kind is tuple:
             return [self.wire(item, depth + 1) for item in value]  # type: ignore[attr-defined]
@@ -92,29 +92,24 @@ class _Converter:
             return self._dict(value, depth)  # type: ignore[arg-type]
         if kind is Extension:
             return self._remembered(value, depth)  # type: ignore[arg-type]
+        if kind is Constructor:
+            return self._json_constructor(value, depth)  # type: ignore[arg-type]
         if kind is Sealed:
-            return _opaque(f"langgraph:{value.encoding}", f"{value.size} bytes", "sealed")  # type: ignore[attr-defined]
+            return opaque(f"langgraph:{value.encoding}", f"{value.size} bytes", "sealed")  # type: ignore[attr-defined]
         return encode(value)
 
     def _dict(self, value: dict[object, object], depth: int) -> Wire:
-        if value.get("type") == "constructor" and "lc" in value and isinstance(value.get("id"), list):
-            return self._json_constructor(value, depth)
         if is_plain_dict(value):
             return {str(key): self.wire(item, depth + 1) for key, item in value.items()}
         pairs: list[Wire] = [[self.wire(key, depth + 1), self.wire(item, depth + 1)] for key, item in value.items()]
         return {TYPE: "dict", VALUE: pairs}
 
-    def _json_constructor(self, value: dict[object, object], depth: int) -> Wire:
-        """`{"lc": …, "type": "constructor", "id": […], "kwargs": {…}}`: how LangChain writes objects as JSON."""
-        names = value["id"]
-        *module, name = [str(part) for part in names] if isinstance(names, list) and names else ["?"]
-        arguments, keywords = value.get("args"), value.get("kwargs")
+    def _json_constructor(self, value: Constructor, depth: int) -> Wire:
+        *module, name = [str(part) for part in value.names]
         return made(
             f"{'.'.join(module)}:{name}",
-            [self.wire(item, depth + 1) for item in arguments] if isinstance(arguments, list) else [],
-            {str(key): self.wire(item, depth + 1) for key, item in keywords.items()}
-            if isinstance(keywords, dict)
-            else {},
+            [self.wire(item, depth + 1) for item in value.arguments],
+            {key: self.wire(item, depth + 1) for key, item in value.keywords.items()},
         )
 
     def _remembered(self, extension: Extension, depth: int) -> Wire:
@@ -169,7 +164,8 @@ class _Converter:
         return made(class_name, [self.wire(data, depth + 1)], {}, str(method) if method is not None else None)
 
 
-def _opaque(class_name: str, shown: str, why: str) -> Wire:
+def opaque(class_name: str, shown: str, why: str) -> Wire:
+    """The envelope of a value that is not to be had: its class, what is shown in its place, and why."""
     return {TYPE: "opaque", "class": class_name, "repr": shown, "why": why, VALUE: None}
 
 
@@ -196,9 +192,30 @@ def _date(data: object) -> object:
 
 
 def _time(data: object) -> object:
-    if not isinstance(data, dict) or data.get("tzinfo") is not None:
+    if not isinstance(data, dict):
         return None
-    return dt.time(data["hour"], data["minute"], data["second"], data["microsecond"], fold=data["fold"])
+    zone = data.get("tzinfo")
+    if zone is not None:
+        zone = _fixed_zone(zone)
+        if zone is None:
+            return None
+    return dt.time(data["hour"], data["minute"], data["second"], data["microsecond"], zone, fold=data["fold"])
+
+
+def _fixed_zone(zone: object) -> dt.timezone | None:
+    """`timezone(timedelta(days, seconds, microseconds))`; None for any other zone, whose rules are not in the file."""
+    module, name, arguments = _three(zone)
+    if (module, name) != ("datetime", "timezone") or not isinstance(arguments, list) or len(arguments) != 1:
+        return None
+    module, name, parts = _three(arguments[0])
+    return dt.timezone(dt.timedelta(*_sequence(parts))) if (module, name) == ("datetime", "timedelta") else None
+
+
+def _three(value: object) -> tuple[object, object, object]:
+    """Module, name and arguments of a typed value."""
+    content = unpack_extension(value) if isinstance(value, Extension) else None
+    module, name, arguments = _sequence(content)[:3]
+    return module, name, arguments
 
 
 def _timedelta(data: object) -> object:
@@ -239,7 +256,7 @@ def _array(content: object) -> Wire:
     if not isinstance(dtype, str) or not isinstance(shape, list) or not isinstance(buffer, bytes):
         raise Damaged("an array is not built as LangGraph builds it")
     if not _NUMBER_DTYPE.fullmatch(dtype) or not all(type(size) is int and size >= 0 for size in shape):
-        return _opaque("numpy:ndarray", f"dtype {dtype[:40]}, {len(buffer)} bytes", "type")
+        return opaque("numpy:ndarray", f"dtype {dtype[:40]}, {len(buffer)} bytes", "type")
     count = prod(shape)
     if bool(count) != bool(buffer) or (count and len(buffer) % count):
         raise Damaged(f"an array of {count} items has {len(buffer)} bytes")

@@ -44,7 +44,7 @@ class Row:
         tasks: what ran.
         parent: number of the row it is nested in.
         state: number of the row whose checkpoint is its state, 0 for the empty state.
-        base: number of the row whose state it changed, None for the first of a subgraph.
+        base: number of the row whose state it changed (a task changes nothing), None for the first of a subgraph.
         seq: which checkpoint of its track it ended with (from 1), None for a task.
         attempt: a task that failed, or waited for a person, within a superstep that came to its end later.
     """
@@ -101,6 +101,10 @@ class ThreadMap:
     def guests(self, checkpoint: CheckpointRow) -> Mapping[str, list[CheckpointRow]]:
         """The checkpoints of subgraphs that ran from a checkpoint, by namespace, in order."""
         return self._guests.get(checkpoint.key, {})
+
+    def newest_stray(self) -> CheckpointRow | None:
+        """The newest checkpoint of those whose host is not in the file; None if there are none."""
+        return max((row for rows in self.strays.values() for row in rows), key=lambda row: row.id, default=None)
 
     def layout(self, tip: CheckpointRow | None) -> Layout:
         """The rows of the branch that ends at `tip`; None for a thread of which only subgraphs are left."""
@@ -210,7 +214,7 @@ class _Builder:
         number = len(self.rows) + 1
         state = self.numbers.get(before.key, 0)
         self.rows.append(
-            Row(number, before.namespace, None, before, (task,), parent, state, base=None, seq=None, attempt=attempt)
+            Row(number, before.namespace, None, before, (task,), parent, state, base=state, seq=None, attempt=attempt)
         )
         return number
 

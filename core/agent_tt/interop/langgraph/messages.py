@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["Message", "ToolCall", "messages_in", "tool_calls_in"]
+__all__ = ["Message", "ToolCall", "find_tool_call", "messages_in", "words_of"]
 
 _KINDS: Final = {
     "ai": "ai",
@@ -75,10 +75,26 @@ def messages_in(value: Wire) -> list[Message]:
     return [message for message in map(_message, items) if message is not None]
 
 
-def tool_calls_in(state: Wire) -> dict[str, ToolCall]:
-    """Every tool call that the messages of a state ask for, by id; of two with one id the later."""
-    channels = state.values() if isinstance(state, dict) else [state]
-    return {call.id: call for value in channels for message in messages_in(value) for call in message.tool_calls}
+def find_tool_call(state: Mapping[str, Wire], call_id: str) -> ToolCall | None:
+    """The tool call with an id that the messages of a state ask for; of two with one id the later."""
+    for value in reversed(list(state.values())):
+        for item in reversed(value) if isinstance(value, list) else [value]:
+            for message in messages_in(item):
+                found = next((call for call in reversed(message.tool_calls) if call.id == call_id), None)
+                if found is not None:
+                    return found
+    return None
+
+
+def words_of(content: Wire) -> str:
+    """The text of a message: its content, or that of its text blocks."""
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    texts = [
+        block if isinstance(block, str) else block.get("text") for block in blocks if isinstance(block, str | dict)
+    ]
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _message(wire: Wire) -> Message | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.interop.langgraph.branches import branch_names
+from agent_tt.interop.langgraph.branches import branch_names, run_id_of
 from agent_tt.interop.langgraph.calls import error_info
 from agent_tt.interop.langgraph.layout import ThreadMap
 from agent_tt.interop.langgraph.rows import read_thread, thread_ids
@@ -78,7 +78,7 @@ def read_branches(connection: sqlite3.Connection, tables: Tables) -> dict[str, B
         thread = ThreadMap(read_thread(connection, tables, thread_id))
         tips = thread.root.tips()
         if not tips:
-            branches.append(Branch(thread_id, thread, None))
+            branches.append(Branch(run_id_of(thread_id, taken), thread, None))
         names = branch_names(thread_id, tips, taken)
         by_tip = {tip.id: name for name, tip in names.items()}
         for name, tip in names.items():
@@ -120,18 +120,19 @@ def run_of(branch: Branch, layout: Layout, values: Values, path: Path) -> Run:
 
 
 def _outcome(branch: Branch, values: Values) -> tuple[RunStatus, ErrorInfo | None]:
-    if branch.tip is None:
+    last = branch.tip or branch.thread.newest_stray()
+    if last is None:
         return "interrupted", None
-    tasks = branch.thread.tasks(branch.tip)
+    tasks = branch.thread.tasks(last)
     unfinished = [task for task in tasks if not task.results]
     for task in unfinished:
         if task.error is not None:
             return "failed", error_info(values.written(task.error))
     if any(task.interrupts is not None for task in unfinished):
         return "interrupted", None
-    if not values.facts(branch.thread, branch.tip).next:
+    if not values.facts(branch.thread, last).next:
         return "succeeded", None
-    begun = tasks or branch.thread.guests(branch.tip)
+    begun = tasks or branch.thread.guests(last)
     return ("crashed" if begun else "interrupted"), None
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agent_tt.interop.langgraph.detect import Tables
     from agent_tt.interop.langgraph.layout import Layout, Row
     from agent_tt.interop.langgraph.runs import Branch
-    from agent_tt.model import Call, Note, Run, Step
+    from agent_tt.model import Call, Delivery, Note, Run, Step
 
 __all__ = ["LangGraphSource"]
 
@@ -205,6 +205,12 @@ class LangGraphSource:
             contents = self._contents()
             return contents.maker(run_id).calls(contents.row(run_id, step)) if step else []
 
+    def deliveries(self, run_id: str, step: int, call: int) -> list[Delivery]:  # noqa: ARG002  # the protocol's
+        """Nothing: a checkpoint does not say in which pieces an answer came."""
+        with self._lock:
+            self._contents().row(run_id, step)
+        return []
+
     def state(self, run_id: str, step: int) -> Wire:
         """The state after `step`, the caller's own copy; a placeholder where it cannot be read."""
         with self._lock:
@@ -220,7 +226,7 @@ class LangGraphSource:
         return _Cursor(lambda at: self._shared_state(run_id, at), step)
 
     def base_step(self, run_id: str, step: int) -> int | None:
-        """The step of the checkpoint that this one went on from; None for tasks and for the first of a subgraph."""
+        """The step of the checkpoint that this one went on from; None for the first of a subgraph."""
         with self._lock:
             return self._contents().row(run_id, step).base if step else None
 

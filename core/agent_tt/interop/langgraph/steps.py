@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent_tt.codec.wire import is_envelope
-from agent_tt.interop.langgraph.calls import CallMaker, error_info, strongest, tokens
+from agent_tt.interop.langgraph.calls import CallMaker, decision, error_info, strongest, tokens
 from agent_tt.interop.langgraph.checkpoint import is_internal
 from agent_tt.interop.langgraph.layout import node_of
-from agent_tt.interop.langgraph.messages import tool_calls_in
 from agent_tt.interop.langgraph.tasks import node_names
 from agent_tt.model import ErrorInfo, Step
 
@@ -47,7 +45,7 @@ class StepMaker:
     def step(self, row: Row) -> Step:
         """The step of a row."""
         # Without arguments: they take the whole state before, and a list of steps shows only kinds and counts.
-        calls = self._calls(row, CallMaker(row.number, self.values.written, {}, {}))
+        calls = self._calls(row, CallMaker(row.number, self.values.written, dict))
         status, error = self._outcome(row)
         before, own = row.before, row.checkpoint
         ended = own.time_us if own is not None else None
@@ -68,15 +66,16 @@ class StepMaker:
             track=row.namespace or MAIN_TRACK,
             seq=row.seq,
             inherited=row.number <= self.inherited,
+            decision=decision(calls),
             calls=len(calls),
             extra=self._extra(row),
         )
 
     def calls(self, row: Row) -> list[Call]:
-        """The calls of a row, with their arguments."""
-        asked = self.values.fresh_state(self.thread, row.before) if row.before is not None else None
-        channels = asked if isinstance(asked, dict) and not is_envelope(asked) else {}
-        return self._calls(row, CallMaker(row.number, self.values.written, channels, tool_calls_in(asked)))
+        """The calls of a row, with their arguments, which are shared with states: never change them."""
+        before = row.before
+        seen = dict if before is None else lambda: self.values.state(self.thread, before)
+        return self._calls(row, CallMaker(row.number, self.values.written, seen))
 
     def _calls(self, row: Row, maker: CallMaker) -> list[Call]:
         if row.checkpoint is not None and row.checkpoint.source == "input" and not row.namespace:

@@ -2,7 +2,8 @@
 
 A task path is `~__pregel_pull, <node>` for a node that an edge triggered, `~__pregel_push, <i>, …` for packet i of the
 checkpoint's `Send`s, and `~__pregel_push, ~<path of the caller>, …` for a task of the functional API. An error
-survives a successful retry: a task may have both an error and results.
+survives a successful retry: a task may have both an error and results. What `update_state` writes in the name of a node
+has paths of its own and can have that node's task id: it is nothing that the task did.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ __all__ = ["NO_TASK", "RESULTLESS", "Task", "node_names", "tasks_of"]
 
 _PULLED: Final = re.compile(r"~__pregel_pull, (?P<node>.+)", re.DOTALL)
 _SENT: Final = re.compile(r"~__pregel_push, (?P<packet>\d{10})(?:, .*)?", re.DOTALL)
+_BY_HAND: Final = "~__interrupt__, "
 _CALLED: Final = re.compile(r"(?:~__pregel_push, )+~__pregel_pull, (?P<node>.+?)(?:, \d{10}, \d{10})+", re.DOTALL)
 
 NO_TASK: Final = "00000000-0000-0000-0000-000000000000"
@@ -40,7 +42,7 @@ class Task:
         error: the write that holds its error.
         interrupts: the write that holds its questions to a person.
         resumes: the write that holds the answers.
-        results: what it wrote.
+        results: what it wrote, in order.
         called: results of the functional API's tasks that it called.
     """
 
@@ -58,6 +60,21 @@ class Task:
         """It failed, or waits for a person, or once did."""
         return self.error is not None or self.interrupts is not None
 
+    @property
+    def was_answered(self) -> bool:
+        """It asked, and went on with an answer: an open question is all that such a task has, besides older answers."""
+        return self.interrupts is not None and bool(
+            self.results or (self.error is not None and self.resumes is not None)
+        )
+
+    @property
+    def answers_taken(self) -> int:
+        """How many answers it took on the way to its results; 0 if they do not tell.
+
+        Each time that a task takes an answer it writes it down, before its results: those are numbered on from there.
+        """
+        return max(self.results[0].index, 0) if self.results else 0
+
     def name(self, packets: Sequence[str]) -> str:
         """The node, given the nodes of the checkpoint's `Send`s."""
         if self.node is not None:
@@ -70,7 +87,7 @@ def tasks_of(writes: Iterable[WriteRow]) -> tuple[Task, ...]:
     """The tasks that wrote, in LangGraph's order (that of the writes); called ones within their callers."""
     grouped: dict[str, list[WriteRow]] = {}
     for write in writes:
-        if write.task_id != NO_TASK:
+        if write.task_id != NO_TASK and not write.task_path.startswith(_BY_HAND):
             grouped.setdefault(write.task_id, []).append(write)
     tasks: dict[tuple[str | None, int | None, str], Task] = {}
     callers: dict[str, list[Task]] = {}
