@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def _fill(store: Store, run: Run) -> int:
-    adoption.offer(adoption.Adoption(store, run.id, ToolPolicy.from_mapping(run.policy)))
+    adoption.offer(adoption.Adoption(store, run.id, ToolPolicy.from_mapping(run.policy), run.code))
     outcome: BaseException | None = None
     try:
         _run_agent(store, run)

@@ -20,6 +20,8 @@ StepStatus = Literal["running", "ok", "error", "interrupted"]
 CallStatus = Literal["pending", "ok", "error", "denied"]
 CallKind = Literal["llm", "tool", "http", "clock", "rng", "id", "env", "human"]
 Effect = Literal["read", "write"]
+DeliveryKind = Literal["chunk", "end", "error", "closed"]
+StreamEnd = Literal["end", "error", "closed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,8 @@ class AgentCode:
         root: the project root that was on `sys.path`.
         cwd: working directory of the recording process.
         interpreter: path of the Python that ran it; None means "the one that runs agent-tt".
-        restore: how a fork can hand it a state: a `state` parameter, a `load_state` method, plain attributes, or not at all.
+        restore: how a fork can hand it a state: a `state` parameter, a `load_state` method, plain attributes, or not
+            at all.
     """
 
     entry: str | None = None
@@ -99,7 +102,6 @@ class Run:
         parent: id of the run that it was forked from.
         fork_step: the parent's step whose checkpoint it started from.
         steps: how many steps it has, those it shares with its parent included.
-        final_state_step: the last step with a checkpoint.
         read_only: it lies in a file that is not ours.
         origin: where an imported or foreign run came from (`file`, `thread`, …), for display.
     """
@@ -214,7 +216,8 @@ class Call:
         signature: hex digest of what was asked (kind, name, arguments).
         args: what was asked: `{"name": value}` by parameter name, or a request.
         result: what came back; None with `error` set when it raised.
-        delivered: run-wide number under which the answer reached the agent.
+        delivered: run-wide number under which the answer reached the agent, from 1; of an answer that came in pieces,
+            the last one's. None while it is pending.
         meta: facts for display: `model`, `tokens_in`, `tokens_out`, `cost_usd`, `file`, `line`, ….
     """
 
@@ -241,6 +244,24 @@ class Call:
         if self.started_us is None or self.ended_us is None:
             return None
         return self.ended_us - self.started_us
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What reached the agent at one moment of a call that answers in pieces.
+
+    Attributes:
+        number: run-wide, from 1, in the order in which answers reached the agent; calls answered in one piece are
+            counted with them.
+        kind: `chunk` for a piece; then one of `end`, `error` (the call's own says which) and `closed` (the agent left).
+        at_us: when it was committed, just before the agent saw it.
+        data: the piece, or what a generator returned at its `end`.
+    """
+
+    number: int
+    kind: DeliveryKind
+    at_us: int | None = None
+    data: Wire = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,9 +342,16 @@ class NewCall:
 
 @dataclass(frozen=True, slots=True)
 class CallEnd:
-    """What came back from a call, committed before the agent sees it."""
+    """What came back from a call, committed before the agent sees it.
+
+    Attributes:
+        stream: how an answer that came in pieces ended: its end is a delivery of its own. None for one in one piece.
+        returned: what came with that end.
+    """
 
     status: CallStatus
     result: Wire = None
     error: ErrorInfo | None = None
     meta: Mapping[str, Wire] = field(default_factory=dict)
+    stream: StreamEnd | None = None
+    returned: Wire = None

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from agent_tt.model import (
         Call,
         CallEnd,
+        Delivery,
+        DeliveryKind,
         Edit,
         ErrorInfo,
         NewCall,
@@ -109,6 +111,16 @@ class RunSource(Protocol):
 
     def calls(self, run_id: str, step: int) -> list[Call]:
         """The calls of one step in order of starting, with arguments and results."""
+        ...
+
+    def deliveries(self, run_id: str, step: int, call: int) -> list[Delivery]:
+        """What reached the agent of a call that answers in pieces, in order; also of one that is still pending.
+
+        Empty for a call answered in one piece (`Call.delivered` is its number) and where no such call is known.
+
+        Raises:
+            StepNotFound: no such step.
+        """
         ...
 
     def state(self, run_id: str, step: int) -> Wire:
@@ -242,8 +254,18 @@ class RunWriter(Protocol):
         """Commit the intent of a call, before it is made; give its number within the step."""
         ...
 
+    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:
+        """Commit a piece of an answer that comes in several, before the agent sees it; give its run-wide number.
+
+        The end of such an answer is committed by `end_call`, whose `CallEnd.stream` says how it ended.
+
+        Raises:
+            StepNotFound: no such call.
+        """
+        ...
+
     def end_call(self, step: int, number: int, end: CallEnd) -> None:
-        """Commit what came back, before the agent sees it."""
+        """Commit what came back, before the agent sees it. The answer takes the next run-wide number."""
         ...
 
     def finish(self, status: RunStatus, error: ErrorInfo | None = None) -> None:

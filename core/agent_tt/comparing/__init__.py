@@ -6,7 +6,8 @@
 | `patch` | the same as a JSON Patch |
 | `words` | what differs between two texts, by word |
 | `sequence` | the alignment of two sequences that all of it stands on |
-| `moves`, `pairing`, `lineage` | what a step did; which steps belong together; what a fork shares with its parent |
+| `moves`, `updates` | what a step did: what it asked and what came back; what it wrote where it asked nothing |
+| `pairing`, `lineage` | which steps belong together; what a fork shares with its parent |
 | `because`, `outcome`, `runs` | why runs part, how they ended, and all of it together |
 """
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from agent_tt.comparing.moves import value_key
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent_tt.comparing.moves import Move
     from agent_tt.model import Call, Run
 
@@ -15,18 +17,19 @@ _MOST_NAMES = 2
 """How many arguments or paths are named before the rest is counted."""
 
 
-def explain(a: Move | None, b: Move | None) -> str:
+def explain(a: Move | None, b: Move | None, *, places: Sequence[str] = ()) -> str:
     """Say what is different about two moves that stand beside each other.
 
     Args:
         a: What the one run did; None if it did nothing there.
         b: What the other did.
+        places: Where the two wrote different things to the state, if that is known.
     """
     if a is None or b is None:
         move = a or b
         return "" if move is None else f"only {'B' if a is None else 'A'} took step {move.number}, {_title(move)}"
     if a.did == b.did:
-        return _explain_results(a, b)
+        return _explain_results(a, b, places)
     if a.step.agent != b.step.agent:
         return f"another agent took over: {a.step.agent or 'none'}, {b.step.agent or 'none'}"
     tools_a, tools_b = [call.name for call in a.acts], [call.name for call in b.acts]
@@ -67,14 +70,18 @@ def _function(entry: str) -> tuple[str, str]:
     return re.split(r"[./\\]", location.removesuffix(".py"))[-1], name
 
 
-def _explain_results(a: Move, b: Move) -> str:
+def _explain_results(a: Move, b: Move, places: Sequence[str]) -> str:
     for call_a, call_b in zip(a.acts, b.acts, strict=True):
         if call_a.status != call_b.status or call_a.error != call_b.error:
             return f"{call_a.name}: {_outcome(call_a)} in A, {_outcome(call_b)} in B"
         if value_key(call_a.result) != value_key(call_b.result):
             return f"{call_a.name} came back with another result"
     errors = [f"{move.step.error.short} in {side}" for move, side in ((a, "A"), (b, "B")) if move.step.error]
-    return " · ".join(errors) if errors else f"the step ended {a.step.status} in A, {b.step.status} in B"
+    if errors:
+        return " · ".join(errors)
+    if a.step.status != b.step.status:
+        return f"the step ended {a.step.status} in A, {b.step.status} in B"
+    return f"{a.step.name} wrote something else to {_names([place or 'the state' for place in places])}"
 
 
 def _outcome(call: Call) -> str:
@@ -96,6 +103,6 @@ def _title(move: Move) -> str:
     return move.acts[0].name if move.acts else move.step.name
 
 
-def _names(names: list[str]) -> str:
+def _names(names: Sequence[str]) -> str:
     shown = ", ".join(names[:_MOST_NAMES])
     return f"{shown} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else shown

@@ -34,7 +34,7 @@ _VOLATILE: Final = frozenset(
         "tool_call_id",
     }
 )
-"""Keys of a model's answer that differ each time it gives the same answer."""
+"""Keys of a model's answer, or of a message, that differ each time it says the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def describe_move(step: Step, calls: Sequence[Call]) -> Move:
     acts = [call for call in calls if call.kind in ACTING]
     answers = [call for call in calls if call.kind == "llm"]
     asked = [[call.kind, call.name, value_key(call.args)] for call in acts]
-    answered = [value_key(_lasting(call.result)) for call in answers] if not acts else []
+    answered = [value_key(lasting(call.result)) for call in answers] if not acts else []
     tools = [call.name for call in acts]
     back = [[value_key(call.result), call.status, call.error.short if call.error else None] for call in acts]
     error = step.error.short if step.error else None
@@ -101,10 +101,10 @@ def value_key(value: Wire) -> str:
     return digest(value).hex()
 
 
-def _lasting(value: Wire) -> Wire:
-    """A model's answer without what differs each time."""
+def lasting(value: Wire) -> Wire:
+    """A value without what differs each time that the same is said, such as ids of messages."""
     if isinstance(value, dict):
-        return {key: _lasting(inner) for key, inner in value.items() if key not in _VOLATILE}
+        return {key: lasting(inner) for key, inner in value.items() if key not in _VOLATILE}
     if isinstance(value, list):
-        return [_lasting(inner) for inner in value]
+        return [lasting(inner) for inner in value]
     return value

@@ -11,6 +11,7 @@ from agent_tt.comparing.moves import read_move
 from agent_tt.comparing.outcome import final_state, read_outcome
 from agent_tt.comparing.pairing import Couple, pair_moves
 from agent_tt.comparing.states import compare_states
+from agent_tt.comparing.updates import different_places, read_updates
 from agent_tt.errors import Interrupted
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def _rows(a: _Side, b: _Side, shared: int) -> list[Row]:
     """Line up all steps."""
     rows = [Row("same", number, number) for number in range(1, shared + 1)]
     couples = pair_moves(a.finished(shared), b.finished(shared))
-    rows += [Row(_kind(couple), _number(couple.a), _number(couple.b)) for couple in couples]
+    rows += [Row(_kind(couple, a, b), _number(couple.a), _number(couple.b)) for couple in couples]
     rows += [Row("pending", number, None) for number in a.unfinished(shared)]
     rows += [Row("pending", None, number) for number in b.unfinished(shared)]
     return _mark_pending(rows, live_a=a.live, live_b=b.live)
@@ -170,6 +171,7 @@ class _Side:
         self.live = run.status == "running"
         self._cancelled = cancelled
         self._moves: dict[int, Move] = {}
+        self._containers = {step.parent for step in self.steps}
 
     def move(self, step: Step) -> Move:
         """What a step did.
@@ -189,6 +191,14 @@ class _Side:
         for step in other.steps[:upto]:
             self._moves[step.number] = other.move(step)
 
+    def updates(self, step: Step) -> dict[str, str]:
+        """What a step wrote to the state; nothing for one that contains steps, of which each is compared itself."""
+        if step.number in self._containers:
+            return {}
+        if self._cancelled():
+            raise Interrupted("the comparison was given up")
+        return read_updates(self.source, self.run.id, step)
+
     def finished(self, shared: int) -> list[Move]:
         """What the steps after the shared ones did, those left out that still run."""
         return [self.move(step) for step in self.steps[shared:] if not self._runs(step)]
@@ -205,13 +215,21 @@ class _Side:
         return self.live and step.status == "running"
 
 
-def _kind(couple: Couple) -> RowKind:
+def _kind(couple: Couple, a: _Side, b: _Side) -> RowKind:
     if couple.a is None:
         return "only_b"
     if couple.b is None:
         return "only_a"
-    same = couple.a.did == couple.b.did and couple.a.came_back == couple.b.came_back
-    return "same" if same else "different"
+    if couple.a.did != couple.b.did or couple.a.came_back != couple.b.came_back:
+        return "different"
+    return "different" if _places(a, couple.a, b, couple.b) else "same"
+
+
+def _places(a: _Side, move_a: Move | None, b: _Side, move_b: Move | None) -> list[str]:
+    """Where two moves wrote different things to the state; asked only of moves of which nothing else is known."""
+    if move_a is None or move_b is None or move_a.calls or move_b.calls:
+        return []
+    return different_places(a.updates(move_a.step), b.updates(move_b.step))
 
 
 def _number(move: Move | None) -> int | None:
@@ -255,7 +273,7 @@ def _because(a: _Side, b: _Side, row: Row, shared: int) -> str:
     steps_a, steps_b = ({step.number: step for step in side.steps} for side in (a, b))
     move_a = None if row.a is None else a.move(steps_a[row.a])
     move_b = None if row.b is None else b.move(steps_b[row.b])
-    reasons = [_ending(a, b, row) or explain(move_a, move_b)]
+    reasons = [_ending(a, b, row) or explain(move_a, move_b, places=_places(a, move_a, b, move_b))]
     # Edits count where they are the last thing before the runs went their own ways.
     reasons += [explain_edits(side.run) for side in (a, b) if side.run.parent and side.run.fork_step == shared]
     if shared:

@@ -3,6 +3,7 @@
 | module | what it does |
 |---|---|
 | `edits` | edits of a state: read, checked, applied to a copy |
+| `advice` | what is odd about an edit that fits |
 | `between` | the edits that lie between two states |
 | `checks` | where a fork may start, and which values it can carry over |
 | `code`, `entry_point`, `entry_source` | which code will run, where it lies and how it takes a state |

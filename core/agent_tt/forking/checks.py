@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run, Step
     from agent_tt.protocols import RunSource
 
-__all__ = ["MAIN_TRACK", "check_origin", "check_step", "check_values", "envelopes"]
+__all__ = ["MAIN_TRACK", "check_origin", "check_step", "check_values", "envelopes", "last_kept"]
 
 MAIN_TRACK = "main"
 """The state history of the run's own state object, the one that an entry point takes."""
@@ -56,8 +56,8 @@ def check_step(source: RunSource, run: Run, steps: Sequence[Step], number: int) 
 
     Raises:
         StepNotFound: the run has no such step.
-        UsageError: the step is still running, other steps were open on its state, it contains steps or is part of one,
-            or its state is not the run's own.
+        UsageError: the step is still running, other steps were open on its state, it is part of a step, or its state is
+            not the run's own.
         Damaged: its checkpoint holds something damaged.
     """
     source.step_number(run, str(number))
@@ -83,15 +83,39 @@ def _refusal(step: Step, steps: Sequence[Step]) -> str | None:
         return f"its state is that of {step.agent or step.track} alone, not the run's"
     if step.parent is not None:
         return f"it is part of step {step.parent}, which was not over then"
+    contained = _contained(step, steps)
     for other in _begun_during(step, steps):
-        if other.parent == step.number:
-            return f"it contains step {other.number} {other.name}, which comes after it"
-        if other.track == step.track:
+        if other.number in contained:
+            if _ended_after(other, step):
+                return f"step {other.number} {other.name} inside it was not over then"
+        elif other.track == step.track:
             return f"step {other.number} {other.name} was open on the same state"
+        elif other.number < max(contained, default=0):
+            return f"step {other.number} {other.name} began between the steps inside it"
+    last = steps[max(contained, default=step.number) - 1]
+    if last.track != step.track:  # the fork goes on from the checkpoint of the last step that it keeps
+        return f"step {last.number} {last.name} inside it has a state of its own"
     for other in steps[: step.number - 1]:
         if other.track == step.track and _ended_after(other, step):
             return f"step {other.number} {other.name} was open on the same state"
     return None
+
+
+def last_kept(step: Step, steps: Sequence[Step]) -> int:
+    """Number of the last step that a fork after `step` keeps: its own, or that of the last step inside it.
+
+    A step that contains others began before them, and its state is that after all of them.
+    """
+    return max(_contained(step, steps), default=step.number)
+
+
+def _contained(step: Step, steps: Sequence[Step]) -> set[int]:
+    """Numbers of the steps inside `step`, at any depth."""
+    inside: set[int] = set()
+    for other in _begun_during(step, steps):
+        if other.parent == step.number or other.parent in inside:
+            inside.add(other.number)
+    return inside
 
 
 def _nearest(step: Step, steps: Sequence[Step]) -> str:

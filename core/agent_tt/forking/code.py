@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from agent_tt.errors import InvalidEntryPoint
 from agent_tt.forking.entry_point import find_source, parse_entry_point
 from agent_tt.forking.entry_source import read_entry_source
+from agent_tt.recording.entry import fingerprint
 
 if TYPE_CHECKING:
     from agent_tt.forking.entry_point import EntryPoint
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["CodePlan", "plan_code"]
 
-_NO_WAY_BACK = "give its entry point a parameter `state=None` to start from, or name one with --agent module:callable"
+_NO_WAY_BACK = (
+    "call agent_tt.record from a function at the top of its module that takes `state=None` and starts from it,"
+    " or name one with --agent module:callable"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +147,9 @@ def _same_location(text: str, recorded: str | None) -> bool:
     return recorded is not None and text.rpartition(":")[0] == recorded.rpartition(":")[0]
 
 
-def _changed(file: Path | None, fingerprint: str | None) -> bool | None:
-    if file is None or fingerprint is None:
-        return None
-    return hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest() != fingerprint
+def _changed(file: Path | None, recorded: str | None) -> bool | None:
+    now = fingerprint(file)
+    return None if now is None or recorded is None else now != recorded
 
 
 def _interpreter(recorded: str | None) -> tuple[str, str | None]:

@@ -17,7 +17,7 @@ from agent_tt.codec.encode import encode
 from agent_tt.codec.paths import format_path, get, parse_path, to_wire_path
 from agent_tt.codec.text import describe, parse_value
 from agent_tt.codec.wire import TYPE, VALUE, Path, Wire, envelope_type, is_envelope
-from agent_tt.errors import InvalidEdit, InvalidPath, PathNotFound
+from agent_tt.errors import InvalidEdit, InvalidPath, InvalidValue, PathNotFound
 from agent_tt.model import Edit
 
 if TYPE_CHECKING:
@@ -56,16 +56,23 @@ def parse_assignment(text: str) -> Edit:
         )
     written, _, value = text.partition("=")
     try:
-        path = parse_path(written.strip())
+        return _assignment(written, value)
     except InvalidPath:
         # A quoted key may hold "=" too: the path ends at the first one before which a path stands.
         position = text.find("=", len(written) + 1)
         while position >= 0:
             with suppress(InvalidPath):
-                return Edit("set", format_path(parse_path(text[:position].strip())), parse_value(text[position + 1 :]))
+                return _assignment(text[:position], text[position + 1 :])
             position = text.find("=", position + 1)
         raise
-    return Edit("set", format_path(path), parse_value(value))
+
+
+def _assignment(written: str, value: str) -> Edit:
+    path = format_path(parse_path(written.strip()))
+    try:
+        return Edit("set", path, parse_value(value))
+    except InvalidValue as error:
+        raise InvalidValue(f"set {path}: {error}", line=error.line, column=error.column, hint=error.hint) from error
 
 
 def edit_from_value(state: Wire, path: str, value: object) -> Edit:

@@ -12,6 +12,7 @@ from agent_tt.errors import InvalidEntryPoint
 from agent_tt.forking.child_environment import RUN_VARIABLE, STORE_VARIABLE
 from agent_tt.forking.handle import ForkHandle
 from agent_tt.model import AgentCode, ErrorInfo, NewRun
+from agent_tt.recording.entry import fingerprint
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def start_fork(plan: ForkPlan) -> ForkHandle:
             plan.run.id,
             plan.step,
             state=plan.state,
-            new=NewRun(name=plan.name or "", code=_code(plan), model=plan.run.model, user_id=plan.run.user_id),
+            new=_new_run(plan),
             edits=plan.edits,
             policy=plan.policy,
         )
@@ -61,6 +62,18 @@ def start_fork(plan: ForkPlan) -> ForkHandle:
         store.close()
 
 
+def _new_run(plan: ForkPlan) -> NewRun:
+    """What the fork is before its agent says anything: what its parent was."""
+    parent = plan.run
+    return NewRun(
+        name=plan.name or "",
+        code=_code(plan),
+        model=parent.model,
+        user_id=parent.user_id,
+        metadata=parent.metadata,
+    )
+
+
 def _code(plan: ForkPlan) -> AgentCode:
     recorded = plan.run.code
     same = plan.code.entry == recorded.entry
@@ -68,7 +81,7 @@ def _code(plan: ForkPlan) -> AgentCode:
         recorded,
         entry=plan.code.entry,
         version=recorded.version if same else None,
-        fingerprint=recorded.fingerprint if plan.code.changed is False else None,
+        fingerprint=fingerprint(plan.code.file),
         root=plan.code.root,
         cwd=plan.code.cwd,
         interpreter=plan.code.interpreter,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from agent_tt.forking.advice import new_keys
 from agent_tt.forking.boundary import Expected, boundary_of, expected_after
-from agent_tt.forking.checks import check_origin, check_step, check_values
+from agent_tt.forking.checks import check_origin, check_step, check_values, last_kept
 from agent_tt.forking.code import CodePlan, plan_code
 from agent_tt.forking.edits import apply_edits, with_old_values
 from agent_tt.model import Run
@@ -31,8 +32,9 @@ class ForkPlan:
     Attributes:
         store: the file that the new run is written to.
         run: the run that is forked.
-        step: its checkpoint that the fork starts from; steps 1 to `step` are kept, not run again.
-        step_name: the name of that step, "input" for checkpoint 0.
+        step: the last step that is kept, not run again; 0 for none. Where the step that was asked for contains others,
+            it is the last of these.
+        step_name: the name of the step after whose end the fork starts, "input" for checkpoint 0.
         name: the new run's name; None for the next `NAME/fork-N`.
         edits: what was changed, each with the value that was there.
         state: the edited state, which the agent gets; read-only.
@@ -111,20 +113,24 @@ def plan_fork(
     check_values(edited)
     code, problems = plan_code(original, agent)
     policy = ToolPolicy(allow=frozenset(allow), writes="deny")
-    boundary = boundary_of(source, original.id, steps, after=step, policy=policy)
+    kept = 0 if chosen is None else last_kept(chosen, steps)
+    if kept != step:
+        problems += (f"step {step} contains the steps up to {kept}: they are kept too",)
+    boundary = boundary_of(source, original.id, steps, after=kept, policy=policy)
+    problems += new_keys(state, edits)
     unknown = sorted(policy.allow - {row.name for row in boundary})
     problems += tuple(f"{tool} is allowed, but {original.name} never called it" for tool in unknown)
     return ForkPlan(
         store=source.path,
         run=original,
-        step=step,
+        step=kept,
         step_name="input" if chosen is None else chosen.name,
         name=name or None,
         edits=known,
         state=edited,
         code=code,
         boundary=boundary,
-        expected=expected_after(steps, step),
+        expected=expected_after(steps, kept),
         policy=policy.to_mapping(),
         problems=problems,
     )

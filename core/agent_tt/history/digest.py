@@ -39,8 +39,10 @@ __all__ = [
     "digest",
     "entry_token",
     "flat_list_token",
+    "is_hashed_whole",
     "list_token",
     "polynomial",
+    "replaced",
     "small_dict_token",
     "sum_token",
     "token",
@@ -74,7 +76,8 @@ def chain(previous: bytes, seq: int, state_digest: bytes, ops: bytes) -> bytes:
     """The chain hash of a checkpoint.
 
     Args:
-        previous: chain hash of the checkpoint before, empty before the first.
+        previous: chain hash of the checkpoint before, empty before the first; for the first row of a fork that of the
+            parent's checkpoint of the same number.
         seq: number of the checkpoint.
         state_digest: `digest` of its state.
         ops: its operations exactly as stored (before compression); never encode them again, JSON is not unique.
@@ -123,6 +126,25 @@ def polynomial(start: int, tokens: Iterable[int]) -> int:
     for value in tokens:
         start = (start * _BASE + value) % _PRIME
     return start
+
+
+def replaced(value: int, removed: Iterable[int], added: Iterable[int], behind: int) -> int:
+    """A list's polynomial after tokens in it gave way to as many others, or any number at its front to any number.
+
+    Args:
+        value: the polynomial before.
+        removed: the tokens that went.
+        added: the tokens that came.
+        behind: how many elements follow them.
+    """
+    return (value + (polynomial(0, added) - polynomial(0, removed)) * pow(_BASE, behind, _PRIME)) % _PRIME
+
+
+def is_hashed_whole(wire: dict[str, Wire] | list[Wire]) -> bool:
+    """Whether the token of a container is made in one piece, not from the tokens of what it holds."""
+    if type(wire) is dict:
+        return _is_pairs(wire) or (len(wire) <= SMALL_DICT and CONTAINERS.isdisjoint(map(type, wire.values())))
+    return CONTAINERS.isdisjoint(map(type, wire))
 
 
 def list_token(count: int, value: int) -> int:

@@ -19,20 +19,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.codec.paths import get
+from agent_tt.codec.tlv import tlv
 from agent_tt.errors import Damaged
 from agent_tt.history.payload import blob_value, pack, place_part, unpack
 from agent_tt.history.rows import SEQ_BITS, row_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.large_parts import Reference
     from agent_tt.history.log import Segment, StateLog
     from agent_tt.history.ops import Op
     from agent_tt.history.rows import Row, Transaction
+    from agent_tt.history.states import RollingState
 
-__all__ = ["KeyframePolicy", "StoredKeyframe", "append_only", "fill", "newest", "write"]
+__all__ = ["KeyframePolicy", "StoredKeyframe", "append_only", "check", "fill", "newest", "within", "write"]
 
 _HINT: Final = "Run `agent-tt verify` to see what else is affected."
 _SEQ_MASK: Final = (1 << SEQ_BITS) - 1
@@ -122,6 +125,43 @@ def _stored(position: int, track: int, columns: Row) -> StoredKeyframe:
     return StoredKeyframe(position, track, key & _SEQ_MASK, size, frame)
 
 
+def within(log: StateLog, segment: Segment) -> dict[int, StoredKeyframe]:
+    """All keyframes of a segment, by checkpoint; their `segment` is 0."""
+    found = log.rows.query(
+        "SELECT id, size, state FROM keyframes WHERE id BETWEEN ? AND ? ORDER BY id",
+        (row_key(segment.track, segment.first), row_key(segment.track, segment.last)),
+    )
+    stored = [_stored(0, segment.track, columns) for columns in found]
+    return {keyframe.seq: keyframe for keyframe in stored}
+
+
+def check(log: StateLog, keyframe: StoredKeyframe, state: RollingState | None, births: Mapping[Path, int]) -> None:
+    """Reads a keyframe, and compares it with the state of its checkpoint as the log alone gives it.
+
+    Args:
+        log: the log.
+        keyframe: the keyframe.
+        state: the state, left as it is; None where it is not known in full, and there is nothing to compare with.
+        births: its append-only lists, each with the checkpoint that set it.
+
+    Raises:
+        Damaged: something in it cannot be read, or it holds another state.
+        StepNotFound: there is no such checkpoint.
+    """
+    what = keyframe.what
+    held, refs = _payload(log, keyframe)
+    for ref in refs:
+        at, kind, named = _reference(ref, what)
+        if kind != "a":
+            held = place_part(held, at, _part(log, kind, named, what))
+        elif state is not None:
+            if births.get(_as_path(at)) != named:
+                raise Damaged(f"{what} names a list as append-only that is not", hint=_HINT)
+            held = place_part(held, at, get(state.value, _as_path(at)))
+    if state is not None and tlv(held) != tlv(state.value):
+        raise Damaged(f"{what} does not hold the state of its checkpoint", hint=_HINT)
+
+
 def fill(log: StateLog, segments: Sequence[Segment], keyframe: StoredKeyframe) -> tuple[Wire, bool]:
     """The state that a keyframe holds, and whether all of it could be read (placeholders stand for lost list elements).
 
@@ -132,9 +172,7 @@ def fill(log: StateLog, segments: Sequence[Segment], keyframe: StoredKeyframe) -
     state, refs = _payload(log, keyframe)
     grown: dict[Path, _GrownList] = {}
     for ref in refs:
-        if not isinstance(ref, list) or len(ref) != 3 or not isinstance(ref[0], list):
-            raise _malformed(what)
-        at, kind, named = ref
+        at, kind, named = _reference(ref, what)
         part: Wire
         if kind == "a" and type(named) is int:
             collected: list[Wire] = []
@@ -173,6 +211,13 @@ def append_only(log: StateLog, keyframe: StoredKeyframe) -> dict[Path, int]:
         for ref in refs
         if isinstance(ref, list) and len(ref) == 3 and ref[1] == "a" and type(ref[2]) is int
     }
+
+
+def _reference(ref: Wire, what: str) -> tuple[list[Wire], Wire, Wire]:
+    """Place, kind and name of a reference."""
+    if not isinstance(ref, list) or len(ref) != 3 or not isinstance(ref[0], list):
+        raise _malformed(what)
+    return ref[0], ref[1], ref[2]
 
 
 def _part(log: StateLog, kind: Wire, named: Wire, what: str) -> Wire:

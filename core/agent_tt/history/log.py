@@ -119,6 +119,11 @@ class StateLog:
             known = self._parents[track] = (parent, fork_seq)
         return known
 
+    def begins_with(self, key: int) -> bool:
+        """Whether the row of that key is the first of its track: in a fork it follows a row of the same number."""
+        _, fork_seq = self._parent(key >> SEQ_BITS)
+        return key & _SEQ_MASK == (fork_seq or 0)
+
     def head(self, track: int, seq: int) -> LogRow:
         """The row that checkpoint `seq` of a track ends with.
 
@@ -177,7 +182,21 @@ class StateLog:
         Raises:
             Damaged: the row cannot be read (a blob that cannot be is a placeholder instead).
         """
-        return self._decode(self.plain(row), row.seq, row.what, wanted)
+        return self.parse(row, self.plain(row), wanted)
+
+    def parse(self, row: LogRow, plain: bytes, wanted: Wanted | None = None) -> RowOps:
+        """What `ops` gives, where `plain` was read already."""
+        return self._decode(plain, row.seq, row.what, wanted)
+
+    def decode(self, key: int, dictionary: int, size: int, frame: object) -> RowOps:
+        """The operations of a row from its columns, with their blobs in place.
+
+        Raises:
+            Damaged: the row cannot be read (a blob that cannot be is a placeholder instead).
+        """
+        seq = key & _SEQ_MASK
+        what = _what(key >> SEQ_BITS, seq)
+        return self._decode(self.frames.decompress(frame, size, what, dictionary), seq, what, None)
 
     def operations(self, track: int, first: int, last: int, wanted: Wanted | None = None) -> Iterator[RowOps]:
         """The operations of rows first..last of one track, in order: `scan` and `ops` in one, for long stretches.

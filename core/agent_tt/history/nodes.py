@@ -21,6 +21,7 @@ from agent_tt.history.digest import (
     sum_token,
     token,
 )
+from agent_tt.history.forms import Form
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +38,6 @@ _LIST_HEAD: Final = 5
 """Bytes before the first element in the byte form of a list: `[` and a uint32 count."""
 
 _CONTAINER_MARKS: Final = (b"[", b"{")
-_ENVELOPE_MARK: Final = b"$type"
 _ENTRY_WEIGHT: Final = 32
 _OPENED: Final = frozenset({"dataclass", "deque", "exception", "namedtuple", "pydantic", "sub", "tuple"})
 """Envelopes whose payload is itself the parts of the object, in an order that the object gives."""
@@ -47,24 +47,28 @@ class Leaf:
     """A container in one piece.
 
     Attributes:
-        raw: its byte form.
+        form: its byte form.
         token: its digest as a number.
     """
 
-    __slots__ = ("is_plain", "raw", "token")
+    __slots__ = ("form", "token")
 
     def __init__(self, wire: Wire, raw: bytes) -> None:
-        self.raw = raw
+        self.form = Form(raw)
         self.token = token(wire)
-        self.is_plain = _ENVELOPE_MARK not in raw
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it holds no envelope."""
+        return self.form.is_plain
 
     def value(self) -> Wire:
         """The wire value, as new containers."""
-        return from_tlv(self.raw)
+        return from_tlv(self.form.raw)
 
     def weight(self) -> int:
         """About how many bytes of JSON it is."""
-        return len(self.raw)
+        return len(self.form.raw)
 
 
 class ListNode:
@@ -72,15 +76,13 @@ class ListNode:
 
     Attributes:
         runs: the byte form of each run, itself a list.
-        plain: for each run, whether it holds no envelope, so that live elements can be compared without encoding them.
         token: the list's digest as a number.
     """
 
-    __slots__ = ("_containers", "_polynomial", "_sizes", "_tokens", "plain", "runs", "token")
+    __slots__ = ("_containers", "_polynomial", "_sizes", "_tokens", "runs", "token")
 
     def __init__(self, wires: Sequence[Wire]) -> None:
-        self.runs: list[bytes] = []
-        self.plain: list[bool] = []
+        self.runs: list[Form] = []
         self.token = 0
         self._sizes: list[int] = []
         self._tokens: list[int] = []
@@ -94,7 +96,7 @@ class ListNode:
     @property
     def is_plain(self) -> bool:
         """Whether no element holds an envelope."""
-        return all(self.plain)
+        return all(run.is_plain for run in self.runs)
 
     def value(self) -> Wire:
         """The wire value, as new containers."""
@@ -105,22 +107,22 @@ class ListNode:
         return [item for run in self.runs[start // RUN :] for item in self.items(run)]
 
     @staticmethod
-    def items(run: bytes) -> list[Wire]:
+    def items(run: Form) -> list[Wire]:
         """The elements of a run, as new containers."""
-        items = from_tlv(run)
+        items = from_tlv(run.raw)
         return items if type(items) is list else []
 
     def weight(self) -> int:
         """About how many bytes of JSON it is."""
-        return sum(map(len, self.runs))
+        return sum(len(run.raw) for run in self.runs)
 
     def element_bytes(self, start: int) -> list[bytes]:
         """The byte form of each element from `start` on, the beginning of a run."""
         found, index = [], start
         for run in self.runs[start // RUN :]:
-            at = _LIST_HEAD
-            while at < len(run):
-                found.append(run[at : at + self._sizes[index]])
+            raw, at = run.raw, _LIST_HEAD
+            while at < len(raw):
+                found.append(raw[at : at + self._sizes[index]])
                 at += self._sizes[index]
                 index += 1
         return found
@@ -135,7 +137,7 @@ class ListNode:
         known = dict(zip(removed, self._tokens[start:], strict=True))
         tokens = [known[raw] if raw in known else token(wire) for raw, wire in zip(raws, wires, strict=True)]
         self._containers -= sum(raw[:1] in _CONTAINER_MARKS for raw in removed)
-        del self.runs[start // RUN :], self.plain[start // RUN :], self._sizes[start:], self._tokens[start:]
+        del self.runs[start // RUN :], self._sizes[start:], self._tokens[start:]
         self._polynomial = polynomial(0, self._tokens)
         self._extend(raws, tokens, wires)
 
@@ -146,10 +148,8 @@ class ListNode:
             taken = raws[at : at + RUN - filled]
             body = b"".join(taken)
             if filled:
-                body = self.runs.pop()[_LIST_HEAD:] + body
-                self.plain.pop()
-            self.runs.append(_list_head(filled + len(taken)) + body)
-            self.plain.append(_ENVELOPE_MARK not in body)
+                body = self.runs.pop().raw[_LIST_HEAD:] + body
+            self.runs.append(Form(_list_head(filled + len(taken)) + body))
             self._sizes.extend(map(len, taken))
             at += len(taken)
         self._tokens.extend(tokens)
@@ -160,7 +160,7 @@ class ListNode:
     def _total(self) -> int:
         if self._containers:
             return list_token(len(self), self._polynomial)
-        return flat_list_token(_list_head(len(self)) + b"".join(run[_LIST_HEAD:] for run in self.runs))
+        return flat_list_token(_list_head(len(self)) + b"".join(run.raw[_LIST_HEAD:] for run in self.runs))
 
 
 def _list_head(count: int) -> bytes:
@@ -172,7 +172,7 @@ class DictNode:
 
     Attributes:
         children: its entries in order; scalars as they are, containers as nodes.
-        quiet: the byte form of the whole, kept while nothing in it changes: one comparison then replaces the walk.
+        quiet: the form of the whole, kept while nothing in it changes: one comparison then replaces the walk.
         token: the dict's digest as a number, current after `seal`.
     """
 
@@ -180,7 +180,7 @@ class DictNode:
 
     def __init__(self, wire: dict[str, Wire]) -> None:
         self.children: dict[str, Child] = {}
-        self.quiet: bytes | None = None
+        self.quiet: Form | None = None
         self.token = 0
         self._entry_tokens: dict[str, int] = {}
         self._sum = 0

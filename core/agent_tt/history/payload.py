@@ -1,4 +1,14 @@
-"""JSON payloads whose large parts are blobs: what columns hold, and back."""
+"""JSON payloads whose large parts are blobs: what columns hold, and back.
+
+| payload | without blobs | with blobs |
+|---|---|---|
+| operations | `[operation, ...]` | `{"o": [operation, ...], "r": [reference, ...]}` |
+| arguments, a result | the value | `{"v": value, "r": [reference, ...]}` |
+
+A reference is `[place, "b", hash in hex]`. Null stands at the place: a path inside the value, for operations the number
+of the operation and then the path inside its last item. Blobs never name blobs. A plain object with just the keys `v`
+and `r` is kept in the second form too, so that the two never look alike.
+"""
 
 from __future__ import annotations
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.encode import Encoder
 from agent_tt.codec.parts import take_apart
-from agent_tt.codec.plain import is_plain_dict, is_plain_scalar, is_tree_of_json_types
+from agent_tt.codec.plain import is_plain_dict, is_plain_scalar
 from agent_tt.codec.tlv import tlv
 from agent_tt.codec.wire import VALUE, Wire
 from agent_tt.history.births import Births
 from agent_tt.history.diff import diff_into, list_diff_into, same, text_diff
 from agent_tt.history.digest import DIGEST_SIZE
+from agent_tt.history.forms import Form
 from agent_tt.history.nodes import NODES, RUN, DictNode, EnvelopeNode, Leaf, ListNode, build
 
 if TYPE_CHECKING:
@@ -113,10 +114,10 @@ class Shadow:
     def _update(self, node: Node, value: object, path: Path) -> Child:
         """The node of `value`, which was `node` last time; operations are noted."""
         if isinstance(node, Leaf):
-            if node.is_plain and _is(node.raw, value):
+            if node.form.is_of(value):
                 return node
         elif isinstance(node, DictNode):
-            if node.quiet is not None and _is(node.quiet, value):
+            if node.quiet is not None and node.quiet.is_of(value):
                 return node
             if is_plain_dict(value) and not self._encoder.is_blocked(value):
                 return self._update_dict(node, value, path)
@@ -158,7 +159,7 @@ class Shadow:
             node.seal()
             node.quiet = None
         elif path and node.quiet is None and node.is_plain:
-            node.quiet = tlv(node.value())  # never from `value`, which another thread may just have changed
+            node.quiet = Form(tlv(node.value()))  # never from `value`, which another thread may just have changed
         return node
 
     def _update_entry(self, node: DictNode, key: str, item: object, path: Path) -> None:
@@ -215,9 +216,9 @@ class Shadow:
         for index, run in enumerate(node.runs):
             begin = index * RUN
             now = value[begin : min(begin + RUN, len(node))]
-            if node.plain[index] and _is(run, now):
+            if run.is_of(now):
                 continue
-            if node.plain[index] or run != tlv([self._encoder.encode(item) for item in now]):
+            if run.is_plain or run.raw != tlv([self._encoder.encode(item) for item in now]):
                 return begin
         return len(node)
 
@@ -241,8 +242,3 @@ class Shadow:
         if len(self._ops) == before:
             return node
         return EnvelopeNode(header, payload if isinstance(payload, NODES) else build(payload))
-
-
-def _is(raw: bytes, value: object) -> bool:
-    """Whether a live container has this byte form, which must hold no envelope."""
-    return is_tree_of_json_types(value) and tlv(value) == raw

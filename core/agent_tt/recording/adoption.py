@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from agent_tt.errors import InvalidEntryPoint
+from agent_tt.model import AgentCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,11 +30,24 @@ class Adoption:
         store: where its row is. The recording writes there and leaves it open.
         run_id: the row.
         policy: what its tools may do.
+        code: what was asked to run, and where. The function that calls `record` may be another one, deeper down.
     """
 
     store: Store
     run_id: str
     policy: ToolPolicy
+    code: AgentCode = field(default_factory=AgentCode)
+
+    def code_of(self, recorded: AgentCode) -> AgentCode:
+        """The code of the run: as it was asked for, with what only the recording in it knows."""
+        if self.code.entry is None:
+            return recorded
+        return replace(
+            self.code,
+            version=recorded.version or self.code.version,
+            fingerprint=self.code.fingerprint or recorded.fingerprint,
+            restore=self.code.restore or recorded.restore,
+        )
 
 
 class _Desk:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import CallKind, Effect
+    from agent_tt.model import CallKind, Effect, StreamEnd
     from agent_tt.recording.scope import Scope
     from agent_tt.recording.signature import Parameters
     from agent_tt.recording.steps import RecordedStep
@@ -49,7 +49,7 @@ class CallSpec:
 
 
 class RecordedCall:
-    """A call that has begun. Exactly one of `succeeded` and `failed` ends it; what comes after that is ignored."""
+    """A call that has begun. The first that ends it counts; what comes after that is ignored."""
 
     def __init__(self, scope: Scope, spec: CallSpec, step: RecordedStep, *, owns_step: bool) -> None:
         self._recording = scope.recording
@@ -90,28 +90,62 @@ class RecordedCall:
                 self._end(CallEnd(status="denied", error=error_info(denial)), denial)
                 raise
 
-    def succeeded(self, result: object, recorded: Wire | None = None) -> None:
+    def succeeded(self, result: object) -> None:
         """Commit the result, before the agent has it.
 
         Args:
             result: what the function gave; a model's answer is asked for its usage.
-            recorded: what is kept as the result, where that is not `result` as it is now.
         """
-        usage = usage_of(result)
+        self._end(CallEnd(status="ok", result=encode(result), meta=self._count_usage(result)), None)
+
+    def failed(self, error: BaseException) -> None:
+        """Commit that the function raised `error`."""
+        with contextlib.suppress(AgentTTError):  # logged and remembered; the agent's own exception goes on its way
+            self._end(CallEnd(status="error", error=error_info(error)), error)
+
+    def gave(self, piece: Wire) -> None:
+        """Commit a piece of an answer that comes in several, before the agent has it.
+
+        Raises:
+            StoreUnreadable: it could not be written. The call stays open, as one whose outcome is unknown.
+        """
+        number, step, journal = self._number, self._step.number, self._recording.journal
+        if number is None or self._is_over:
+            return
+
+        def write() -> None:
+            journal.write(lambda writer: writer.deliver(step, number, "chunk", piece))
+
+        try:
+            journal.when_free(write)
+        except AgentTTError:
+            self._is_over = True
+            raise
+
+    def stream_ended(self, how: StreamEnd, recorded: Wire, *, returned: Wire = None, priced: object = None) -> None:
+        """Commit the end of an answer that came in pieces.
+
+        Args:
+            how: `end`, or `closed` where the agent left early.
+            recorded: what is kept as the result.
+            returned: what the generator returned.
+            priced: the piece that tells the usage.
+        """
+        meta = self._count_usage(priced)
+        self._end(CallEnd(status="ok", result=recorded, meta=meta, stream=how, returned=returned), None)
+
+    def stream_failed(self, error: BaseException, recorded: Wire) -> None:
+        """Commit that the function raised `error` after the pieces in `recorded`."""
+        with contextlib.suppress(AgentTTError):  # as in `failed`
+            self._end(CallEnd(status="error", result=recorded, error=error_info(error), stream="error"), error)
+
+    def _count_usage(self, answer: object) -> dict[str, Wire]:
+        """Add a model's usage to the step; what the call's facts say of it."""
+        usage = usage_of(answer)
         meta = usage.to_meta() if self._spec.kind == "llm" else {}
         if meta:
             self._step.count(usage)
-        self._end(CallEnd(status="ok", result=encode(result) if recorded is None else recorded, meta=meta), None)
-
-    def failed(self, error: BaseException, recorded: Wire | None = None) -> None:
-        """Commit that the function raised.
-
-        Args:
-            error: what it raised.
-            recorded: what it had given before that, for a generator.
-        """
-        with contextlib.suppress(AgentTTError):  # logged and remembered; the agent's own exception goes on its way
-            self._end(CallEnd(status="error", result=recorded, error=error_info(error)), error)
+        return meta
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:

@@ -5,6 +5,7 @@ Everything is read from the running frame and from what is loaded already; nothi
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
 import sys
@@ -53,6 +54,7 @@ def agent_code(frame: FrameType, *, state: object, agent: str | None, version: s
     Raises:
         InvalidEntryPoint: `agent` does not have the form `module:callable` or `path/file.py:callable`.
     """
+    frame = _outside_context_managers(frame)
     target = _target_of(frame, state) if agent is None else _named_target(agent)
     entry, file, restore = agent, _file_of(frame), None
     if target is not None:
@@ -63,12 +65,26 @@ def agent_code(frame: FrameType, *, state: object, agent: str | None, version: s
     return AgentCode(
         entry=entry,
         version=version,
-        fingerprint=None if agent is not None and target is None else _fingerprint(file),
+        fingerprint=None if agent is not None and target is None else fingerprint(file),
         root=None if root is None else str(root),
         cwd=str(Path.cwd()),
         interpreter=sys.executable or None,
         restore=restore,
     )
+
+
+def _outside_context_managers(frame: FrameType) -> FrameType:
+    """The frame whose `with` statement runs `frame`, where that is the body of a `@contextmanager`.
+
+    A helper that records for others is no agent: who uses it is.
+    """
+    outside = frame.f_back
+    is_body = frame.f_code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR)
+    if not is_body or outside is None or outside.f_code.co_filename != contextlib.__file__:
+        return frame
+    while outside is not None and outside.f_code.co_filename == contextlib.__file__:
+        outside = outside.f_back
+    return frame if outside is None else _outside_context_managers(outside)
 
 
 def _target_of(frame: FrameType, state: object) -> _Target | None:
@@ -232,7 +248,8 @@ def _module_file(module: str) -> Path | None:
     return Path(file).resolve() if isinstance(file, str) and Path(file).is_file() else None
 
 
-def _fingerprint(file: Path | None) -> str | None:
+def fingerprint(file: Path | None) -> str | None:
+    """What `AgentCode.fingerprint` says of a source file; None where there is none that can be read."""
     try:
         return None if file is None else hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest()
     except OSError:

@@ -6,7 +6,7 @@ import inspect
 import logging
 import os
 import threading
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
@@ -85,7 +85,7 @@ def record(
     if caller is None:
         raise UsageError("record(...) was not called from Python code")
     config, parameters = _model_config(model)
-    facts: dict[str, Wire] = {key: encode(value) for key, value in (metadata or {}).items()}
+    facts: dict[str, Wire] = {_fact_name(key): encode(value) for key, value in (metadata or {}).items()}
     if parameters:
         facts["model_parameters"] = encode(parameters)
     new = NewRun(
@@ -251,7 +251,8 @@ class Recording(Block):
         adoption = take()
         if adoption is not None:
             self._store, self._owns_store = adoption.store, False
-            return adoption.store.adopt_run(adoption.run_id, self._new, state)
+            new = replace(self._new, code=adoption.code_of(self._new.code))
+            return adoption.store.adopt_run(adoption.run_id, new, state)
         self._store = open_for_recording(self._store_path, self._durability)
         try:
             return self._store.begin_run(self._new, state)
@@ -305,6 +306,11 @@ def open_for_recording(path: str | os.PathLike[str] | None, durability: Durabili
     from agent_tt.store.locate import resolve_store_path
 
     return open_store(resolve_store_path(None if path is None else Path(path)), create=True, durability=durability)
+
+
+def _fact_name(key: object) -> str:
+    """A key of metadata as text that a file can hold: lone surrogates are written as escapes."""
+    return str(key).encode("utf-8", "backslashreplace").decode()
 
 
 def _model_config(

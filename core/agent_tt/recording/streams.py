@@ -1,4 +1,4 @@
-"""Generators whose calls are recorded: what they give is kept as it is consumed, closing one early too.
+"""Generators whose calls are recorded: each piece is committed before the consumer has it, closing one early too.
 
 The recorded result is `{"yielded": [...], "returned": value}`; `"sent": [[index, value], ...]` says what the consumer
 sent in after the item of that index, `"closed": true` stands in place of `returned` when the consumer left early.
@@ -10,6 +10,7 @@ import functools
 from typing import TYPE_CHECKING, TypeVar
 
 from agent_tt.codec.encode import encode
+from agent_tt.errors import AgentTTError
 from agent_tt.recording.usage import NOTHING, usage_of
 
 if TYPE_CHECKING:
@@ -34,7 +35,9 @@ class _Tape:
 
     def gave(self, item: object) -> None:
         """The generator yielded `item`. Streams of model answers tell their usage in one of them, the last counts."""
-        self._yielded.append(encode(item))
+        piece = encode(item)
+        self._call.gave(piece)
+        self._yielded.append(piece)
         if usage_of(item) != NOTHING:
             self._priced = item
 
@@ -45,13 +48,14 @@ class _Tape:
 
     def returned(self, value: object) -> None:
         priced = value if usage_of(value) != NOTHING else self._priced
-        self._call.succeeded(priced, {**self._so_far(), "returned": encode(value)})
+        last = encode(value)
+        self._call.stream_ended("end", {**self._so_far(), "returned": last}, returned=last, priced=priced)
 
     def closed(self) -> None:
-        self._call.succeeded(self._priced, {**self._so_far(), "closed": True})
+        self._call.stream_ended("closed", {**self._so_far(), "closed": True}, priced=self._priced)
 
     def raised(self, error: BaseException) -> None:
-        self._call.failed(error, self._so_far())
+        self._call.stream_failed(error, self._so_far())
 
     def _so_far(self) -> dict[str, Wire]:
         so_far: dict[str, Wire] = {"yielded": self._yielded}
@@ -68,7 +72,11 @@ def relay(call: RecordedCall, generator: Generator[Y, S, R]) -> Generator[Y, S, 
         while True:
             with call.running():
                 item = advance()
-            tape.gave(item)
+            try:
+                tape.gave(item)
+            except AgentTTError:  # nobody will ask the generator for more
+                generator.close()
+                raise
             try:
                 sent = yield item
             except GeneratorExit:
@@ -106,8 +114,12 @@ def async_stream(
         try:
             while True:
                 item = await _advanced(call, advance)
-                if tape is not None:
-                    tape.gave(item)
+                try:
+                    if tape is not None:
+                        tape.gave(item)
+                except AgentTTError:
+                    await generator.aclose()
+                    raise
                 try:
                     sent = yield item
                 except GeneratorExit:

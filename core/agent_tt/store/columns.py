@@ -95,7 +95,20 @@ def integer(found: object) -> int | None:
 def mapping_to_text(facts: Mapping[str, Wire]) -> str | None:
     """Facts as a JSON column: without those that are None, NULL when none are left."""
     kept: dict[str, Wire] = {name: value for name, value in facts.items() if value is not None}
-    return pack(kept).decode() if kept else None
+    if not kept:
+        return None
+    try:
+        return pack(kept).decode()
+    except UnicodeEncodeError:  # the name of a file may hold bytes that are not UTF-8
+        return pack(_sound_tree(kept)).decode()
+
+
+def _sound_tree(value: Wire) -> Wire:
+    if isinstance(value, dict):
+        return {sound(key): _sound_tree(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_sound_tree(item) for item in value]
+    return sound(value) if isinstance(value, str) else value
 
 
 def mapping_from_text(found: object) -> dict[str, Wire]:

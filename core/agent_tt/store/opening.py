@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from agent_tt import _version
-from agent_tt.errors import NewerFormat, NotAStore, StoreNotFound, StoreUnreadable
+from agent_tt.errors import NewerFormat, NotAStore, ReadOnlySource, StoreNotFound, StoreUnreadable
 from agent_tt.store import locate, migrate, schema
 from agent_tt.store.connection import BUSY_TIMEOUT_S, Database, connect
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["open_database"]
 
 _RETRY_S: Final = 0.01
+_PLACE_HINT: Final = "Check the rights of the folder, or name another file with --store."
 
 
 def open_database(
@@ -40,7 +41,10 @@ def open_database(
             raise StoreNotFound(
                 f"there is no store at {path}", hint="Record a run first, or name another file with --store."
             )
-        locate.make_room(path)
+        try:
+            locate.make_room(path)
+        except OSError as error:
+            raise ReadOnlySource(f"no store can be made at {path}: {error}", hint=_PLACE_HINT) from error
     if create and not read_only:
         _create(path)
     _check_format(path, read_only=read_only)

@@ -12,7 +12,7 @@ from agent_tt.history.index import PathIndex
 from agent_tt.history.log import StateLog
 from agent_tt.history.payload import unpack_call_value
 from agent_tt.history.states import load
-from agent_tt.store import ids
+from agent_tt.store import deliveries, ids
 from agent_tt.store.damage_watch import DamageWatch
 from agent_tt.store.lineage import Lineage, Position
 from agent_tt.store.run_rows import RunRows
@@ -24,10 +24,16 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.ops import Op
-    from agent_tt.model import Call, Note, Problem, Run, Step
+    from agent_tt.model import Call, Delivery, Note, Problem, Run, Step
     from agent_tt.store.connection import Database
 
 __all__ = ["StoreCursor", "StoreReader"]
+
+_OWN_ROW: Final = (
+    "SELECT d.id, d.dict, d.size, d.ops FROM steps s JOIN deltas d ON d.id = (s.track << 32) + s.seq"
+    " WHERE s.run = ? AND s.step = ?"
+)
+"""The row of the log that a step of the run itself ends with: scrubbing asks for it at every key."""
 
 _CURSORS_KEPT: Final = 4
 """Tracks whose state a cursor keeps while it stands on another."""
@@ -106,11 +112,25 @@ class StoreReader:
             StepNotFound: no such step.
         """
         run = self.lineage.number(run_id)
+        self._check_step(run, step)
         if step == 0:
             return []
-        if not 0 < step <= self.lineage.count(run):
-            raise StepNotFound(f"there is no step {step}: the last one is {self.lineage.count(run)}")
         return self._steps.calls(run, step, lambda text, what: unpack_call_value(text, what, self.log.blobs.get))
+
+    def deliveries(self, run_id: str, step: int, call: int) -> list[Delivery]:
+        """What reached the agent of a call that answers in pieces, in order; also of one that is still pending.
+
+        Raises:
+            StepNotFound: no such step.
+        """
+        run = self.lineage.number(run_id)
+        self._check_step(run, step)
+        holder = self.lineage.holder(run, step) if step else run
+        return deliveries.read(self.database, self.log.blobs, holder, step, call)
+
+    def _check_step(self, run: int, step: int) -> None:
+        if not 0 <= step <= self.lineage.count(run):
+            raise StepNotFound(f"there is no step {step}: the last one is {self.lineage.count(run)}")
 
     # ---------------------------------------------------------------- states
 
@@ -150,7 +170,15 @@ class StoreReader:
 
     def changes(self, run_id: str, step: int) -> list[Op]:
         """The operations that turned checkpoint `base_step` into `step`."""
-        position = self.lineage.position(self.lineage.number(run_id), step)
+        run = self.lineage.number(run_id)
+        for key, dictionary, size, frame in self.database.query(_OWN_ROW, (run, step)):
+            if not self.log.begins_with(key):
+                return self.log.decode(key, dictionary, size, frame).ops
+        return self._changes_at(run, step)
+
+    def _changes_at(self, run: int, step: int) -> list[Op]:
+        """The same for any step: one without a checkpoint, an ancestor's, or the edit that a fork begins with."""
+        position = self.lineage.position(run, step)
         if not position.own:
             return []
         return [
@@ -195,7 +223,7 @@ class StoreReader:
         """Checks chain, digests and blobs of a run, or everything."""
         if run_id is not None:
             return verify_run(self.log, self.lineage, run_id)
-        return verify_file(self.log, self.lineage)
+        return verify_file(self.log, self.lineage, self.path)
 
 
 class StoreCursor:

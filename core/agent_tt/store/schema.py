@@ -1,9 +1,56 @@
-"""The tables of format 1. The file's `application_id` is "ATT1", its `user_version` the format.
+"""The file format, number 1: the tables, and where the rest of it is described.
 
-Times are integer microseconds since the epoch, UTC. JSON columns are UTF-8 text. `deltas.id` and `keyframes.id` are
-`track << 32 | seq`. Views are for people with an SQLite browser, may change at any time, and no program reads them.
-Tables without row numbers are those whose rows stay small: large rows in an index b-tree make the file several times
-larger.
+A store is one SQLite file in WAL mode, with pages of 4096 bytes. Its `application_id` is "ATT1"; `user_version` and
+`format` in `meta` are the format's number, and a reader refuses a larger one. Times are integer microseconds since the
+epoch, UTC. JSON is UTF-8 without spaces, in columns of TEXT and in compressed payloads. Nothing in a file is ever
+imported, called or unpickled.
+
+| what | described in |
+|---|---|
+| values that JSON lacks: envelopes | `agent_tt.codec` |
+| operations on a state; JSON with its large parts as blobs | `history.ops`, `history.payload` |
+| frames, dictionaries; hashes and the numbers made from them | `history.frames`, `history.hashing` |
+| digest of a state, chain over the log | `history.digest` |
+| how the log is read along a track and its parents; keyframes | `history.log`, `history.keyframes` |
+| the index of changed paths | `history.index` |
+| the order in which answers reached the agent | `store.deliveries` |
+| ids and what a person may type; whose run it is | `store.ids`, `store.liveness` |
+
+**Runs.** `runs.id` is what people see, `runs.run` the number that other tables use; `parent` and `fork_step` say where
+a fork began. Steps count from 1 in the order of starting, those of a fork from `fork_step + 1`; up to there they are
+the parent's rows. `status` of a run: running, succeeded, failed, interrupted, crashed; of a step: running, ok, error,
+interrupted; of a call: pending, ok, error, denied. What is `running` or `pending` in a run whose process is gone has an
+unknown outcome. `hidden` runs are kept for their forks alone.
+
+**States.** A state history is a *track*; each run has one called `main`. `deltas` holds its checkpoints, one row each
+without gaps: from 0, or in a fork from `fork_seq`, whose row is the edit against the parent track's checkpoint of that
+number. `id` is `track << 32 | seq`, in `keyframes` too. `flags & 1`: other steps were open on the track, so that the
+changes may be theirs. `steps.track` and `steps.seq` name the checkpoint taken when the step ended; without `seq` the
+newest earlier one of the track is shown. Checkpoint 0 of `main` is the input.
+
+**Calls.** `args` and `result` are wire values as JSON text, or `{"v": value, "r": [[place, "b", hash], ...]}` where
+large parts are blobs (and where a plain object has just these two keys); null stands in their places. `lane_seq` counts
+calls in their lane, `signature` is the digest of what was asked. `args_track` and `args_seq` are not used by this
+version.
+
+**Facts in JSON.** Keys that are absent mean "not said", unknown ones are ignored.
+
+| column | keys |
+|---|---|
+| `runs.meta` | `code`, `model`: the fields of `AgentCode` and `ModelConfig`; `user_id`, `metadata`, `origin` |
+| the same | `edits`, `policy` of a fork; `usage`: [tokens in, tokens out, dollars] of the run's own steps, at its end |
+| `steps.meta` | `calls` how many, `repeat_of` the step that this one repeats, `decision`, `extra` |
+| `calls.meta` | `file`, `line`, `model`, `tokens_in`, `tokens_out`, `cost_usd`, `inside` the call around it, ... |
+| `error` | `class` as `module:Name`, `message`, `traceback`, `value` the exception's envelope |
+| `runs.owner` | `host`, `boot`, `pid`, `start` of the process that records it |
+
+**Blobs.** A `refs` column holds the 20-byte hashes of the blobs that its row names, joined, in the order of the
+references; `deliveries.data` names one where it is TEXT. `blobs.id` is the number made from the hash, or the next one
+that is free; the hash decides. `form` is `json`, or `raw` for bytes that are no JSON.
+
+Views are for people with an SQLite browser, may change at any time, and no program reads them. Tables without row
+numbers are those whose rows stay small: large rows in an index b-tree make the file several times larger. Row numbers
+that other rows name are AUTOINCREMENT, because one that came back after a deletion would point a live reader elsewhere.
 """
 
 from __future__ import annotations
@@ -13,7 +60,8 @@ from typing import Final
 __all__ = ["APPLICATION_ID", "FORMAT_VERSION", "PAGE_SIZE", "STATEMENTS"]
 
 FORMAT_VERSION: Final = 1
-"""Rises only when older readers would be wrong; added tables, columns, views and envelope types do not raise it."""
+"""Rises only when older readers would be wrong; added tables, columns, indexes, views and envelope types do not raise
+it, a new operation or kind of reference does."""
 
 APPLICATION_ID: Final = 0x41545431
 PAGE_SIZE: Final = 4096
@@ -39,6 +87,8 @@ STATEMENTS: Final = (
   args_track INTEGER, args_seq INTEGER, meta TEXT, PRIMARY KEY(run, step, call)) WITHOUT ROWID""",
     """CREATE TABLE deliveries(id INTEGER PRIMARY KEY, step INTEGER NOT NULL, call INTEGER NOT NULL, kind TEXT NOT NULL,
   at_us INTEGER, data BLOB)""",
+    "CREATE INDEX calls_by_delivery ON calls(run, delivered) WHERE delivered IS NOT NULL",
+    "CREATE INDEX deliveries_by_call ON deliveries(step, call)",
     """CREATE TABLE deltas(id INTEGER PRIMARY KEY, digest BLOB NOT NULL, chain BLOB NOT NULL, dict INTEGER NOT NULL,
   size INTEGER NOT NULL, flags INTEGER NOT NULL DEFAULT 0, refs BLOB, ops BLOB NOT NULL,
   track INTEGER GENERATED ALWAYS AS (id >> 32) VIRTUAL, seq INTEGER GENERATED ALWAYS AS (id & 4294967295) VIRTUAL)""",
@@ -60,4 +110,7 @@ STATEMENTS: Final = (
   FROM steps s JOIN runs r USING(run) LEFT JOIN deltas d ON d.id = (s.track << 32) + s.seq""",
     """CREATE VIEW changed_paths AS SELECT r.id AS run, t.name AS track, p.path, c.block * 64 AS first_checkpoint,
   c.touched FROM changes c JOIN tracks t USING(track) JOIN runs r USING(run) JOIN paths p ON p.id = c.path""",
+    """CREATE VIEW pieces AS SELECT r.id AS run, d.id & 4294967295 AS number, d.step, d.call, d.kind,
+  CASE typeof(d.data) WHEN 'blob' THEN CAST(d.data AS TEXT) ELSE 'blob ' || d.data END AS data
+  FROM deliveries d JOIN runs r ON r.run = d.id >> 32""",
 )

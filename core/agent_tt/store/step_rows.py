@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from agent_tt.errors import StepNotFound
 from agent_tt.model import Call, Step
 from agent_tt.store import columns
+from agent_tt.store.deliveries import NUMBER_MASK, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +28,16 @@ _ERROR: Final = "@error"
 _EFFECTS: Final[dict[object, Effect]] = {"read": "read", "write": "write"}
 
 _ReadValue: TypeAlias = "Callable[[object, str], Wire]"
+
+
+class _Draft:
+    """A step whose fields are being filled in, before it becomes a `Step`, which is frozen.
+
+    The constructor of a frozen dataclass sets each field through a function: half of what listing a long run would
+    cost. Two classes with the same slots may stand in for each other, so a filled draft is made a step as it is.
+    """
+
+    __slots__ = Step.__slots__
 
 
 class StepRows:
@@ -49,48 +60,37 @@ class StepRows:
 
     def _stretch(self, stretch: Stretch, first: int, last: int | None, *, inherited: bool) -> list[Step]:
         found = self._rows.query(
-            "SELECT s.step, s.parent_step, s.kind, s.name, s.agent, s.lane, s.status, s.started_us, s.ended_us,"
-            " s.tokens_in, s.tokens_out, s.cost_usd, s.error, s.seq, s.meta, t.name"
+            "SELECT s.status, s.error, s.meta, s.step, s.name, s.kind, s.agent, s.lane, s.parent_step, s.started_us,"
+            " s.ended_us, s.tokens_in, s.tokens_out, s.cost_usd, ifnull(t.name, 'main'), s.seq"
             " FROM steps s LEFT JOIN tracks t ON t.track = s.track WHERE s.run = ? AND s.step BETWEEN ? AND ?"
             " ORDER BY s.step",
             (stretch.run, first, (1 << 62) if last is None else last),
         )
-        is_over = any(row[6] == "running" for row in found) and self._runs.status(stretch.run) != "running"
+        is_over = any(row[0] == "running" for row in found) and self._runs.status(stretch.run) != "running"
         return [self._step(row, stretch.run, inherited=inherited, is_over=is_over) for row in found]
 
     def _step(self, row: Row, run: int, *, inherited: bool, is_over: bool) -> Step:
-        number, parent, kind, name, agent, lane, status, started, ended = row[:9]
-        tokens_in, tokens_out, cost, error, seq, meta, track = row[9:]
+        step: Any = _Draft()
+        status, error, meta, step.number, step.name, step.kind, step.agent, step.lane, step.parent, *rest = row
+        step.started_us, step.ended_us, step.tokens_in, step.tokens_out, step.cost_usd, step.track, step.seq = rest
         facts = columns.mapping_from_text(meta) if meta else {}
+        get = facts.get
         shown = columns.step_status(status)
-        calls = facts.get("calls", 0)
-        if shown == "running":
-            calls = self._count_calls(run, number)
-            if is_over:
-                shown = "interrupted"
-        extra = facts.get("extra")
-        return Step(
-            number=number,
-            name=name,
-            status=shown,
-            kind=kind,
-            agent=agent,
-            lane=lane,
-            parent=parent,
-            started_us=started,
-            ended_us=ended,
-            tokens_in=tokens_in,
-            tokens_out=tokens_out,
-            cost_usd=cost,
-            error=columns.error_from_text(error),
-            track=track or "main",
-            seq=seq,
-            inherited=inherited,
-            decision=columns.text(facts.get("decision")),
-            calls=calls if isinstance(calls, int) else 0,
-            repeat_of=columns.integer(facts.get("repeat_of")),
-            extra=extra if isinstance(extra, dict) else {},
-        )
+        calls = get("calls", 0)
+        if shown == "running" or (shown == "interrupted" and meta is None):  # nobody has said how it ended
+            calls = self._count_calls(run, step.number)
+        if shown == "running" and is_over:
+            shown = "interrupted"
+        extra = get("extra")
+        step.status = shown
+        step.error = None if error is None else columns.error_from_text(error)
+        step.inherited = inherited
+        step.decision = columns.text(get("decision"))
+        step.calls = calls if type(calls) is int else 0
+        step.repeat_of = columns.integer(get("repeat_of"))
+        step.extra = extra if type(extra) is dict else {}
+        step.__class__ = Step
+        return cast("Step", step)
 
     def _count_calls(self, run: int, step: int) -> int:
         ((count,),) = self._rows.query("SELECT count(*) FROM calls WHERE run = ? AND step = ?", (run, step))
@@ -127,10 +127,13 @@ class StepRows:
 
     def calls(self, run: int, step: int, read_value: _ReadValue) -> list[Call]:
         """The calls of a step in order of starting; `read_value` reads the columns of arguments and results."""
+        holder = self._lineage.holder(run, step)
         found = self._rows.query(
             "SELECT call, lane, lane_seq, kind, name, effect, status, lower(hex(signature)), args, result, error,"
-            " started_us, ended_us, delivered, meta FROM calls WHERE run = ? AND step = ? ORDER BY call",
-            (self._lineage.holder(run, step), step),
+            " started_us, ended_us, CASE WHEN delivered IS NULL AND status <> 'pending'"
+            " THEN (SELECT max(id) & ? FROM deliveries d WHERE d.step = c.step AND d.call = c.call"
+            " AND d.id BETWEEN ? AND ?) ELSE delivered END, meta FROM calls c WHERE run = ? AND step = ? ORDER BY call",
+            (NUMBER_MASK, *keys_of(holder), holder, step),
         )
         return [_call(row, step, read_value) for row in found]
 
@@ -154,7 +157,7 @@ def _call(row: Row, step: int, read_value: _ReadValue) -> Call:
         signature=signature or None,
         started_us=started,
         ended_us=ended,
-        delivered=delivered,
+        delivered=columns.integer(delivered),
         meta=columns.mapping_from_text(meta),
     )
 

@@ -65,7 +65,7 @@ class SqliteStore(StoreReader):
         `NO_STATE` is kept as null until a step brings a state.
         """
         with self.database.transaction() as tx:
-            run, run_id = self._insert_run(tx, new, columns.sound(new.name))
+            run, run_id = self._insert_run(tx, new, door.admit_text(new.name))
             writer = self._writer(run, run_id, new, first_step=1)
             writer.start_track(tx, None if state is NO_STATE else state)
         self._heart.add(run)
@@ -101,7 +101,7 @@ class SqliteStore(StoreReader):
                 "SELECT (SELECT name FROM runs WHERE run = ?), (SELECT name FROM tracks WHERE track = ?)",
                 (parent, position.track),
             )
-            name = columns.sound(new.name) or ids.fork_name(tx, parent_name)
+            name = door.admit_text(new.name) or ids.fork_name(tx, parent_name)
             run, run_id = self._insert_run(tx, new, name, parent=parent, fork_step=step, facts=facts)
             fork_track(tx, self.log, run, track_name, parent=position.track, seq=position.seq, edited=door.admit(state))
         return run_id
@@ -122,15 +122,15 @@ class SqliteStore(StoreReader):
                 )
             before = columns.mapping_from_text(meta)
             facts = {**before, **_facts(new)}
-            facts["metadata"] = _merged(before.get("metadata"), new.metadata)
+            facts["metadata"] = _merged(before.get("metadata"), door.admit_mapping(new.metadata))
             tx.execute(
                 "UPDATE runs SET owner = ?, beat_us = ?, agent = ifnull(?, agent),"
                 " agent_version = ifnull(?, agent_version), meta = ? WHERE run = ?",
                 (
                     current_owner().to_json(),
                     now_us(),
-                    new.code.entry,
-                    new.code.version,
+                    _text(new.code.entry),
+                    _text(new.code.version),
                     columns.mapping_to_text(facts) or "{}",
                     run,
                 ),
@@ -143,7 +143,7 @@ class SqliteStore(StoreReader):
         return writer
 
     def _writer(self, run: int, run_id: str, new: NewRun, *, first_step: int) -> SqliteRunWriter:
-        trainer = DictionaryTrainer(self.database, columns.sound(new.code.entry or new.name))
+        trainer = DictionaryTrainer(self.database, _text(new.code.entry) or door.admit_text(new.name))
         return SqliteRunWriter(self.database, self.log, self.lineage, self._heart, run, run_id, first_step, trainer)
 
     def _insert_run(
@@ -168,8 +168,8 @@ class SqliteStore(StoreReader):
                     (
                         run_id,
                         name,
-                        new.code.entry,
-                        new.code.version,
+                        _text(new.code.entry),
+                        _text(new.code.version),
                         parent,
                         fork_step,
                         now,
@@ -199,7 +199,7 @@ class SqliteStore(StoreReader):
 
     def add_note(self, run_id: str, step: int | None, kind: str, body: str) -> Note:
         """Writes a `note` or a `bookmark`."""
-        run, now, words = self.lineage.number(run_id), now_us(), columns.sound(body)
+        run, now, words = self.lineage.number(run_id), now_us(), door.admit_text(body)
         with self.database.transaction() as tx:
             note = tx.execute(
                 "INSERT INTO notes(run, step, kind, body, created_us) VALUES(?, ?, ?, ?, ?)",
@@ -225,7 +225,7 @@ class SqliteStore(StoreReader):
         with self.database.transaction() as tx:
             ((meta,),) = tx.query("SELECT meta FROM runs WHERE run = ?", (run,))
             facts = columns.mapping_from_text(meta)
-            facts["metadata"] = door.admit(_merged(facts.get("metadata"), metadata))
+            facts["metadata"] = _merged(facts.get("metadata"), door.admit_mapping(metadata))
             tx.execute("UPDATE runs SET meta = ? WHERE run = ?", (columns.mapping_to_text(facts) or "{}", run))
 
 
@@ -234,10 +234,15 @@ def _facts(new: NewRun) -> dict[str, Wire]:
     facts: dict[str, Wire] = {
         "code": columns.fields_of(new.code),
         "model": columns.fields_of(new.model),
-        "user_id": None if new.user_id is None else columns.sound(new.user_id),
-        "metadata": door.admit(dict(new.metadata)) or None,
+        "user_id": None if new.user_id is None else door.admit_text(new.user_id),
+        "metadata": door.admit_mapping(new.metadata) or None,
     }
     return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+def _text(words: str | None) -> str | None:
+    """A text that is agent-tt's own: a path in it may hold bytes that are not UTF-8."""
+    return None if words is None else columns.sound(words)
 
 
 def _merged(before: Wire, more: Mapping[str, Wire]) -> Wire:
@@ -245,4 +250,4 @@ def _merged(before: Wire, more: Mapping[str, Wire]) -> Wire:
 
 
 def _add_tags(tx: Transaction, run: int, tags: Sequence[str]) -> None:
-    tx.execute_many("INSERT OR IGNORE INTO tags(run, tag) VALUES(?, ?)", [(run, columns.sound(tag)) for tag in tags])
+    tx.execute_many("INSERT OR IGNORE INTO tags(run, tag) VALUES(?, ?)", [(run, door.admit_text(tag)) for tag in tags])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.history.rows import SEQ_BITS, row_key
 from agent_tt.store import columns, ids
+from agent_tt.store.deliveries import blob_of, keys_of
 from agent_tt.store.verify import blob_names
 
 if TYPE_CHECKING:
@@ -119,9 +120,7 @@ class _Copier:
     def _rows_of_run(self, table: str, number: int) -> None:
         run = self._runs[number]
         if table == "deliveries":
-            names, found = _table(
-                self._rows, table, "id BETWEEN ? AND ?", (number << SEQ_BITS, (number << SEQ_BITS) | _SEQ_MASK)
-            )
+            names, found = _table(self._rows, table, "id BETWEEN ? AND ?", keys_of(number))
             moved = [[(run << SEQ_BITS) | (row[0] & _SEQ_MASK), *row[1:]] for row in found]
         else:
             names, found = _table(self._rows, table, "run = ?", (number,))
@@ -131,6 +130,8 @@ class _Copier:
                 names, moved = names[1:], [row[1:] for row in moved]  # notes get numbers of their own
         if table == "calls":
             self._blobs(row[names.index("refs")] for row in moved)
+        if table == "deliveries":
+            self._blobs(blob_of(row[names.index("data")]) for row in moved)
         _insert(self._tx, table, names, moved)
 
     def _history(self, track: int) -> None:

@@ -1,4 +1,8 @@
-"""Checking a store: the chain over every checkpoint, states against digests, every blob, and what refers to what."""
+"""Checking a store: the chain and the state's digest at every checkpoint, every blob, and what refers to what.
+
+Nothing is sampled. The log is read once from its beginning, with a digest that follows the operations; each keyframe is
+compared with the state that the log has come to.
+"""
 
 from __future__ import annotations
 
@@ -6,39 +10,43 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import AgentTTError, Damaged, StepNotFound
 from agent_tt.history import keyframes
-from agent_tt.history.digest import chain, digest
+from agent_tt.history.births import Births
+from agent_tt.history.digest import chain
 from agent_tt.history.frames import dictionary_content
 from agent_tt.history.hashing import HASH_SIZE
-from agent_tt.history.payload import pack, unpack
-from agent_tt.history.rows import row_key
-from agent_tt.history.states import RollingState, load
+from agent_tt.history.payload import unpack
+from agent_tt.history.tally import TalliedState
 from agent_tt.model import Problem
+from agent_tt.store import deliveries
+from agent_tt.store.schema_check import schema_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
+    from agent_tt.history.keyframes import StoredKeyframe
     from agent_tt.history.log import LogRow, StateLog
     from agent_tt.store.lineage import Lineage, Stretch
 
 __all__ = ["verify_file", "verify_run"]
 
-_DIGESTED_AT_ONCE: Final = 8 * 1024
-"""Bytes of state per checkpoint that are digested; of larger states only every n-th is, so that cost stays linear."""
-
 _NO_LIMIT: Final = 1 << 62
 _MOST_INTEGRITY_LINES: Final = 20
 
 
-def verify_file(log: StateLog, lineage: Lineage) -> list[Problem]:
-    """Everything that is wrong with a store."""
-    problems = [
-        Problem(None, None, f"SQLite: {line}")
-        for (line,) in log.rows.query(f"PRAGMA integrity_check({_MOST_INTEGRITY_LINES})")
-        if line != "ok"
-    ]
-    for (run_id,) in log.rows.query("SELECT id FROM runs ORDER BY run"):
-        problems += verify_run(log, lineage, run_id)
-    problems += [Problem(None, None, what) for what in _unused_damage(log)]
+def verify_file(log: StateLog, lineage: Lineage, path: Path) -> list[Problem]:
+    """Everything that is wrong with a store; `path` is its file."""
+    problems: list[Problem] = []
+    try:
+        for (line,) in log.rows.query(f"PRAGMA integrity_check({_MOST_INTEGRITY_LINES})"):
+            if line != "ok":
+                problems.append(Problem(None, None, f"SQLite: {line}"))
+        problems += [Problem(None, None, what) for what in schema_problems(path)]
+        for (run_id,) in log.rows.query("SELECT id FROM runs ORDER BY run"):
+            problems += verify_run(log, lineage, run_id)
+        problems += [Problem(None, None, what) for what in _unused_damage(log)]
+    except AgentTTError as error:  # what cannot be asked at all: a table that is missing or malformed
+        problems.append(Problem(None, None, error.message))
     return problems
 
 
@@ -105,6 +113,10 @@ def _rows_of_steps(log: StateLog, stretch: Stretch) -> Iterator[tuple[int | None
                 log.blobs.get(name)
         except Damaged as error:
             yield step, f"call {call} of step {step}: {error.message}"
+    yield from deliveries.unreadable(log.rows, log.blobs, stretch.run, last)
+    disorder = deliveries.numbers_out_of_order(log.rows, stretch.run)
+    if disorder is not None:
+        yield None, disorder
 
 
 def blob_names(refs: object) -> list[bytes]:
@@ -119,30 +131,25 @@ class _Checks:
 
     def __init__(self, log: StateLog, track: int, last: int) -> None:
         self._log = log
-        self._track = track
-        self._last = last
         self._segments = log.segments(track, last)
-        self._state: RollingState | None = RollingState()
+        self._state: TalliedState | None = TalliedState()
+        self._births = Births({})
         self._chain: bytes | None = b""
-        self._stride = self._digest_stride()
 
     def run(self) -> Iterator[tuple[int, str]]:
         """Each problem with the checkpoint that it concerns."""
         for segment in self._segments:
+            stored = keyframes.within(self._log, segment)
             try:
                 for row in self._log.scan(segment.track, segment.first, segment.last):
                     yield from self._row(row)
+                    if row.seq in stored:
+                        yield from self._keyframe(stored.pop(row.seq))
             except Damaged as error:  # a row is missing, and so is what follows of this segment
                 self._state = self._chain = None
                 yield segment.last, error.message
-        yield from self._keyframes()
-
-    def _digest_stride(self) -> int:
-        try:
-            size = len(pack(load(self._log, self._track, self._last).value))
-        except (Damaged, StepNotFound):
-            return 1
-        return 1 + size // _DIGESTED_AT_ONCE
+            for keyframe in stored.values():
+                yield from self._keyframe(keyframe)
 
     def _row(self, row: LogRow) -> Iterator[tuple[int, str]]:
         try:
@@ -157,7 +164,8 @@ class _Checks:
         if self._state is None:
             return
         try:
-            ops = self._log.ops(row)
+            ops = self._log.parse(row, plain)
+            self._births.follow(ops.ops, row.seq)
             self._state.apply(ops)
         except Damaged as error:
             self._state = None
@@ -165,19 +173,12 @@ class _Checks:
             return
         if not ops.whole:
             yield row.seq, f"{row.what} holds a blob that cannot be read"
-        due = row.seq % self._stride == 0 or row.seq == self._last
-        if due and self._state.whole and digest(self._state.value) != row.digest:
+        if self._state.whole and self._state.digest != row.digest:
             yield row.seq, f"{row.what} is not the state that its digest says"
 
-    def _keyframes(self) -> Iterator[tuple[int, str]]:
-        for segment in self._segments:
-            for seq, size, frame, refs in self._log.rows.query(
-                "SELECT id & 4294967295, size, state, refs FROM keyframes WHERE id BETWEEN ? AND ?",
-                (row_key(segment.track, segment.first), row_key(segment.track, segment.last)),
-            ):
-                try:
-                    keyframes.append_only(self._log, keyframes.StoredKeyframe(0, segment.track, seq, size, frame))
-                    for name in blob_names(refs):
-                        self._log.blobs.get(name)
-                except (Damaged, StepNotFound) as error:
-                    yield seq, f"{error.message} (an older keyframe is used instead)"
+    def _keyframe(self, keyframe: StoredKeyframe) -> Iterator[tuple[int, str]]:
+        known = self._state if self._state is not None and self._state.whole else None
+        try:
+            keyframes.check(self._log, keyframe, known, self._births.known())
+        except (Damaged, StepNotFound) as error:
+            yield keyframe.seq, f"{error.message} (an older keyframe is used instead)"

@@ -7,25 +7,23 @@ agent forked can go on recording beside its parent.
 
 from __future__ import annotations
 
-import sqlite3
 from typing import TYPE_CHECKING
 
-from agent_tt.errors import StepNotFound, StoreUnreadable
 from agent_tt.history.append import TrackWriter, create_track, fork_track
-from agent_tt.history.payload import pack_call_value
 from agent_tt.protocols import NO_STATE
-from agent_tt.store import columns, door
+from agent_tt.store import columns, deliveries, door
+from agent_tt.store.call_writer import CallWriter
 from agent_tt.store.liveness import now_us
 from agent_tt.store.open_step import OpenStep, answer_fingerprint
 from agent_tt.store.run_rows import usage_of_steps
+from agent_tt.store.sqlite_errors import Conflict
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.large_parts import PutBlob
     from agent_tt.history.log import StateLog
     from agent_tt.history.rows import Transaction
     from agent_tt.history.training import DictionaryTrainer
-    from agent_tt.model import CallEnd, ErrorInfo, NewCall, NewStep, RunStatus, StepEnd
+    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, NewCall, NewStep, RunStatus, StepEnd
     from agent_tt.store.connection import Database
     from agent_tt.store.lineage import Lineage
     from agent_tt.store.liveness import Heart
@@ -57,7 +55,7 @@ class SqliteRunWriter:
         self._tracks: dict[str, TrackWriter] = {}
         self._open: dict[int, OpenStep] = {}
         self._seen: dict[bytes, int] = {}
-        self._delivered = 0
+        self._calls = CallWriter(database, log.blobs, run, run_id, self._open)
         self._first_step = first_step
 
     @property
@@ -87,13 +85,13 @@ class SqliteRunWriter:
                     self._run,
                     number,
                     new.parent,
-                    columns.sound(new.name),
-                    _sound(new.agent),
-                    columns.sound(new.lane),
+                    door.admit_text(new.name),
+                    None if new.agent is None else door.admit_text(new.agent),
+                    door.admit_text(new.lane),
                     now_us(),
                 ),
             )
-            self._open[number] = OpenStep()
+        self._open[number] = OpenStep()
         return number
 
     def close_step(self, number: int, end: StepEnd, state: object, *, track: str = "main") -> None:
@@ -105,43 +103,39 @@ class SqliteRunWriter:
         with self._database.lock:
             try:
                 self._close_step(number, end, state, track)
-            except sqlite3.IntegrityError:
+            except Conflict:
                 # Another process, forked from this one, went on with the track: follow it, and try once more.
-                try:
-                    self._close_step(number, end, state, track)
-                except sqlite3.IntegrityError as error:
-                    raise StoreUnreadable(
-                        f"step {number} of run {self._run_id} could not be stored: {error}"
-                    ) from error
+                self._close_step(number, end, state, track)
 
     def _close_step(self, number: int, end: StepEnd, state: object, track: str) -> None:
         try:
             if state is NO_STATE:
                 with self._database.transaction() as tx:
                     self._end_step(tx, number, end, self._track_number(track), None)
-                return
-            writer = self._track(track)
-            checkpoint = writer.compare(door.admit_state(state))
-            with self._database.transaction() as tx:
-                writer.store(tx, checkpoint, shared=end.shared_track)
-                self._end_step(tx, number, end, writer.track, checkpoint.seq)
+            else:
+                writer = self._track(track)
+                checkpoint = writer.compare(door.admit_state(state))
+                with self._database.transaction() as tx:
+                    writer.store(tx, checkpoint, shared=end.shared_track)
+                    self._end_step(tx, number, end, writer.track, checkpoint.seq)
         except BaseException:
             # What they remember may be ahead of the file: start again from the file.
             self._tracks.pop(track, None)
             self._trainer.restart()
             raise
+        calls = self._open.pop(number, None)
+        if calls is not None and calls.fingerprint is not None:
+            self._seen.setdefault(calls.fingerprint, number)
 
     def _end_step(self, tx: Transaction, number: int, end: StepEnd, track: int | None, seq: int | None) -> None:
-        calls = self._open.pop(number, None) or OpenStep()
+        calls = self._open.get(number) or OpenStep()
         fingerprint = calls.fingerprint
         repeat_of = None if fingerprint is None else self._seen.get(fingerprint)
-        if fingerprint is not None:
-            self._seen.setdefault(fingerprint, number)
         facts: dict[str, Wire] = {
             "calls": len(calls.kinds) or None,
             "repeat_of": repeat_of,
-            "decision": None if end.decision is None else columns.sound(end.decision),
-            "extra": door.admit(dict(end.extra)) or None,
+            "decision": None if end.decision is None else door.admit_text(end.decision),
+            "extra": door.admit_mapping(end.extra) or None,
         }
         tx.execute(
             "UPDATE steps SET kind = ?, status = ?, ended_us = ?, tokens_in = ?, tokens_out = ?, cost_usd = ?,"
@@ -179,16 +173,19 @@ class SqliteRunWriter:
         for (name,) in self._database.query("SELECT name FROM tracks WHERE run = ?", (self._run,)):
             self._track(name)
         for stretch in self._lineage.stretches(self._run):
-            self._remember(stretch.run, (1 << 62) if stretch.last is None else stretch.last)
+            last = (1 << 62) if stretch.last is None else stretch.last
+            self._remember(stretch.run, last)
+            if stretch.run != self._run:
+                before = deliveries.last_number(self._database, stretch.run, last)
+                self._calls.delivered_before = max(self._calls.delivered_before, before)
 
     def _remember(self, run: int, last: int) -> None:
         steps: dict[int, OpenStep] = {}
-        for step, call, kind, status, signature, result, error, delivered in self._database.query(
-            "SELECT step, call, kind, status, lower(hex(signature)), result, error, delivered FROM calls"
+        for step, call, kind, status, signature, result, error in self._database.query(
+            "SELECT step, call, kind, status, lower(hex(signature)), result, error FROM calls"
             " WHERE run = ? AND step <= ? ORDER BY step, call",
             (run, last),
         ):
-            self._delivered = max(self._delivered, delivered or 0)
             known = steps.setdefault(step, OpenStep())
             known.ask(call, kind, signature)
             if call in known.asked and status != "pending":
@@ -204,7 +201,7 @@ class SqliteRunWriter:
             number = self._track_number(name)
             if number is None:
                 with self._database.transaction() as tx:
-                    number = self._new_track(tx, columns.sound(name))
+                    number = self._new_track(tx, door.admit_text(name))
             writer = self._tracks[name] = TrackWriter.resume(self._log, number, self._trainer)
         return writer
 
@@ -213,7 +210,7 @@ class SqliteRunWriter:
         if known is not None:
             return known.track
         found = self._database.query(
-            "SELECT track FROM tracks WHERE run = ? AND name = ?", (self._run, columns.sound(name))
+            "SELECT track FROM tracks WHERE run = ? AND name = ?", (self._run, door.admit_text(name))
         )
         return int(found[0][0]) if found else None
 
@@ -236,37 +233,15 @@ class SqliteRunWriter:
 
     def begin_call(self, step: int, new: NewCall) -> int:
         """Commits the intent of a call, before it is made; gives its number within the step."""
-        refs: list[bytes] = []
-        with self._database.transaction() as tx:
-            args = pack_call_value(door.admit(new.args), self._blob_sink(tx, refs))
-            meta = dict(new.meta)
-            ((last,),) = tx.query("SELECT max(call) FROM calls WHERE run = ? AND step = ?", (self._run, step))
-            number = 1 if last is None else int(last) + 1
-            tx.execute(
-                "INSERT INTO calls(run, step, call, lane, lane_seq, kind, name, effect, status, signature, args, refs,"
-                " started_us, meta) VALUES(?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?)",
-                (
-                    self._run,
-                    step,
-                    number,
-                    columns.sound(new.lane),
-                    new.lane_seq,
-                    new.kind,
-                    columns.sound(new.name),
-                    new.effect,
-                    _signature(new.signature),
-                    args,
-                    b"".join(refs) or None,
-                    now_us(),
-                    columns.mapping_to_text(meta),
-                ),
-            )
-            open_step = self._open.get(step)
-            if open_step is not None:
-                open_step.kinds.append((new.kind, new.effect))
-                open_step.meta[number] = meta
-                open_step.ask(number, new.kind, new.signature)
-        return number
+        return self._calls.begin(step, new)
+
+    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:
+        """Commits a piece of an answer that comes in several, before the agent sees it; gives its run-wide number.
+
+        Raises:
+            StepNotFound: there is no such call.
+        """
+        return self._calls.deliver(step, call, kind, data)
 
     def end_call(self, step: int, number: int, end: CallEnd) -> None:
         """Commits what came back, before the agent sees it.
@@ -274,48 +249,7 @@ class SqliteRunWriter:
         Raises:
             StepNotFound: there is no such call.
         """
-        refs: list[bytes] = []
-        with self._database.transaction() as tx:
-            result = None
-            if end.status == "ok":
-                result = pack_call_value(door.admit(end.result), self._blob_sink(tx, refs))
-            error = columns.error_to_text(door.admit_error(end.error))
-            open_step = self._open.get(step)
-            before = open_step.meta.pop(number, {}) if open_step is not None else self._stored_meta(tx, step, number)
-            self._delivered += 1
-            tx.execute(
-                "UPDATE calls SET status = ?, result = ?, error = ?,"
-                " refs = nullif(CAST(ifnull(refs, x'') || ? AS BLOB), x''), ended_us = ?, delivered = ?, meta = ?"
-                " WHERE run = ? AND step = ? AND call = ?",
-                (
-                    end.status,
-                    result,
-                    error,
-                    b"".join(refs),
-                    now_us(),
-                    self._delivered,
-                    columns.mapping_to_text({**before, **end.meta}),
-                    self._run,
-                    step,
-                    number,
-                ),
-            )
-            if open_step is not None and number in open_step.asked:
-                open_step.answers[number] = answer_fingerprint(end.status, result, error)
-
-    def _stored_meta(self, tx: Transaction, step: int, number: int) -> dict[str, Wire]:
-        found = tx.query("SELECT meta FROM calls WHERE run = ? AND step = ? AND call = ?", (self._run, step, number))
-        if not found:
-            raise StepNotFound(f"step {step} of run {self._run_id} has no call {number}")
-        return columns.mapping_from_text(found[0][0])
-
-    def _blob_sink(self, tx: Transaction, refs: list[bytes]) -> PutBlob:
-        def put(plain: bytes) -> str:
-            digest = self._log.blobs.put(tx, plain)
-            refs.append(digest)
-            return digest.hex()
-
-        return put
+        self._calls.end(step, number, end)
 
     # ---------------------------------------------------------------- the end
 
@@ -346,14 +280,3 @@ class SqliteRunWriter:
         self._open.clear()
         self._heart.remove(self._run)
         self._database.checkpoint("TRUNCATE")
-
-
-def _signature(text: str) -> bytes | None:
-    try:
-        return bytes.fromhex(text)
-    except ValueError:
-        return None
-
-
-def _sound(text: str | None) -> str | None:
-    return None if text is None else columns.sound(text)

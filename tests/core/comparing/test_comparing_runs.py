@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.core.memory_source import Did, MemorySource
 
 from agent_tt.comparing.runs import Comparison, compare_runs
-from agent_tt.errors import Interrupted
+from agent_tt.errors import Damaged, Interrupted
 from agent_tt.model import Edit, ErrorInfo
 
 
@@ -124,6 +124,38 @@ def test_models_asked_with_longer_conversations_still_make_the_same_move() -> No
     assert found.pairs == [(1, 1, True)]
     found = comparison([answered("hello", "a", "id-1")], [answered("bye", "a", "id-1")])
     assert (found.pairs, found.because) == ([(1, 1, False)], "the model answered something else")
+
+
+def test_steps_that_call_nothing_are_told_apart_by_what_they_wrote() -> None:
+    def wrote(name: str, **state: object) -> Did:
+        return Did(name, state=state)
+
+    source = MemorySource()
+    a = source.add("a", [wrote("plan", goal="a"), wrote("act", goal="a", done=1)], state={})
+    b = source.add("b", [wrote("plan", goal="b"), wrote("act", goal="b", done=1)], state={})
+    found = compare_runs(source, a, source, b)
+    assert found.pairs == [(1, 1, False), (2, 2, True)]
+    assert (found.diverged_at, found.because) == (1, "plan wrote something else to goal")
+
+
+def test_a_step_that_appends_the_same_to_a_list_that_was_edited_did_the_same() -> None:
+    def says(identity: str) -> list[object]:
+        return [{"role": "ai", "id": identity, "content": "hello"}]
+
+    source = MemorySource()
+    parent = source.add("parent", [Did("ask", state={"log": [1]}), Did("reply", state={"log": [1, *says("x")]})])
+    fork = source.add(
+        "fork", [Did("ask", state={"log": [1, 2]}), Did("reply", state={"log": [1, 2, *says("y")]})], state={"log": [1]}
+    )
+    assert compare_runs(source, parent, source, fork).pairs == [(1, 1, False), (2, 2, True)]
+
+
+def test_a_checkpoint_that_cannot_be_read_ends_no_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(*_: object) -> None:
+        raise Damaged("a blob is missing")
+
+    monkeypatch.setattr(MemorySource, "changes", damaged)
+    assert comparison([Did("plan")], [Did("plan")]).diverged_at is None
 
 
 def test_a_fork_shares_its_prefix_with_its_parent_and_its_edits_are_named() -> None:

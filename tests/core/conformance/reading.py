@@ -36,6 +36,7 @@ def check_source(source: RunSource) -> None:
     check_runs(source)
     for run in source.runs():
         check_steps(source, run)
+        check_deliveries(source, run)
         check_states(source, run)
         check_cursor(source, run)
         check_writes(source, run)
@@ -87,6 +88,27 @@ def check_steps(source: RunSource, run: Run) -> None:
             assert (call.step, call.number) == (step, number)
     with pytest.raises(StepNotFound):
         source.calls(run.id, run.steps + 1)
+
+
+def check_deliveries(source: RunSource, run: Run) -> None:
+    taken: set[int] = set()
+    for step in _sample(run):
+        for call in source.calls(run.id, step):
+            pieces = source.deliveries(run.id, step, call.number)
+            numbers = [piece.number for piece in pieces]
+            assert numbers == sorted(numbers)
+            assert {piece.kind for piece in pieces[:-1]} <= {"chunk"}
+            if call.status == "pending":
+                assert call.delivered is None
+            elif pieces:
+                assert pieces[-1].kind != "chunk"
+                assert call.delivered == numbers[-1]
+            mine = {*numbers, call.delivered} - {None}
+            assert taken.isdisjoint(mine), "two answers of one number"
+            taken |= {number for number in mine if number is not None}
+    assert source.deliveries(run.id, min(1, run.steps), 10**6) == []
+    with pytest.raises(StepNotFound):
+        source.deliveries(run.id, run.steps + 1, 1)
 
 
 def check_states(source: RunSource, run: Run) -> None:

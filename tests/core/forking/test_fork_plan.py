@@ -230,7 +230,7 @@ def test_a_step_that_others_outlived_or_ended_inside_cannot_be_forked(project: P
     assert project.plan(run, 3).step == 3
 
 
-def test_nested_steps_and_those_that_contain_them_cannot_be_forked(project: Project) -> None:
+def test_a_step_that_contains_others_is_forked_with_them_and_one_of_these_is_not(project: Project) -> None:
     writer = begin(project)
     outer = writer.open_step(NewStep(name="outer"))
     inner = writer.open_step(NewStep(name="inner", parent=outer))
@@ -239,11 +239,27 @@ def test_nested_steps_and_those_that_contain_them_cannot_be_forked(project: Proj
     after = writer.open_step(NewStep(name="after"))
     end(writer, after, {"n": 3})
     run = finished(project, writer)
-    with pytest.raises(UsageError, match="contains step 2 inner"):
-        project.plan(run, outer)
+    plan = project.plan(run, outer)
+    assert (plan.step, plan.step_name, plan.state) == (inner, "outer", {"n": 2})
+    assert plan.expected.steps == 1
     with pytest.raises(UsageError, match="part of step 1"):
         project.plan(run, inner)
     assert project.plan(run, after).step == after
+
+
+def test_a_step_around_one_that_has_a_state_of_its_own_or_outlives_it_cannot_be_forked(project: Project) -> None:
+    writer = begin(project)
+    for name in ("around", "late"):
+        outer = writer.open_step(NewStep(name=name))
+        inner = writer.open_step(NewStep(name="search", parent=outer))
+        first, second = (inner, outer) if name == "around" else (outer, inner)
+        end(writer, first, {"n": first}, track="web" if name == "around" else "main")
+        end(writer, second, {"n": second})
+    run = finished(project, writer)
+    with pytest.raises(UsageError, match="inside it has a state of its own"):
+        project.plan(run, 1)
+    with pytest.raises(UsageError, match="inside it was not over then"):
+        project.plan(run, 3)
 
 
 def test_a_state_that_is_one_agents_own_cannot_be_forked(project: Project) -> None:
@@ -253,3 +269,19 @@ def test_a_state_that_is_one_agents_own_cannot_be_forked(project: Project) -> No
     run = finished(project, writer)
     with pytest.raises(UsageError, match="that of web alone"):
         project.plan(run, number)
+
+
+def test_an_edit_of_a_key_that_the_state_does_not_have_is_said_with_what_may_be_meant(project: Project) -> None:
+    state = {"trip": {"destination": "Rome", "nights": 4}, "where": [{"destination": "x"}]}
+    project.write("agent.py", "def main(state=None): ...")
+    run = project.made("agent:main", state)
+
+    def told(path: str) -> tuple[str, ...]:
+        return project.plan(run, 0, edits=[Edit("set", path, "Oslo")]).problems
+
+    assert told("destination") == (
+        "destination is a new key of the state: did you mean trip.destination or where[0].destination?",
+    )
+    assert told("trip.night") == ("trip.night is a new key of the state: did you mean trip.nights?",)
+    assert told("extra") == ("extra is a new key of the state",)
+    assert told("trip.destination") == ()

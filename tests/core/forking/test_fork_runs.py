@@ -122,8 +122,79 @@ def test_an_allowed_tool_runs_exactly_once_a_call_and_only_it(project: Project, 
 def test_another_entry_point_can_take_over(project: Project, trip: agent_tt.model.Run, agent: str) -> None:
     run = project.fork(trip, 1, agent=agent).result()
     assert [step.name for step in project.store.steps(run.id)] == ["look", "give up"]
-    assert run.agent == "trip:hurry"
+    assert run.agent == agent
     assert run.code.version == "2"
+    assert project.plan(run, 1).code.changed is False
+
+
+QUIET = """
+import agent_tt
+
+def main(state=None):
+    with agent_tt.record("quiet", state=state or {"n": 0}, model={"model": "m-1", "top_p": 0.5}, user_id="ann") as run:
+        with run.step("only"): pass
+
+def second(state=None): return without_facts(state)
+
+def without_facts(state):
+    with agent_tt.record("quiet", state=state) as run:
+        with run.step("only"): pass
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_a_fork_is_named_by_the_entry_point_that_was_asked_for_and_keeps_what_its_agent_does_not_say(
+    project: Project,
+) -> None:
+    project.write("quiet.py", QUIET)
+    parent = project.record("quiet.py")
+    assert (parent.agent, project.fork(parent, 0).result().agent) == ("quiet.py:main", "quiet.py:main")
+    run = project.fork(parent, 0, agent="quiet.py:second").result()
+    assert run.agent == "quiet.py:second"
+    assert (run.model, run.user_id, run.metadata) == (parent.model, "ann", {"model_parameters": {"top_p": 0.5}})
+    assert project.fork(run, 0).result().agent == "quiet.py:second"
+
+
+NESTED = """
+import agent_tt
+
+def main(state=None):
+    state = state or {"log": []}
+    with agent_tt.record("nested", state=state) as run:
+        while len(state["log"]) < 6:
+            with run.step("round", state):
+                with run.step("look"): state["log"].append("look")
+                state["log"].append("done")
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_a_fork_after_a_step_with_steps_inside_keeps_them_and_goes_on_from_its_end(project: Project) -> None:
+    project.write("nested.py", NESTED)
+    parent = project.record("nested.py")
+    before = rows_of(project, parent.id)
+    handle = project.fork(parent, 3, edits=[Edit("set", "log[0]", "edited")])
+    run = handle.result()
+    steps = project.store.steps(run.id)
+    assert [(step.name, step.parent, step.inherited) for step in steps] == [
+        ("round", None, True),
+        ("look", 1, True),
+        ("round", None, True),
+        ("look", 3, True),
+        ("round", None, False),
+        ("look", 5, False),
+    ]
+    log = ["edited", "done", "look", "done"]
+    assert [project.state(handle, step)["log"] for step in (4, 6, 5)] == [log, [*log, "look"], [*log, "look", "done"]]
+    assert project.state(handle, 3) == project.store.state(parent.id, 3)
+    assert project.store.verify(run.id) == []
+    assert agent_tt.compare(parent.id, run.id, store=project.store_path).shared == 4
+    assert project.fork(run, 5).result().steps == 6
+    assert rows_of(project, parent.id) == before
 
 
 def test_two_forks_run_at_once(project: Project, trip: agent_tt.model.Run) -> None:

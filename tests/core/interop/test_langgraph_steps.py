@@ -222,7 +222,7 @@ def test_runs_are_named_by_thread_branch_prefix_latest_and_age(opened: Opener) -
     source = opened("forks")
     ids = [run.id for run in source.runs()]
     assert source.run("t").id == source.run("latest").id == ids[0]
-    assert source.run(ids[1]).id == source.run(ids[1][:5]).id == source.run("t~1").id == ids[1]
+    assert source.run(ids[1]).id == source.run("t~1").id == ids[1]  # a beginning of it: the next test
     with pytest.raises(RunNotFound) as missing:
         source.run("tt")
     assert "t" in missing.value.nearest

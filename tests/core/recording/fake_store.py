@@ -10,6 +10,7 @@ from agent_tt.codec.encode import encode
 from agent_tt.protocols import NO_STATE
 
 if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
     from agent_tt.model import CallEnd, ErrorInfo, NewCall, NewRun, NewStep, StepEnd
 
 
@@ -19,6 +20,7 @@ class FakeCall:
     number: int
     new: NewCall
     end: CallEnd | None = None
+    delivered: list[tuple[int, str, Wire]] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -53,6 +55,7 @@ class FakeRun:
         self.status = "running"
         self.error: ErrorInfo | None = None
         self.fail_with: Exception | None = None
+        self.answers = 0
         self._lock = threading.RLock()
 
     def step(self, name: str) -> FakeStep:
@@ -94,7 +97,22 @@ class FakeRun:
             self._check()
             call = self._at(step).calls[number - 1]
             assert call.end is None, "a call ended twice"
+            assert end.stream or not call.delivered, "pieces of a call that is no stream"
             call.end = end
+            call.delivered.append((self._next(), end.stream or "whole", end.returned if end.stream else end.result))
+
+    def deliver(self, step: int, call: int, kind: str, data: Wire = None) -> int:
+        with self._lock:
+            self._check()
+            row = self._at(step).calls[call - 1]
+            assert row.end is None, "a piece after the end"
+            number = self._next()
+            row.delivered.append((number, kind, data))
+            return number
+
+    def _next(self) -> int:
+        self.answers += 1
+        return self.answers
 
     def finish(self, status: str, error: ErrorInfo | None = None) -> None:
         with self._lock:

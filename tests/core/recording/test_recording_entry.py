@@ -16,6 +16,7 @@ import agent_tt
 from agent_tt.errors import InvalidEntryPoint
 
 AGENT = """
+import contextlib
 import functools
 import agent_tt
 
@@ -45,6 +46,33 @@ def plain_decorator(function):
 @plain_decorator
 def decorated(state=None):
     return agent_tt.record("x", state=state).code
+
+@contextlib.contextmanager
+def helper(state):
+    yield agent_tt.record("x", state=state).code
+
+def with_helper(state=None):
+    with contextlib.ExitStack() as stack:
+        return stack.enter_context(helper(state))
+
+@contextlib.asynccontextmanager
+async def async_helper(state):
+    yield agent_tt.record("x", state=state).code
+
+async def with_async_helper(state=None):
+    async with async_helper(state) as code:
+        return code
+
+@contextlib.contextmanager
+def around():
+    yield
+
+@around()
+def inside_a_context(state=None):
+    return agent_tt.record("x", state=state).code
+
+def generator(state=None):
+    yield agent_tt.record("x", state=state).code
 
 def named(entry):
     return agent_tt.record("x", agent=entry).code
@@ -119,6 +147,9 @@ def test_a_function_of_a_module_is_named_by_its_module(agent, project):
         ("stateless", "stateless", None),
         ("outer", "outer", None),
         ("decorated", "decorated", "state"),
+        ("with_helper", "with_helper", "state"),
+        ("inside_a_context", "inside_a_context", "state"),
+        ("generator().__next__", "generator", "state"),
         ("local_class", "local_class", None),
         ("Plain().run", "Plain.run", "attributes"),
         ("Plain().other_state", "Plain.other_state", None),
@@ -141,8 +172,9 @@ def test_a_parameter_that_takes_no_keyword_cannot_be_given_a_state(agent):
 
 
 async def test_async_entry_points_are_named_alike(agent):
-    code = await agent.amain()
-    assert (code.entry, code.restore) == ("trips.agent:amain", "state")
+    for name in ("amain", "with_async_helper"):
+        code = await getattr(agent, name)()
+        assert (code.entry, code.restore) == (f"trips.agent:{name}", "state")
 
 
 def test_the_agent_may_name_its_entry_point_itself(agent, project):

@@ -212,6 +212,16 @@ with agent_tt.record("parent", state={{"a": 1}}, store={str(path)!r}) as run:
     assert (run.status, [step.status for step in source.steps(run.id)]) == ("succeeded", ["ok", "ok"])
 
 
+def test_facts_that_no_file_can_hold_as_they_are_do_not_stop_the_agent(path, reader):
+    with agent_tt.record(
+        "odd \ud800", store=path, user_id="\ud800", tags=["\ud800"], metadata={"\ud800": "\ud800", 2: 3}
+    ):
+        pass
+    (run,) = reader().runs()
+    assert (run.name, run.user_id, run.tags) == ("odd \\ud800", "\\ud800", ("\\ud800",))
+    assert run.metadata.keys() == {"\\ud800", "2"}
+
+
 def test_the_project_of_the_agent_is_where_it_records_unless_it_says_otherwise(tmp_path, monkeypatch):
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)

@@ -261,3 +261,53 @@ def test_the_second_copy_of_a_dictionary_serves_when_the_first_is_damaged(tmp_pa
     with pytest.raises(Damaged, match="dictionary"):
         store.state(run_id, 59)
     store.close()
+
+
+def test_a_state_that_its_digest_does_not_name_is_found_at_every_step(tmp_path):
+    store = new_store(tmp_path)
+    run_id = chat(store, 40)
+    store.close()
+    with sqlite3.connect(store.path) as connection:
+        connection.execute("UPDATE deltas SET digest = zeroblob(16) WHERE seq = 17")
+    connection.close()
+    store = open_store(store.path, read_only=True)
+    found = [problem.what for problem in store.verify(run_id) if problem.step == 17]
+    assert any("digest" in what for what in found)
+    assert any("chain" in what for what in found)
+    assert {problem.step for problem in store.verify(run_id)} == {17}
+    store.close()
+
+
+def test_a_keyframe_that_holds_another_state_is_found(tmp_path, monkeypatch):
+    many_keyframes(monkeypatch, rows=8)
+    store = new_store(tmp_path)
+    run_id = chat(store, 40)
+    with store.database.transaction() as tx:
+        ((key, size, frame),) = tx.query("SELECT id, size, state FROM keyframes ORDER BY id LIMIT 1")
+        plain = store.log.frames.decompress(frame, size, "a keyframe")
+        digits = [at for at, byte in enumerate(plain[:-60]) if chr(byte).isdigit()]
+        changed = (
+            plain[: digits[0]] + (b"8" if plain[digits[0] : digits[0] + 1] != b"8" else b"9") + plain[digits[0] + 1 :]
+        )
+        tx.execute("UPDATE keyframes SET state = ? WHERE id = ?", (store.log.frames.compress(changed), key))
+    problems = store.verify(run_id)
+    assert [problem.step for problem in problems] == [key & 0xFFFFFFFF]
+    assert "keyframe" in problems[0].what
+    store.close()
+
+
+def test_tables_that_another_program_took_apart_are_named(tmp_path):
+    store = new_store(tmp_path)
+    chat(store, 3)
+    store.close()
+    with sqlite3.connect(store.path) as connection:
+        connection.execute("DROP TABLE notes")
+        connection.execute("DROP INDEX runs_by_name")
+        connection.execute("CREATE TABLE more(column_of_theirs)")
+    connection.close()
+    store = open_store(store.path, read_only=True)
+    assert [problem.what for problem in store.verify()] == [
+        "table runs has no index on name, started_us",
+        "table notes is missing",
+    ]
+    store.close()

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,10 +21,11 @@ from agent_tt.store import open_store
 from agent_tt.store.liveness import Heart, Owner, current_owner, is_alive, now_us
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agent_tt.store import SqliteStore
 
 KILLS = 100
-KILLED_AT_ONCE = 4
 RECORDERS = 8
 STEPS_EACH = 25
 
@@ -60,31 +60,56 @@ MANY_KILLED = (
     RECORDER
     + """
 import os, signal, threading, random
-choose = random.Random(int(sys.argv[3]))
-for n in range(int(sys.argv[2])):
-    path = Path(sys.argv[1]) / f"{sys.argv[3]}-{n}.db"
+from agent_tt.store import connection
+connection._COMMITS_PER_CHECKPOINT = 3  # so that many die while the log is moved into the file
+
+def stream(store, tell):
+    writer = store.begin_run(NewRun("child"), {})
+    tell(writer.run_id)
+    call = writer.begin_call(writer.open_step(NewStep("step")), NewCall("llm", "model", {}, "ab" * 16))
+    for n in range(10**9):
+        writer.deliver(1, call, "chunk", [n, "large " * 1000 if n % 5 == 4 else "small"])
+        tell(f"piece {n}")
+
+def fork(store, tell):
+    record(store, 3, lambda line: None)
+    (parent,) = store.runs()
+    tell(parent.id)
+    for n in range(10**9):
+        fork_id = store.begin_fork(parent.id, 2, state={**store.state(parent.id, 2), "n": -n}, new=NewRun(""))
+        tell(f"forked {fork_id}")
+        writer = store.adopt_run(fork_id, NewRun("child"), {})
+        writer.close_step(writer.open_step(NewStep("step")), StepEnd("ok"), {"n": "after"})
+        tell(f"adopted {fork_id}")
+        writer.finish("succeeded")
+
+SCENES = {"record": lambda store, tell: record(store, 10**9, tell), "stream": stream, "fork": fork}
+folder, scene, kills = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+choose = random.Random(scene)
+for n in range(kills):
+    path = folder / f"{scene}-{n}.db"
     reading, writing = os.pipe()
+    delay = choose.uniform(0, 0.025 if scene == "create" else 0.06)
     child = os.fork()
     if child == 0:
         os.close(reading)
         started = threading.Event()
         def tell_parent(line):
             os.write(writing, (line + chr(10)).encode())
-            if not started.is_set():
-                started.set()
+            started.set()
         def die():
             started.wait()
             threading.Event().wait(delay)
             os.kill(os.getpid(), signal.SIGKILL)
-        delay = choose.uniform(0, 0.06)
+        if scene == "create":
+            started.set()
         threading.Thread(target=die, daemon=True).start()
-        record(open_store(path, create=True), 10**9, tell_parent)
+        SCENES.get(scene, SCENES["record"])(open_store(path, create=True), tell_parent)
     os.close(writing)
-    choose.random()
     with os.fdopen(reading) as lines:
-        told = lines.read().split(chr(10))
+        told = lines.read()
     os.waitpid(child, 0)
-    Path(str(path) + ".told").write_text(chr(10).join(told))
+    path.with_suffix(".told").write_text(told)
 """
 )
 
@@ -97,8 +122,8 @@ def python(code: str, *arguments: object, **options: Any) -> subprocess.Popen[st
 def check_after_kill(path: Path, told: list[str]) -> None:
     """The store of a recorder that was killed: whole, gap-free, and everything it was told is there."""
     run_id = told[0]
-    asked = max((int(line.split()[1]) for line in told if line.startswith("asked") and line[-1].isdigit()), default=0)
-    done = max((int(line.split()[1]) for line in told if line.startswith("done") and line[-1].isdigit()), default=0)
+    asked = max((int(line.split()[1]) for line in told if line.startswith("asked")), default=0)
+    done = max((int(line.split()[1]) for line in told if line.startswith("done")), default=0)
     store = open_store(path)
     assert store.database.query("PRAGMA integrity_check") == [("ok",)]
     run = store.run(run_id)
@@ -123,16 +148,70 @@ def check_after_kill(path: Path, told: list[str]) -> None:
     store.close()
 
 
+def check_stream_after_kill(path: Path, told: list[str]) -> None:
+    """The pieces that the agent had are there, and the call is pending."""
+    store = open_store(path)
+    run = store.run(told[0])
+    assert run.status == "crashed"
+    made = [call for number in range(1, run.steps + 1) for call in store.calls(run.id, number)]
+    assert all((call.status, call.delivered, call.result) == ("pending", None, None) for call in made)
+    pieces = store.deliveries(run.id, 1, 1) if made else []
+    assert [piece.number for piece in pieces] == list(range(1, len(pieces) + 1))
+    assert [piece.data[0] for piece in pieces] == list(range(len(pieces)))
+    assert len(pieces) >= sum(line.startswith("piece") for line in told)
+    assert store.verify() == []
+    store.close()
+
+
+def check_forks_after_kill(path: Path, told: list[str]) -> None:
+    """Each fork has its edit and what was recorded in it; their parent is as it was."""
+    store = open_store(path)
+    parent, *facts = (line.split() for line in told)
+    forks = [run for run in reversed(store.runs()) if run.parent is not None]
+    assert {run_id for word, run_id in facts if word == "forked"} <= {run.id for run in forks}
+    for n, run in enumerate(forks):
+        assert (run.parent, run.fork_step) == (parent[0], 2)
+        assert store.state(run.id, 2)["n"] == -n
+        assert store.state(run.id, 1)["n"] == 1
+        if ["adopted", run.id] in facts:
+            assert store.state(run.id, 3) == {"n": "after"}
+    assert store.verify() == []
+    store.close()
+
+
+def check_creation_after_kill(path: Path, told: list[str]) -> None:
+    """Whatever was there of the file, the next recording goes into it."""
+    if told:
+        check_after_kill(path, told)
+        return
+    store = open_store(path, create=True)
+    run_id = chat(store, 2)
+    assert {run.status for run in store.runs() if run.id != run_id} <= {"crashed"}
+    assert store.state(run_id, 2)["n"] == 2
+    assert store.verify() == []
+    store.close()
+
+
+CHECKS = {
+    "record": check_after_kill,
+    "stream": check_stream_after_kill,
+    "fork": check_forks_after_kill,
+    "create": check_creation_after_kill,
+}
+
+
 def test_a_recorder_killed_at_any_moment_leaves_a_whole_prefix_that_reads_as_crashed(tmp_path):
-    each = KILLS // KILLED_AT_ONCE
-    drivers = [python(MANY_KILLED, tmp_path, each, seed) for seed in range(KILLED_AT_ONCE)]
+    each = KILLS // len(CHECKS)
+    drivers = [python(MANY_KILLED, tmp_path, scene, each) for scene in CHECKS]
     for driver in drivers:
         driver.communicate()
         assert driver.returncode == 0
-    stores = sorted(tmp_path.glob("*.db"))
-    assert len(stores) == KILLS
-    for path in stores:
-        check_after_kill(path, Path(f"{path}.told").read_text().split("\n"))
+    for scene, check in CHECKS.items():
+        stories = sorted(tmp_path.glob(f"{scene}-*.told"))
+        assert len(stories) == each
+        for story in stories:
+            complete = story.read_text().split("\n")[:-1]
+            check(story.with_suffix(".db"), complete)
 
 
 def test_a_process_killed_from_outside_reads_as_crashed_although_it_was_never_waited_for(tmp_path):

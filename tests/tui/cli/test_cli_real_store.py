@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -109,6 +110,36 @@ def test_a_fork_whose_agent_fails_ends_with_exit_code_5_and_is_kept(command: Com
     assert command("runs", "--store", str(store), "--json").json[0]["status"] == "failed"
 
 
+WAITING = """
+import sys, time
+import agent_tt
+
+def main(state=None):
+    with agent_tt.record("waiter", state=state or {}) as run:
+        with run.step("begun"): pass
+        if state is not None:
+            with run.step("waiting"): time.sleep(600)
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_fork_whose_command_is_told_to_end_is_stopped_with_it(command: Command, tmp_path: Path, name: str) -> None:
+    (tmp_path / "waiter.py").write_text(WAITING, encoding="utf-8")
+    environment = os.environ | {"AGENT_TT_STORE": str(tmp_path / "runs.db")}
+    subprocess.run([sys.executable, "waiter.py"], cwd=tmp_path, env=environment, check=True, timeout=60)
+    arguments = [sys.executable, "-m", "agent_tt_tui", "fork", "waiter", "--at", "0"]
+    with subprocess.Popen(arguments, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as fork:
+        assert fork.stdout is not None
+        assert any("begun" in line for line in fork.stdout)
+        fork.send_signal(getattr(signal, name))
+        assert fork.wait(timeout=60) == 130
+    run = command("runs", "--store", environment["AGENT_TT_STORE"], "--json").json[0]
+    assert (run["name"], run["status"]) == ("waiter/fork-1", "interrupted")
+
+
 def test_a_dry_run_says_what_would_run_and_runs_nothing(command: Command, store: Path) -> None:
     where = ("--store", str(store))
     done = command("fork", "seeker", "--at", "1", "--set", "limit=2", "--dry-run", *where, "--json")
@@ -117,6 +148,19 @@ def test_a_dry_run_says_what_would_run_and_runs_nothing(command: Command, store:
     assert {row["name"]: row["policy"] for row in done.json["boundary"]} == {"send": "deny", "search": "live"}
     assert "Nothing was run." in command("fork", "seeker", "--at", "1", "--dry-run", *where).out
     assert len(command("runs", *where, "--json").json) == 1
+
+
+def test_a_fork_shows_its_edits_what_is_odd_about_them_and_which_tools_were_denied(
+    command: Command, store: Path
+) -> None:
+    edits = ("--set", "limit=2", "--set", "limits=9", "--allow", "nosuch")
+    planned = command("fork", "seeker", "--at", "1", *edits, "--dry-run", "--store", str(store)).out
+    done = command("fork", "seeker", "--at", "1", *edits, "--store", str(store)).out
+    for out in (planned, done):
+        assert "limit  3 → 2" in out
+        assert "limits is a new key of the state: did you mean limit?" in out
+        assert "nosuch is allowed, but seeker never called it" in out
+    assert "denied: send(" in done
 
 
 def test_an_edit_that_does_not_fit_is_refused_before_anything_runs(command: Command, store: Path) -> None:

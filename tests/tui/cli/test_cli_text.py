@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent_tt.comparing.states import Change
-from agent_tt.model import Problem
+from agent_tt.model import Call, ErrorInfo, Problem
 from agent_tt_tui.cli.changes import change_line
 from agent_tt_tui.cli.root import COMMANDS
 from agent_tt_tui.cli.terminal import Cell, Column, Terminal
+from agent_tt_tui.cli.wording import came_back
 from agent_tt_tui.glyphs import ASCII, UNICODE
 from agent_tt_tui.text import width
 
 if TYPE_CHECKING:
     from tests.core.memory_source import MemorySource
     from tests.tui.cli.conftest import Command
+
+    from agent_tt.model import CallKind, CallStatus
 
 pytestmark = pytest.mark.usefixtures("source")
 
@@ -45,6 +48,16 @@ def test_a_step_is_shown_with_its_calls_and_its_state(command: Command) -> None:
     shown = command("show", "support", "2").out
     assert "tool search_docs" in shown
     assert '"attempts": 2' in shown
+
+
+def test_what_never_came_back_is_not_shown_as_null() -> None:
+    def call(kind: CallKind, status: CallStatus, error: ErrorInfo | None = None) -> Call:
+        return Call(step=1, number=1, kind=kind, name="x", status=status, error=error)
+
+    assert came_back(call("tool", "ok")) == " = null"
+    assert came_back(call("human", "pending")) == ": no answer yet"
+    assert came_back(call("tool", "pending")) == ": outcome unknown"
+    assert came_back(call("tool", "error", ErrorInfo("m:Refused", "no"))) == ": Refused: no"
 
 
 @pytest.mark.parametrize("arguments", [("runs",), ("show", "support"), ("compare", "support", "support/fork-1")])

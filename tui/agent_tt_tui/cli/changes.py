@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
+from agent_tt.comparing.states import Change
 from agent_tt.comparing.words import compare_words
 from agent_tt_tui.cli.terminal import Cell
 from agent_tt_tui.text import width
@@ -12,7 +13,8 @@ from agent_tt_tui.text import width
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_tt.comparing.states import Change
+    from agent_tt.comparing.states import ChangeOp
+    from agent_tt.model import Edit
     from agent_tt_tui.cli.terminal import Role, Terminal
 
 _CONTEXT = 16
@@ -51,6 +53,16 @@ def print_changes(terminal: Terminal, changes: Sequence[Change], limit: int | No
             terminal.line(Cell(f"{mark} ", _ROLES[group[0].op]), Cell(path, "strong"), f"  {len(group):,} values")
     if limit is not None and len(groups) > limit:
         terminal.line(Cell(f"{terminal.glyphs.cut} {len(groups) - limit:,} more", "muted"))
+
+
+def change_of(edit: Edit) -> Change:
+    """A person's edit as the change that it makes."""
+    if edit.op == "move":
+        return Change("move", edit.to or "", edit.old, edit.old, old_path=edit.path)
+    if edit.op == "delete":
+        return Change("remove", edit.path, edit.old)
+    kind: ChangeOp = "add" if edit.op == "insert" or edit.old is None else "change"
+    return Change(kind, edit.path, edit.old, edit.value)
 
 
 def _folded(changes: Sequence[Change]) -> list[list[Change]]:

@@ -130,8 +130,8 @@ def _folded(rows: tuple[Row, ...], steps_a: dict[int, Step], steps_b: dict[int, 
 
 
 def _half(terminal: Terminal, side: _Side, numbers: list[int | None], columns: int, *, same: bool) -> str:
-    """What one run did in a row: number, glyph, name, and what was asked where the other run did not ask the same."""
-    from agent_tt_tui.cli.wording import asked
+    """What one run did in a row: number, glyph, name, and its call where the other run did something else."""
+    from agent_tt_tui.cli.wording import told
     from agent_tt_tui.status import kind_glyph
 
     known = [number for number in numbers if number is not None]
@@ -139,7 +139,7 @@ def _half(terminal: Terminal, side: _Side, numbers: list[int | None], columns: i
         return ""
     step = side.steps[known[0]]
     calls = side.source.calls(side.run_id, step.number) if step.calls and not same else []
-    what = next((f" {asked(step, call)}" for call in calls if call.kind in ACTING), "")
+    what = next((f" {told(step, call)}" for call in calls if call.kind in ACTING), "")
     label = str(known[0]) if len(known) == 1 else f"{known[0]}{'–' if terminal.glyphs.cut == '…' else '-'}{known[-1]}"
     times = f"  {len(known)}×" if len(known) > 1 and terminal.glyphs.cut == "…" else ""
     return terminal.short(f"{label:>7} {kind_glyph(step.kind, terminal.glyphs)} {step.name}{times}{what}", columns)
@@ -151,7 +151,7 @@ def _rule(terminal: Terminal, title: str, words: str) -> None:
 
     line = terminal.glyphs.line
     left = terminal.columns - width(title) - 4
-    words = terminal.safe(words)
+    words = terminal.safe(words).replace(" · ", f" {terminal.glyphs.dot} ")
     beside = f" {words} " if width(words) < left - 2 else ""
     terminal.line(Cell(f"{line}{line} {title} ", "yours"), beside, Cell(line * (left - width(beside)), "yours"))
     for more in [] if beside else textwrap.wrap(words, terminal.columns - 3):

@@ -24,7 +24,7 @@ BUG: Final = 70
 """`EX_SOFTWARE` of sysexits.h: the mistake is ours."""
 
 
-class ReaderGone(Exception):  # noqa: N818  it is no error
+class ReaderGone(Exception):
     """Whoever read our output has gone. Click would turn a `BrokenPipeError` into exit code 1: here, "no"."""
 
 

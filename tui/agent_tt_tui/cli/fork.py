@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -9,6 +11,9 @@ import click
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
     from agent_tt.forking.boundary import Expected
     from agent_tt.forking.handle import ForkHandle
     from agent_tt.forking.plan import ForkPlan
@@ -45,7 +50,7 @@ def command(
 
     \b
     agent-tt fork refund-loop --at 1 --agent refund_loop.py:main_v2
-    agent-tt fork trip-planner --at 2 --set 'request.destination="Oslo"'
+    agent-tt fork trip-planner --at 2 --set 'trip.destination="Oslo"'
     --json: the new run, as in `runs`; with --dry-run {run, step, name, entry, file,
             line, function, way_back_in, edits, boundary, expected, problems}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
@@ -70,7 +75,7 @@ def command(
 def _run(options: Options, plan: ForkPlan) -> None:
     from agent_tt.forking.launch import start_fork
 
-    with start_fork(plan) as handle:
+    with _stopped_as_by_ctrl_c(), start_fork(plan) as handle:
         if not options.as_json:
             _follow(options.terminal(), plan, handle)
         handle.wait()
@@ -87,14 +92,36 @@ def _run(options: Options, plan: ForkPlan) -> None:
     handle.result()
 
 
+@contextmanager
+def _stopped_as_by_ctrl_c() -> Iterator[None]:
+    """Let `kill` and a terminal that closes stop the fork as Ctrl-C does: its agent would go on, unseen."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    # Where one is ignored (by nohup), somebody wants it to go on.
+    heard = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, interrupt) for number in heard}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def _follow(terminal: Terminal, plan: ForkPlan, handle: ForkHandle) -> None:
     """Write each step as soon as it is over, and what is left when the agent has ended."""
     from agent_tt.sources import open_source
-    from agent_tt_tui.cli.terminal import Cell, counted
+    from agent_tt_tui.cli.changes import change_of, print_changes
+    from agent_tt_tui.cli.terminal import Cell
     from agent_tt_tui.cli.wording import step_line
 
-    what = f"{counted(len(plan.edits), 'edit')}, {plan.code.entry}" if plan.edits else plan.code.entry
-    terminal.line(Cell(terminal.safe(f"{plan.run.name} after step {plan.step}"), "strong"), f"  {terminal.safe(what)}")
+    entry = terminal.safe(plan.code.entry)
+    terminal.line(Cell(terminal.safe(f"{plan.run.name} after step {plan.step}"), "strong"), f"  {entry}")
+    print_changes(terminal, [change_of(edit) for edit in plan.edits])
+    for problem in plan.problems:
+        terminal.line(Cell("note  ", "muted"), terminal.safe(problem))
     source = open_source(plan.store)
     try:
         next_step, ended = plan.step + 1, False
@@ -112,6 +139,7 @@ def _follow(terminal: Terminal, plan: ForkPlan, handle: ForkHandle) -> None:
 
 
 def _print_plan(terminal: Terminal, plan: ForkPlan) -> None:
+    from agent_tt_tui.cli.changes import change_of, print_changes
     from agent_tt_tui.cli.terminal import Cell, Column
 
     where = plan.code.entry if plan.code.file is None else f"{plan.code.file}:{plan.code.line} {plan.code.function}"
@@ -119,7 +147,6 @@ def _print_plan(terminal: Terminal, plan: ForkPlan) -> None:
         ("fork", f"{plan.run.name} after step {plan.step}, {plan.step_name}"),
         ("way back in", plan.code.way_back_in),
         ("will run", where + ("  (changed since it was recorded)" if plan.code.changed else "")),
-        *(("edit", edit.path or "the whole state") for edit in plan.edits),
         ("new run", plan.name or f"{plan.run.name}/fork-N"),
         ("expected", _expected(plan.expected)),
         *(("note", problem) for problem in plan.problems),
@@ -127,6 +154,7 @@ def _print_plan(terminal: Terminal, plan: ForkPlan) -> None:
     terminal.table(
         (Column(""), Column("", flexible=True)), [[Cell(label, "muted"), Cell(text)] for label, text in rows]
     )
+    print_changes(terminal, [change_of(edit) for edit in plan.edits])
     terminal.line()
     columns = (Column("BOUNDARY", flexible=True), Column("SEEN", "right"), Column("EXPECT", "right"), Column("POLICY"))
     terminal.table(

@@ -81,7 +81,10 @@ def common_options(function: Callable[Concatenate[Options, P], R]) -> Callable[.
     """Give a command the options that every command has; it gets them as its first argument."""
 
     @click.option(
-        "--store", type=click.Path(path_type=Path), metavar="FILE", help="The file with the runs, ours or a database."
+        "--store",
+        type=click.Path(path_type=Path, readable=False),
+        metavar="FILE",
+        help="The file with the runs, ours or a database.",
     )
     @click.option("--json", "as_json", is_flag=True, help="Write JSON for programs.")
     @click.option("--debug", is_flag=True, help="Show where it went wrong, should it.")

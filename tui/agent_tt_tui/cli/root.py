@@ -73,7 +73,10 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option(
-    "--store", type=click.Path(path_type=Path), metavar="FILE", help="The file with the runs, ours or a database."
+    "--store",
+    type=click.Path(path_type=Path, readable=False),
+    metavar="FILE",
+    help="The file with the runs, ours or a database.",
 )
 @click.option("--debug", is_flag=True, help="Show where it went wrong, should it.")
 @click.option("--version", is_flag=True, help="Show the version.")

@@ -70,7 +70,9 @@ def _show_run(options: Options, source: RunSource, run: Run) -> None:
         Column("", "right"),
         Column(""),
     )
-    terminal.table(columns, [step_cells(step, _calls(source, run, step), terminal.glyphs) for step in steps])
+    # A step whose strongest call is a model's says what was decided; its calls would bring whole conversations.
+    shown = [(step, [] if step.kind == "llm" else _calls(source, run, step)) for step in steps]
+    terminal.table(columns, [step_cells(step, calls, terminal.glyphs) for step, calls in shown])
 
 
 def _show_step(options: Options, source: RunSource, run: Run, number: int) -> None:
@@ -114,12 +116,14 @@ def _print_step(terminal: Terminal, step: Step, calls: Iterable[Call]) -> None:
         Cell(terminal.safe(facts(known, dot)), "muted"),
     )
     if step.error is not None:
-        terminal.line(Cell(terminal.safe(step.error.short), "failed"))
+        for line in (step.error.short, *step.error.message.splitlines()[1:]):
+            terminal.line(Cell(terminal.safe(line), "failed"))
     for call in calls:
         effect = f" {dot} {call.effect}s" if call.effect else ""
         terminal.line()
         terminal.line(Cell(f"{call.kind} {terminal.safe(call.name)}", "strong"), Cell(effect, "muted"))
-        for label, value in (("asked", call.args), ("came back", call.result)):
+        came_back = [("came back", call.result)] if call.status == "ok" else []
+        for label, value in [("asked", call.args), *came_back]:
             text = pretty(value).split("\n")
             terminal.line(Cell(f"  {label:<10}", "muted"), terminal.safe(text[0]))
             for line in text[1:]:

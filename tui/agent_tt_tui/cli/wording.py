@@ -68,14 +68,31 @@ def step_cells(step: Step, calls: list[Call], glyphs: Glyphs) -> list[Cell]:
 
 def summary(step: Step, calls: list[Call]) -> str:
     """What a step did, in one line: what went wrong, else what it called and what came back, else what it decided."""
-    from agent_tt.codec.text import summary as value_summary
-
     if step.error is not None:
         return step.error.short
     acting = [call for call in calls if call.kind in ACTING]
     if not acting:
         return step.decision or ""
-    return "; ".join(f"{asked(step, call)} = {value_summary(call.result, 60)}" for call in acting[:3])
+    return "; ".join(told(step, call) for call in acting[:3])
+
+
+def told(step: Step, call: Call) -> str:
+    """What was asked and what came back; what went wrong stands first, where it is not cut off."""
+    if call.status == "ok":
+        return f"{asked(step, call)}{came_back(call)}"
+    word = "denied" if call.status == "denied" else came_back(call).removeprefix(": ")
+    return f"{word}: {asked(step, call)}"
+
+
+def came_back(call: Call) -> str:
+    """` = 3`, or what is there in place of a result."""
+    from agent_tt.codec.text import summary as value_summary
+
+    if call.error is not None:
+        return f": {call.error.short}"
+    if call.status == "pending":
+        return ": no answer yet" if call.kind == "human" else ": outcome unknown"
+    return f" = {value_summary(call.result, 60)}"
 
 
 def asked(step: Step, call: Call) -> str:

@@ -1,0 +1,46 @@
+"""Branches and threads of a LangGraph database side by side; its nodes often call nothing that was written down."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from langgraph.graph import START, StateGraph
+from tests.core.interop import graphs
+
+import agent_tt
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def repeat_topic(state: graphs.Log) -> dict[str, str]:
+    return {"topic": state["log"][0]}
+
+
+def test_nodes_that_call_nothing_are_told_apart_by_what_they_wrote(tmp_path: Path) -> None:
+    builder = StateGraph(graphs.Log)
+    builder.add_node("repeat", repeat_topic)
+    builder.add_node("end", graphs.says("end"))
+    builder.add_edge(START, "repeat")
+    builder.add_edge("repeat", "end")
+    path = tmp_path / "checkpoints.db"
+    with graphs.saver(path) as checkpointer:
+        graph = builder.compile(checkpointer=checkpointer)
+        for name, word in (("a", "heat"), ("b", "cold"), ("again", "heat")):
+            graph.invoke({"log": [word]}, graphs.thread(name))
+    found = agent_tt.compare("a", "b", store=path)
+    kinds = {row.a: row.kind for row in found.rows}
+    assert (kinds[3], kinds[4]) == ("different", "same")
+    assert agent_tt.compare("a", "again", store=path).diverged_at is None
+
+
+def test_branches_of_a_thread_share_their_first_steps_and_part_at_the_edit(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoints.db"
+    with graphs.saver(path) as checkpointer:
+        graphs.forks(checkpointer)
+    with closing(agent_tt.open_source(path)) as source:
+        _, _, edited, oldest = source.runs()
+    found = agent_tt.compare(oldest.id, edited.id, store=path)
+    assert (found.shared, found.diverged_at) == (3, 4)
+    assert found.pairs == [(1, 1, True), (2, 2, True), (3, 3, True), (4, 4, False), (5, 5, True)]
