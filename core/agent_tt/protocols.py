@@ -3,8 +3,8 @@
 Everything above (recorder, forks, comparison, commands, screens) speaks only these. A conformance suite in
 `tests/core/conformance` is run on every implementation.
 
-Numbers: steps count from 1; checkpoint k is the state after step k and checkpoint 0 the initial input. In a fork, steps up
-to `fork_step` are its parent's (`Step.inherited`), and checkpoint `fork_step` is the *edited* state.
+Numbers: steps count from 1; checkpoint k is the state after step k and checkpoint 0 the initial input. In a fork, steps
+up to `fork_step` are its parent's (`Step.inherited`), and checkpoint `fork_step` is the *edited* state.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ if TYPE_CHECKING:
 
 
 class Cursor(Protocol):
-    """A state that moves along one run's checkpoints, cheaply between neighbours. The state is the cursor's own: read it, never change it."""
+    """A state that moves along one run's checkpoints, cheaply between neighbours.
+
+    The state is the cursor's own: read it, never change it.
+    """
 
     @property
     def step(self) -> int:
@@ -61,7 +64,10 @@ class Cursor(Protocol):
 
 @runtime_checkable
 class RunSource(Protocol):
-    """Runs that can be read. Every method may be called from any thread; none holds a lock or transaction when it returns."""
+    """Runs that can be read.
+
+    Every method may be called from any thread; none holds a lock or transaction when it returns.
+    """
 
     @property
     def path(self) -> FilePath:
@@ -86,7 +92,10 @@ class RunSource(Protocol):
         ...
 
     def run(self, ref: str) -> Run:
-        """The run that `ref` names: whole id, name (newest root run; `NAME/fork-N` too), unique id prefix, `latest`, or `NAME~2` for the one before the one before.
+        """The run that `ref` names.
+
+        That is a whole id, a name (its newest root run; `NAME/fork-N` too), a unique prefix of an id, `latest`, or
+        `NAME~2` for the one before the one before.
 
         Raises:
             RunNotFound: nothing, or several, fit; `nearest` offers names.
@@ -94,7 +103,7 @@ class RunSource(Protocol):
         ...
 
     def step_number(self, run: Run, ref: str) -> int:
-        """The step that `ref` names: a number (0 is the input), `~1` for the last but one, `@error` for the first failed step.
+        """The step that `ref` names: a number (0 is the input), `~1` (the last but one), `@error` (the first failed).
 
         Raises:
             StepNotFound: out of range, or no step failed.
@@ -124,7 +133,9 @@ class RunSource(Protocol):
         ...
 
     def state(self, run_id: str, step: int) -> Wire:
-        """The state after `step`, the caller's own copy. Steps without a checkpoint give the newest earlier one of their track.
+        """The state after `step`, the caller's own copy.
+
+        A step without a checkpoint gives the newest earlier one of its track.
 
         Raises:
             StepNotFound: no such step.
@@ -157,7 +168,10 @@ class RunSource(Protocol):
         ...
 
     def last_write(self, run_id: str, step: int, path: Path) -> int | None:
-        """The step that wrote the value now at `path` in checkpoint `step`, followed through list shifts; None when none did."""
+        """The step that wrote the value now at `path` in checkpoint `step`; None when none did.
+
+        The value is followed through shifts of the lists that it is in.
+        """
         ...
 
     def next_write(self, run_id: str, step: int, path: Path) -> int | None:
@@ -165,7 +179,10 @@ class RunSource(Protocol):
         ...
 
     def damaged_steps(self, run_id: str) -> list[int]:
-        """Checkpoints that hold, or need, something damaged. Empty when all is well or when nothing is known yet to be wrong."""
+        """Checkpoints that hold, or need, something damaged.
+
+        Empty when all is well, or when nothing is known yet to be wrong.
+        """
         ...
 
     def notes(self, run_id: str) -> list[Note]:
@@ -195,16 +212,19 @@ class Store(RunSource, Protocol):
         edits: Sequence[Edit] = (),
         policy: Mapping[str, str] | None = None,
     ) -> str:
-        """Make the row of a fork with its edited checkpoint (`state`, a wire value); give its id. Its status is `running` from now on.
+        """Make the row of a fork with its edited checkpoint (`state`, a wire value); give its id.
+
+        Its status is `running` from now on.
 
         The name is `PARENT/fork-N`, unless `new.name` is not empty.
         """
         ...
 
     def adopt_run(self, run_id: str, new: NewRun, state: Wire | object) -> RunWriter:
-        """Take over a fork's row in the process that runs its agent: numbering goes on after `fork_step`, owner is this process.
+        """Take over a fork's row in the process that runs its agent, which is its owner from now on.
 
-        `state` is what the agent starts from; where it differs from the edited checkpoint the difference is part of the first step's changes.
+        Numbering goes on after `fork_step`. `state` is what the agent starts from; where it differs from the edited
+        checkpoint, the difference is part of the first step's changes.
         """
         ...
 
@@ -247,7 +267,10 @@ class RunWriter(Protocol):
         ...
 
     def close_step(self, number: int, end: StepEnd, state: object, *, track: str = "main") -> None:
-        """Commit a step's end and, unless `state` is `NO_STATE`, a checkpoint of `state` (any Python object; only its changes are stored)."""
+        """Commit a step's end and, unless `state` is `NO_STATE`, a checkpoint of `state`.
+
+        `state` is any Python object; only its changes are stored.
+        """
         ...
 
     def begin_call(self, step: int, new: NewCall) -> int:

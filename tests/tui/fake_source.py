@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agent_tt.codec.paths import get
 from agent_tt.errors import Damaged, RunNotFound, StepNotFound
 from agent_tt.history.diff import diff
-from agent_tt.history.ops import op_path
+from agent_tt.history.ops import trace
 from agent_tt.model import Call, Note, Problem, Run, Step
 
 if TYPE_CHECKING:
@@ -107,6 +107,8 @@ class FakeSource:
         return copy.deepcopy(self.states[step])
 
     def value(self, run_id: str, step: int, path: Path) -> Wire:
+        if not 0 <= step < len(self.states):
+            raise StepNotFound(f"there is no step {step}")
         return get(self.states[step], path)
 
     def cursor(self, run_id: str, step: int) -> FakeCursor:
@@ -130,8 +132,7 @@ class FakeSource:
         return next((n for n in range(step + 1, len(self.states)) if self._wrote(n, path)), None)
 
     def _wrote(self, step: int, path: Path) -> bool:
-        places = [op_path(op) for op in diff(self.states[step - 1], self.states[step])]
-        return any(place[: len(path)] == path or path[: len(place)] == place for place in places)
+        return any(trace(op, path) is None for op in diff(self.states[step - 1], self.states[step]))
 
     def damaged_steps(self, run_id: str) -> list[int]:
         return sorted(self.damaged)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from tests.tui.snapshot import save_svg
+
 from agent_tt import samples
 from agent_tt.forking.launch import start_fork
 from agent_tt.forking.plan import plan_fork
@@ -21,13 +23,12 @@ from agent_tt_tui.screens.compare import CompareScreen
 from agent_tt_tui.screens.debugger import DebuggerScreen
 from agent_tt_tui.screens.fork import ForkDialog
 
-from tests.tui.snapshot import save_svg
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agent_tt.protocols import Store
     from textual.screen import Screen
+
+    from agent_tt.protocols import Store
 
 PICTURES = Path(__file__).parents[2] / ".github" / "pictures"
 SIZE = (120, 34)

@@ -46,6 +46,15 @@ def test_a_message_says_who_speaks_and_an_assistants_call_what_it_calls():
     assert rows == ['+ messages[0] → search_docs(query="refund policy")', '+ messages[1] tool {"docs": []}']
 
 
+def test_messages_of_langchain_are_said_as_they_are_in_the_tree():
+    call = {"name": "search_docs", "args": {"query": "refund policy"}, "id": "1"}
+    asked = {"$type": "made", "class": "langchain_core.messages.ai:AIMessage", "$v": [[], {"tool_calls": [call]}]}
+    answer = {"$type": "made", "class": "langchain_core.messages.tool:ToolMessage", "$v": [[], {"content": "none"}]}
+    rows = said({"messages": []}, {"messages": [asked, answer]})
+    assert rows == ['+ messages[0] → search_docs(query="refund policy")', "+ messages[1] tool none"]
+    assert said({"a": 1, "b": answer}, {"a": 1}) == ["- b tool [-none-]"]
+
+
 def test_equal_looking_values_of_other_types_say_their_types():
     assert said({"n": 1}, {"n": True}) == ["~ n           [-1-]->{+true+}"]
     row = said({"n": 1.0}, {"n": 1})[0]

@@ -177,7 +177,7 @@ async def test_del_removes_the_selected_value_and_leaving_asks():
         await settled(pilot)
         assert "± 1 edit" in screen_text(pilot.app)[0]
         await pilot.press("q")
-        assert any("Drop them?" in row for row in screen_text(pilot.app))
+        assert any("Leave, and drop what was edited?" in row for row in screen_text(pilot.app))
 
 
 async def test_the_path_and_the_folds_stay_while_scrubbing_and_come_back_where_they_are_missing():

@@ -135,13 +135,24 @@ def test_raw_text_breaks_long_lines_and_finds_each_row():
     assert RawText.of({"a": [1]}).lines == ["{", '  "a": [', "    1", "  ]", "}"]
 
 
+def text_of(pieces):
+    return "".join(text for text, _ in pieces)
+
+
 def test_highlighting_keeps_every_character_but_those_that_are_unsafe():
-    for line in ['  "key": "a \\" b", -1.5e3, null', '"cut off', "plain"]:
-        assert "".join(text for text, _ in highlighted(line, "json")) == line
-    code = "if x == 'a # b':  # why"
-    assert "".join(text for text, _ in highlighted(code, "python")) == code
-    assert ("if", "model") in highlighted(code, "python")
-    assert all("\x1b" not in text for text, _ in highlighted("\x1b[2J", "json"))
+    for line in ['  "key": "a \\" b", -1.5e3, null', '"cut off', "plain", ""]:
+        assert [text_of(pieces) for pieces in highlighted(line, "json")] == [line]
+    code = "if x == 'a # b':  # why\n\n    return None"
+    assert [text_of(pieces) for pieces in highlighted(code, "python")] == code.split("\n")
+    assert "\x1b" not in text_of(highlighted("\x1b[2J", "json")[0])
+
+
+def test_keys_and_keywords_stand_out_and_comments_step_back():
+    assert ('"key"', "model") in highlighted('  "key": "value"', "json")[0]
+    first, second = highlighted("for x in y:  # why\n    return None", "python")
+    assert ("for", "model") in first
+    assert ("# why", "muted") in first
+    assert second == [("    ", "text"), ("return", "model"), (" None", "text")]
 
 
 def test_wrapping_loses_nothing_and_keeps_to_the_width():

@@ -56,7 +56,7 @@ def test_the_readme_shows_a_dozen_typed_values():
 
 
 def test_the_marked_lines_are_at_most_five():
-    assert 1 <= PYTHON[0].count("#+") <= 5
+    assert 1 <= PYTHON[0].count("# new") <= 5
 
 
 def test_the_python_examples_run_one_after_the_other(shell, tmp_path):

@@ -1,6 +1,7 @@
 """What the debugger reads of a run, and what it does when a part of it cannot be read."""
 
 import copy
+from dataclasses import replace
 
 from fake_source import FakeSource, refund_loop, step
 from hypothesis import given, settings
@@ -109,16 +110,53 @@ def test_a_run_that_grows_is_followed_and_its_running_step_read_again():
     assert model.peek(3) is None or model.peek(3).status == "error"
 
 
+def test_a_run_whose_process_is_gone_is_noticed_though_nothing_was_written():
+    source = FakeSource([{"n": 0}, {"n": 1}], [step(1, status="running", ended_us=None)], status="running")
+    model = opened(source)
+    assert not model.refresh()
+    source.the_run = replace(source.the_run, status="crashed")
+    assert model.refresh()
+    assert model.run.status == "crashed"
+    assert not model.refresh()
+
+
 def test_the_writes_of_a_path_are_seen_in_both_directions_and_its_birth_is_an_addition():
     states = [{}, {"a": 1}, {"a": 1}, {"a": 2}, {"a": 2}, {"a": 3}]
     model = opened(FakeSource(states))
     expected = {1: "+", 3: "~", 5: "~"}
     for number in range(6):
-        assert model.writes(number, ("a",), lambda: False) == expected
+        assert model.writes(number, ("a",), lambda: False).signs == expected
     assert model.write_from(4, ("a",), -1) == 3
     assert model.write_from(3, ("a",), -1) == 1
     assert model.write_from(3, ("a",), 1) == 5
     assert model.write_from(5, ("a",), 1) is None
+
+
+def test_an_item_of_a_growing_list_was_written_by_the_step_that_added_it_and_by_none_before():
+    model = opened(refund_loop())
+    for number in range(22):
+        assert model.writes(number, ("messages", 14), lambda: False).signs == {15: "+"}
+    assert model.write_from(3, ("messages", 14), 1) == 15
+    assert model.write_from(15, ("messages", 14), -1) is None
+    assert model.write_from(14, ("messages", 14), -1) is None
+    assert model.write_from(20, ("messages", 14), -1) == 15
+
+
+def test_a_value_that_was_removed_and_came_back_was_written_by_all_the_steps_that_did_it():
+    states = [{"a": 1}, {"a": 1}, {"b": 0}, {"b": 0}, {"a": 1, "b": 0}, {"a": 2, "b": 0}, {"a": 2}]
+    model = opened(FakeSource(states))
+    for number in range(7):
+        assert model.writes(number, ("a",), lambda: False).signs == {2: "-", 4: "+", 5: "~"}
+
+
+def test_writes_are_looked_for_so_far_around_a_step_and_it_is_known_how_far():
+    writes = opened(FakeSource([{"n": number} for number in range(6001)])).writes(3000, ("n",), lambda: False)
+    assert writes.cover(3000)
+    assert writes.cover(1001)
+    assert writes.cover(5000)
+    assert not writes.cover(5001)
+    assert not writes.cover(1000)
+    assert len(writes.signs) == 4000
 
 
 def test_marks_of_a_file_that_is_only_read_last_as_long_as_the_program():

@@ -6,6 +6,7 @@ from tests.tui.waiting import until
 
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
+from agent_tt_tui.screens.compare import CompareScreen
 from agent_tt_tui.screens.empty import EmptyScreen
 from agent_tt_tui.screens.runs import RunsScreen
 from agent_tt_tui.widgets.run_list import RunList
@@ -45,10 +46,21 @@ async def test_typing_a_filter_leaves_only_what_matches_and_escape_brings_all_ba
 
 async def test_compare_says_how_many_runs_to_select_before_it_does_anything(browser):
     async with browser.run_test(size=NARROW) as pilot:
-        await shown(browser, pilot)
-        await pilot.press("space", "c")
+        runs = await shown(browser, pilot)
+        while runs.current.parent is not None:
+            await pilot.press("j")
+        await pilot.press("c")
         assert isinstance(browser.screen, RunsScreen)
         assert "select two runs" in screen_text(browser)[-1]
+
+
+async def test_compare_takes_the_selected_run_and_the_one_under_the_cursor(browser):
+    async with browser.run_test(size=NARROW) as pilot:
+        runs = await shown(browser, pilot)
+        first, second = runs.rows[0].run, runs.rows[1].run
+        await pilot.press("space", "c")
+        assert isinstance(browser.screen, CompareScreen)
+        assert [run.id for run in browser.screen.shown_runs()] == [first.id, second.id]
 
 
 async def test_the_preview_follows_the_cursor(browser):

@@ -12,6 +12,7 @@ from textual.app import App
 
 from agent_tt_tui.help import CommandProvider
 from agent_tt_tui.look import Look
+from agent_tt_tui.running_forks import RunningForks
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.text import show
 from agent_tt_tui.theme import DARK, LIGHT
@@ -48,6 +49,8 @@ class AgentTT(App[None]):
         """
         self.look = look or Look.choose()
         """How everything is drawn."""
+        self.forks = RunningForks()
+        """What was started here and may still run."""
         super().__init__()
         self._first_screen = first_screen
         self._log_file = log_file

@@ -13,6 +13,7 @@ _NEXT_PANE = Command("pane.next", "app.focus_next", ("tab",), "Go to the next pa
 _PREVIOUS_PANE = Command("pane.previous", "app.focus_previous", ("shift+tab",), "Go to the previous pane")
 _ESCAPE = Command("app.escape", "escape", ("escape",), "Close, cancel or clear what is open")
 _BACK = Command("app.back", "back", ("q", "ctrl+q"), "Go back; in the list of runs, quit")
+_QUIT = replace(_BACK, help="Quit", footer="quit", rank=80)
 _CANCEL = Command("app.escape", "escape", ("escape",), "Close without doing anything", footer="cancel", pinned=True)
 
 EVERYWHERE = Group("Everywhere", (_HELP, _PALETTE, _NEXT_PANE, _PREVIOUS_PANE, _ESCAPE, _BACK))
@@ -75,6 +76,10 @@ _MOVES = (
 )
 _CHOOSE = Command("list.choose", "choose", ("enter",), "Choose the row, or fold and unfold it", scope="widget")
 
+_ENDING = Command(
+    "run.ending", "ending", ("i",), "Show how the run ended: error, traceback and output", footer="outcome", rank=55
+)
+
 LIST = Context("Lists", (Group("Rows", (*_MOVES, _CHOOSE)),))
 """What every list binds for itself."""
 
@@ -124,6 +129,7 @@ ASK_AND_ACT = Group(
         Command("edit.remove", "remove", ("delete", "backspace"), "Remove the selected value from the state"),
         Command("fork.open", "fork", ("f",), "Run on from this step", footer="fork", rank=40),
         Command("compare.open", "compare", ("c",), "Compare with another run", footer="compare", rank=50),
+        replace(_ENDING, footer=""),
     ),
 )
 
@@ -164,6 +170,8 @@ COMPARE = Context(
                     pair="compare.difference_next",
                 ),
                 Command("compare.difference_next", "difference(1)", ("}", "x"), "Go to the difference after"),
+                Command("pane.zoom", "zoom", ("z",), "Give the steps or the state the whole screen, or take it back"),
+                replace(_ENDING, help="Show how both runs ended: error, traceback and output", rank=45),
                 Command("compare.swap", "swap", ("s",), "Swap the two sides", footer="swap", rank=40),
                 Command(
                     "compare.only", "only_differences", ("o",), "Show only what differs", footer="differences", rank=50
@@ -200,7 +208,7 @@ FORK = Context(
                 Command("fork.run", "run", ("F",), "Run the fork", footer="run", rank=10),
             ),
         ),
-        Group("Everywhere", (_HELP_WHILE_TYPING, _NEXT_PANE, _PREVIOUS_PANE, _CANCEL)),
+        Group("Everywhere", (_HELP_WHILE_TYPING, _CANCEL)),
     ),
 )
 
@@ -243,14 +251,22 @@ RUNS = Context(
             (
                 *_MOVES,
                 replace(_CHOOSE, help="Open the run", footer="open", rank=10),
-                Command("runs.compare", "compare", ("c",), "Compare the two selected runs", footer="compare", rank=20),
+                Command(
+                    "runs.compare",
+                    "compare",
+                    ("c",),
+                    "Compare the two selected runs, one with the run under the cursor, or a fork with its original",
+                    footer="compare",
+                    rank=20,
+                ),
                 Command("runs.select", "select", ("space",), "Select the run, or not", footer="select", rank=30),
                 Command("runs.find", "find", ("/",), "Show only runs that match", footer="find", rank=40),
                 Command("runs.sort", "sort", ("s",), "Sort by the next column", footer="sort", rank=50),
+                _ENDING,
                 Command("runs.add", "add", ("a",), "Add a run: a sample, or your own", footer="add", rank=60),
             ),
         ),
-        replace(EVERYWHERE, commands=(*EVERYWHERE.commands[:-1], replace(_BACK, footer="quit", rank=80))),
+        Group("Everywhere", (_HELP, _PALETTE, _ESCAPE, _QUIT)),
     ),
 )
 
@@ -265,7 +281,7 @@ EMPTY = Context(
                 Command("empty.open", "open_file", ("o",), "Open a store by its path", footer="open file", rank=30),
             ),
         ),
-        replace(EVERYWHERE, commands=(*EVERYWHERE.commands[:-1], replace(_BACK, footer="quit", rank=80))),
+        Group("Everywhere", (_HELP, _PALETTE, _QUIT)),
     ),
 )
 

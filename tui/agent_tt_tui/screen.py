@@ -8,6 +8,7 @@ from textual.css.query import NoMatches
 from textual.screen import Screen
 
 from agent_tt_tui.footer import FooterRow
+from agent_tt_tui.running_forks import forks_of
 
 if TYPE_CHECKING:
     from agent_tt_tui.commands import Context
@@ -68,6 +69,22 @@ class CommandScreen(Screen[Result]):
         """Leave this screen; the first one leaves the app."""
         # The stack holds Textual's own blank screen below the first of ours.
         if len(self.app.screen_stack) <= 2:
-            self.app.exit()
+            self._leave_app()
         else:
             self.app.pop_screen()
+
+    def _leave_app(self) -> None:
+        """Leave; where a fork still runs, only once it is known that it will go on."""
+        from agent_tt_tui.dialog import ConfirmDialog
+
+        running = forks_of(self).names()
+        if not running:
+            self.app.exit()
+            return
+        verb = "is" if len(running) == 1 else "are"
+        question = f"{', '.join(running)} {verb} still running, and will go on after you leave. Leave?"
+        self.app.push_screen(ConfirmDialog("Still running", question), self._left)
+
+    def _left(self, leave: bool | None) -> None:  # noqa: FBT001 - a dialog's answer
+        if leave:
+            self.app.exit()

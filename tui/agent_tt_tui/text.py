@@ -85,6 +85,16 @@ def cut(text: str, columns: int, more: str) -> str:
     return head[:end] + more
 
 
+def cut_start(text: str, columns: int, more: str) -> str:
+    """Shorten safe text from its beginning: of a path or a fork's name the end says more."""
+    if width(text) <= columns:
+        return text
+    tail = text[-columns:] if columns > 0 else ""
+    while tail and width(tail) > columns - width(more):
+        tail = tail[1:]
+    return more + tail if columns > 0 else ""
+
+
 def fit(text: str, columns: int, more: str, align: Align = "left") -> str:
     """Cut or pad safe text to exactly a number of columns."""
     shown = cut(text, columns, more)

@@ -22,7 +22,7 @@ _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s\[\]{}:,"]+', re.D
 _QUOTE_HINT: Final = 'Write text in double quotes, like "Paris"; in a shell put single quotes around all of it.'
 
 
-class _Refused(Exception):  # noqa: N818  # internal: becomes InvalidValue once the place is known
+class _Refused(Exception):  # internal: becomes InvalidValue once the place is known
     """Something that JSON allows and we do not. `token` is how it is written; empty for a key that occurs twice."""
 
     def __init__(self, why: str, token: str = "") -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["NeedsClass", "Refusal", "Rule", "Walk"]
 
 
-class Refusal(Exception):  # noqa: N818  # never leaves the codec: the decoder adds the path and raises NotRebuildable
+class Refusal(Exception):  # never leaves the codec: the decoder adds the path and raises NotRebuildable
     """An envelope cannot be rebuilt; says why."""
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from agent_tt_tui.lines import LineView
-
 _RECORD: Final = "how to record"
 
 HOW_TO_RECORD: Final = """\
@@ -72,10 +70,8 @@ class AddDialog(PickDialog):
         )
         self._store_path = store_path
 
-    def on_line_view_chosen(self, message: LineView.Chosen) -> None:
+    def take(self, choice: str) -> None:
         """Copy the sample, or show how to record."""
-        message.stop()
-        choice = self._choices[message.index].id
         if choice == _RECORD:
             self.app.push_screen(RecordHelp())
         else:

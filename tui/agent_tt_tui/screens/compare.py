@@ -11,7 +11,8 @@ from agent_tt.comparing.states import compare_states
 from agent_tt.errors import AgentTTError, Interrupted
 from agent_tt_tui.chrome import Pane, PaneTitle
 from agent_tt_tui.contexts import COMPARE
-from agent_tt_tui.screen import CommandScreen
+from agent_tt_tui.running_forks import forks_of
+from agent_tt_tui.screens.ending import RunWatch
 from agent_tt_tui.viewmodel.comparison import CompareView, read_comparison
 from agent_tt_tui.widgets.compare_frame import CompareHeader, PairStrip, SideTitles
 from agent_tt_tui.widgets.compare_state import CompareState
@@ -34,9 +35,10 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS: Final = 0.2
 _TALL_FROM: Final = 30
+_OUTPUT_BYTES: Final = 2_000
 
 
-class CompareScreen(CommandScreen[None]):
+class CompareScreen(RunWatch):
     """Run A beside run B."""
 
     CONTEXT = COMPARE
@@ -64,6 +66,7 @@ class CompareScreen(CommandScreen[None]):
         self._reading = False
         self._only_differences = False
         self._following = run_b.status == "running"
+        self._zoomed = False
 
     def compose(self) -> ComposeResult:
         """Lay out header, steps, state, outcome, strip and footer."""
@@ -79,6 +82,8 @@ class CompareScreen(CommandScreen[None]):
 
     def on_mount(self) -> None:
         """Read the comparison and follow both stores."""
+        if self._handle is not None:
+            forks_of(self).add(self._sides[1][1].name, self._handle)
         self.query_one(CompareHeader).runs = (self._sides[0][1], self._sides[1][1])
         self.query_one(SideTitles).runs = (self._sides[0][1], self._sides[1][1])
         self._show_live()
@@ -135,6 +140,10 @@ class CompareScreen(CommandScreen[None]):
             steps.move_to(view.opening_line(lines))
         elif self._following and runs[1].status == "running":
             steps.move_to(len(lines) - 1)
+        elif self._following:
+            # The last step of a run that has ended says less than where it parted from the other.
+            self._following = False
+            steps.move_to(view.opening_line(lines))
         self._show_live()
         self._select()
         self.refresh_footer()
@@ -147,9 +156,8 @@ class CompareScreen(CommandScreen[None]):
 
     def _refresh_live(self) -> None:
         pane = self.query_one(LivePane)
-        if self._handle is not None:
-            lines = self._handle.output(2_000).rstrip().splitlines()
-            pane.last_output = lines[-1] if lines else ""
+        lines = forks_of(self).output(self._sides[1][1].id, _OUTPUT_BYTES).rstrip().splitlines()
+        pane.last_output = lines[-1] if lines else ""
         pane.refresh()
         self.query_one(CompareSteps).refresh_lines_data()
 
@@ -198,14 +206,16 @@ class CompareScreen(CommandScreen[None]):
 
     # What keys do.
 
+    def shown_runs(self) -> Sequence[Run]:
+        """A and B, as they were read last."""
+        return [run for _, run in self._sides]
+
     def blocked(self, command_id: str) -> str | None:
         """Say why a command cannot be used now."""
         running = any(run.status == "running" for _, run in self._sides)
         if command_id == "live.follow" and not running:
             return "neither run is still running"
-        if command_id == "live.stop" and (self._handle is None or not running):
-            return "there is no fork of yours running here"
-        return None
+        return super().blocked(command_id)
 
     def action_pair(self, rows: int) -> None:
         """Go to another pair."""
@@ -254,13 +264,23 @@ class CompareScreen(CommandScreen[None]):
         steps = self.query_one(CompareSteps)
         steps.move_to(steps.line_count - 1)
 
-    def action_stop(self) -> None:
-        """Stop the fork that was started here."""
-        handle = self._handle
-        if handle is not None:
-            self.say("stopping the fork", None)
-            self.run_worker(lambda: self._stop(handle), group="stop", exclusive=True, thread=True, exit_on_error=False)
+    def action_zoom(self) -> None:
+        """Give the steps or the state all rows between header and footer, or take them back."""
+        self._zoomed = not self._zoomed
+        self._share_rows()
 
-    def _stop(self, handle: ForkHandle) -> None:
-        handle.stop()
-        self.app.call_from_thread(self.say, "the fork was stopped; what it did is kept")
+    def on_descendant_focus(self, _event: events.DescendantFocus) -> None:
+        """The pane that takes the focus takes over the rows as well."""
+        self._share_rows()
+
+    def action_escape(self) -> None:
+        """Take back the whole screen from a pane."""
+        if self._zoomed:
+            self.action_zoom()
+
+    def _share_rows(self) -> None:
+        state = self.query_one(CompareState)
+        alone = ("state" if self.focused is state else "steps") if self._zoomed else ""
+        self.query_one(SideTitles).active = self.focused is not state
+        self.set_class(alone == "state", "only-state")
+        self.set_class(alone == "steps", "only-steps")

@@ -169,10 +169,12 @@ class DebuggerScreen(TimeTravelScreen):
 
     def chip(self) -> str:
         """How many edits are pending, and after which step."""
-        if self._pending is None:
-            return ""
-        count = len(self._pending.edits)
-        return f"{look_of(self).glyphs.edited} {count} edit{'' if count == 1 else 's'} after {self._pending.step}"
+        return f"{look_of(self).glyphs.edited} {self._edits_said('')}" if self._pending is not None else ""
+
+    def _edits_said(self, step: str = "step ") -> str:
+        count = len(self._pending.edits) if self._pending is not None else 0
+        at = self._pending.step if self._pending is not None else self.number
+        return f"{count} edit{'' if count == 1 else 's'} after {step}{at}"
 
     def show_view(self) -> None:
         """Show the step that was read, with the edits made to it."""
@@ -228,7 +230,7 @@ class DebuggerScreen(TimeTravelScreen):
         if self.view is None:
             return
         if self._pending is not None and self._pending.step != self.view.number:
-            question = f"The {self.chip()[2:]} are pending. Drop them to edit the state after {self.view.number}?"
+            question = f"{self._edits_said()} would be dropped. Edit the state after step {self.view.number} instead?"
             self.app.push_screen(ConfirmDialog("Edit another state", question), partial(self._edit_instead, edits))
             return
         try:
@@ -242,7 +244,7 @@ class DebuggerScreen(TimeTravelScreen):
         if self._pending is None:
             super().action_back()
         else:
-            question = f"The {self.chip()[2:]} have not been run and are kept nowhere. Drop them?"
+            question = f"Nothing has run with {self._edits_said()}. Leave, and drop what was edited?"
             self.app.push_screen(ConfirmDialog("Leave", question), self._leave)
 
     def _leave(self, drop: bool | None) -> None:  # noqa: FBT001 - a dialog's answer

@@ -9,7 +9,7 @@ from textual.containers import Horizontal, Vertical
 from agent_tt_tui.chrome import HeaderRow, Pane, PaneTitle
 from agent_tt_tui.contexts import DEBUGGER
 from agent_tt_tui.look import look_of
-from agent_tt_tui.screen import CommandScreen
+from agent_tt_tui.screens.ending import RunWatch
 from agent_tt_tui.viewmodel.debugger_layout import DebuggerLayout
 from agent_tt_tui.widgets.diff_pane import DiffPane
 from agent_tt_tui.widgets.find_panel import FindPanel
@@ -19,14 +19,17 @@ from agent_tt_tui.widgets.scrubber import Scrubber
 from agent_tt_tui.widgets.timeline import Timeline
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual import events
     from textual.app import ComposeResult
     from textual.widget import Widget
 
+    from agent_tt.model import Run
     from agent_tt_tui.viewmodel.runmodel import RunModel
 
 
-class DebuggerFrame(CommandScreen[None]):
+class DebuggerFrame(RunWatch):
     """Timeline, inspector, diff, find panel and scrubber of one run; what they show is up to a subclass."""
 
     CONTEXT = DEBUGGER
@@ -61,6 +64,10 @@ class DebuggerFrame(CommandScreen[None]):
         yield self.find_panel
         yield self.scrubber
         yield self.footer()
+
+    def shown_runs(self) -> Sequence[Run]:
+        """The run."""
+        return [self.model.run]
 
     def on_resize(self, _event: events.Resize) -> None:
         """Share the new size."""

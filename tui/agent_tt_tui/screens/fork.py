@@ -104,9 +104,14 @@ class ForkDialog(Dialog[ForkHandle]):
         self.query_one(ForkFacts).next_name = self._next_name
         action = self.query_one(ForkAction)
         action.busy, action.trouble = "", trouble
+        self.set_class(plan is None, "refused")
         self.query_one(ForkFacts).plan = plan
         self.query_one(ForkCost).plan = plan
-        self.query_one(BoundaryTable).show(plan.boundary if plan is not None else ())
+        table = self.query_one(BoundaryTable)
+        table.show(plan.boundary if plan is not None else ())
+        self.query_one(BoundaryTitle).count = table.line_count
+        if plan is not None and self.focused is None:
+            table.focus()
         self.refresh_footer()
 
     def blocked(self, command_id: str) -> str | None:

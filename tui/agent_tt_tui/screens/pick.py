@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from agent_tt_tui import format as fmt
 from agent_tt_tui.contexts import PICK
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.lines import LineView
@@ -83,9 +84,13 @@ class PickDialog(Dialog[str]):
 
     def compose_content(self) -> ComposeResult:
         """Yield the title and the choices."""
-        yield DialogTitle(self._title, detail=self._detail)
+        yield DialogTitle(self._title, detail=self._detail, hint=fmt.count(len(self._choices)))
         yield ChoiceList(self._choices)
 
     def on_line_view_chosen(self, message: LineView.Chosen) -> None:
-        """Return the choice under the cursor."""
-        self.dismiss(self._choices[message.index].id)
+        """Take the choice under the cursor."""
+        self.take(self._choices[message.index].id)
+
+    def take(self, choice: str) -> None:
+        """Return a choice; a subclass may do something first."""
+        self.dismiss(choice)

@@ -18,7 +18,7 @@ from agent_tt_tui.viewmodel.newest import Newest
 from agent_tt_tui.viewmodel.related import related_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from textual.screen import Screen
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.bases import Base
     from agent_tt_tui.viewmodel.runmodel import RunModel
     from agent_tt_tui.viewmodel.stepview import StepView
+    from agent_tt_tui.viewmodel.writes import Writes
 
 _log = logging.getLogger(__name__)
 
@@ -73,7 +74,7 @@ class WritesRead(Message):
     """The steps that wrote a path are known."""
 
     path: Path
-    writes: Mapping[int, str]
+    writes: Writes
 
 
 @dataclass

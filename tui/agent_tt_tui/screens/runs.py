@@ -13,7 +13,7 @@ from agent_tt_tui import format as fmt
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState, Pane, PaneTitle
 from agent_tt_tui.contexts import RUNS
 from agent_tt_tui.paths import short_path
-from agent_tt_tui.screen import CommandScreen
+from agent_tt_tui.screens.ending import RunWatch
 from agent_tt_tui.viewmodel.preview import Preview, read_preview
 from agent_tt_tui.viewmodel.runtree import SORT_KEYS, SortKey, run_rows
 from agent_tt_tui.widgets.run_list import RunColumns, RunList
@@ -40,7 +40,7 @@ _PREVIEW_DELAY_SECONDS: Final = 0.06
 _COMPARED: Final = 2
 
 
-class RunsScreen(CommandScreen[None]):
+class RunsScreen(RunWatch):
     """The runs of one store."""
 
     CONTEXT = RUNS
@@ -170,13 +170,18 @@ class RunsScreen(CommandScreen[None]):
 
     def blocked(self, command_id: str) -> str | None:
         """Say why a command cannot be used now."""
-        if command_id == "runs.compare" and len(self._selected) != _COMPARED:
+        if command_id == "runs.compare" and len(self._to_compare()) != _COMPARED:
             return f"select two runs with space first; {len(self._selected)} selected"
-        if command_id in {"runs.select", "list.choose"} and not self._runs:
+        if command_id in {"runs.select", "list.choose", "run.ending"} and not self._runs:
             return "there is no run yet"
         if command_id == "runs.add" and self.source.read_only:
             return "this file is only read; start agent-tt without --store to add runs"
-        return None
+        return super().blocked(command_id)
+
+    def shown_runs(self) -> Sequence[Run]:
+        """The run under the cursor."""
+        run = self.query_one(RunList).current
+        return [run] if run is not None else []
 
     def on_line_view_chosen(self, _message: LineView.Chosen) -> None:
         """Open the run that was chosen."""
@@ -203,12 +208,26 @@ class RunsScreen(CommandScreen[None]):
         self._refresh_rows()
         listed.move_to(listed.cursor + 1)
 
+    def _to_compare(self) -> Sequence[Run]:
+        """The selected runs in the order of selection; one alone beside the run under the cursor, if it is another.
+
+        Where none is selected, a fork under the cursor and what it was forked from.
+        """
+        known = {run.id: run for run in self._runs or ()}
+        chosen = [known[run_id] for run_id in self._selected if run_id in known]
+        current = self.query_one(RunList).current
+        if current is None or len(chosen) > 1:
+            return chosen
+        if not chosen:
+            parent = known.get(current.parent or "")
+            return [parent, current] if parent is not None else []
+        return chosen if current in chosen else [*chosen, current]
+
     def action_compare(self) -> None:
-        """Compare the two selected runs, the one that was selected first on the left."""
+        """Compare two runs."""
         from agent_tt_tui.screens.compare import CompareScreen
 
-        known = {run.id: run for run in self._runs or ()}
-        first, second = (known[run_id] for run_id in self._selected)
+        first, second = self._to_compare()
         self.app.push_screen(CompareScreen(self.source, first, self.source, second))
 
     def action_sort(self) -> None:

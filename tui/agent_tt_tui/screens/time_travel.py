@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
     from agent_tt_tui.viewmodel.bases import BaseKind
     from agent_tt_tui.viewmodel.stepview import StepView
+    from agent_tt_tui.viewmodel.writes import Writes
 
 _POLL_SECONDS = 0.2
 _PLAY_SECONDS = 0.25
@@ -58,6 +59,8 @@ class TimeTravelScreen(DebuggerFrame):
         self.path: Path | None = None
         """The selected path, in wire coordinates."""
         self.reading = reading.RunReading(self, self.model)
+        self._writes: Writes | None = None
+        """The writes of the selected path; None while they are looked for."""
         self._open_at = step
         self._opened = False
         self._base: BaseKind | None = None
@@ -103,13 +106,16 @@ class TimeTravelScreen(DebuggerFrame):
         self.diff.show(message.view, message.base, message.lines, message.columns)
         self.show_view()
         self.make_room_for_diff()
+        self._read_writes_again()
 
     @on(reading.WritesRead)
     def _on_writes_read(self, message: reading.WritesRead) -> None:
         if message.path == self.path:
-            self.timeline.show_writes(message.writes)
-            self.inspector.show_writes(message.path, message.writes)
-            self.scrubber.show_writes(self._path_text(), message.writes)
+            self._writes, signs = message.writes, message.writes.signs
+            self.timeline.show_writes(signs)
+            self.inspector.show_writes(message.path, signs)
+            self.scrubber.show_writes(self._path_text(), signs)
+            self._read_writes_again()
 
     @on(reading.RunGrew)
     def _on_run_grew(self) -> None:
@@ -119,8 +125,7 @@ class TimeTravelScreen(DebuggerFrame):
             self.go(self.model.last, follow=True)
         else:
             self.read_step()
-        if self.path is not None:
-            self.reading.read_writes(self.number, self.path)
+        self._read_writes()
 
     @on(reading.Arrived)
     def _on_arrived(self, message: reading.Arrived) -> None:
@@ -156,8 +161,7 @@ class TimeTravelScreen(DebuggerFrame):
         self.path = message.path
         self.timeline.show_writes({})
         self.scrubber.show_writes(self._path_text(), {})
-        if self.path is not None:
-            self.reading.read_writes(self.number, self.path)
+        self._read_writes()
         self.refresh_footer()
 
     # Showing.
@@ -209,6 +213,16 @@ class TimeTravelScreen(DebuggerFrame):
             self._patience = self.set_timer(_PATIENCE_SECONDS, self._say_reading)
         self.reading.read_step(reading.StepWish(self.number, self._base, self.diff.columns))
 
+    def _read_writes(self) -> None:
+        self._writes = None
+        if self.path is not None:
+            self.reading.read_writes(self.number, self.path)
+
+    def _read_writes_again(self) -> None:
+        """Look for writes around the step that is shown, where a long way was gone since they were looked for."""
+        if self._writes is not None and not self._writes.cover(self.number):
+            self._read_writes()
+
     def _say_reading(self) -> None:
         self.diff.title_row.busy = f"reading {self.number}"
 
@@ -248,7 +262,7 @@ class TimeTravelScreen(DebuggerFrame):
             return "this run has ended: there is nothing to follow"
         if command_id == "time.go_to_mark" and not self.model.bookmarks.letters:
             return "no step is marked yet: m marks one"
-        return None
+        return super().blocked(command_id)
 
     def action_step(self, steps: int) -> None:
         """Go so many steps on."""

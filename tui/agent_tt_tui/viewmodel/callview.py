@@ -216,11 +216,11 @@ class _Layout:
         if excerpt is None:
             return
         indent = min((len(line) - len(line.lstrip()) for line in excerpt.lines if line.strip()), default=0)
-        for line_number, line in enumerate(excerpt.lines, excerpt.first):
+        code = "\n".join(line[indent:].expandtabs(4) for line in excerpt.lines)
+        for line_number, pieces in enumerate(highlighted(code, "python"), excerpt.first):
             here = line_number == number
-            code = line[indent:].expandtabs(4)
-            pieces: Sequence[Piece] = ((clean(code), "strong"),) if here else highlighted(code, "python")
-            yield TextLine(((f"  {line_number:>5}  ", "muted"), *pieces), here=here)
+            shown: Sequence[Piece] = [(text, "strong") for text, _ in pieces] if here else pieces
+            yield TextLine(((f"  {line_number:>5}  ", "muted"), *shown), here=here)
 
     def _value(self, value: Wire) -> Iterator[TextLine]:
         """Parts with names, or the value as a whole."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -12,6 +11,7 @@ from agent_tt.codec.wire import is_envelope
 from agent_tt.comparing.sequence import align
 from agent_tt.comparing.words import compare_words
 from agent_tt_tui.text import clean, cut, fit, width
+from agent_tt_tui.viewmodel.messages import message_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -66,8 +66,7 @@ def _lines(change: Change, columns: int) -> Iterator[DiffLine]:
         case "add":
             yield from _whole("+", path, change.new, columns)
         case "remove":
-            room = columns - 2 - width(path[0]) - 1
-            yield DiffLine("-", 2, (path, (" ", "text"), (_short(change.old, room), "removed")))
+            yield _gone(path, change.old, columns)
         case "move":
             old: Piece = (clean(change.old_path or ""), "text")
             yield DiffLine("~", 2, (old, ("", "to"), path, ("  another key, the same value", "muted")))
@@ -75,6 +74,14 @@ def _lines(change: Change, columns: int) -> Iterator[DiffLine]:
             yield DiffLine("~", 2, (path, ("  the same keys in another order", "muted")))
         case _:
             yield from _changed(path, change.old, change.new, columns)
+
+
+def _gone(path: Piece, value: Wire, columns: int) -> DiffLine:
+    said = _message(value)
+    lead = f" {said[0]} " if said is not None and said[0] else " "
+    room = columns - 2 - width(path[0]) - width(lead)
+    shown = _short(value, room) if said is None else cut(said[1], max(1, room), _CUT)
+    return DiffLine("-", 2, (path, (lead, "muted"), (shown, "removed")))
 
 
 def _whole(sign: Sign, path: Piece, value: Wire, columns: int) -> Iterator[DiffLine]:
@@ -108,33 +115,12 @@ def _entries(value: dict[str, Wire], columns: int) -> Iterator[DiffLine]:
 
 def _message(value: Wire) -> tuple[str, str] | None:
     """Who speaks and what is said, where a value is a message; what an assistant calls stands for what it says."""
-    if not isinstance(value, dict) or not isinstance(value.get("role"), str):
+    said = message_of(value)
+    if said is None:
         return None
-    calls = value.get("tool_calls")
-    if isinstance(calls, list) and calls:
-        return _ARROW, ", ".join(_call(call) for call in calls[:_MOST_ENTRIES])
-    content = value.get("content")
-    if not isinstance(content, str):
-        return None
-    return clean(str(value["role"])), clean(content[:_LONG_LINE])
-
-
-def _call(call: Wire) -> str:
-    """A tool call as `search_docs(query="refund policy")`, in the shapes that providers and frameworks give it."""
-    if not isinstance(call, dict):
-        return _short(call, _CONTEXT)
-    function = call.get("function")
-    called = function if isinstance(function, dict) else call
-    arguments = called.get("arguments", called.get("args", called.get("input")))
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments)
-        except ValueError:
-            return clean(f"{called.get('name')}({arguments[:_CONTEXT]})")
-    if not isinstance(arguments, dict):
-        return clean(f"{called.get('name')}()")
-    listed = ", ".join(f"{key}={summary(value, _CONTEXT)}" for key, value in arguments.items())
-    return clean(f"{called.get('name')}({listed})")
+    if said.calls:
+        return _ARROW, clean(", ".join(str(call) for call in said.calls[:_MOST_ENTRIES])[:_LONG_LINE])
+    return clean(said.role), clean(said.text[:_LONG_LINE])
 
 
 def _changed(path: Piece, old: Wire, new: Wire, columns: int) -> Iterator[DiffLine]:

@@ -13,6 +13,7 @@ from agent_tt_tui.viewmodel.bookmarks import Bookmarks
 from agent_tt_tui.viewmodel.overview import Overview
 from agent_tt_tui.viewmodel.shared_states import SharedStates
 from agent_tt_tui.viewmodel.stepview import StepView
+from agent_tt_tui.viewmodel.writes import PathWrites
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,13 +22,12 @@ if TYPE_CHECKING:
     from agent_tt.comparing.states import Change
     from agent_tt.model import Run, Step
     from agent_tt.protocols import RunSource
+    from agent_tt_tui.viewmodel.writes import Writes
 
 PAGE = 256
 """Steps in a page."""
 
 _KEPT_PAGES = 64
-_MOST_WRITES = 2_000
-_SIGNED_WRITES = 64
 
 
 class RunModel:
@@ -144,37 +144,12 @@ class RunModel:
 
     def write_from(self, number: int, path: Path, direction: int) -> int | None:
         """The nearest earlier (direction -1) or later (1) step that wrote the value at a path."""
-        with self._reading:
-            if direction > 0:
-                return self.source.next_write(self.run.id, number, path)
-            wrote = self.source.last_write(self.run.id, number, path)
-            if wrote == number and number > 0:
-                wrote = self.source.last_write(self.run.id, number - 1, path)
-            return wrote
+        writes = PathWrites(self.source, self.run.id, path, self.last)
+        return writes.after(number) if direction > 0 else writes.before(number)
 
-    def writes(self, number: int, path: Path, cancelled: Callable[[], bool]) -> dict[int, str]:
-        """All steps that wrote the value at a path, seen from a step, each with `+`, `~` or `-`.
-
-        The search goes outward from `number` and stops after some thousands of writes; of more than a few dozen it is
-        not looked at whether they added or removed the value.
-        """
-        found: set[int] = set()
-        at = self._last_write(number, path)
-        while at and not cancelled() and len(found) < _MOST_WRITES:
-            found.add(at)
-            at = self._last_write(at - 1, path)
-        later = self.write_from(number, path, 1)
-        while later is not None and not cancelled() and len(found) < 2 * _MOST_WRITES:
-            found.add(later)
-            later = self.write_from(later, path, 1)
-        return {step: self._sign(step, path, looked_at=len(found) <= _SIGNED_WRITES) for step in sorted(found)}
-
-    def _sign(self, number: int, path: Path, *, looked_at: bool) -> str:
-        if not looked_at:
-            return "~"
-        if not self._exists(number, path):
-            return "-"
-        return "~" if self._exists(number - 1, path) else "+"
+    def writes(self, number: int, path: Path, cancelled: Callable[[], bool]) -> Writes:
+        """The steps that wrote the value at a path, seen from a step; see `PathWrites.around`."""
+        return PathWrites(self.source, self.run.id, path, self.last).around(number, cancelled)
 
     def toggle_mark(self, number: int) -> str | None:
         """Mark a step with the next free letter, or take its mark away; see `Bookmarks.toggle`."""
@@ -188,7 +163,7 @@ class RunModel:
             Whether anything was; then pages and overview know of it too.
         """
         version = self.source.version()
-        if version == self._version:
+        if version == self._version and not self._died():
             return False
         with self._reading:
             self._version = version
@@ -203,17 +178,9 @@ class RunModel:
             self._read_surroundings()
         return True
 
-    def _last_write(self, number: int, path: Path) -> int | None:
-        with self._reading:
-            return self.source.last_write(self.run.id, number, path)
-
-    def _exists(self, number: int, path: Path) -> bool:
-        try:
-            with self._reading:
-                self.source.value(self.run.id, number, path)
-        except AgentTTError:
-            return False
-        return True
+    def _died(self) -> bool:
+        """Whether the process that records the run is gone, which nobody writes down."""
+        return self.run.status == "running" and self.source.run(self.run.id).status != "running"
 
     def _changes(
         self, number: int, base: int | None, neighbour: int | None, before: Wire, state: Wire

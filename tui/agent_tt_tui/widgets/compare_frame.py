@@ -12,7 +12,7 @@ from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.status import run_glyph, run_style
-from agent_tt_tui.text import clean, cut, width
+from agent_tt_tui.text import clean, cut_start, width
 from agent_tt_tui.widgets.compare_steps import GUTTER, half
 
 if TYPE_CHECKING:
@@ -58,9 +58,7 @@ class CompareHeader(RowWidget):
         status = f"{glyph} {run.status}"
         row = self.new_row().add(f" {letter} ", styles.active_tab).add("  ")
         name, room = clean(run.name), columns - row.cells - 2 - width(status)
-        if width(name) > room:  # the end of a fork's name says more than its beginning
-            name = glyphs.cut + name[-max(1, room - 1) :]
-        row.add(cut(name, room, glyphs.cut), styles.strong).add("  ")
+        row.add(cut_start(name, room, glyphs.cut), styles.strong).add("  ")
         return row.add(status, run_style(run.status, styles))
 
 
@@ -70,13 +68,17 @@ class SideTitles(RowWidget):
     DEFAULT_CSS = "SideTitles { height: 1; }"
 
     runs: reactive[tuple[Run, Run] | None] = reactive(None)
+    active: reactive[bool] = reactive(default=False)
+    """Whether the steps below have the focus."""
 
     def draw(self, _y: int, columns: int, styles: Palette) -> Row:
         """Draw both titles."""
-        row = self.new_row().add(" ")
+        row = self.new_row().add(look_of(self).glyphs.bar if self.active else " ", styles.bar_focused)
         for index, run in enumerate(self.runs or ()):
             row.pad_to((half(columns) + GUTTER + 1) * index + 1)
-            row.add("STEPS", styles.title_blurred).add("  ").add(fmt.count(run.steps), styles.muted)
+            row.add("STEPS", styles.title if self.active else styles.title_blurred).add("  ").add(
+                fmt.count(run.steps), styles.muted
+            )
             if run.status == "running":
                 row.add(", live", styles.running)
         return row

@@ -54,7 +54,6 @@ class CompareState(LineView):
     def on_resize(self) -> None:
         """Lay the changes out for the new width."""
         self._lay_out()
-        super().on_resize()
 
     def _lay_out(self) -> None:
         wide = self.size.width >= SIDE_BY_SIDE_FROM

@@ -193,6 +193,10 @@ class DiffPane(Pane):
             note = "cannot be compared: the state cannot be read"
         elif view.base is None:
             note = "the input: nothing was there before it" if view.number == 0 else "no state before this one"
+        elif view.step is not None and view.step.status == "running" and view.run.status == "running":
+            note = "this step still runs"
+        elif view.step is not None and view.step.status in ("running", "interrupted"):
+            note = "this step did not end: the state is the one before it"
         else:
             note = "nothing changed"
         self.lines.show(lines, note)

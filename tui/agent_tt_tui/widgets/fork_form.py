@@ -14,9 +14,12 @@ from agent_tt_tui.paths import short_path
 from agent_tt_tui.row import Row
 from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.status import kind_glyph
-from agent_tt_tui.text import clean, show
+from agent_tt_tui.text import clean, cut_start, show, width
+from agent_tt_tui.viewmodel.pieces import wrap_text
+from agent_tt_tui.widgets.drawing import add_pieces
 
 if TYPE_CHECKING:
+    from textual.geometry import Size
     from textual.strip import Strip
 
     from agent_tt.forking.boundary import Boundary
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Edit
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
+    from agent_tt_tui.viewmodel.pieces import Piece
 
 _LABEL: Final = 13
 _NAME: Final = 18
@@ -31,6 +35,10 @@ _SEEN: Final = 6
 _EXPECTED: Final = 9
 _POLICY_AT: Final = _NAME + _SEEN + _EXPECTED + 5
 _SHOWN_EDITS: Final = 3
+_LEAST_PATH: Final = 16
+"""Columns that the path of the agent's file keeps, whatever stands behind it."""
+
+_LONGEST_TROUBLE: Final = 1_000
 
 
 class ForkFacts(RowWidget):
@@ -57,20 +65,17 @@ class ForkFacts(RowWidget):
         edit_rows = max(1, min(len(plan.edits), _SHOWN_EDITS))
         if y == 0:
             kept = f"{plan.step} step{'' if plan.step == 1 else 's'} not rerun"
-            row.column("way back in", _LABEL, styles.muted).add("restore", styles.strong)
-            return row.add("  ").add(
-                show(f"{code.way_back_in}; {kept}", columns - row.cells - 2, glyphs.cut), styles.muted
-            )
+            row.column("way back in", _LABEL, styles.muted).add("restore", styles.strong).add("  ")
+            return row.add(show(f"{kept}; {code.way_back_in}", columns - row.cells, glyphs.cut), styles.muted)
         if y == 1:
             row.column("will run", _LABEL, styles.muted)
-            where = short_path(code.file) if code.file is not None else code.entry
-            row.add(show(where, columns - 40, glyphs.cut), styles.text)
-            if code.line is not None:
-                row.add(f":{code.line}", styles.strong)
-            row.add(f" {clean(code.function)}", styles.text)
-            if code.changed:
-                row.add(f"  {glyphs.differs} changed since it was recorded", styles.changed_mark)
-            return row
+            where = clean(short_path(code.file) if code.file is not None else code.entry)
+            line = f":{code.line}" if code.line is not None else ""
+            function = f" {clean(code.function)}"
+            changed = f"  {glyphs.differs} changed since it was recorded" if code.changed else ""
+            room = columns - row.cells - width(line + function + changed)
+            row.add(cut_start(where, max(_LEAST_PATH, room), glyphs.cut), styles.text).add(line, styles.strong)
+            return row.add(function, styles.text).add(changed, styles.changed_mark)
         if y < 2 + edit_rows:
             index = y - 2
             row.column("edits" if index == 0 else "", _LABEL, styles.muted)
@@ -103,10 +108,15 @@ class BoundaryTitle(RowWidget):
 
     DEFAULT_CSS = "BoundaryTitle { height: 1; margin: 1 0 0 0; }"
 
+    count: reactive[int] = reactive(0)
+    """How many rows the table has; not all of them may be in view."""
+
     def draw(self, _y: int, columns: int, styles: Palette) -> Row:
         """Draw the titles."""
-        row = self.new_row().column("BOUNDARY", _NAME + 2, styles.title_blurred)
-        row.column("seen", _SEEN, styles.muted, "right").column("expect", _EXPECTED, styles.muted, "right")
+        row = self.new_row().add("BOUNDARY  ", styles.title_blurred).add(fmt.count(self.count), styles.muted)
+        row.pad_to(_NAME + 2).column("seen", _SEEN, styles.muted, "right").column(
+            "expect", _EXPECTED, styles.muted, "right"
+        )
         row.pad_to(_POLICY_AT).add("POLICY", styles.title_blurred)
         return row.right(self.new_row().add("in [ ]: chosen", styles.muted), columns - 1)
 
@@ -181,7 +191,7 @@ class ForkCost(RowWidget):
         if plan is None:
             return row
         if y == 0:
-            return self._expected(plan, styles)
+            return self._expected(plan, columns, styles)
         writers = self._writers()
         if y <= len(writers):
             policy, names = writers[y - 1]
@@ -198,7 +208,7 @@ class ForkCost(RowWidget):
         ]
         return [group for group in groups if group[1]] or [("deny", [])]
 
-    def _expected(self, plan: ForkPlan, styles: Palette) -> Row:
+    def _expected(self, plan: ForkPlan, columns: int, styles: Palette) -> Row:
         expected, glyphs = plan.expected, look_of(self).glyphs
         facts = [f"{glyphs.about} {fmt.count(expected.steps)} steps"]
         if expected.tokens_in is not None or expected.tokens_out is not None:
@@ -208,7 +218,8 @@ class ForkCost(RowWidget):
         if expected.duration_us is not None:
             facts.append(f"{glyphs.about} {fmt.duration(expected.duration_us / 1e6)}")
         row = self.new_row().column("expected", _LABEL, styles.muted).add("  ".join(facts), styles.strong)
-        return row.add("   as the original did", styles.muted)
+        remark = "   as the original did"
+        return row.add(remark, styles.muted) if row.cells + len(remark) <= columns else row
 
     def _policy(self, policy: str, names: list[str], columns: int, styles: Palette) -> Row:
         row, glyphs = self.new_row(), look_of(self).glyphs
@@ -232,19 +243,26 @@ class ForkAction(RowWidget):
     busy: reactive[str] = reactive("")
     """What is being waited for."""
 
-    def get_content_height(self, *_sizes: object) -> int:
-        """One row, or two to say what is wrong and what to do."""
-        return 2 if self.trouble[0] else 1
+    def get_content_height(self, _container: Size, _viewport: Size, width: int) -> int:
+        """One row, or as many as it takes to say what is wrong and what to do."""
+        return max(1, len(self._trouble_rows(width)))
 
     def draw(self, y: int, columns: int, styles: Palette) -> Row:
         """Draw one row."""
         row, glyphs = self.new_row(), look_of(self).glyphs
         if self.trouble[0]:
-            if y == 0:
-                return row.add(f"{glyphs.failed} ", styles.failed).add(
-                    show(self.trouble[0], columns - 2, glyphs.cut), styles.failed
-                )
-            return row.add("  ").add(show(self.trouble[1], columns - 2, glyphs.cut), styles.muted)
+            rows = self._trouble_rows(columns)
+            row.add(f"{glyphs.failed} " if y == 0 else "  ", styles.failed)
+            return add_pieces(row, rows[y], styles) if y < len(rows) else row
         if self.busy:
             return row.add(f"{glyphs.still} {self.busy} {glyphs.cut}", styles.note)
         return row.add(" F fork and run ", styles.chip).add("   nothing runs before this", styles.muted)
+
+    def _trouble_rows(self, columns: int) -> list[tuple[Piece, ...]]:
+        """What is wrong and, below it, what to do, broken into rows."""
+        what, advice = self.trouble
+        if not what:
+            return []
+        more, room = look_of(self).glyphs.cut, columns - 2
+        rows = list(wrap_text(what, room, "failed", more, limit=_LONGEST_TROUBLE))
+        return [*rows, *wrap_text(advice, room, "muted", more, limit=_LONGEST_TROUBLE)] if advice else rows

@@ -207,7 +207,7 @@ class Inspector(Pane):
         dot = f" {glyphs.dot} "
         if self._title.tab == 2:
             total = len(self.call_view.calls)
-            which: Piece = (f"{self.call_view.number + 1} of {total}" if total else "none", "strong")
+            which: Piece = (f"{self.call_view.number + 1}/{total}" if total else "none", "strong")
             keys: tuple[Piece, ...] = (("  , .", "key"),) if total > 1 else ()
             self._title.about_short = (("call ", "muted"), which, *keys)
             self._title.about = (

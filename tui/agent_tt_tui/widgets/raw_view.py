@@ -85,4 +85,4 @@ class RawView(LineView):
             return drawn.add(" ").add(self._note, styles.note).strip(width)
         line, start = self._text.row(index)
         most = self._text.characters(line) if self.wrapped else width * _CHARACTERS_PER_COLUMN
-        return add_pieces(drawn, highlighted(line[start : start + most], "json"), styles).strip(width)
+        return add_pieces(drawn, highlighted(line[start : start + most], "json")[0], styles).strip(width)

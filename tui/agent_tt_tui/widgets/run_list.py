@@ -111,7 +111,6 @@ class RunList(LineView):
 
     def on_mount(self) -> None:
         """Move the glyph of what runs, and bring ages up to date."""
-        super().on_mount()
         self.set_interval(1 / FRAMES_PER_SECOND, self._tick)
 
     def _tick(self) -> None:

@@ -50,7 +50,7 @@ class StateTree(LineView):
 
     @dataclass
     class Selected(Message):
-        """A person selected another value; its path is in wire coordinates."""
+        """Another value was selected; its path is in wire coordinates."""
 
         tree: StateTree
         path: Path
@@ -63,7 +63,7 @@ class StateTree(LineView):
     def __init__(self) -> None:
         super().__init__(id="state-tree")
         self.selected: Path | None = None
-        """The path that a person selected, which this state may not have; None before the first."""
+        """The selected path, which this state may not have; None while there is nothing to select."""
         self.note = ""
         """Stands in place of the rows: why there are none."""
         self._note_rows: Sequence[Sequence[Piece]] = ()
@@ -109,7 +109,9 @@ class StateTree(LineView):
         at = -1 if tree is None or self.selected is None else tree.find(self.selected)[0]
         self._key_columns = self._wanted_key_columns()
         self.refresh_lines_data()
-        if at >= 0:
+        if self.selected is None:
+            self._select_row()  # so that what is marked and can be edited is what the cursor is on, from the start
+        elif at >= 0:
             self.cursor = at
             self.reveal(at)
 
@@ -130,12 +132,6 @@ class StateTree(LineView):
         """Put the cursor on a line, and select what is there."""
         super().move_to(index)
         self._select_row()
-
-    def on_focus(self) -> None:
-        """Select what the cursor is on, if nothing was yet."""
-        super().on_focus()
-        if self.selected is None:
-            self._select_row()
 
     def _select_row(self) -> None:
         row = self.row

@@ -43,7 +43,6 @@ class TextView(LineView):
     def on_resize(self) -> None:
         """Lay out for the new width."""
         self._lines = self.lay_out(max(1, self.size.width - 2))
-        super().on_resize()
 
     def action_choose(self) -> None:
         """Fold or unfold the row."""

@@ -1,0 +1,60 @@
+"""How a run ended, to be read: its status, what it failed with, the traceback, and what it printed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agent_tt_tui.text import clean
+from agent_tt_tui.viewmodel.pieces import TextLine, wrap_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent_tt.model import Run
+    from agent_tt_tui.viewmodel.pieces import PieceRole
+
+_LONGEST: Final = 20_000
+"""Characters shown of a message, a traceback or an output."""
+
+
+def ending_lines(side: str, run: Run, status: str, output: str, columns: int, more: str) -> Iterator[TextLine]:
+    """Lay out how a run ended.
+
+    Args:
+        side: `A` or `B` where two runs are shown, else empty.
+        run: The run.
+        status: Its status as it is shown, with its glyph.
+        output: What its process printed, as far as it is known.
+        columns: Columns there are.
+        more: The glyph that says something was left out.
+
+    Yields:
+        Its rows.
+    """
+    failed = run.status in ("failed", "crashed")
+    name: tuple[str, PieceRole] = (clean(run.name), "strong")
+    letter: tuple[tuple[str, PieceRole], ...] = ((f"{side}  ", "key"),) if side else ()
+    yield TextLine((*letter, name, ("  ", "text"), (status, "failed" if failed else "muted")))
+    error = run.error
+    if error is None and not output:
+        yield TextLine((("nothing failed, and nothing that it printed is known here", "note"),))
+    if error is not None:
+        kind = error.class_name.rpartition(":")[2]
+        yield from _passage(f"{kind}: {error.message}" if error.message else kind, "failed_text", columns, more)
+        if error.traceback:
+            # A process that died leaves no traceback: what it printed last is kept in its place.
+            title = "LAST PRINTED" if error.class_name == "agent_tt.errors:AgentFailed" else "TRACEBACK"
+            yield from _titled(title, error.traceback, columns, more)
+    if output:
+        yield from _titled("PRINTED", output[-_LONGEST:], columns, more)
+
+
+def _titled(title: str, text: str, columns: int, more: str) -> Iterator[TextLine]:
+    yield TextLine()
+    yield TextLine(((title, "title"),))
+    yield from _passage(text.rstrip("\n"), "text", columns, more)
+
+
+def _passage(text: str, role: PieceRole, columns: int, more: str) -> Iterator[TextLine]:
+    for pieces in wrap_text(text, columns, role, more, limit=_LONGEST):
+        yield TextLine(pieces)
