@@ -15,7 +15,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_tt.errors import AgentFailed, AgentTTError, Interrupted, InvalidEntryPoint, NotRebuildable, UsageError
+from agent_tt.errors import (
+    AgentFailed,
+    AgentTTError,
+    Interrupted,
+    InvalidEntryPoint,
+    NotRebuildable,
+    StoreUnreadable,
+    UsageError,
+)
 from agent_tt.forking.child_environment import RUN_VARIABLE, STORE_VARIABLE
 from agent_tt.forking.entry_point import parse_entry_point
 from agent_tt.forking.entry_run import bind_entry, import_entry, run_entry
@@ -38,7 +46,8 @@ def main() -> int:
     """Run the fork that the environment names.
 
     Returns:
-        0, or 5 when the agent failed, 2 when it could not be started, 130 when it was interrupted, 4 without a store.
+        0, or 5 when the agent failed, 2 when it could not be started, 130 when it was interrupted (by itself, too), 4
+        without a store that can be written.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job inherits it ignored
     store_path = os.environ.get(STORE_VARIABLE)
@@ -54,7 +63,9 @@ def main() -> int:
 
 
 def _fill(store: Store, run: Run) -> int:
-    adoption.offer(adoption.Adoption(store, run.id, ToolPolicy.from_mapping(run.policy), run.code))
+    policy = ToolPolicy.from_mapping(run.policy)
+    os.environ.update(policy.to_environment())
+    adoption.offer(adoption.Adoption(store, run.id, policy, run.code))
     outcome: BaseException | None = None
     try:
         _run_agent(store, run)
@@ -101,11 +112,10 @@ def _silent(run: Run) -> InvalidEntryPoint:
 def _exit_code(outcome: BaseException | None) -> int:
     if isinstance(outcome, _REFUSALS):
         return outcome.exit_code
-    status = run_status(outcome)
-    if status == "succeeded":
-        return 0
-    stopped = status == "interrupted" and not isinstance(outcome, SystemExit)
-    return Interrupted.exit_code if stopped else AgentFailed.exit_code
+    if isinstance(outcome, StoreUnreadable):
+        return outcome.exit_code
+    codes = {"succeeded": 0, "interrupted": Interrupted.exit_code}
+    return codes.get(run_status(outcome), AgentFailed.exit_code)
 
 
 def _without_own_frames(error: BaseException) -> BaseException:

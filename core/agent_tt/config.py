@@ -60,7 +60,7 @@ def load(folder: Path | None = None, env: Mapping[str, str] | None = None, user:
         UsageError: A file cannot be read as TOML, or a key or value in it is unknown.
     """
     env = os.environ if env is None else env
-    config = _merge(_user_config(user or user_file()), _project_config(Path.cwd() if folder is None else folder))
+    config = _merge(read_user(user or user_file()), _project_config(Path.cwd() if folder is None else folder))
     return _merge(config, _environment_config(env))
 
 
@@ -81,19 +81,31 @@ def _merge(weak: Config, strong: Config) -> Config:
     )
 
 
-def _user_config(path: Path) -> Config:
+def read_user(path: Path) -> Config:
+    """The settings of a user's own file; none where there is no such file.
+
+    Raises:
+        UsageError: as `load`.
+    """
     return _read_table(_parse(path), path, "") if path.is_file() else Config()
+
+
+def read_project(path: Path) -> Config:
+    """The settings of `[tool.agent-tt]` in a pyproject.toml; none where there is no such file or table.
+
+    Raises:
+        UsageError: as `load`.
+    """
+    tool = _parse(path).get("tool") if path.is_file() else None
+    table = tool.get("agent-tt") if isinstance(tool, dict) else None
+    return _read_table(table, path, "[tool.agent-tt] ") if isinstance(table, dict) else Config()
 
 
 def _project_config(folder: Path) -> Config:
     """The settings of the nearest pyproject.toml."""
-    for parent in (folder, *folder.parents):
-        path = parent / "pyproject.toml"
-        if path.is_file():
-            tool = _parse(path).get("tool")
-            table = tool.get("agent-tt") if isinstance(tool, dict) else None
-            return _read_table(table, path, "[tool.agent-tt] ") if isinstance(table, dict) else Config()
-    return Config()
+    files = (parent / "pyproject.toml" for parent in (folder, *folder.parents))
+    nearest = next((file for file in files if file.is_file()), None)
+    return Config() if nearest is None else read_project(nearest)
 
 
 def _environment_config(env: Mapping[str, str]) -> Config:
@@ -122,6 +134,8 @@ def _read_table(table: Mapping[str, object], path: Path, section: str) -> Config
             hint = f"Did you mean {close[0]}?" if close else f"Known are {', '.join(_KEYS)}."
             raise UsageError(f"{path}: {section}has no key {key!r}", hint=hint)
     store, theme, glyphs = (_text(table, key, path) for key in ("store", "theme", "glyphs"))
+    if store == "":
+        raise UsageError(f"{path}: store is empty", hint='Write the file\'s path: store = "runs.db".')
     return Config(
         store=None if store is None else path.parent / Path(store).expanduser(),
         theme=theme,

@@ -75,10 +75,13 @@ def open_source(path: str | Path, *, read_only: bool = False) -> RunSource:
 
 
 def _head(path: Path) -> bytes:
+    from agent_tt.store.locate import refuse_special
+
     if path.is_dir():
         inside = [candidate for candidate in (path / "runs.db", path / ".agent-tt" / "runs.db") if candidate.is_file()]
         hint = f"Did you mean {inside[0]}?" if inside else "Name the file in it."
         raise NotAStore(f"{path} is a folder, not a store", hint=hint)
+    refuse_special(path)
     try:
         with path.open("rb") as file:
             return file.read(512)

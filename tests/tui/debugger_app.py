@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
 
 
-def debugger(source: RunSource, step: int | None = None) -> AgentTT:
+def debugger(source: RunSource, step: int | None = None, look: Look | None = None) -> AgentTT:
     """An app that shows the newest run of a source."""
     run = source.runs()[-1]
-    return AgentTT(lambda: DebuggerScreen(source, run, step), look=Look())
+    return AgentTT(lambda: DebuggerScreen(source, run, step), look=look or Look())
 
 
 async def settled(pilot: Pilot[None]) -> DebuggerScreen:

@@ -3,14 +3,14 @@
 import pytest
 
 from agent_tt_tui.commands import display_key
-from agent_tt_tui.contexts import CONTEXTS, DEBUGGER, EDIT
+from agent_tt_tui.contexts import COMPARE, CONTEXTS, DEBUGGER, EDIT
 from agent_tt_tui.footer import footer_entries, plan_footer
 from agent_tt_tui.glyphs import ASCII, UNICODE
 
 
-def footer_text(context, columns, glyphs=UNICODE, keymap=None):
+def footer_text(context, columns, glyphs=UNICODE, keymap=None, usable=frozenset()):
     row = [" "] * columns
-    left, right = plan_footer(footer_entries(context, glyphs, keymap or {}), columns)
+    left, right = plan_footer(footer_entries(context, glyphs, keymap or {}, usable.__contains__), columns)
     for column, entry in (*left, *right):
         text = f"{entry.key} {entry.word}"
         assert row[column : column + len(text)] == [" "] * len(text)
@@ -35,6 +35,13 @@ def test_the_footer_of_the_debugger_at_eighty_columns():
     assert footer_text(DEBUGGER, 80) == (
         " ←→ step  [ ] path  e edit  f fork  c compare  / find  { } error         ? help "
     )
+
+
+def test_a_key_that_means_nothing_most_of_the_time_comes_first_while_it_can_be_used():
+    assert footer_text(DEBUGGER, 40, usable={"live.stop"}).startswith(" S stop  ←→ step ")
+    assert footer_text(DEBUGGER, 40, usable={"time.lane_previous"}).startswith(" ←→ step  < > lane ")
+    assert footer_text(COMPARE, 40, usable={"live.stop", "live.follow"}).startswith(" S stop  F follow ")
+    assert "stop" not in footer_text(COMPARE, 200)
 
 
 def test_a_narrow_footer_drops_whole_keys_and_keeps_help():

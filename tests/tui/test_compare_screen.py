@@ -4,8 +4,10 @@ import pytest
 from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until
 
+import agent_tt
 from agent_tt.forking.launch import start_fork
 from agent_tt.forking.plan import plan_fork
+from agent_tt.store import open_store
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
 from agent_tt_tui.screens.compare import CompareScreen
@@ -52,6 +54,65 @@ async def test_arrows_go_from_pair_to_pair_and_pass_over_the_rule(forked):
         assert steps.current.row.a == 1
         await pilot.press("right")
         assert steps.current.row.a == 2
+
+
+@pytest.fixture
+def late(tmp_path):
+    """Two runs of sixty steps that part at the forty-first."""
+    path = tmp_path / "late.db"
+    for name, parts_at in (("first", None), ("second", 41)):
+        state = {"messages": []}
+        with agent_tt.record(name, state=state, store=path) as run:
+            for number in range(1, 61):
+                with run.step(f"step {number}", state):
+                    state["messages"].append({"role": "user", "content": f"word {number}"})
+                    if number == parts_at:
+                        state["messages"].append({"role": "user", "content": "something else"})
+    store = open_store(path, read_only=True)
+    first, second = store.run("first"), store.run("second")
+    yield AgentTT(lambda: CompareScreen(store, first, store, second), look=Look())
+    store.close()
+
+
+async def test_a_late_divergence_is_scrolled_into_view_and_both_ends_are_one_key_away(late):
+    async with late.run_test(size=(80, 24)) as pilot:
+        steps = await read(late, pilot)
+        await pilot.pause()
+        assert any(row.startswith("▌") and "step 41" in row for row in screen_text(late))
+        assert any("diverged at 41" in row for row in screen_text(late))
+        await pilot.press("end")
+        assert steps.current.row.a == 60
+        assert any("step 60" in row for row in screen_text(late))
+        await pilot.press("home")
+        assert steps.current.row.a == 1
+
+
+async def test_messages_that_differ_read_as_messages(late):
+    async with late.run_test(size=(80, 24)) as pilot:
+        await read(late, pilot)
+        await until(pilot, lambda: any("user" in row and "something else" in row for row in screen_text(late)))
+        assert not any('"role"' in row for row in screen_text(late))
+
+
+async def test_a_message_that_became_another_shows_both_as_they_read(forked):
+    async with forked.run_test(size=(140, 40)) as pilot:
+        await read(forked, pilot)
+        await until(pilot, lambda: any("messages[4]" in row for row in screen_text(forked)))
+        row = next(row for row in screen_text(forked) if "messages[4]" in row)
+        assert '→ search_docs(query="refund policy")' in row
+        assert "≠ assistant Our help centre" in row
+
+
+async def test_on_a_low_screen_steps_and_state_take_turns(late):
+    async with late.run_test(size=(80, 12)) as pilot:
+        await read(late, pilot)
+        await pilot.pause()
+        assert any(row.startswith("▌") and "step 41" in row for row in screen_text(late))
+        assert screen_text(late)[-2].startswith(" 41/")
+        await pilot.press("tab")
+        await until(pilot, lambda: any("something else" in row for row in screen_text(late)))
+        assert not any("step 41" in row for row in screen_text(late))
+        assert screen_text(late)[-2].startswith(" 41/")
 
 
 async def test_swapping_puts_the_fork_on_the_left(forked):

@@ -7,7 +7,6 @@ from fake_source import FakeSource, refund_loop, step
 
 from agent_tt.model import Edit
 from agent_tt_tui.screens.run_reading import RunReading
-from agent_tt_tui.viewmodel.debugger_layout import DebuggerLayout
 from agent_tt_tui.widgets.diff_pane import DiffLines
 from agent_tt_tui.widgets.inspector import Inspector
 
@@ -262,6 +261,9 @@ async def test_the_selected_path_is_marked_where_it_was_written_and_stays_select
         await pilot.press("[")
         await settled(pilot)
         assert screen_text(pilot.app)[-1] == " no earlier step wrote it"
+        await pilot.press("home")
+        await settled(pilot)
+        assert screen_text(pilot.app)[2].endswith("as in the input")
 
 
 async def test_an_edit_is_pending_until_it_is_undone_and_leaving_asks():
@@ -299,6 +301,17 @@ async def test_edits_of_one_state_are_not_dropped_for_another_unasked():
         assert "± 1 edit after 3" in screen_text(pilot.app)[0]
 
 
+async def test_a_file_that_is_only_read_says_why_its_states_cannot_be_edited():
+    source = FakeSource([{"a": 1}, {"a": 2}], read_only=True)
+    async with debugger(source).run_test(size=(80, 24)) as pilot:
+        screen = await settled(pilot)
+        for key in ("e", "E", "delete", "f"):
+            await pilot.press(key)
+            assert "only read" in screen_text(pilot.app)[-1]
+        assert pilot.app.screen is screen
+        assert "edit" not in screen_text(pilot.app)[0]
+
+
 async def test_an_edit_that_does_not_fit_says_why():
     async with debugger(refund_loop(), step=2).run_test(size=(140, 40)) as pilot:
         screen = await settled(pilot)
@@ -306,12 +319,3 @@ async def test_an_edit_that_does_not_fit_says_why():
         await pilot.pause()
         assert "nothing" in screen_text(pilot.app)[-1]
         assert "edit" not in screen_text(pilot.app)[0]
-
-
-def test_the_panes_share_the_screen_as_drawn():
-    assert DebuggerLayout.plan(80, 24) == DebuggerLayout(one_pane=False, timeline=32, diff=8, scrubber=1)
-    assert DebuggerLayout.plan(120, 40) == DebuggerLayout(one_pane=False, timeline=46, diff=9, scrubber=3)
-    assert DebuggerLayout.plan(200, 50) == DebuggerLayout(one_pane=False, timeline=52, diff=12, scrubber=3)
-    assert DebuggerLayout.plan(80, 24, lanes=4).timeline == 33
-    assert DebuggerLayout.plan(80, 20).diff == 1
-    assert DebuggerLayout.plan(71, 24).one_pane

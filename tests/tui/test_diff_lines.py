@@ -43,7 +43,7 @@ def test_a_message_says_who_speaks_and_an_assistants_call_what_it_calls():
     call = {"function": {"name": "search_docs", "arguments": '{"query": "refund policy"}'}}
     asked = {"role": "assistant", "content": "", "tool_calls": [call]}
     rows = said({"messages": []}, {"messages": [asked, tool]})
-    assert rows == ['+ messages[0] → search_docs(query="refund policy")', '+ messages[1] tool {"docs": []}']
+    assert rows == ['+ messages[0]->search_docs(query="refund policy")', '+ messages[1] tool {"docs": []}']
 
 
 def test_messages_of_langchain_are_said_as_they_are_in_the_tree():
@@ -51,7 +51,7 @@ def test_messages_of_langchain_are_said_as_they_are_in_the_tree():
     asked = {"$type": "made", "class": "langchain_core.messages.ai:AIMessage", "$v": [[], {"tool_calls": [call]}]}
     answer = {"$type": "made", "class": "langchain_core.messages.tool:ToolMessage", "$v": [[], {"content": "none"}]}
     rows = said({"messages": []}, {"messages": [asked, answer]})
-    assert rows == ['+ messages[0] → search_docs(query="refund policy")', "+ messages[1] tool none"]
+    assert rows == ['+ messages[0]->search_docs(query="refund policy")', "+ messages[1] tool none"]
     assert said({"a": 1, "b": answer}, {"a": 1}) == ["- b tool [-none-]"]
 
 

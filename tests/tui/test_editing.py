@@ -146,17 +146,28 @@ async def test_an_edit_that_is_kept_marks_its_row_and_the_header_and_u_takes_it_
         assert "edit" not in screen_text(pilot.app)[0]
 
 
-async def test_text_that_is_not_json_cannot_be_kept_and_esc_asks_before_it_drops():
+async def test_text_that_is_not_json_cannot_be_kept_and_esc_drops_it():
     async with debugger(refund_loop(), step=2).run_test(size=(80, 24)) as pilot:
         await in_tree(pilot, ("attempts",))
-        await pilot.press("e", "x", "ctrl+s")
+        await pilot.press("e")
+        assert any("nothing yet" in row for row in screen_text(pilot.app))
+        await pilot.press("x", "ctrl+s")
         assert any("✗ not JSON: line 1, column 2" in row for row in screen_text(pilot.app))
         await pilot.press("escape")
+        screen = await settled(pilot)
+        assert screen.inspector.selection.value == 2
+        assert "edit" not in screen_text(pilot.app)[0]
+
+
+async def test_esc_asks_before_it_drops_a_long_text():
+    async with debugger(refund_loop(), step=2).run_test(size=(80, 24)) as pilot:
+        await in_tree(pilot, ("notes",))
+        await pilot.press("e", *"abcdefghijklmnopqrstuvwxyz", "escape")
         assert any("not kept yet. Drop it?" in row for row in screen_text(pilot.app))
         await pilot.press("n")
-        assert pilot.app.screen.query_one(EditArea).text == "2x"
+        assert pilot.app.screen.query_one(EditArea).text.endswith("xyz")
         await pilot.press("ctrl+r")
-        assert pilot.app.screen.query_one(EditArea).text == "2"
+        assert pilot.app.screen.query_one(EditArea).text == "Search 2 of 20 found nothing."
         await pilot.press("escape")
         await settled(pilot)
 

@@ -42,6 +42,30 @@ async def test_it_names_what_will_run_the_edits_and_every_tool_that_writes(sampl
         assert "F fork and run" in opened.text
 
 
+@pytest.mark.parametrize("size", [(80, 24), (60, 20), (40, 10)])
+async def test_what_writes_and_what_it_may_do_is_said_on_any_screen(sample_store, size):
+    opened = Opened(sample_store, "trip-planner", 3)
+    async with opened.app.run_test(size=size) as pilot:
+        await opened.open(pilot)
+        assert " live  [deny]" in opened.text
+        await pilot.press("right")
+        await until(pilot, lambda: "will really run" in opened.text)
+        assert opened.text.count("! book_") == 2
+        assert "denied" in opened.text
+        assert "[live]  deny" in opened.text
+        assert "F fork and run" in opened.text
+
+
+async def test_the_second_version_of_a_sample_is_named_with_the_key_that_takes_it(sample_store):
+    opened = Opened(sample_store, "refund-loop", 1)
+    async with opened.app.run_test(size=(80, 24)) as pilot:
+        dialog = await opened.open(pilot)
+        assert "a or main_v2" in opened.text
+        await pilot.press("a", "j", "enter")
+        await until(pilot, lambda: opened.app.screen is dialog and "main_v2(state=" in opened.text)
+        assert "a or" not in opened.text
+
+
 async def test_enter_runs_nothing_and_escape_leaves_everything_as_it_was(sample_store):
     before = len(sample_store.runs())
     opened = Opened(sample_store, "refund-loop", 1)

@@ -34,6 +34,13 @@ async def test_every_run_is_listed_with_its_status_and_steps(browser, size):
         assert " 21 " in row
 
 
+@pytest.mark.parametrize("size", [(40, 10), (120, 12)])
+async def test_on_a_low_screen_the_list_keeps_its_rows(browser, size):
+    async with browser.run_test(size=size) as pilot:
+        await shown(browser, pilot)
+        assert sum("✓" in row or "✗" in row for row in screen_text(browser)) >= 4
+
+
 async def test_typing_a_filter_leaves_only_what_matches_and_escape_brings_all_back(browser):
     async with browser.run_test(size=NARROW) as pilot:
         runs = await shown(browser, pilot)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_tt_tui.row import Row
 from agent_tt_tui.text import clean, cut, fit, show, width
 
 anything = st.text(alphabet=st.characters(), max_size=60)
@@ -20,6 +21,8 @@ anything = st.text(alphabet=st.characters(), max_size=60)
         ("in\u200bvisible", "in\\u200bvisible"),
         ("\U000e0041tag", "\\U000e0041tag"),
         ("lone \ud800", "lone \\ud800"),
+        ("hid\u3164den\uffa0", "hid\\u3164den\\uffa0"),
+        ("\U0001f44d\U0001f3fd", "\U0001f44d"),
         ("می\u200cخواهم", "میخواهم"),
         ("[red]markup[/] stays text", "[red]markup[/] stays text"),
         ("שלום 世界", "שלום 世界"),
@@ -51,6 +54,12 @@ def test_text_that_fits_is_not_cut_and_text_that_does_not_says_so(text, columns)
 def test_a_wide_character_is_never_cut_in_half():
     assert cut("世界世界", 4, "…") == "世…"
     assert fit("世界世界", 4, "…") == "世… "
+
+
+def test_a_row_is_not_cut_for_blanks_that_do_not_fit():
+    assert Row("…").add("words ").add("  ").strip(5).text == "words"
+    assert Row("…").add("words ").upto_row(Row("…").add("more  "), 4).strip(12).text == "words more  "
+    assert Row("…").add("words and").strip(6).text == "words…"
 
 
 def test_combining_marks_stay_with_their_letter():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.text import Text
 from textual.app import App
 
+from agent_tt_tui.glyphs import ASCII
 from agent_tt_tui.help import CommandProvider
 from agent_tt_tui.look import Look
 from agent_tt_tui.running_forks import RunningForks
@@ -77,6 +78,7 @@ class AgentTT(App[None]):
 
     async def on_mount(self) -> None:
         """Open the first screen."""
+        self.set_class(self.look.glyphs is ASCII, "ascii")
         await self.push_screen(self._first_screen())
 
     def on_unmount(self) -> None:

@@ -174,7 +174,10 @@ class PaneTitle(RowWidget):
         self.draw_left(row, styles)
         right = self.new_row()
         self.draw_right(right, styles)
-        return row.right(right, max(0, columns - 1))
+        if not right.cells:
+            return row
+        # What is cut at the left must not touch what stands at the right.
+        return row.right(self.new_row().add("  ").join(right), max(0, columns - 1))
 
 
 class Pane(Vertical):

@@ -39,6 +39,8 @@ class Command:
     """Whether it stands at the right end of the footer and is never dropped."""
     scope: Scope = "screen"
     """Whose action it is; those of a widget act only while the widget is in focus."""
+    fleeting: bool = False
+    """Whether the footer has it only while it can be used: a key that means nothing most of the time takes no room."""
     priority: bool = False
     """Whether it goes before the widget in focus: for keys that a text input would take."""
 

@@ -38,7 +38,16 @@ TIME = Group(
         Command("time.ten_on", "step(10)", ("shift+right", "L"), "Go ten steps on"),
         Command("time.first", "first_step", ("home", "0"), "Go to the first step"),
         Command("time.last", "last_step", ("end", "$"), "Go to the last step"),
-        Command("time.lane_previous", "lane_step(-1)", ("<",), "Go to the step before in this lane"),
+        Command(
+            "time.lane_previous",
+            "lane_step(-1)",
+            ("<",),
+            "Go to the step before in this lane",
+            footer="lane",
+            rank=15,
+            pair="time.lane_next",
+            fleeting=True,
+        ),
         Command("time.lane_next", "lane_step(1)", (">",), "Go to the step after in this lane"),
         Command(
             "time.write_previous",
@@ -136,8 +145,10 @@ ASK_AND_ACT = Group(
 LIVE = Group(
     "While it runs",
     (
-        Command("live.follow", "follow", ("F",), "Follow the newest step"),
-        Command("live.stop", "stop", ("S",), "Stop the run that was started here"),
+        Command("live.follow", "follow", ("F",), "Follow the newest step", footer="follow", rank=6, fleeting=True),
+        Command(
+            "live.stop", "stop", ("S",), "Stop the run that was started here", footer="stop", rank=5, fleeting=True
+        ),
     ),
 )
 
@@ -160,6 +171,8 @@ COMPARE = Context(
                     pair="compare.next",
                 ),
                 Command("compare.next", "pair(1)", ("right",), "Go to the pair after"),
+                Command("compare.first", "end_pair(-1)", ("home", "0"), "Go to the first pair"),
+                Command("compare.last", "end_pair(1)", ("end", "$"), "Go to the last pair"),
                 Command(
                     "compare.difference_previous",
                     "difference(-1)",
@@ -208,7 +221,7 @@ FORK = Context(
                 Command("fork.run", "run", ("F",), "Run the fork", footer="run", rank=10),
             ),
         ),
-        Group("Everywhere", (_HELP_WHILE_TYPING, _CANCEL)),
+        Group("Everywhere", (_HELP, _CANCEL)),
     ),
 )
 
@@ -339,7 +352,7 @@ PICK = Context(
     (
         Group(
             "Choose",
-            (*_MOVES, replace(_CHOOSE, help="Take the row under the cursor", footer="take", rank=10), _CANCEL),
+            (*_MOVES, replace(_CHOOSE, help="Take the row under the cursor", footer="take", rank=10), _HELP, _CANCEL),
         ),
     ),
 )

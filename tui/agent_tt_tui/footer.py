@@ -44,10 +44,19 @@ class FooterEntry:
         return width(self.key) + 1 + width(self.word)
 
 
-def footer_entries(context: Context, glyphs: Glyphs, keymap: Mapping[str, str]) -> list[FooterEntry]:
-    """List what a context has for the footer, in the order in which it stands there."""
+def footer_entries(
+    context: Context, glyphs: Glyphs, keymap: Mapping[str, str], usable: Callable[[str], bool] = lambda _: False
+) -> list[FooterEntry]:
+    """List what a context has for the footer, in the order in which it stands there.
+
+    Args:
+        context: Whose commands.
+        glyphs: How keys are drawn.
+        keymap: The keys the user has changed.
+        usable: Whether a fleeting command, named by its id, can be used now: the others are left out.
+    """
     commands = {command.id: command for command in context.commands}
-    shown = sorted((c for c in context.commands if c.footer), key=lambda c: c.rank)
+    shown = sorted((c for c in context.commands if c.footer and (not c.fleeting or usable(c.id))), key=lambda c: c.rank)
     return [
         FooterEntry(
             command.id,
@@ -137,12 +146,15 @@ class FooterRow(RowWidget):
         row = self.new_row()
         if self.message:
             return row.add(" ").upto(clean(self.message), columns - 1, styles.text)
-        left, pinned = plan_footer(footer_entries(self._shown, look.glyphs, look.keymap), columns)
+        left, pinned = plan_footer(footer_entries(self._shown, look.glyphs, look.keymap, self._usable), columns)
         for column, entry in (*left, *pinned):
-            usable = self._blocked(entry.command) is None
+            usable = self._usable(entry.command)
             row.pad_to(column).add(entry.key, styles.key if usable else styles.faint)
             row.add(" ").add(entry.word, styles.muted if usable else styles.faint)
         return row
+
+    def _usable(self, command_id: str) -> bool:
+        return self._blocked(command_id) is None
 
     def _quieten(self) -> None:
         self.message = ""

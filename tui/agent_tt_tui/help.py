@@ -75,7 +75,7 @@ class CommandProvider(Provider):
     async def discover(self) -> Hits:
         """Offer everything before anything is typed."""
         for command, label in self._commands():
-            yield DiscoveryHit(label, partial(self._run, command), help=command.help)
+            yield DiscoveryHit(label, partial(self._run, command), help=self._keys(command))
 
     async def search(self, query: str) -> Hits:
         """Offer what matches."""
@@ -83,7 +83,13 @@ class CommandProvider(Provider):
         for command, label in self._commands():
             score = matcher.match(label)
             if score > 0:
-                yield Hit(score, matcher.highlight(label), partial(self._run, command), help=command.id)
+                yield Hit(score, matcher.highlight(label), partial(self._run, command), help=self._keys(command))
+
+    def _keys(self, command: Command) -> str:
+        """The keys of a command, and the id by which they are changed."""
+        look = look_of(self.screen)
+        keys = "  ".join(display_key(key, look.glyphs) for key in command.bound_keys(look.keymap))
+        return f"{keys}   {command.id}"
 
     def _commands(self) -> list[tuple[Command, str]]:
         if not isinstance(self.screen, CommandScreen):

@@ -108,7 +108,8 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
     def reveal(self, index: int) -> None:
         """Scroll, at once and no further than needed, until a line is visible."""
         if self.size.height and index >= 0:
-            self.scroll_to_region(Region(0, index, 1, 1), animate=False, immediate=True, x_axis=False)
+            # Forced: that a list which was just filled is longer than its pane is not known before the next layout.
+            self.scroll_to_region(Region(0, index, 1, 1), animate=False, immediate=True, force=True, x_axis=False)
 
     # The cursor.
 

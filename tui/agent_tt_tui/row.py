@@ -80,7 +80,19 @@ class Row:
             self._cut_to(columns)
         return Strip(self._segments, self._cells).adjust_cell_length(columns)
 
+    def _drop_end_blanks(self, columns: int) -> None:
+        """Leave out blanks at the end that stand beyond so many columns: nothing is missed with them."""
+        while self._cells > columns and self._segments and self._segments[-1].text.endswith(" "):
+            text, style, *_ = self._segments.pop()
+            shorter = text[: max(len(text.rstrip(" ")), len(text) - (self._cells - columns))]
+            self._cells -= len(text) - len(shorter)
+            if shorter:
+                self._segments.append(Segment(shorter, style))
+
     def _cut_to(self, columns: int) -> None:
+        self._drop_end_blanks(columns)
+        if self._cells <= columns:
+            return
         segments, self._segments, self._cells = self._segments, [], 0
         for segment in segments:
             if self._cells >= columns:

@@ -19,14 +19,16 @@ _UNSAFE = re.compile(
     "\x00-\x1f\x7f-\x9f"  # control characters, which begin every terminal sequence
     "\u00ad\u180e\u200b-\u200f\u2028\u2029\u2060-\u2065\ufeff\ufff9-\ufffb"  # invisible, or breaking lines
     "\u061c\u202a-\u202e\u2066-\u206f"  # changing the direction of what follows
+    "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"  # invisible although they count as letters
+    "\U0001f3fb-\U0001f3ff"  # skin tones, which some terminals draw on the emoji before them and others beside it
     "\ufe00-\ufe0f"  # variation selectors, which change a width that no two terminals agree on
     "\ud800-\udfff"  # lone surrogates, which cannot be written out
     "\U000e0000-\U000e0fff"  # tags: invisible text
     "]"
 )
 
-_NEUTRAL = frozenset("\u200c\u200d") | {chr(code) for code in range(0xFE00, 0xFE10)}
-"""Joiners and variation selectors: honest in scripts and emoji, so they are left out rather than shown."""
+_NEUTRAL = frozenset("\u200c\u200d") | {chr(code) for code in (*range(0xFE00, 0xFE10), *range(0x1F3FB, 0x1F400))}
+"""Joiners, variation selectors and skin tones: honest in scripts and emoji, so they are left out rather than shown."""
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.parts import class_name, take_apart
 from agent_tt.codec.plain import is_plain_dict, is_plain_scalar, is_plain_text
+from agent_tt.codec.sharing import Copies, short_repr
 from agent_tt.codec.tlv import tlv
 from agent_tt.codec.wire import MAX_DEPTH, TYPE, VALUE
 
@@ -17,6 +18,16 @@ __all__ = ["Encoder", "encode", "encode_with_plainness", "is_plain_dict", "is_pl
 
 _REPR_LENGTH: Final = 400
 _UNORDERED: Final = frozenset({"set", "frozenset"})
+_ENTANGLED: Final = frozenset({"cycle", "depth", "shared"})
+"""Reasons for which a value is shown shortly: its own `repr` may take as long as encoding it would have."""
+
+
+_KEPT_LEVELS: Final = 3
+"""Levels whose containers are kept when what is in them is given up: the state's own fields, first of all."""
+
+
+class _TooEntangled(Exception):
+    """What is being encoded has no end. Taken by the container around it."""
 
 
 def encode(value: object) -> Wire:
@@ -41,20 +52,24 @@ class Encoder:
         plain: False once anything needed an envelope.
     """
 
-    __slots__ = ("_inside", "_open", "plain")
+    __slots__ = ("_copies", "_entered", "_inside", "_open", "plain")
 
     def __init__(self) -> None:
         self.plain = True
         self._open: set[int] = set()
         self._inside: list[object] = []
+        self._entered = 0
+        self._copies = Copies()
 
     def enter(self, container: object) -> None:
         """Says that what is encoded next lies inside `container`."""
         self._inside.append(container)
         self._open.add(id(container))
+        self._entered += 1
 
     def leave(self) -> None:
         """Ends the last `enter`."""
+        self._entered -= 1
         self._open.discard(id(self._inside.pop()))
 
     def is_blocked(self, value: object) -> bool:
@@ -67,6 +82,10 @@ class Encoder:
         if kind is str or kind is int or kind is float or kind is bool or value is None:
             if is_plain_scalar(value):
                 return value
+        elif self._copies.is_one_too_many(value):
+            if self._copies.is_hopeless and len(self._inside) - self._entered > _KEPT_LEVELS:
+                raise _TooEntangled
+            return self.opaque(value, "shared")
         elif id(value) in self._open:
             return self.opaque(value, "cycle")
         if len(self._inside) >= MAX_DEPTH:
@@ -83,6 +102,8 @@ class Encoder:
             return self._opaque_type(value) if parts is None else self.envelope(parts)
         except RecursionError:
             return self.opaque(value, "depth")
+        except _TooEntangled:
+            return self.opaque(value, "shared")
         except Exception:  # noqa: BLE001  # an object's own attributes may raise anything; recording must go on
             return self.opaque(value, "type")
         finally:
@@ -106,10 +127,10 @@ class Encoder:
         return envelope
 
     def opaque(self, value: object, why: str) -> Wire:
-        """The envelope of what can only be shown: why is `type`, `cycle`, `depth` or `tzinfo`."""
+        """The envelope of what can only be shown: why is `type`, `cycle`, `depth`, `shared` or `tzinfo`."""
         self.plain = False
         try:
-            shown = repr(value)
+            shown = short_repr(value) if why in _ENTANGLED else repr(value)
             shown = shown[:_REPR_LENGTH] if type(shown) is str else "<repr failed: not text>"
         except Exception as error:  # noqa: BLE001  # a broken __repr__ is no reason to lose the rest of the state
             shown = f"<repr failed: {type(error).__name__}>"

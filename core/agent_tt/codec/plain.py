@@ -51,21 +51,28 @@ def is_plain_dict(value: object) -> TypeGuard[dict[str, object]]:
     return all(map(str.isascii, value)) or all(map(is_plain_text, list(value)))
 
 
-def is_tree_of_json_types(value: object) -> bool:
-    """Whether a dict or list holds exact JSON types alone, and no container that holds itself.
+def is_tree_of_json_types(value: object, *, most: int) -> bool:
+    """Whether a dict or list holds exact JSON types alone, no container that holds itself, and few that are shared.
 
-    Looks at one level after the other, at the speed of C. A cycle, which would keep `tlv` busy for ever, never ends.
+    Looks at one level after the other, at the speed of C. A cycle would keep `tlv` busy for ever, and containers that
+    are shared by containers that are shared for as long.
+
+    Args:
+        value: the dict or list.
+        most: how many elements it may have, what is shared counted as often as it is found.
     """
     if type(value) not in _CONTAINERS:
         return False
-    level = [value]
+    level: list[object] = [value]
     for _ in range(MAX_DEPTH):
+        if sum(map(len, level)) > most:  # type: ignore[arg-type]  # containers, all of them
+            return False
         below = gc.get_referents(*level)
         kinds = set(map(type, below))
         if not kinds <= _JSON_TYPES:
             return False
         if kinds.isdisjoint(_CONTAINERS):
             return True
-        containers = [item for item in below if type(item) in _CONTAINERS]
-        level = list(dict(zip(map(id, containers), containers, strict=True)).values())  # each of them once
+        level = [item for item in below if type(item) in _CONTAINERS]
+        most -= len(below)
     return False

@@ -6,6 +6,7 @@ import base64
 import datetime as dt
 import struct
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.codec.wire import TYPE, VALUE, envelope_type
@@ -159,6 +160,18 @@ def _sub(envelope: dict[str, Wire], payload: Wire, limit: int) -> Iterable[Piece
     return [f"{name}(", Part(payload), ")"]
 
 
+def _made(envelope: dict[str, Wire], payload: Wire, limit: int) -> Iterable[Piece]:
+    if not isinstance(payload, list):
+        raise TypeError("no arguments")
+    positional, named = payload
+    if not isinstance(positional, list) or not isinstance(named, dict):
+        raise TypeError("no arguments")
+    method = envelope.get("method")
+    call = f"{simple_name(envelope)}{f'.{method[:40]}' if isinstance(method, str) else ''}("
+    entries = (_entry(f"{name[: limit + 1]}=", item) for name, item in named.items())
+    return _joined(chain(([Part(item)] for item in positional), entries), limit, call, ")")
+
+
 def _exception(envelope: dict[str, Wire], payload: Wire, limit: int) -> Iterable[Piece]:
     return _list(payload["args"] if isinstance(payload, dict) else None, limit, f"{simple_name(envelope)}(", ")")
 
@@ -212,6 +225,7 @@ _RULES: Final[dict[str, Callable[[dict[str, Wire], Wire, int], Iterable[Piece]]]
     "namedtuple": lambda e, payload, n: _fields(payload, n, f"{simple_name(e)}("),
     "dataclass": lambda e, payload, n: _fields(payload, n, f"{simple_name(e)}("),
     "pydantic": lambda e, payload, n: _fields(payload, n, f"{simple_name(e)}("),
+    "made": _made,
     "exception": _exception,
     "npscalar": _npscalar,
     "ndarray": _ndarray,

@@ -78,7 +78,7 @@ def _explain_results(a: Move, b: Move, places: Sequence[str]) -> str:
             return f"{call_a.name} came back with another result"
     errors = [f"{move.step.error.short} in {side}" for move, side in ((a, "A"), (b, "B")) if move.step.error]
     if errors:
-        return " · ".join(errors)
+        return "; ".join(errors)
     if a.step.status != b.step.status:
         return f"the step ended {a.step.status} in A, {b.step.status} in B"
     return f"{a.step.name} wrote something else to {_names([place or 'the state' for place in places])}"

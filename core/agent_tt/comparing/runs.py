@@ -278,7 +278,7 @@ def _because(a: _Side, b: _Side, row: Row, shared: int) -> str:
     reasons += [explain_edits(side.run) for side in (a, b) if side.run.parent and side.run.fork_step == shared]
     if shared:
         reasons.append(explain_code(a.run, b.run))
-    return " · ".join(reason for reason in reasons if reason)
+    return "; ".join(reason for reason in reasons if reason)
 
 
 def _ending(a: _Side, b: _Side, row: Row) -> str:

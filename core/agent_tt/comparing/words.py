@@ -44,7 +44,8 @@ def compare_words(old: str, new: str) -> list[Segment]:
     """
     start, stop_old, stop_new = _common_ends(old, new)
     segments = [Segment("same", old[:start])]
-    for run_old, run_new, same in _runs(_WORD.findall(old[start:stop_old]), _WORD.findall(new[start:stop_new])):
+    runs = _runs(_WORD.findall(old[start:stop_old]), _WORD.findall(new[start:stop_new]))
+    for run_old, run_new, same in _without_bare_spaces(list(runs)):
         segments += [Segment("same", run_old)] if same else [Segment("removed", run_old), Segment("added", run_new)]
     segments.append(Segment("same", old[stop_old:]))
     return _joined(segments)
@@ -92,6 +93,20 @@ def _runs(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str, bo
         yield "".join(old[first_old : first_old + length]), "".join(new[first_new : first_new + length]), True
         at_old, at_new = first_old + length, first_new + length
     yield "".join(old[at_old:]), "".join(new[at_new:]), False
+
+
+def _without_bare_spaces(runs: Sequence[tuple[str, str, bool]]) -> Iterator[tuple[str, str, bool]]:
+    """Runs in which no space alone stands between two changes: three words that became others read as one change."""
+    changed: list[tuple[str, str]] = []
+    for index, (run_old, run_new, same) in enumerate(runs):
+        inside = same and run_old.isspace() and 0 < index < len(runs) - 1
+        if not same or (inside and all(old and new for old, new, _ in (runs[index - 1], runs[index + 1]))):
+            changed.append((run_old, run_new))
+            continue
+        yield "".join(old for old, _ in changed), "".join(new for _, new in changed), False
+        yield run_old, run_new, True
+        changed = []
+    yield "".join(old for old, _ in changed), "".join(new for _, new in changed), False
 
 
 def _joined(segments: Sequence[Segment]) -> list[Segment]:

@@ -8,7 +8,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Self
 
-from agent_tt.errors import AgentFailed, AgentTTError, Interrupted
+from agent_tt.errors import AgentFailed, AgentTTError, Interrupted, StoreUnreadable
 from agent_tt.model import ErrorInfo
 from agent_tt.store import open_store
 
@@ -88,8 +88,8 @@ class ForkHandle:
 
         Raises:
             AgentFailed: the agent raised, exited with a failure, could not be started or was killed.
-            Interrupted: it was stopped.
-            StoreUnreadable: the run cannot be read, or its end could not be written.
+            Interrupted: it was stopped, or stopped itself.
+            StoreUnreadable: the run cannot be read, or could not be written to its end.
         """
         self.wait()
         if self._failure is not None:
@@ -101,14 +101,16 @@ class ForkHandle:
             store.close()
         if run.status == "succeeded":
             return run
-        if run.status == "interrupted" and self._stopping.is_set():
-            raise Interrupted(f"{run.name} was stopped", hint=f"agent-tt open {run.id} shows what it did")
+        hint = f"agent-tt open {run.id} shows what it did"
         why = run.error.short if run.error is not None else f"its run reads {run.status}"
-        raise AgentFailed(
-            f"{run.name} failed: {why}",
-            traceback=run.error.traceback if run.error is not None else "",
-            hint=f"agent-tt open {run.id} shows what it did",
-        )
+        if run.status == "interrupted":
+            if self._stopping.is_set():
+                raise Interrupted(f"{run.name} was stopped", hint=hint)
+            if self.poll() == StoreUnreadable.exit_code:
+                raise StoreUnreadable(f"{run.name} could not be recorded to its end: {why}", hint=hint)
+            raise Interrupted(f"{run.name} was interrupted: {why}", hint=hint)
+        trace = run.error.traceback if run.error is not None else ""
+        raise AgentFailed(f"{run.name} failed: {why}", traceback=trace, hint=hint)
 
     def stop(self, grace: float = _GRACE_SECONDS) -> None:
         """Interrupt the agent as Ctrl-C would and wait; after `grace` seconds kill it and all that it started.

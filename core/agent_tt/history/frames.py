@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Final
 
 import zstandard
 
-from agent_tt.errors import Damaged
+from agent_tt.errors import Damaged, StoreUnreadable
 from agent_tt.history.hashing import content_hash, row_id
 
 if TYPE_CHECKING:
     from agent_tt.history.rows import Rows, Transaction
 
-__all__ = ["DICTIONARY_SIZE", "Frames", "dictionary_content", "newest_dictionary", "store_dictionary"]
+__all__ = ["DICTIONARY_SIZE", "MOST_PLAIN", "Frames", "dictionary_content", "newest_dictionary", "store_dictionary"]
 
 DICTIONARY_SIZE: Final = 48 * 1024
 """Bytes of raw content in a dictionary."""
+
+MOST_PLAIN: Final = 256 * 1024 * 1024
+"""Bytes of content that a frame may hold: a few kilobytes in a file can name any number of them."""
 
 _LEVEL: Final = 3
 _COPIES: Final = 2
@@ -49,7 +52,13 @@ class Frames:
 
         Raises:
             Damaged: no copy of the dictionary can be read.
+            StoreUnreadable: it holds more than is ever read back.
         """
+        if len(plain) > MOST_PLAIN:
+            raise StoreUnreadable(
+                f"a value of {len(plain):,} bytes is more than a store takes, which is {MOST_PLAIN:,}",
+                hint="Keep it in a file, and the file's name in the state.",
+            )
         machine = self._machines.compressors.get(dictionary)
         if machine is None:
             machine = zstandard.ZstdCompressor(_LEVEL, dict_data=self._dictionary(dictionary), write_checksum=True)
@@ -78,6 +87,8 @@ class Frames:
             found = zstandard.frame_content_size(data)
             if found != size:
                 raise Damaged(f"{what} is damaged: it holds {found} bytes where {size} are named", hint=_HINT)
+            if found > MOST_PLAIN:
+                raise Damaged(f"{what} is damaged: it says to hold {found:,} bytes, more than any does", hint=_HINT)
             return machine.decompress(data)
         except zstandard.ZstdError as error:
             raise Damaged(f"{what} is damaged: {error}", hint=_HINT) from error

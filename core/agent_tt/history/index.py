@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.paths import without_envelopes
+from agent_tt.errors import Damaged
 from agent_tt.history.hashing import path_id, path_text
 from agent_tt.history.ops import touches, trace
 from agent_tt.history.trace import trace_forward
@@ -217,7 +218,7 @@ class PathIndex:
         if first > last:
             return
         found = self._log.rows.query("SELECT indexed_to FROM tracks WHERE track = ?", (track,))
-        reach = found[0][0] if found else -1
+        reach = found[0][0] if found and type(found[0][0]) is int else -1
         tail = (self._tail_marks, max(first, reach + 1), last)
         indexed = (self._indexed_marks, first, min(last, reach))
         for source, low, high in (tail, indexed) if newest_first else (indexed, tail):
@@ -243,6 +244,10 @@ class PathIndex:
             (track, path_id(path), first // BLOCK, last // BLOCK),
         )
         for block, bits, length in blocks:
+            if type(block) is not int or type(bits) is not int:
+                raise Damaged(
+                    f"the index of changes of track {track} is damaged", hint="Run `agent-tt verify` on the store."
+                )
             for bit in _set_bits(bits & _ALL_BITS, newest_first=newest_first):
                 seq = block * BLOCK + bit
                 if first <= seq <= last:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.codec.paths import get
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import Damaged
-from agent_tt.history.payload import blob_value, pack, place_part, unpack
+from agent_tt.history.payload import blob_value, bounded, pack, place_part, unpack
 from agent_tt.history.rows import SEQ_BITS, row_key
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from agent_tt.history.large_parts import Reference
     from agent_tt.history.log import Segment, StateLog
     from agent_tt.history.ops import Op
+    from agent_tt.history.payload import GetBlob
     from agent_tt.history.rows import Row, Transaction
     from agent_tt.history.states import RollingState
 
@@ -150,10 +151,11 @@ def check(log: StateLog, keyframe: StoredKeyframe, state: RollingState | None, b
     """
     what = keyframe.what
     held, refs = _payload(log, keyframe)
+    blobs = bounded(log.blobs.get)
     for ref in refs:
         at, kind, named = _reference(ref, what)
         if kind != "a":
-            held = place_part(held, at, _part(log, kind, named, what))
+            held = place_part(held, at, _part(blobs, kind, named, what))
         elif state is not None:
             if births.get(_as_path(at)) != named:
                 raise Damaged(f"{what} names a list as append-only that is not", hint=_HINT)
@@ -171,6 +173,7 @@ def fill(log: StateLog, segments: Sequence[Segment], keyframe: StoredKeyframe) -
     what = keyframe.what
     state, refs = _payload(log, keyframe)
     grown: dict[Path, _GrownList] = {}
+    blobs = bounded(log.blobs.get)
     for ref in refs:
         at, kind, named = _reference(ref, what)
         part: Wire
@@ -179,7 +182,7 @@ def fill(log: StateLog, segments: Sequence[Segment], keyframe: StoredKeyframe) -
             grown[_as_path(at)] = _GrownList(named, collected)
             part = collected
         else:
-            part = _part(log, kind, named, what)
+            part = _part(blobs, kind, named, what)
         state = place_part(state, at, part)
     whole = not grown or _collect(log, segments[: keyframe.segment + 1], keyframe.seq, grown)
     return state, whole
@@ -220,15 +223,15 @@ def _reference(ref: Wire, what: str) -> tuple[list[Wire], Wire, Wire]:
     return ref[0], ref[1], ref[2]
 
 
-def _part(log: StateLog, kind: Wire, named: Wire, what: str) -> Wire:
+def _part(blobs: GetBlob, kind: Wire, named: Wire, what: str) -> Wire:
     if kind == "b":
-        return _blob(log, named)
+        return _blob(blobs, named)
     if not isinstance(named, list):
         raise _malformed(what)
     if kind == "l":
         joined: list[Wire] = []
         for name in named:
-            items = _blob(log, name)
+            items = _blob(blobs, name)
             if not isinstance(items, list):
                 raise _malformed(what)
             joined.extend(items)
@@ -236,7 +239,7 @@ def _part(log: StateLog, kind: Wire, named: Wire, what: str) -> Wire:
     if kind == "g":
         merged: dict[str, Wire] = {}
         for name in named:
-            entries = _blob(log, name)
+            entries = _blob(blobs, name)
             if not isinstance(entries, dict):
                 raise _malformed(what)
             merged.update(entries)
@@ -244,8 +247,8 @@ def _part(log: StateLog, kind: Wire, named: Wire, what: str) -> Wire:
     raise _malformed(what)
 
 
-def _blob(log: StateLog, name: Wire) -> Wire:
-    value, readable = blob_value(name, log.blobs.get)
+def _blob(blobs: GetBlob, name: Wire) -> Wire:
+    value, readable = blob_value(name, blobs)
     if not readable:
         raise Damaged("a blob of a keyframe cannot be read", hint=_HINT)
     return value

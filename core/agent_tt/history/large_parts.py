@@ -28,6 +28,9 @@ LARGE_CONTAINER: Final = 4 * LARGE_TEXT
 PutBlob: TypeAlias = "Callable[[bytes], str]"
 """Stores plain bytes and gives their hash in hex."""
 
+_DEEPEST: Final = 48
+"""Levels down to which parts are looked for: each of them is measured, which writes all that is in it."""
+
 Reference: TypeAlias = "list[Wire]"
 """`[place, kind, what]`: `b` a blob's hash · `l` hashes of lists to join · `g` hashes of dicts to merge · `a` a seq."""
 
@@ -49,10 +52,10 @@ def move_out(wire: Wire, at: Path, references: list[Reference], put_blob: PutBlo
             return wire
         references.append([list(at), "b", put_blob(raw)])
         return None
-    if type(wire) is not dict and type(wire) is not list:
+    if (type(wire) is not dict and type(wire) is not list) or len(at) > _DEEPEST:
         return wire
-    raw = orjson.dumps(wire)
-    if len(raw) < LARGE_TEXT:
+    size = len(orjson.dumps(wire))  # not kept meanwhile: each level around this one holds all of it once more
+    if size < LARGE_TEXT:
         return wire
     before = len(references)
     kept: Wire
@@ -60,8 +63,8 @@ def move_out(wire: Wire, at: Path, references: list[Reference], put_blob: PutBlo
         kept = {key: move_out(item, (*at, key), references, put_blob) for key, item in wire.items()}
     else:
         kept = [move_out(item, (*at, index), references, put_blob) for index, item in enumerate(wire)]
-    if len(references) == before and len(raw) >= LARGE_CONTAINER:
-        references.append([list(at), "b", put_blob(raw)])
+    if len(references) == before and size >= LARGE_CONTAINER:
+        references.append([list(at), "b", put_blob(orjson.dumps(wire))])
         return None
     return kept
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from agent_tt.errors import CorruptDelta, Damaged, StepNotFound
 from agent_tt.history.blobs import Blobs
-from agent_tt.history.frames import Frames
+from agent_tt.history.frames import MOST_PLAIN, Frames
 from agent_tt.history.pages import PAGE, PageCache
-from agent_tt.history.payload import blob_value, place_part, unpack
-from agent_tt.history.rows import SEQ_BITS, row_key
+from agent_tt.history.payload import blob_value, bounded, place_part, unpack
+from agent_tt.history.rows import SEQ_BITS, row_key, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,6 +29,9 @@ Wanted: TypeAlias = "Callable[[Op], bool]"
 """Says whether the blobs of an operation are needed."""
 
 _SEQ_MASK: Final = (1 << SEQ_BITS) - 1
+_MOST_ANCESTORS: Final = 1024
+_FEW: Final = 256
+"""Operations that can do no harm, whatever they are."""
 _HINT: Final = "Run `agent-tt verify` to see what else is affected."
 
 
@@ -100,8 +103,8 @@ class StateLog:
         current: int | None = track
         while current is not None:
             parent, fork_seq = self._parent(current)
-            if len(walk) > len(self._parents):
-                raise Damaged(f"track {track} descends from itself", hint=_HINT)
+            if len(walk) > _MOST_ANCESTORS:
+                raise Damaged(f"track {track} descends from itself, or from too many others", hint=_HINT)
             walk.append(Segment(current, fork_seq or 0, seq))
             if parent is not None and fork_seq is not None:
                 seq = min(fork_seq, seq)
@@ -115,7 +118,7 @@ class StateLog:
             found = self.rows.query("SELECT parent, fork_seq FROM tracks WHERE track = ?", (track,))
             if not found:
                 raise Damaged(f"track {track} is missing", hint=_HINT)
-            parent, fork_seq = found[0]
+            parent, fork_seq = (None if value is None else whole(value, f"track {track}") for value in found[0])
             known = self._parents[track] = (parent, fork_seq)
         return known
 
@@ -240,11 +243,11 @@ class StateLog:
         if not isinstance(payload, dict) or payload.keys() != {"o", "r"} or not isinstance(payload["r"], list):
             raise _malformed(what)
         checked = _checked(payload["o"], what)
-        whole = True
+        whole, get = True, bounded(self.blobs.get)
         for ref in payload["r"]:
             op, at, name = _reference(ref, checked, what)
             if wanted is None or wanted(op):
-                part, readable = blob_value(name, self.blobs.get)
+                part, readable = blob_value(name, get)
                 op[-1] = place_part(op[-1], at, part)
                 whole &= readable
         return RowOps(seq, checked, whole)
@@ -266,10 +269,17 @@ def _checked(payload: Wire, what: str) -> list[Op]:
     try:
         ops = cast("list[Op]", payload)
         if {type(op[0]) for op in ops} <= {str} and {type(op[1]) for op in ops} <= {list}:
+            if len(ops) > _FEW and _copied_text(ops) > MOST_PLAIN:
+                raise _malformed(what)
             return ops
     except (TypeError, LookupError):
         pass
     raise _malformed(what)
+
+
+def _copied_text(ops: list[Op]) -> int:
+    """Characters that are copied when operations grow texts: each of them copies the whole text."""
+    return sum(op[2] for op in ops if op[0] == "t" and type(op[2]) is int)
 
 
 def _log_row(track: int, columns: Row) -> LogRow:

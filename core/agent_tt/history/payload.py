@@ -19,6 +19,7 @@ import orjson
 
 from agent_tt.errors import Damaged
 from agent_tt.history.damage import placeholder
+from agent_tt.history.frames import MOST_PLAIN
 from agent_tt.history.hashing import HASH_SIZE
 from agent_tt.history.large_parts import move_out, place
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GetBlob",
     "blob_value",
+    "bounded",
     "hash_of",
     "join",
     "pack",
@@ -49,6 +51,11 @@ _WRAPPER_KEYS: Final = {"v", "r"}
 _OPS_WITH_VALUES: Final = frozenset("sax")
 _HINT: Final = "Run `agent-tt verify` to see what else is affected."
 
+_SMALL: Final = 8 * 1024 * 1024
+_MOST_MEMORY: Final = 1024 * 1024 * 1024
+_VALUE: Final = 64
+"""Bytes that a value takes in memory at least, beside its text; `[],` takes three in a file."""
+
 
 def pack(value: Wire) -> bytes:
     """`value` as JSON: UTF-8, no spaces. Deeply nested values take a slower way to the same text."""
@@ -62,13 +69,40 @@ def unpack(plain: bytes | str, what: str) -> Wire:
     """The value of a JSON text from a file.
 
     Raises:
-        Damaged: it is not JSON.
+        Damaged: it is not JSON, or JSON that takes far more memory than bytes.
     """
+    if len(plain) > _SMALL and _memory(plain) > _MOST_MEMORY:
+        raise Damaged(f"{what} is damaged: it holds more values than any does", hint=_HINT)
     try:
         value: Wire = orjson.loads(plain)
     except orjson.JSONDecodeError as error:
         raise Damaged(f"{what} is damaged: {error}", hint=_HINT) from error
     return value
+
+
+def _memory(plain: bytes | str) -> int:
+    """About how many bytes the values of a JSON text take, at most."""
+    raw = plain.encode() if isinstance(plain, str) else plain
+    return len(raw) + _VALUE * (raw.count(b",") + raw.count(b"[") + raw.count(b"{"))
+
+
+def bounded(get: GetBlob) -> GetBlob:
+    """`get` for the parts of one value: a blob can be named any number of times, and so be most of all memory.
+
+    Parts that are too much cannot be read, like damaged ones.
+    """
+    left = MOST_PLAIN
+
+    def get_within(digest: bytes) -> bytes:
+        nonlocal left
+        if left > 0:
+            plain = get(digest)
+            left -= len(plain)
+            if left >= 0:
+                return plain
+        raise Damaged("a value is damaged: its parts are more than any are", hint=_HINT)
+
+    return get_within
 
 
 def pack_ops(ops: list[Op], put: PutBlob) -> bytes:
@@ -124,7 +158,7 @@ def join(root: Wire, refs: Wire, get: GetBlob) -> tuple[Wire, bool]:
     """
     if not isinstance(refs, list):
         raise _not_a_reference(refs)
-    whole = True
+    whole, get = True, bounded(get)
     for ref in refs:
         if not isinstance(ref, list) or len(ref) != 3 or ref[1] != "b":
             raise _not_a_reference(ref)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
+from agent_tt.errors import Damaged
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["SEQ_BITS", "Row", "Rows", "SqlValue", "Transaction", "row_key"]
+__all__ = ["SEQ_BITS", "Row", "Rows", "SqlValue", "Transaction", "row_key", "whole"]
 
 SqlValue: TypeAlias = int | float | str | bytes | None
 Row: TypeAlias = tuple[Any, ...]
 """One row as SQLite gives it: nothing about its types may be taken for granted, any file can be opened."""
 
 SEQ_BITS: Final = 32
+_LARGEST: Final = (1 << SEQ_BITS) - 1
 
 
 class Rows(Protocol):
@@ -39,3 +42,17 @@ class Transaction(Rows, Protocol):
 def row_key(track: int, seq: int) -> int:
     """The row number of checkpoint `seq` of a track, in `deltas` and `keyframes`."""
     return track << SEQ_BITS | seq
+
+
+def whole(found: object, what: str) -> int:
+    """A number that counts something (runs, tracks, steps, checkpoints), from a column that may hold anything.
+
+    Raises:
+        Damaged: it is none; `what` says where.
+    """
+    if type(found) is not int or not 0 <= found <= _LARGEST:
+        raise Damaged(f"{what} is damaged: {str(found)[:40]!r} stands where a number should", hint=_HINT)
+    return found
+
+
+_HINT: Final = "Run `agent-tt verify` to see what else is affected."

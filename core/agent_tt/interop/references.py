@@ -36,7 +36,12 @@ def resolve_run(ref: str, ids: Sequence[str], where: str) -> str:
         start = ids.index(resolve_run(back["name"], ids, where))
         if start + int(back["back"]) < len(ids):
             return ids[start + int(back["back"])]
-        raise RunNotFound(f"there are not {back['back']} runs before {back['name']} in {where}")
+        before = len(ids) - 1 - start
+        raise RunNotFound(
+            f"no run {ref!r} in {where}: there are only {before} before {back['name']}",
+            hint=f"The oldest is {ids[-1]}.",
+            nearest=ids[-1:],
+        )
     if ref == "latest" and ids:
         return ids[0]
     thread, _, step = ref.rpartition("@")

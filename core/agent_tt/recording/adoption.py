@@ -2,11 +2,13 @@
 
 The launcher of a fork has already made the run's row; the first `record(...)` of the process fills that row instead of
 starting a new run. Later recordings are ordinary runs, but the fork's policy holds for the whole process: a tool that
-the fork denies does not run before, beside or after the adopted recording either.
+the fork denies does not run before, beside or after the adopted recording either, nor in a Python process that the
+agent starts, which finds the policy in its environment.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,12 +16,12 @@ from typing import TYPE_CHECKING
 
 from agent_tt.errors import InvalidEntryPoint
 from agent_tt.model import AgentCode
+from agent_tt.recording.policy import ToolPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agent_tt.protocols import Store
-    from agent_tt.recording.policy import ToolPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class _Desk:
         self._lock = threading.RLock()
         self._offer: Adoption | None = None
         self._importing = ""
-        self.policy: ToolPolicy | None = None
+        self.policy: ToolPolicy | None = ToolPolicy.from_environment(os.environ)
 
     def put(self, adoption: Adoption) -> None:
         with self._lock:

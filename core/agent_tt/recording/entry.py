@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import inspect
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,9 @@ from agent_tt.recording.snapshot import gives_state
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from importlib.machinery import ModuleSpec
+
+_ENTERING = frozenset({"__enter__", "__aenter__"})
+_NOT_AGENTS = (f"{Path(__file__).parent}{os.sep}", contextlib.__file__)
 
 Restore: TypeAlias = Literal["state", "load_state", "attributes"]
 
@@ -74,17 +78,49 @@ def agent_code(frame: FrameType, *, state: object, agent: str | None, version: s
 
 
 def _outside_context_managers(frame: FrameType) -> FrameType:
-    """The frame whose `with` statement runs `frame`, where that is the body of a `@contextmanager`.
+    """The frame whose `with` statement runs `frame`, where that is the body of a `@contextmanager` or an `__enter__`.
 
     A helper that records for others is no agent: who uses it is.
     """
     outside = frame.f_back
     is_body = frame.f_code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR)
-    if not is_body or outside is None or outside.f_code.co_filename != contextlib.__file__:
+    if outside is None or not (
+        frame.f_code.co_name in _ENTERING or (is_body and outside.f_code.co_filename == contextlib.__file__)
+    ):
         return frame
     while outside is not None and outside.f_code.co_filename == contextlib.__file__:
         outside = outside.f_back
     return frame if outside is None else _outside_context_managers(outside)
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """The call of a function that called `record(...)`; the frame itself would keep alive all that is in it."""
+
+    code: CodeType
+    number: int
+
+    @classmethod
+    def of(cls, frame: FrameType) -> Maker:
+        """The call that `frame` is."""
+        return cls(frame.f_code, id(frame))
+
+    def is_around(self, frame: FrameType) -> bool:
+        """Whether the call has not returned yet where `frame` runs."""
+        around: FrameType | None = frame
+        while around is not None:
+            if around.f_code is self.code and id(around) == self.number:
+                return True
+            around = around.f_back
+        return False
+
+
+def entering_frame() -> FrameType | None:
+    """The agent's innermost frame: of the code that has just called into this package, directly or by `contextlib`."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(_NOT_AGENTS):
+        frame = frame.f_back
+    return frame
 
 
 def _target_of(frame: FrameType, state: object) -> _Target | None:

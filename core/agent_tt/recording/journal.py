@@ -36,7 +36,7 @@ class Journal:
     """Writes one run, from any thread, until it is closed.
 
     Attributes:
-        failure: the latest error of the store, None while all is well.
+        failures: the errors of the store, in order; empty while all is well.
     """
 
     def __init__(self, writer: RunWriter) -> None:
@@ -46,7 +46,7 @@ class Journal:
         self._closed = False
         self._here = _Depth()
         self._deferred: deque[Callable[[], None]] = deque()
-        self.failure: Exception | None = None
+        self.failures: list[Exception] = []
 
     @property
     def is_open(self) -> bool:
@@ -108,8 +108,11 @@ class Journal:
                 self._run_deferred()
 
     def _remember(self, error: Exception) -> None:
-        _LOG.error("run %s could not be recorded: %s", self._writer.run_id, error)
-        self.failure = error
+        known = {str(failure) for failure in self.failures}
+        # Where the disk is full every write fails, for one reason: that is said once.
+        level = logging.DEBUG if str(error) in known else logging.ERROR
+        _LOG.log(level, "run %s could not be recorded: %s", self._writer.run_id, error)
+        self.failures.append(error)
 
     def _run_deferred(self) -> None:
         while self._deferred:

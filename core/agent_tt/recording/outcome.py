@@ -6,33 +6,42 @@ from asyncio import CancelledError
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent_tt.model import RunStatus, StepStatus
 
-_STOPS = (KeyboardInterrupt, CancelledError, GeneratorExit, SystemExit)
+_STOPS = (KeyboardInterrupt, CancelledError, GeneratorExit)
 
 
-def step_status(error: BaseException | None, *, failure: BaseException | None = None) -> StepStatus:
+def step_status(error: BaseException | None, *, failures: Sequence[BaseException] = ()) -> StepStatus:
     """The status of a step that `error` left.
 
     Args:
         error: what left it, None when it went through.
-        failure: an error of the store itself, for which the agent is not blamed.
+        failures: errors of the store itself, for which the agent is not blamed.
     """
     if error is None or _is_clean_exit(error):
         return "ok"
-    return "interrupted" if error is failure or isinstance(error, _STOPS) else "error"
+    return "interrupted" if any(error is failure for failure in failures) or _is_stop(error) else "error"
 
 
-def run_status(error: BaseException | None, *, failure: BaseException | None = None) -> RunStatus:
+def run_status(error: BaseException | None, *, failures: Sequence[BaseException] = ()) -> RunStatus:
     """The status of a run that `error` left; the arguments are those of `step_status`.
 
-    Somebody stopped it: Ctrl-C, a cancelled task, a closed generator, an exit that reports no success, a store that
-    could not be written.
+    Somebody else stopped an interrupted one: Ctrl-C, a cancelled task, a closed generator, a store that could not be
+    written. An exit that reports no success is the agent's own word that it failed.
     """
-    status = step_status(error, failure=failure)
+    status = step_status(error, failures=failures)
     if status == "ok":
         return "succeeded"
     return "interrupted" if status == "interrupted" else "failed"
+
+
+def _is_stop(error: BaseException) -> bool:
+    """Whether somebody stopped it; of a group, whether nothing else is in it."""
+    if isinstance(error, BaseExceptionGroup):
+        return error.split(_STOPS)[1] is None
+    return isinstance(error, _STOPS)
 
 
 def _is_clean_exit(error: BaseException) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from agent_tt.errors import ToolDenied
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 Decision = Literal["live", "deny"]
 
 _EVERY_WRITE = "*write"
+
+POLICY_VARIABLE: Final = "AGENT_TT_POLICY"
+"""Tells the Python processes that a forked agent starts what its tools may do, as JSON of `to_mapping`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,22 @@ class ToolPolicy:
     def to_mapping(self) -> dict[str, str]:
         """The policy as it is kept with a run: `{"*write": "deny", "book_hotel": "live"}`."""
         return {_EVERY_WRITE: self.writes, **dict.fromkeys(sorted(self.allow), "live")}
+
+    def to_environment(self) -> dict[str, str]:
+        """The variables of the environment that hand the policy on."""
+        return {POLICY_VARIABLE: json.dumps(self.to_mapping())}
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str]) -> ToolPolicy | None:
+        """The policy that was handed on, None where none was. One that cannot be read denies every write."""
+        text = environ.get(POLICY_VARIABLE)
+        if text is None:
+            return None
+        try:
+            words = json.loads(text)
+        except ValueError:
+            words = None
+        return cls.from_mapping(words if isinstance(words, dict) else {})
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, str]) -> ToolPolicy:

@@ -15,7 +15,7 @@ from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.model import ModelConfig, NewRun
 from agent_tt.recording.adoption import take
 from agent_tt.recording.block import Block
-from agent_tt.recording.entry import agent_code
+from agent_tt.recording.entry import Maker, agent_code, entering_frame
 from agent_tt.recording.exceptions import error_info
 from agent_tt.recording.hooks import HOOKS
 from agent_tt.recording.journal import Journal
@@ -64,7 +64,8 @@ def record(
         state: what the agent works on: a tree of values, an object with `get_state()`, or any object, of which the
             attributes are kept. It is read at every step's end, so change it in place or give `step.state` another one.
         agent: the entry point that a fork runs, `module:callable` or `path/file.py:callable`; else the function that
-            calls `record` is taken. It can be forked when it takes `state=`, or its object has `load_state`.
+            calls `record` is taken, or where that only makes the recording for others, the one that enters it. It can
+            be forked when it takes `state=`, or its object has `load_state`.
         version: the agent's own version name.
         user_id: for whom it ran.
         model: the model it is configured with: a name, or a mapping of `model`, `temperature`, `max_tokens`, `seed` and
@@ -96,7 +97,8 @@ def record(
         tags=tuple(tags),
         metadata=facts,
     )
-    return Recording(new, state, store=store, durability=durability)
+    maker = Maker.of(caller) if agent is None else None
+    return Recording(new, state, maker=maker, store=store, durability=durability)
 
 
 class Recording(Block):
@@ -108,9 +110,16 @@ class Recording(Block):
     """
 
     def __init__(
-        self, new: NewRun, state: object, *, store: str | os.PathLike[str] | None, durability: Durability
+        self,
+        new: NewRun,
+        state: object,
+        *,
+        maker: Maker | None,
+        store: str | os.PathLike[str] | None,
+        durability: Durability,
     ) -> None:
         self._new = new
+        self._maker = maker
         self._store_path = store
         self._durability: Durability = durability
         self._store: Store | None = None
@@ -236,6 +245,7 @@ class Recording(Block):
     def _enter(self) -> None:
         if self._journal is not None:
             raise UsageError("a recording was used twice", hint="call record(...) for each run")
+        self._find_agent()
         with nowhere():
             writer = self._writer()
         self._process = os.getpid()
@@ -244,6 +254,17 @@ class Recording(Block):
         self.lanes.begin_here()
         HOOKS.acquire()
         self._scope = enter(self, None)
+
+    def _find_agent(self) -> None:
+        """Take who enters the recording for the agent, where a function made it for others and has returned."""
+        frame = entering_frame()
+        if self._maker is None or frame is None or self._maker.is_around(frame):
+            return
+        state = self.tracks.main.state
+        code = agent_code(frame, state=state, agent=None, version=self._new.code.version)
+        if code.entry is not None:
+            self._new = replace(self._new, code=code)
+            self._agent = state if code.restore == "attributes" else None
 
     def _writer(self) -> RunWriter:
         """The open end of a run: of the fork that this process was started for, else of a new one."""
@@ -277,12 +298,12 @@ class Recording(Block):
         journal = self.journal
         try:
             self._abandon_open_steps()
-            status = run_status(error, failure=journal.failure)
+            status = run_status(error, failures=journal.failures)
             journal.finish(status, None if error is None or status == "succeeded" else error_info(error))
         except AgentTTError:
             if error is None:
                 raise
-            _LOG.exception("the end of run %s could not be recorded", self._run_id)
+            _LOG.warning("the end of run %s could not be recorded", self._run_id)
         finally:
             HOOKS.release()
             if self._owns_store and self._store is not None:

@@ -143,14 +143,14 @@ class RecordedStep(Block):
         if self._process != os.getpid():
             return  # a process that the agent forked leaves the block too: the step is its parent's to end
         journal = self._recording.journal
-        status = step_status(error, failure=journal.failure)
+        status = step_status(error, failures=journal.failures)
         info = None if error is None or status == "ok" else error_info(error)
         try:
             journal.when_free(lambda: self._write_end(status, info, with_state=True))
         except AgentTTError:
             if error is None:
                 raise
-            _LOG.exception("the end of step %s could not be recorded", self._number)
+            _LOG.warning("the end of step %s could not be recorded", self._number)
 
     def abandon(self) -> None:
         """End a step that is still open when its run ends: what it works on is no longer followed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 import orjson
@@ -14,9 +14,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.history.rows import Row
     from agent_tt.model import CallStatus, RunStatus, StepStatus
 
 __all__ = [
+    "ANY",
+    "COUNT",
+    "NAME",
+    "NUMBER",
+    "TEXT",
+    "WHOLE",
+    "Kind",
     "call_status",
     "code_from_wire",
     "edits_from_wire",
@@ -24,6 +32,7 @@ __all__ = [
     "error_from_text",
     "error_to_text",
     "fields_of",
+    "fitted",
     "integer",
     "mapping_from_text",
     "mapping_to_text",
@@ -80,6 +89,44 @@ def step_status(found: object) -> StepStatus:
 def call_status(found: object) -> CallStatus:
     """A call's status; what is none counts as pending, the outcome unknown."""
     return _CALL_STATUSES.get(found, "pending")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a column is made to hold.
+
+    Attributes:
+        types: the types that it may give.
+        otherwise: what is shown in place of anything else.
+    """
+
+    types: frozenset[type]
+    otherwise: str | int | None = None
+
+
+ANY: Final = Kind(frozenset({bool, bytes, float, int, str, type(None)}))
+"""For columns that are read further, with care."""
+WHOLE: Final = Kind(frozenset({int}), -1)
+COUNT: Final = Kind(frozenset({int, type(None)}))
+NUMBER: Final = Kind(frozenset({int, float, type(None)}))
+TEXT: Final = Kind(frozenset({str, type(None)}))
+NAME: Final = Kind(frozenset({str}), "")
+
+
+def fitted(rows: list[Row], kinds: Sequence[Kind]) -> list[Row]:
+    """Rows whose columns hold what they are made for: SQLite lets any column hold any type.
+
+    As good as free where they do: a column is looked at at once, at the speed of C.
+    """
+    for column, kind in zip(zip(*rows, strict=True), kinds, strict=bool(rows)):
+        if not set(map(type, column)) <= kind.types:
+            break
+    else:
+        return rows
+    return [
+        tuple(value if type(value) in kind.types else kind.otherwise for value, kind in zip(row, kinds, strict=True))
+        for row in rows
+    ]
 
 
 def text(found: object) -> str | None:

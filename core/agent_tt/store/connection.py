@@ -200,9 +200,10 @@ def connect(path: Path, *, mode: Literal["ro", "rw", "rwc"]) -> sqlite3.Connecti
         StoreNotFound: there is no such file.
         StoreUnreadable: it cannot be opened.
     """
-    uri = f"file:{quote(str(path))}?mode={mode}"
+    uri = f"file:{quote(os.fsencode(path))}?mode={mode}"
     try:
         connection = _open(uri)
+        connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA schema_version")
     except sqlite3.OperationalError as error:
         if not path.exists():

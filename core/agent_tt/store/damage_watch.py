@@ -36,9 +36,21 @@ class DamageWatch:
             places.setdefault(track, {}).setdefault(seq, []).append(step)
         damaged: set[int] = set()
         for track, steps_at in places.items():
-            for seq in self._damaged_seqs(track, max(steps_at)):
+            last = self._last(track)
+            missing = [seq for seq in steps_at if not 0 <= seq <= last]
+            damaged.update(step for seq in missing for step in steps_at.pop(seq))
+            for seq in self._damaged_seqs(track, max(steps_at)) if steps_at else ():
                 damaged.update(steps_at.get(seq, ()))
         return sorted(damaged)
+
+    def _last(self, track: int) -> int:
+        """The last checkpoint that a track can show; -1 for a track that is missing."""
+        try:
+            segments = self._log.segments(track, _SEQ_MASK)
+        except Damaged:
+            return -1
+        ends = (self._log.last_seq(segment.track) for segment in reversed(segments))
+        return next((end for end in ends if end is not None), -1)
 
     def _checkpoints(self, run: int) -> list[tuple[int, int, int]]:
         """Step, track and checkpoint of everything in the run that has a state of its own."""
@@ -55,7 +67,11 @@ class DamageWatch:
                 "SELECT step, track, seq FROM steps WHERE run = ? AND step <= ? AND seq IS NOT NULL",
                 (stretch.run, (1 << 62) if stretch.last is None else stretch.last),
             )
-            found += [row for row in rows if parent is None or row[0] != fork_step]
+            found += [
+                (step, track if type(track) is int else -1, seq if type(seq) is int else -1)
+                for step, track, seq in rows
+                if type(step) is int and (parent is None or step != fork_step)
+            ]
         return found
 
     def _damaged_seqs(self, track: int, last: int) -> list[int]:

@@ -71,7 +71,27 @@ def resolve(rows: Rows, ref: str) -> int:
         more = ", …" if len(found) > _MOST_LISTED else ""
         message = f"{ref!r} is the beginning of several runs: {', '.join(ids)}{more}"
         raise RunNotFound(message, hint="Type one more character.", nearest=ids)
+    if back is not None and (count := _count(rows, back["name"])):
+        raise _too_far(ref, back["name"], count)
     raise _not_found(rows, ref)
+
+
+def _count(rows: Rows, name: str) -> int:
+    """How many runs have a name; all of them for `latest`."""
+    every = "SELECT count(*) FROM runs WHERE NOT hidden"
+    ((count,),) = rows.query(every) if name == LATEST else rows.query(f"{every} AND name = ?", (name,))
+    return int(count)
+
+
+def _too_far(ref: str, name: str, count: int) -> RunNotFound:
+    runs = "run" if count == 1 else "runs"
+    called = "in the store" if name == LATEST else f"called {name}"
+    oldest = f"{name}~{count - 1}" if count > 1 else name
+    return RunNotFound(
+        f"no run {ref!r}: there {'is' if count == 1 else 'are'} only {count} {runs} {called}",
+        hint=f"The oldest is {oldest}.",
+        nearest=[oldest],
+    )
 
 
 def _by_age(rows: Rows, name: str, back: int) -> int | None:

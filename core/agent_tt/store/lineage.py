@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import Damaged, RunNotFound, StepNotFound
+from agent_tt.history.rows import whole
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from agent_tt.history.log import StateLog
     from agent_tt.history.rows import Rows
 
 __all__ = ["Lineage", "Position", "Stretch"]
+
+_HINT: Final = "Run `agent-tt verify` on the store."
+_MOST_ANCESTORS: Final = 256
+"""Forks of forks; deeper ones are only made by someone who wants to see us fall."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +79,9 @@ class Lineage:
         if known is None:
             found = self._rows.query("SELECT parent, fork_step FROM runs WHERE run = ?", (run,))
             if not found:
-                raise Damaged(f"the row of run number {run} is missing", hint="Run `agent-tt verify` on the store.")
-            parent, fork_step = found[0]
+                raise Damaged(f"the row of run number {run} is missing", hint=_HINT)
+            what = f"the row of run number {run}"
+            parent, fork_step = (None if value is None else whole(value, what) for value in found[0])
             known = self._origins[run] = _Origin(run, parent, fork_step or 0)
         return known.parent, known.fork_step
 
@@ -84,19 +92,26 @@ class Lineage:
             Damaged: a run descends from itself, or its ancestor is missing.
         """
         walk: list[Stretch] = []
-        current: int | None = run
         last: int | None = None
-        seen: set[int] = set()
-        while current is not None:
-            if current in seen:
-                raise Damaged(f"run number {run} descends from itself", hint="Run `agent-tt verify` on the store.")
-            seen.add(current)
-            parent, fork_step = self.origin(current)
-            walk.append(Stretch(current, fork_step + 1, last))
+        for ancestor in self._ancestry(run):
+            _, fork_step = self.origin(ancestor)
+            walk.append(Stretch(ancestor, fork_step + 1, last))
             last = fork_step if last is None else min(fork_step, last)
-            current = parent
         walk.reverse()
         return walk
+
+    def _ancestry(self, run: int) -> Iterator[int]:
+        """The run, its parent, and so on."""
+        seen: set[int] = set()
+        current: int | None = run
+        while current is not None:
+            if current in seen:
+                raise Damaged(f"run number {run} descends from itself", hint=_HINT)
+            if len(seen) > _MOST_ANCESTORS:
+                raise Damaged(f"run number {run} has more than {_MOST_ANCESTORS} ancestors", hint=_HINT)
+            seen.add(current)
+            yield current
+            current, _ = self.origin(current)
 
     def holder(self, run: int, step: int) -> int:
         """The run whose row step `step` of a run is."""
@@ -109,7 +124,7 @@ class Lineage:
         """The number of the last step, those of ancestors included; 0 when there is none."""
         ((last,),) = self._rows.query("SELECT max(step) FROM steps WHERE run = ?", (run,))
         if last is not None:
-            return int(last)
+            return whole(last, f"a step of run number {run}")
         parent, fork_step = self.origin(run)
         return fork_step if parent is not None else 0
 
@@ -120,23 +135,38 @@ class Lineage:
             StepNotFound: the run has no such step.
         """
         parent, fork_step = self.origin(run)
-        if parent is not None and step <= fork_step:
-            inherited = self.position(parent, step)
-            if step < fork_step:
-                return inherited
-            found = self._rows.query(
-                "SELECT track FROM tracks WHERE run = ? AND parent = ? AND fork_seq = ?",
-                (run, inherited.track, inherited.seq),
-            )
-            return Position(int(found[0][0]), inherited.seq, inherited.own) if found else inherited
+        if parent is None or step > fork_step:
+            return self._own_position(run, step)
+        forks: list[int] = []  # those that share the step with their parent
+        holder = run
+        for holder in self._ancestry(run):
+            parent, fork_step = self.origin(holder)
+            if parent is None or step > fork_step:
+                break
+            forks.append(holder)
+        position = self._own_position(holder, step)
+        for fork in reversed(forks):
+            if step == self.origin(fork)[1]:
+                position = self._edited(fork, position)
+        return position
+
+    def _edited(self, fork: int, inherited: Position) -> Position:
+        """Where a fork keeps the checkpoint that it was forked at, as it was edited."""
+        found = self._rows.query(
+            "SELECT track FROM tracks WHERE run = ? AND parent = ? AND fork_seq = ?",
+            (fork, inherited.track, inherited.seq),
+        )
+        return Position(int(found[0][0]), inherited.seq, inherited.own) if found else inherited
+
+    def _own_position(self, run: int, step: int) -> Position:
         if step == 0:
             return Position(self._main_track(run), 0)
         found = self._rows.query("SELECT track, seq FROM steps WHERE run = ? AND step = ?", (run, step))
         if not found:
             raise StepNotFound(f"there is no step {step}: the last one is {self.count(run)}")
-        track, seq = found[0]
+        track, seq = (None if value is None else whole(value, f"step {step}") for value in found[0])
         if track is not None and seq is not None:
-            return Position(int(track), int(seq))
+            return Position(track, seq)
         return self._newest_before(run, step, track)
 
     def _newest_before(self, run: int, step: int, track: int | None) -> Position:
@@ -150,7 +180,7 @@ class Lineage:
             (run, step, track),
         )
         if found:
-            return Position(int(track or 0), int(found[0][0]), own=False)
+            return Position(track or 0, whole(found[0][0], f"a step of run number {run}"), own=False)
         parent, fork_step = self.origin(run)
         start = self.position(run, fork_step if parent is not None else 0)
         return Position(start.track, start.seq, own=False)
@@ -185,7 +215,7 @@ class Lineage:
             return seq
         found = self._rows.query("SELECT step FROM steps WHERE run = ? AND track = ? AND seq = ?", (run, track, seq))
         if found:
-            return int(found[0][0])
+            return whole(found[0][0], f"a step of run number {run}")
         return 0 if seq == 0 and name == "main" else None
 
     def _step_of_first(self, run: int, parent_track: int, seq: int) -> int | None:
@@ -207,11 +237,14 @@ class Lineage:
 
     def last_seq(self, run: int, track: int) -> int:
         """The last checkpoint of a track that a run can see: its end, or where the run left an ancestor's track."""
-        ((owner,),) = self._rows.query("SELECT run FROM tracks WHERE track = ?", (track,))
+        found = self._rows.query("SELECT run FROM tracks WHERE track = ?", (track,))
+        if not found:
+            raise Damaged(f"track {track} is missing", hint=_HINT)
+        ((owner,),) = found
         if owner == run:
             return self._log.last_seq(track) or 0
         limit = next((stretch.last for stretch in self.stretches(run) if stretch.run == owner), None)
         ((last,),) = self._rows.query(
             "SELECT max(seq) FROM steps WHERE run = ? AND track = ? AND step <= ?", (owner, track, limit or 0)
         )
-        return int(last) if last is not None else 0
+        return 0 if last is None else whole(last, f"a step on track {track}")

@@ -7,16 +7,25 @@
 from __future__ import annotations
 
 import os
-import tomllib
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.errors import UsageError
+from agent_tt import config
+from agent_tt.errors import NotAStore
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ENVIRONMENT", "FILE_NAME", "FOLDER_NAME", "make_room", "project_root", "resolve_store_path"]
+__all__ = [
+    "ENVIRONMENT",
+    "FILE_NAME",
+    "FOLDER_NAME",
+    "make_room",
+    "project_root",
+    "refuse_special",
+    "resolve_store_path",
+]
 
 ENVIRONMENT: Final = "AGENT_TT_STORE"
 FOLDER_NAME: Final = ".agent-tt"
@@ -37,7 +46,7 @@ def resolve_store_path(
         environ: the environment; None means this process's.
 
     Raises:
-        UsageError: a settings file cannot be read, or `store` in it is not a path.
+        UsageError: a settings file cannot be read, or something in it is unknown.
     """
     here = (start or Path.cwd()).absolute()
     variables = os.environ if environ is None else environ
@@ -46,11 +55,9 @@ def resolve_store_path(
     if named := variables.get(ENVIRONMENT):
         return here / Path(named).expanduser()
     root = project_root(here)
-    if root is not None and (named_path := _setting(root / "pyproject.toml", ("tool", "agent-tt"))) is not None:
-        return named_path
     if root is not None:
-        return root / FOLDER_NAME / FILE_NAME
-    return _setting(_user_settings(), ()) or _user_data() / FILE_NAME
+        return config.read_project(root / "pyproject.toml").store or root / FOLDER_NAME / FILE_NAME
+    return config.read_user(config.user_file()).store or _user_data() / FILE_NAME
 
 
 def project_root(start: Path) -> Path | None:
@@ -63,6 +70,20 @@ def project_root(start: Path) -> Path | None:
     return None
 
 
+def refuse_special(path: Path) -> None:
+    """Refuse a pipe, a socket or a device: opening one may wait for ever. Says nothing of what is not there.
+
+    Raises:
+        NotAStore: it is one.
+    """
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise NotAStore(f"{path} is a pipe or a device, not a store", hint="Name a file.")
+
+
 def make_room(path: Path) -> None:
     """Creates the folder of a store that is about to be recorded into; `.agent-tt` keeps itself out of git."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,32 +91,6 @@ def make_room(path: Path) -> None:
         ignore = path.parent / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n", encoding="utf-8")
-
-
-def _setting(file: Path, table: tuple[str, ...]) -> Path | None:
-    """The path that `store` names in a TOML file, relative to the file's folder; None if it names none."""
-    try:
-        settings: object = tomllib.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"{file} cannot be read: {error}", hint="Correct the file, or name the store with --store."
-        ) from error
-    for name in table:
-        settings = settings.get(name) if isinstance(settings, dict) else None
-    value = settings.get("store") if isinstance(settings, dict) else None
-    if value is None:
-        return None
-    if not isinstance(value, str) or not value:
-        raise UsageError(f"{file}: store = {value!r} is not a path", hint='Write it as text: store = "runs.db".')
-    return file.parent / Path(value).expanduser()
-
-
-def _user_settings() -> Path:
-    import platformdirs
-
-    return platformdirs.user_config_path("agent-tt", appauthor=False) / "config.toml"
 
 
 def _user_data() -> Path:

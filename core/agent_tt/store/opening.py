@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import time
 from typing import TYPE_CHECKING, Final
@@ -10,6 +11,8 @@ from agent_tt import _version
 from agent_tt.errors import NewerFormat, NotAStore, ReadOnlySource, StoreNotFound, StoreUnreadable
 from agent_tt.store import locate, migrate, schema
 from agent_tt.store.connection import BUSY_TIMEOUT_S, Database, connect
+from agent_tt.store.sqlite_errors import our_error
+from agent_tt.store.tables import check_tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["open_database"]
 
 _RETRY_S: Final = 0.01
+_FORMAT: Final = re.compile(r"[1-9][0-9]{0,8}")
 _PLACE_HINT: Final = "Check the rights of the folder, or name another file with --store."
 
 
@@ -36,6 +40,7 @@ def open_database(
         inside = path / locate.FILE_NAME
         hint = f"Name the file: {inside}" if inside.exists() else "Name the store file itself."
         raise NotAStore(f"{path} is a folder, not a store", hint=hint)
+    locate.refuse_special(path)
     if not path.exists():
         if not create or read_only:
             raise StoreNotFound(
@@ -106,7 +111,10 @@ def _check_format(path: Path, *, read_only: bool) -> None:
     connection = connect(path, mode="ro" if read_only else "rw")
     try:
         ((application,),) = connection.execute("PRAGMA application_id").fetchall()
-        found = _stored_format(connection) if application == schema.APPLICATION_ID else None
+        found = None
+        if application == schema.APPLICATION_ID:
+            check_tables(path, connection)
+            found = _stored_format(connection)
     except sqlite3.DatabaseError as error:
         raise _unusable(path, error) from error
     finally:
@@ -131,13 +139,11 @@ def _check_format(path: Path, *, read_only: bool) -> None:
 
 def _stored_format(connection: sqlite3.Connection) -> int | None:
     found = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
-    try:
-        return int(found[0]) if found else None
-    except (TypeError, ValueError):
-        return None
+    text = found[0] if found else None
+    return int(text) if isinstance(text, str) and _FORMAT.fullmatch(text) else None
 
 
-def _unusable(path: Path, error: sqlite3.DatabaseError) -> StoreUnreadable:
-    if "not a database" in str(error) or "no such table" in str(error):
+def _unusable(path: Path, error: sqlite3.DatabaseError) -> StoreUnreadable | ReadOnlySource:
+    if "no such table" in str(error):
         return NotAStore(f"{path} is not a store of agent-tt", hint="Name another file with --store.")
-    return StoreUnreadable(f"{path} cannot be opened: {error}", hint="Run `agent-tt verify`, or name another file.")
+    return our_error(path, error)

@@ -6,8 +6,10 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from agent_tt.history.rows import whole
 from agent_tt.model import Note, Run
 from agent_tt.store import columns
+from agent_tt.store.columns import ANY, COUNT, NAME, NUMBER, TEXT, WHOLE
 from agent_tt.store.liveness import Owner, is_alive
 
 if TYPE_CHECKING:
@@ -25,6 +27,10 @@ _COLUMNS: Final = (
     "r.run, r.id, r.name, r.status, r.parent, r.fork_step, r.started_us, r.ended_us, r.error, r.owner, r.beat_us,"
     " r.meta, p.id, (SELECT max(step) FROM steps s WHERE s.run = r.run)"
 )
+_KINDS: Final = (*(WHOLE, NAME, NAME, ANY, COUNT, COUNT, WHOLE, COUNT, ANY, ANY, ANY, ANY, TEXT, ANY),)
+_NOTE_KINDS: Final = (WHOLE, ANY, COUNT, NAME, WHOLE)
+_TAG_KINDS: Final = (WHOLE, NAME)
+_USAGE_KINDS: Final = (COUNT, COUNT, NUMBER)
 _FROM: Final = "FROM runs r LEFT JOIN runs p ON p.run = r.parent"
 
 
@@ -66,10 +72,11 @@ def _sum(one: _Number | None, other: _Number | None) -> _Number | None:
 
 def usage_of_steps(rows: Rows, run: int, last: int | None = None) -> Usage:
     """The usage of a run's own steps, up to `last` where given."""
-    ((tokens_in, tokens_out, cost),) = rows.query(
+    found = rows.query(
         "SELECT sum(tokens_in), sum(tokens_out), sum(cost_usd) FROM steps WHERE run = ? AND step <= ?",
         (run, (1 << 62) if last is None else last),
     )
+    ((tokens_in, tokens_out, cost),) = columns.fitted(found, _USAGE_KINDS)
     return Usage(tokens_in, tokens_out, cost)
 
 
@@ -86,14 +93,16 @@ class RunRows:
             f"SELECT {_COLUMNS} {_FROM} WHERE NOT r.hidden ORDER BY r.started_us DESC, r.run DESC"
         )  # constants of ours
         tags: defaultdict[int, list[str]] = defaultdict(list)
-        for run, tag in self._rows.query("SELECT run, tag FROM tags ORDER BY run, tag"):
+        for run, tag in columns.fitted(self._rows.query("SELECT run, tag FROM tags ORDER BY run, tag"), _TAG_KINDS):
             tags[run].append(tag)
-        return [self._run(row, tags[row[0]]) for row in found]
+        return [self._run(row, tags[row[0]]) for row in columns.fitted(found, _KINDS)]
 
     def one(self, number: int) -> Run:
         """The run of a row number."""
-        (row,) = self._rows.query(f"SELECT {_COLUMNS} {_FROM} WHERE r.run = ?", (number,))  # constants of ours
-        tags = [tag for (tag,) in self._rows.query("SELECT tag FROM tags WHERE run = ? ORDER BY tag", (number,))]
+        found = self._rows.query(f"SELECT {_COLUMNS} {_FROM} WHERE r.run = ?", (number,))  # constants of ours
+        (row,) = columns.fitted(found, _KINDS)
+        tagged = self._rows.query("SELECT run, tag FROM tags WHERE run = ? ORDER BY tag", (number,))
+        tags = [tag for _, tag in columns.fitted(tagged, _TAG_KINDS)]
         return self._run(row, tags)
 
     def status(self, number: int) -> RunStatus:
@@ -109,8 +118,8 @@ class RunRows:
             "SELECT note, kind, step, body, created_us FROM notes WHERE run = ? ORDER BY note", (number,)
         )
         return [
-            Note(note, "bookmark" if kind == "bookmark" else "note", step, body or "", created_us)
-            for note, kind, step, body, created_us in found
+            Note(note, "bookmark" if kind == "bookmark" else "note", step, body, created_us)
+            for note, kind, step, body, created_us in columns.fitted(found, _NOTE_KINDS)
         ]
 
     def _run(self, row: Row, tags: Sequence[str]) -> Run:
@@ -131,7 +140,7 @@ class RunRows:
             user_id=columns.text(facts.get("user_id")),
             parent=parent_id,
             fork_step=fork_step,
-            steps=last if last is not None else self._lineage.count(number),
+            steps=self._lineage.count(number) if last is None else whole(last, f"a step of {run_id}"),
             tokens_in=usage.tokens_in,
             tokens_out=usage.tokens_out,
             cost_usd=usage.cost_usd,

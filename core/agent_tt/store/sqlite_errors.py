@@ -16,6 +16,9 @@ __all__ = ["BUSY_TIMEOUT_S", "Conflict", "Translation", "our_error"]
 BUSY_TIMEOUT_S: Final = 10.0
 """How long a writer waits for another process's lock."""
 
+_HEADER: Final = 100
+"""Bytes of the header of an SQLite file: page size at 16, changes counted at 24 and 92, pages at 28 (big-endian)."""
+
 _VERIFY_HINT: Final = "Run `agent-tt verify` to see what can still be read."
 
 
@@ -58,12 +61,31 @@ def our_error(path: Path, error: sqlite3.Error | OverflowError) -> StoreUnreadab
         return StoreUnreadable(f"{path} cannot grow: {text}", hint="Free some space on its disk.")
     if "not a database" in text:
         return NotAStore(f"{path} is not a store of agent-tt", hint="Name another file with --store.")
-    if "malformed" in text or "decode" in text:
-        return Damaged(f"{path} is damaged: {text}", hint=_VERIFY_HINT)
+    if "malformed" in text or "decode" in text or "no such" in text:
+        return _cut_short(path) or Damaged(f"{path} is damaged: {text}", hint=_VERIFY_HINT)
     if isinstance(error, OverflowError | sqlite3.InterfaceError | sqlite3.ProgrammingError):
         return StoreUnreadable(f"{path} cannot hold a value that it was given: {text}")
     hint = "Check its disk, and the rights of the file and its folder."
     return StoreUnreadable(f"{path} cannot be used: {text}", hint=hint)
+
+
+def _cut_short(path: Path) -> Damaged | None:
+    """The error for a file that ends before the last page that its header names; None for any other."""
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            header = file.read(_HEADER)
+    except OSError:
+        return None
+    page = int.from_bytes(header[16:18], "big")
+    named = int.from_bytes(header[28:32], "big") * (65536 if page == 1 else page)
+    is_current = len(header) == _HEADER and header[24:28] == header[92:96]  # else nobody keeps the count of pages
+    if len(header) == _HEADER and not (is_current and size < named):
+        return None
+    missing = (
+        f"{named - size:,} of its {named:,} bytes are missing" if is_current else "all but its beginning is missing"
+    )
+    return Damaged(f"{path} is cut short: {missing}", hint="Copy it again, whole, from where it came from.")
 
 
 def _is_busy(error: Exception) -> bool:

@@ -7,8 +7,10 @@ import re
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from agent_tt.errors import StepNotFound
+from agent_tt.history.rows import whole
 from agent_tt.model import Call, Step
 from agent_tt.store import columns
+from agent_tt.store.columns import ANY, COUNT, NAME, NUMBER, TEXT, WHOLE
 from agent_tt.store.deliveries import NUMBER_MASK, keys_of
 
 if TYPE_CHECKING:
@@ -26,6 +28,11 @@ _NUMBER: Final = re.compile(r"\d{1,18}")
 _FROM_END: Final = re.compile(r"~(\d{1,18})")
 _ERROR: Final = "@error"
 _EFFECTS: Final[dict[object, Effect]] = {"read": "read", "write": "write"}
+
+_STEP_KINDS: Final = (
+    *(ANY, ANY, ANY, WHOLE, NAME, TEXT, TEXT, NAME, COUNT, COUNT, COUNT, COUNT, COUNT, NUMBER, NAME, COUNT),
+)
+_CALL_KINDS: Final = (*(WHOLE, NAME, WHOLE, NAME, TEXT, ANY, ANY, TEXT, ANY, ANY, ANY, COUNT, COUNT, COUNT, ANY),)
 
 _ReadValue: TypeAlias = "Callable[[object, str], Wire]"
 
@@ -66,6 +73,7 @@ class StepRows:
             " ORDER BY s.step",
             (stretch.run, first, (1 << 62) if last is None else last),
         )
+        found = columns.fitted(found, _STEP_KINDS)
         is_over = any(row[0] == "running" for row in found) and self._runs.status(stretch.run) != "running"
         return [self._step(row, stretch.run, inherited=inherited, is_over=is_over) for row in found]
 
@@ -122,7 +130,7 @@ class StepRows:
                 (stretch.run, (1 << 62) if stretch.last is None else stretch.last),
             )
             if found is not None:
-                return int(found)
+                return whole(found, f"a step of run number {stretch.run}")
         raise StepNotFound("no step of the run failed", hint="Name a step by its number, or ~1 from the end.")
 
     def calls(self, run: int, step: int, read_value: _ReadValue) -> list[Call]:
@@ -135,7 +143,7 @@ class StepRows:
             " AND d.id BETWEEN ? AND ?) ELSE delivered END, meta FROM calls c WHERE run = ? AND step = ? ORDER BY call",
             (NUMBER_MASK, *keys_of(holder), holder, step),
         )
-        return [_call(row, step, read_value) for row in found]
+        return [_call(row, step, read_value) for row in columns.fitted(found, _CALL_KINDS)]
 
 
 def _call(row: Row, step: int, read_value: _ReadValue) -> Call:

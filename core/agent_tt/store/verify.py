@@ -53,6 +53,9 @@ def verify_file(log: StateLog, lineage: Lineage, path: Path) -> list[Problem]:
 def _unused_damage(log: StateLog) -> Iterator[str]:
     """Blobs and dictionaries that cannot be read, whether or not a run names them."""
     for (stored,) in log.rows.query("SELECT hash FROM blobs ORDER BY id"):
+        if not isinstance(stored, bytes) or len(stored) != HASH_SIZE:
+            yield f"a blob is damaged: {str(stored)[:40]!r} is no hash"
+            continue
         try:
             log.blobs.get(stored)
         except AgentTTError as error:

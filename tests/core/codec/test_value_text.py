@@ -58,6 +58,21 @@ def test_a_value_shows_as_what_it_is(value: object, kind: str, line: str) -> Non
     assert summary(wire) == line
 
 
+@pytest.mark.parametrize(
+    ("method", "payload", "line"),
+    [
+        (None, [[], {"content": "go", "id": 1}], 'HumanMessage(content="go", id=1)'),
+        ("parse", [["2026"], {}], 'HumanMessage.parse("2026")'),
+        (None, [1], "<made class: "),
+    ],
+)
+def test_what_another_system_makes_with_a_constructor_shows_as_the_call(
+    method: str | None, payload: Any, line: str
+) -> None:
+    wire = {"$type": "made", "class": "messages:HumanMessage", "method": method, "$v": payload}
+    assert summary(wire).startswith(line)
+
+
 @many
 @given(values, st.integers(1, 120))
 def test_a_summary_is_one_printable_line_within_its_limit(value: object, limit: int) -> None:

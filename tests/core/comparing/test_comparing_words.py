@@ -34,6 +34,21 @@ def test_whole_words_are_changed_not_letters() -> None:
     ]
 
 
+def test_words_beside_each_other_that_all_became_others_are_one_change() -> None:
+    assert compare_words("no search yet", "1 of 20 searches") == [
+        Segment("removed", "no search yet"),
+        Segment("added", "1 of 20 searches"),
+    ]
+
+
+def test_a_word_put_between_others_leaves_them_and_their_spaces_alone() -> None:
+    assert compare_words("try again now", "try again right now") == [
+        Segment("same", "try again "),
+        Segment("added", "right "),
+        Segment("same", "now"),
+    ]
+
+
 def test_equal_texts_are_one_segment_and_empty_ones_none() -> None:
     assert compare_words("as it was", "as it was") == [Segment("same", "as it was")]
     assert compare_words("", "") == []

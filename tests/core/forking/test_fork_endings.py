@@ -39,6 +39,16 @@ def raises(state): raise ValueError("the flight is full")
 def exits(state): sys.exit(3)
 
 @recorded
+def interrupts(state): raise KeyboardInterrupt
+
+def interrupts_before(state=None): raise KeyboardInterrupt
+
+@recorded
+def cancels(state):
+    import asyncio
+    raise asyncio.CancelledError
+
+@recorded
 def exits_well(state): sys.exit(0)
 
 @recorded
@@ -126,9 +136,9 @@ def final(project: Project, handle: object) -> Run:
     ("qualname", "code", "status", "says"),
     [
         ("raises", 5, "failed", "ValueError: the flight is full"),
-        ("exits", 5, "interrupted", "SystemExit: 3"),
+        ("exits", 5, "failed", "SystemExit: 3"),
         ("silent", 2, "failed", "without calling agent_tt.record"),
-        ("exits_before", 5, "interrupted", "SystemExit: 4"),
+        ("exits_before", 5, "failed", "SystemExit: 4"),
         ("raises_before", 5, "failed", "KeyError: 'nothing recorded yet'"),
         ("hard_exit", 7, "crashed", "exited with code 7"),
         ("killed", -signal.SIGKILL, "crashed", "killed by SIGKILL"),
@@ -148,6 +158,16 @@ def test_an_agent_that_ends_badly_leaves_a_run_that_says_how(
     assert says in run.error.short
     assert says in str(caught.value)
     assert is_reaped(handle._process.pid)
+
+
+@pytest.mark.parametrize("qualname", ["interrupts", "interrupts_before", "cancels"])
+def test_an_agent_that_interrupts_itself_was_interrupted_and_has_not_failed(
+    project: Project, start: Callable[..., object], qualname: str
+) -> None:
+    handle = start(qualname)
+    with pytest.raises(Interrupted, match="was interrupted") as caught:
+        handle.result()
+    assert (handle.poll(), final(project, handle).status, caught.value.exit_code) == (130, "interrupted", 130)
 
 
 def test_a_traceback_begins_in_the_agent(project: Project, start: Callable[..., object]) -> None:

@@ -378,3 +378,42 @@ def test_a_class_that_the_agent_no_longer_loads_is_named_with_its_path(project: 
     with pytest.raises(AgentFailed, match="user"):
         handle.result()
     assert handle.poll() == 2
+
+
+STARTS_OTHERS = """
+import multiprocessing, os, pathlib, subprocess, sys
+import agent_tt
+
+@agent_tt.tool(effect="write")
+def pay(who):
+    pathlib.Path("paid").open("a").write(who + "\\n")
+
+@agent_tt.tool(effect="write", name="note")
+def write_down(who):
+    pathlib.Path("noted").open("a").write(who + "\\n")
+
+def act(who):
+    for tool in (pay, write_down):
+        try:
+            tool(who)
+        except agent_tt.errors.ToolDenied:
+            pass
+
+def main(state=None):
+    with agent_tt.record("agent", state=state) as run:
+        with run.step("only", state):
+            for kind in ("fork", "spawn"):
+                process = multiprocessing.get_context(kind).Process(target=act, args=(kind,))
+                process.start()
+                process.join()
+            subprocess.run([sys.executable, "-c", "import starter; starter.act('command')"], check=True)
+            act("itself")
+"""
+
+
+def test_the_policy_holds_in_every_process_that_the_agent_starts(project: Project) -> None:
+    project.write("starter.py", STARTS_OTHERS)
+    run = project.made("starter:main", {"n": 1})
+    project.fork(run, 0, allow=["note"]).result()
+    assert not (project.folder / "paid").exists()
+    assert (project.folder / "noted").read_text().split() == ["fork", "spawn", "command", "itself"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import importlib
 import importlib.util
 import json
 import os
@@ -246,3 +248,87 @@ def test_finding_the_entry_point_imports_nothing():
     before = set(sys.modules)
     agent_tt.record("x", agent="antigravity_of_nobody:main")
     assert set(sys.modules) == before
+
+
+HELPED = """
+import contextlib
+import agent_tt
+
+def made(state):
+    return agent_tt.record("x", state=state)
+
+def made_twice(state):
+    return made(state)
+
+class Traced:
+    def __init__(self, state):
+        self.recording = agent_tt.record("x", state=state)
+
+    def __enter__(self):
+        return self.recording.__enter__()
+
+    async def __aenter__(self):
+        return await self.recording.__aenter__()
+
+    def __exit__(self, *error):
+        self.recording.__exit__(*error)
+
+    async def __aexit__(self, *error):
+        await self.recording.__aexit__(*error)
+
+class Late(Traced):
+    def __init__(self, state):
+        self.state = state
+
+    def __enter__(self):
+        self.recording = agent_tt.record("x", state=self.state)
+        return self.recording.__enter__()
+
+def entered_elsewhere(recording):
+    with recording as run:
+        return run.code
+
+def returned(state=None):
+    with made(state) as run:
+        return run.code
+
+def returned_twice(state=None):
+    with made_twice(state) as run:
+        return run.code
+
+async def awaited(state=None):
+    async with made(state) as run:
+        return run.code
+
+def stacked(state=None):
+    with contextlib.ExitStack() as stack:
+        return stack.enter_context(made(state)).code
+
+def traced(state=None):
+    with Traced(state) as run:
+        return run.code
+
+async def traced_async(state=None):
+    async with Traced(state) as run:
+        return run.code
+
+def late(state=None):
+    with Late(state) as run:
+        return run.code
+
+def lent(state=None):
+    return entered_elsewhere(agent_tt.record("x", state=state))
+"""
+
+
+@pytest.mark.parametrize(
+    "name", ["returned", "returned_twice", "awaited", "stacked", "traced", "traced_async", "late", "lent"]
+)
+def test_helpers_that_make_or_enter_recordings_for_others_are_no_agents(store, project, monkeypatch, name):
+    project.joinpath("helped.py").write_text(HELPED)
+    monkeypatch.syspath_prepend(str(project))
+    monkeypatch.delitem(sys.modules, "helped", raising=False)
+    code = getattr(importlib.import_module("helped"), name)(state={"n": 1})
+    if asyncio.iscoroutine(code):
+        code = asyncio.run(code)
+    assert (code.entry, code.restore) == (f"helped:{name}", "state")

@@ -153,13 +153,18 @@ def test_a_caught_exception_does_not_fail_the_run(store):
     ("error", "run_status", "step_status"),
     [
         (KeyboardInterrupt(), "interrupted", "interrupted"),
-        (SystemExit(3), "interrupted", "interrupted"),
+        (BaseExceptionGroup("two", [KeyboardInterrupt(), asyncio.CancelledError()]), "interrupted", "interrupted"),
+        (BaseExceptionGroup("two", [KeyboardInterrupt(), ValueError()]), "failed", "error"),
+        (SystemExit(3), "failed", "error"),
+        (SystemExit("no"), "failed", "error"),
         (asyncio.CancelledError(), "interrupted", "interrupted"),
         (SystemExit(0), "succeeded", "ok"),
         (SystemExit(None), "succeeded", "ok"),
     ],
 )
-def test_who_stops_an_agent_interrupts_it(store, error, run_status, step_status):
+def test_an_agent_that_somebody_stops_is_interrupted_and_one_that_says_so_has_failed(
+    store, error, run_status, step_status
+):
     with pytest.raises(type(error)), agent_tt.record("x") as run, run.step("act"):
         raise error
     assert (store.only.status, store.only.steps[0].end.status) == (run_status, step_status)

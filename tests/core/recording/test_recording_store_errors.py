@@ -73,6 +73,29 @@ def test_an_end_that_cannot_be_written_is_raised_when_nothing_else_is(store):
     assert store.closed == 1
 
 
+def test_a_store_that_fails_again_and_again_interrupts_the_run_and_is_told_once(store, caplog):
+    first = StoreBusy("locked")
+
+    def agent():
+        with agent_tt.record("x") as run:
+            try:
+                with run.step("s"):
+                    store.only.fail_with = first
+                    agent_tt.tool(lambda: None)()
+            finally:
+                store.only.fail_with = StoreBusy("locked")
+                with pytest.raises(StoreBusy):
+                    run.step("t").open()
+                store.only.fail_with = None
+
+    with pytest.raises(StoreBusy) as caught:
+        agent()
+    assert caught.value is first
+    assert store.only.status == "interrupted"
+    told = [entry.message for entry in caplog.records if "run " in entry.message and "locked" in entry.message]
+    assert len(told) == 1
+
+
 def test_what_the_collector_ends_inside_the_store_is_written_after_it(store, monkeypatch):
     @agent_tt.tool
     def endless():

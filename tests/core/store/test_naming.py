@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.store.recordings import begin, chat, fork, new_store
 
+from agent_tt import config
 from agent_tt.errors import RunNotFound, UsageError
 from agent_tt.store import ids, locate, project_root, resolve_store_path
 
@@ -75,6 +76,18 @@ def test_an_empty_store_says_that_it_is_empty(tmp_path):
         new_store(tmp_path).run("latest")
 
 
+def test_counting_back_too_far_says_how_many_runs_there_are(tmp_path):
+    store = new_store(tmp_path)
+    for _ in range(3):
+        chat(store, 1, "demo")
+    for ref in ("demo~3", "latest~3"):
+        with pytest.raises(RunNotFound, match="only 3") as caught:
+            store.run(ref)
+        assert f"{ref[:-2]}~2" in caught.value.hint
+    with pytest.raises(RunNotFound, match="no run 'other~1'"):
+        store.run("other~1")
+
+
 def test_names_with_wildcards_and_surrogates_are_only_names(tmp_path):
     store = new_store(tmp_path)
     for name in ("100%", "a_b", "'; DROP TABLE runs --", "läuft ✓", "\ud800"):
@@ -86,7 +99,7 @@ def test_names_with_wildcards_and_surrogates_are_only_names(tmp_path):
 
 
 def test_the_store_is_named_or_in_the_environment_or_in_the_project(tmp_path, monkeypatch):
-    monkeypatch.setattr(locate, "_user_settings", lambda: tmp_path / "user" / "config.toml")
+    monkeypatch.setattr(config, "user_file", lambda: tmp_path / "user" / "config.toml")
     monkeypatch.setattr(locate, "_user_data", lambda: tmp_path / "data")
     project = tmp_path / "project"
     inner = project / "src" / "deep"
@@ -113,8 +126,8 @@ def test_the_store_is_named_or_in_the_environment_or_in_the_project(tmp_path, mo
 
 
 def test_settings_that_make_no_sense_are_errors(tmp_path):
-    for text in ("[tool.agent-tt]\nstore = 3\n", "not toml ["):
-        (tmp_path / "pyproject.toml").write_text(text)
+    for text in ("store = 3", 'store = ""', 'stor = "runs.db"', "not toml ["):
+        (tmp_path / "pyproject.toml").write_text(f"[tool.agent-tt]\n{text}\n")
         with pytest.raises(UsageError, match=r"pyproject\.toml"):
             resolve_store_path(start=tmp_path, environ={})
 

@@ -112,9 +112,8 @@ def _folded(rows: tuple[Row, ...], steps_a: dict[int, Step], steps_b: dict[int, 
     """Group neighbours of one kind whose steps have the same names, so that a loop is one line."""
 
     def title(row: Row) -> tuple[str, str | None, str | None]:
-        name_a = None if row.a is None else steps_a[row.a].name
-        name_b = None if row.b is None else steps_b[row.b].name
-        return row.kind, name_a, name_b
+        step_a, step_b = (steps.get(number or 0) for steps, number in ((steps_a, row.a), (steps_b, row.b)))
+        return row.kind, step_a.name if step_a is not None else None, step_b.name if step_b is not None else None
 
     groups: list[list[Row]] = []
     parted = False
@@ -137,10 +136,12 @@ def _half(terminal: Terminal, side: _Side, numbers: list[int | None], columns: i
     known = [number for number in numbers if number is not None]
     if not known:
         return ""
-    step = side.steps[known[0]]
+    label = str(known[0]) if len(known) == 1 else f"{known[0]}{'–' if terminal.glyphs.cut == '…' else '-'}{known[-1]}"
+    step = side.steps.get(known[0])
+    if step is None:
+        return terminal.short(f"{label:>7} missing", columns)
     calls = side.source.calls(side.run_id, step.number) if step.calls and not same else []
     what = next((f" {told(step, call)}" for call in calls if call.kind in ACTING), "")
-    label = str(known[0]) if len(known) == 1 else f"{known[0]}{'–' if terminal.glyphs.cut == '…' else '-'}{known[-1]}"
     times = f"  {len(known)}×" if len(known) > 1 and terminal.glyphs.cut == "…" else ""
     return terminal.short(f"{label:>7} {kind_glyph(step.kind, terminal.glyphs)} {step.name}{times}{what}", columns)
 

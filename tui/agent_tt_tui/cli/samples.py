@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+import difflib
 import textwrap
 
 import click
 
+from agent_tt.errors import UsageError
 from agent_tt_tui.cli.options import Options, common_options, write_json
 
 
-@click.group(invoke_without_command=True)
+class SamplesGroup(click.Group):
+    """A group that knows what somebody wants who writes a sample where a command belongs."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; where a sample is named instead, say what can be done with it."""
+        from agent_tt import samples
+
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            known = [sample.name for sample in samples.names()]
+            close = difflib.get_close_matches(name, known, n=1)
+            meant = name if name in known else close[0] if close else "NAME"
+            what = f"{name!r} is a sample, not a command" if name in known else f"there is no sample {name!r}"
+            raise UsageError(
+                what,
+                hint=f"`agent-tt open {meant}` shows its run, `agent-tt samples build {meant}` makes a new one.",
+            )
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=SamplesGroup, invoke_without_command=True)
 @common_options
 def command(options: Options) -> None:
     """List the sample agents and their second versions, which a fork can run.

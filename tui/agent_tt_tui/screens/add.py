@@ -24,17 +24,17 @@ _RECORD: Final = "how to record"
 HOW_TO_RECORD: Final = """\
 import agent_tt
 
-@agent_tt.tool(effect="read")            # what your agent calls; "write" if it changes the world
+@agent_tt.tool(effect="read")        # "write" where it changes the world
 def search_docs(query): ...
 
-def main(state=None):                    # `state=` lets a fork go on from here
+def main(state=None):                # state= lets a fork go on from here
     state = state or {"messages": []}
     with agent_tt.record("my-agent", state=state) as run:
         while not state.get("answer"):
             with run.step("think", state):
-                ...                      # your loop, as it is
+                ...                  # your loop, as it is
 
-Then run it as always, and open it:      agent-tt open my-agent"""
+Then run it as always, and open it:  agent-tt open my-agent"""
 """The five lines that an agent needs."""
 
 

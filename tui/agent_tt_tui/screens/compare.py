@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS: Final = 0.2
 _TALL_FROM: Final = 30
+_LOW_BELOW: Final = 18
 _OUTPUT_BYTES: Final = 2_000
 
 
@@ -66,7 +67,7 @@ class CompareScreen(RunWatch):
         self._reading = False
         self._only_differences = False
         self._following = run_b.status == "running"
-        self._zoomed = False
+        self._zoomed = self._low = False
 
     def compose(self) -> ComposeResult:
         """Lay out header, steps, state, outcome, strip and footer."""
@@ -87,19 +88,30 @@ class CompareScreen(RunWatch):
         self.query_one(CompareHeader).runs = (self._sides[0][1], self._sides[1][1])
         self.query_one(SideTitles).runs = (self._sides[0][1], self._sides[1][1])
         self._show_live()
-        self.query_one("#compare-state", Pane).title_row.busy = "comparing"
+        self._say_comparing()
         self._look()
         self.set_interval(_POLL_SECONDS, self._look)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Give the outcome a title where there is room."""
+        """Give the outcome a title where there is room, and one pane all rows where there is little."""
         self.set_class(event.size.height >= _TALL_FROM, "tall")
+        self._low = event.size.height < _LOW_BELOW
+        self._share_rows()
 
     # Reading.
 
+    def _say_comparing(self) -> None:
+        steps = sum(run.steps for run in self.shown_runs())
+        self.query_one("#compare-state", Pane).title_row.busy = f"comparing {steps:,} steps, esc gives up"
+
+    @property
+    def _over(self) -> bool:
+        """Whether both runs had ended when they were read last: then no more can come."""
+        return self._view is not None and all(run.status != "running" for run in self.shown_runs())
+
     def _look(self) -> None:
         """Read anew when a store has changed; one reading at a time, so that a slow one still ends."""
-        if not self._reading:
+        if not self._reading and not self._over:
             self._reading = True
             self.run_worker(self._read, group="compare", thread=True, exit_on_error=False)
 
@@ -126,6 +138,8 @@ class CompareScreen(RunWatch):
             self._reading = False
 
     def _show(self, view: CompareView, versions: tuple[int, int]) -> None:
+        if view.comparison.a.id != self._sides[0][1].id:
+            return  # the sides were swapped meanwhile
         first = self._view is None
         self._view, self._versions = view, versions
         runs = (view.comparison.a, view.comparison.b)
@@ -215,16 +229,26 @@ class CompareScreen(RunWatch):
         running = any(run.status == "running" for _, run in self._sides)
         if command_id == "live.follow" and not running:
             return "neither run is still running"
+        if command_id == "live.follow" and self._following:
+            return "the newest step is followed already"
         return super().blocked(command_id)
+
+    def _follow(self, *, on: bool) -> None:
+        self._following = on
+        self.refresh_footer()
 
     def action_pair(self, rows: int) -> None:
         """Go to another pair."""
-        self._following = False
+        self._follow(on=False)
         self.query_one(CompareSteps).action_move(rows)
+
+    def action_end_pair(self, direction: int) -> None:
+        """Go to the first or the last pair."""
+        self.action_pair(direction * self.query_one(CompareSteps).line_count)
 
     def action_difference(self, direction: int) -> None:
         """Go to the next difference."""
-        self._following = False
+        self._follow(on=False)
         if not self.query_one(CompareSteps).next_difference(direction):
             self.say("no further difference" if direction > 0 else "no difference before this one")
 
@@ -232,6 +256,7 @@ class CompareScreen(RunWatch):
         """Swap A and B."""
         self._sides = (self._sides[1], self._sides[0])
         self._versions = self._view = None
+        self._say_comparing()
         self.query_one(CompareHeader).runs = self.query_one(SideTitles).runs = (self._sides[0][1], self._sides[1][1])
 
     def action_only_differences(self) -> None:
@@ -260,7 +285,7 @@ class CompareScreen(RunWatch):
 
     def action_follow(self) -> None:
         """Go along with the newest step."""
-        self._following = True
+        self._follow(on=True)
         steps = self.query_one(CompareSteps)
         steps.move_to(steps.line_count - 1)
 
@@ -274,13 +299,16 @@ class CompareScreen(RunWatch):
         self._share_rows()
 
     def action_escape(self) -> None:
-        """Take back the whole screen from a pane."""
+        """Take back the whole screen from a pane; while the runs are first compared, give up."""
         if self._zoomed:
             self.action_zoom()
+        elif self._view is None:
+            self.workers.cancel_group(self, "compare")
+            self.action_back()
 
     def _share_rows(self) -> None:
         state = self.query_one(CompareState)
-        alone = ("state" if self.focused is state else "steps") if self._zoomed else ""
+        alone = ("state" if self.focused is state else "steps") if self._zoomed or self._low else ""
         self.query_one(SideTitles).active = self.focused is not state
         self.set_class(alone == "state", "only-state")
         self.set_class(alone == "steps", "only-steps")

@@ -26,6 +26,7 @@ from agent_tt_tui.screens.pick import Choice, PickDialog
 from agent_tt_tui.screens.time_travel import TimeTravelScreen
 from agent_tt_tui.viewmodel.pending import Pending
 from agent_tt_tui.widgets.find_panel import FindPanel
+from agent_tt_tui.widgets.inspector import no_further_call
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,6 +59,8 @@ class DebuggerScreen(TimeTravelScreen):
         """Say why a command cannot be used now."""
         if command_id in {"find.next", "find.previous"} and not self.find_panel.hits.found.rows:
             return "nothing was searched for yet: / searches"
+        if command_id in _EDITING and self.model.source.read_only:
+            return "this file is only read: its states cannot be edited, nor its runs forked"
         if command_id in _EDITING and (self.view is None or self.view.error is not None):
             return "this state cannot be read, so it cannot be edited"
         if command_id in {"edit.value", "edit.remove"} and not self.path:
@@ -65,7 +68,7 @@ class DebuggerScreen(TimeTravelScreen):
         if command_id in {"edit.undo", "edit.undo_all"} and self._pending is None:
             return "nothing was edited yet: e edits the selected value"
         if command_id == "fork.open" and self.model.source.read_only:
-            return "this file is only read: runs in it cannot be forked"
+            return "this file is only read: its runs cannot be forked, nor its states edited"
         return super().blocked(command_id)
 
     def action_escape(self) -> None:
@@ -83,7 +86,10 @@ class DebuggerScreen(TimeTravelScreen):
 
     def action_call(self, direction: int) -> None:
         """Go to the next or previous call of the step."""
-        self.inspector.go_to_call(direction)
+        if not self.call_pane.display:
+            self.inspector.go_to_call(direction)
+        elif not self.call_pane.go(direction):
+            self.say(no_further_call(direction))
 
     def action_wrap(self) -> None:
         """Wrap long values, or cut them."""
@@ -182,6 +188,7 @@ class DebuggerScreen(TimeTravelScreen):
             return
         pending = self._pending if self._pending is not None and self._pending.step == self.view.number else None
         self.inspector.show(self.view, pending=pending)
+        self.call_pane.show(self.view)
         if pending is not None:
             self.diff.show_pending(pending)
 

@@ -11,6 +11,7 @@ from agent_tt_tui.contexts import DEBUGGER
 from agent_tt_tui.look import look_of
 from agent_tt_tui.screens.ending import RunWatch
 from agent_tt_tui.viewmodel.debugger_layout import DebuggerLayout
+from agent_tt_tui.widgets.call_pane import CallPane
 from agent_tt_tui.widgets.diff_pane import DiffPane
 from agent_tt_tui.widgets.find_panel import FindPanel
 from agent_tt_tui.widgets.inspector import Inspector
@@ -49,18 +50,20 @@ class DebuggerFrame(RunWatch):
         self.diff = DiffPane()
         self.scrubber = Scrubber(model)
         self.find_panel = FindPanel(self._kind_of)
+        self.call_pane = CallPane()
         self.timeline_pane = Pane(PaneTitle("Timeline"), self.timeline, id="timeline-pane")
         self.zoomed = False
         """Whether the pane in focus has the whole screen."""
         self._side = Vertical(self.inspector, self.diff, id="inspector-side")
         self._shown_pane: Widget | None = None
+        self._has_call_column = False
         self._grown = (0, 0)
         self._diff_needs = 0
 
     def compose(self) -> ComposeResult:
         """Lay out header, timeline, inspector with the diff below it, find panel, scrubber and footer."""
         yield HeaderRow(run_header(self.model, look_of(self).glyphs))
-        yield Horizontal(self.timeline_pane, self._side, id="debugger-body")
+        yield Horizontal(self.timeline_pane, self._side, self.call_pane, id="debugger-body")
         yield self.find_panel
         yield self.scrubber
         yield self.footer()
@@ -88,9 +91,14 @@ class DebuggerFrame(RunWatch):
             diff_needs=self._diff_needs,
             grown=self._grown,
         )
+        self._has_call_column = plan.call > 0
+        if not self._has_call_column and self.focused is self.call_pane.call_view:
+            self.timeline.focus()
         alone = self._alone() if plan.one_pane or self.zoomed else None
         self.timeline_pane.display = alone in (None, self.timeline_pane)
-        self._side.display = alone is not self.timeline_pane
+        self._side.display = alone in (None, self.inspector, self.diff)
+        self.call_pane.display = self._has_call_column and alone in (None, self.call_pane)
+        self.call_pane.styles.width = "1fr" if alone is self.call_pane else plan.call
         self.inspector.display = alone in (None, self.inspector)
         self.diff.display = alone in (None, self.diff)
         self.timeline_pane.styles.width = "1fr" if alone is self.timeline_pane else plan.timeline
@@ -103,10 +111,12 @@ class DebuggerFrame(RunWatch):
         for pane in self._panes():
             if self.focused is not None and pane in self.focused.ancestors_with_self:
                 self._shown_pane = pane
+        if self._shown_pane is self.call_pane and not self._has_call_column:
+            self._shown_pane = None
         return self._shown_pane or self.timeline_pane
 
     def _panes(self) -> tuple[Widget, ...]:
-        return self.timeline_pane, self.inspector, self.diff
+        return self.timeline_pane, self.inspector, self.diff, self.call_pane
 
     def focus_next(self, selector: str | type[Widget] = "*") -> Widget | None:
         """Go to the next pane, one that is hidden for lack of room included."""
@@ -120,7 +130,7 @@ class DebuggerFrame(RunWatch):
 
     def _show_all_panes(self) -> None:
         for pane in (*self._panes(), self._side):
-            pane.display = True
+            pane.display = pane is not self.call_pane or self._has_call_column
 
     def action_zoom(self) -> None:
         """Give the pane in focus the whole screen, or take it back."""

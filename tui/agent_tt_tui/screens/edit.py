@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 _TALL_FROM = 30
 _LOW_BELOW = 20
+_SHORT = 40
+"""Characters of a text on one line up to which it is dropped without asking."""
+
 _TOO_LONG = "too long for this box: ^e opens it in $EDITOR"
 
 
@@ -92,7 +95,8 @@ class EditDialog(Dialog[Edit]):
         if not self._editable.too_long:
             self._verdict = judge(text, plain=self._editable.plain, recorded=self._recorded)
             glyph = look_of(self).glyphs.cut
-            self.query_one("#edit-change", Passage).show_pieces(change_pieces(self._original.text, text, glyph))
+            changes = change_pieces(self._original.text, text, glyph)
+            self.query_one("#edit-change", Passage).show_pieces(changes or [("nothing yet", "note")])
             if self._editable.plain:
                 self.query(Section)[1].about = _word_count(self._original.text, text)
         self.query_one(EditAction).verdict = self._verdict
@@ -101,6 +105,12 @@ class EditDialog(Dialog[Edit]):
     @property
     def _touched(self) -> bool:
         return not self._editable.too_long and self.query_one(EditArea).text != self._editable.text
+
+    @property
+    def _long(self) -> bool:
+        """Whether what was typed would be missed: a word or a number is sooner typed again than a question answered."""
+        text = self.query_one(EditArea).text
+        return "\n" in text or len(text) > _SHORT
 
     def blocked(self, command_id: str) -> str | None:
         """Say why a command cannot be used now."""
@@ -138,8 +148,8 @@ class EditDialog(Dialog[Edit]):
             self.query_one(EditArea).text = edited
 
     def action_escape(self) -> None:
-        """Drop the edit, after asking if anything was typed."""
-        if self._touched:
+        """Drop the edit; where much was typed, after asking."""
+        if self._touched and self._long:
             question = "What you typed here is not kept yet. Drop it?"
             self.app.push_screen(ConfirmDialog("Drop this edit", question), self._drop)
         else:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.worker import get_current_worker
 
 from agent_tt import samples
-from agent_tt.errors import AgentTTError
+from agent_tt.errors import AgentTTError, StoreNotFound
 from agent_tt.forking.handle import ForkHandle
 from agent_tt.forking.launch import start_fork
 from agent_tt.forking.plan import ForkPlan, plan_fork
@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 
 _TYPE_ANOTHER: Final = "\0another"
 _TALL_FROM: Final = 30
+_FRAME_ROWS: Final = 6
+"""Rows of the footer, the border, the title, the table's titles and the action."""
+
+_BLANK_ROWS: Final = 3
+_LEAST_TABLE: Final = 2
+_MOST_TABLE: Final = 16
 
 
 class ForkDialog(Dialog[ForkHandle]):
@@ -71,9 +77,25 @@ class ForkDialog(Dialog[ForkHandle]):
         """Work the plan out."""
         self._make_plan()
 
+    def _other_version(self) -> str:
+        """The function of the first known version of the agent that is not the one to run."""
+        chosen = self._agent or self._run.code.entry
+        return next((entry for entry in _versions(self._run) if entry != chosen), "").rpartition(":")[2]
+
     def on_resize(self, event: events.Resize) -> None:
         """Give up blank rows where there are few."""
         self.set_class(event.size.height < _TALL_FROM, "short")
+        self._share_rows()
+
+    def _share_rows(self) -> None:
+        """Let the table scroll, and the facts go, before a line that names a tool that writes is cut off."""
+        facts, cost = self.query_one(ForkFacts), self.query_one(ForkCost)
+        blank = 0 if self.has_class("short") else _BLANK_ROWS
+        room = self.size.height - _FRAME_ROWS - blank - cost.get_content_height()
+        facts_rows = facts.get_content_height()
+        facts.display = room - facts_rows >= _LEAST_TABLE and self._plan is not None
+        table_rows = room - (facts_rows if facts.display else 0)
+        self.query_one(BoundaryTable).styles.max_height = max(1, min(_MOST_TABLE, table_rows))
 
     def _make_plan(self) -> None:
         self.query_one(ForkAction).busy = "working out what will run"
@@ -101,14 +123,16 @@ class ForkDialog(Dialog[ForkHandle]):
 
     def _show(self, plan: ForkPlan | None, trouble: tuple[str, str] = ("", "")) -> None:
         self._plan = plan
-        self.query_one(ForkFacts).next_name = self._next_name
+        facts = self.query_one(ForkFacts)
+        facts.next_name, facts.other_version = self._next_name, self._other_version()
         action = self.query_one(ForkAction)
         action.busy, action.trouble = "", trouble
         self.set_class(plan is None, "refused")
-        self.query_one(ForkFacts).plan = plan
+        facts.plan = plan
         self.query_one(ForkCost).plan = plan
         table = self.query_one(BoundaryTable)
         table.show(plan.boundary if plan is not None else ())
+        self._share_rows()
         self.query_one(BoundaryTitle).count = table.line_count
         if plan is not None and self.focused is None:
             table.focus()
@@ -150,9 +174,7 @@ class ForkDialog(Dialog[ForkHandle]):
         """Ask what to run: the recorded entry point, another version that is known, or one that is typed."""
         recorded = self._run.code.entry
         choices = [Choice(recorded, recorded, "as it was recorded")] if recorded else []
-        sample = samples.made_by(self._run)
-        if sample is not None:
-            choices += [Choice(entry, entry, "another version of this sample") for entry in sample.versions]
+        choices += [Choice(entry, entry, "another version of this sample") for entry in _versions(self._run)]
         choices.append(Choice(_TYPE_ANOTHER, "another", "module:callable or path/file.py:callable"))
         self.app.push_screen(PickDialog("Run what", choices), self._picked)
 
@@ -188,6 +210,15 @@ class ForkDialog(Dialog[ForkHandle]):
     def _not_started(self, trouble: tuple[str, str]) -> None:
         self._starting = False
         self._show(None, trouble)
+
+
+def _versions(run: Run) -> Sequence[str]:
+    """Other versions of the agent that made a run, as entry points: those of a sample are known."""
+    try:
+        sample = samples.made_by(run)
+    except StoreNotFound:  # an installation without samples
+        return ()
+    return sample.versions if sample is not None else ()
 
 
 def _next_fork_name(run: Run, runs: Sequence[Run]) -> str:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 WIDE_FROM: Final = 100
 """From how many columns on the preview stands beside the list."""
 
+PREVIEW_FROM_ROWS: Final = 16
+"""From how many rows on there is a preview below the list."""
+
 _POLL_SECONDS: Final = 0.5
 _PREVIEW_DELAY_SECONDS: Final = 0.06
 """How long the cursor rests before a preview is read: while a key is held down none is."""
@@ -79,8 +82,9 @@ class RunsScreen(RunWatch):
         self.set_interval(_POLL_SECONDS, self._look_for_changes)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Put the preview beside the list, or below it."""
+        """Put the preview beside the list, or below it where that leaves rows for the list."""
         self.set_class(event.size.width >= WIDE_FROM, "wide")
+        self.set_class(event.size.height < PREVIEW_FROM_ROWS, "low")
 
     # Reading.
 

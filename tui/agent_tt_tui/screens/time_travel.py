@@ -113,7 +113,7 @@ class TimeTravelScreen(DebuggerFrame):
         if message.path == self.path:
             self._writes, signs = message.writes, message.writes.signs
             self.timeline.show_writes(signs)
-            self.inspector.show_writes(message.path, signs)
+            self.inspector.show_writes(message.path, message.writes)
             self.scrubber.show_writes(self._path_text(), signs)
             self._read_writes_again()
 
@@ -174,7 +174,9 @@ class TimeTravelScreen(DebuggerFrame):
             follow: Whether it is the end of a run that grows, and is followed.
         """
         self._stop_playing()
-        self._following = follow
+        if follow != self._following:
+            self._following = follow
+            self.refresh_footer()
         self._show_number(number)
 
     def refresh_run(self) -> None:
@@ -190,6 +192,7 @@ class TimeTravelScreen(DebuggerFrame):
         """Show the step that was read in the inspector."""
         if self.view is not None:
             self.inspector.show(self.view, pending=None)
+            self.call_pane.show(self.view)
 
     def chip(self) -> str:
         """What the header says of pending edits."""
@@ -201,6 +204,7 @@ class TimeTravelScreen(DebuggerFrame):
 
     def _show_number(self, number: int) -> None:
         self.number = max(0, min(number, self.model.last))
+        self.timeline_pane.title_row.hint = self._timeline_hint()
         self.timeline.show_step(self.number)
         self.scrubber.show_step(self.number)
         self.read_step()
@@ -236,7 +240,10 @@ class TimeTravelScreen(DebuggerFrame):
         lanes, last = self.model.overview.lanes, self.model.last
         if len(lanes) > 1:
             names = f" {look_of(self).glyphs.dot} ".join(clean(lane) for lane in lanes)
-            return names if width(names) <= self.timeline.size.width - _TITLE_COLUMNS else f"{len(lanes)} lanes"
+            if width(names) <= self.timeline.size.width - _TITLE_COLUMNS:
+                return names
+            here = self.model.overview.lane_index(self.number) if self.number else None
+            return f"{len(lanes)} lanes" if here is None else f"lane {clean(lanes[here])}"
         return f"{last:,} step{'' if last == 1 else 's'}"
 
     def _path_text(self) -> str:
@@ -258,8 +265,11 @@ class TimeTravelScreen(DebuggerFrame):
             return "no step of this run failed"
         if command_id.startswith("time.lane") and len(self.model.overview.lanes) < 2:
             return "all steps of this run are in one lane"
-        if command_id == "live.follow" and self.model.run.status != "running":
-            return "this run has ended: there is nothing to follow"
+        if command_id == "live.follow":
+            if self.model.run.status != "running":
+                return "this run has ended: there is nothing to follow"
+            if self._following:
+                return "the newest step is followed already"
         if command_id == "time.go_to_mark" and not self.model.bookmarks.letters:
             return "no step is marked yet: m marks one"
         return super().blocked(command_id)

@@ -16,6 +16,10 @@ _GROW_COLUMNS = 4
 _GROW_ROWS = 2
 _LEAST_DIFF = 8
 _LEAST_TIMELINE = 24
+_CALL_COLUMNS = (48, 72)
+_LEAST_BESIDE_CALL = 60
+"""Columns that the state keeps beside the calls: fewer would cost it the column of types."""
+
 _LEAST_INSPECTOR = 24
 _FRAME_ROWS = 2
 
@@ -29,12 +33,14 @@ class DebuggerLayout:
         timeline: Width of the timeline.
         diff: Height of the diff pane, title included; 1 is its title row.
         scrubber: Height of the scrubber.
+        call: Width of the column that shows the calls beside the state; 0 where there is no room for one.
     """
 
     one_pane: bool
     timeline: int
     diff: int
     scrubber: int
+    call: int = 0
 
     @classmethod
     def plan(
@@ -67,4 +73,7 @@ class DebuggerLayout:
         least = max(_LEAST_DIFF, round(body * 0.26))
         diff = min(max(diff_needs, least), max(_LEAST_DIFF, body * 2 // 5)) + grown[1] * _GROW_ROWS
         diff = 1 if rows < SHORT_BELOW else min(max(2, diff), max(2, body - 4))
-        return cls(columns < ONE_PANE_BELOW, timeline, diff, scrubber)
+        call = min(_CALL_COLUMNS[1], columns - timeline - _LEAST_BESIDE_CALL)
+        if columns < WIDE_FROM or call < _CALL_COLUMNS[0]:
+            call = 0
+        return cls(columns < ONE_PANE_BELOW, timeline, diff, scrubber, call)

@@ -11,7 +11,7 @@ from agent_tt.codec.wire import is_envelope
 from agent_tt.comparing.sequence import align
 from agent_tt.comparing.words import compare_words
 from agent_tt_tui.text import clean, cut, fit, width
-from agent_tt_tui.viewmodel.messages import message_of
+from agent_tt_tui.viewmodel.messages import line_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,10 +25,12 @@ Role: TypeAlias = Literal["path", "text", "muted", "new", "added", "removed", "t
 Piece: TypeAlias = tuple[str, Role]
 Sign: TypeAlias = Literal["+", "-", "~", ""]
 
-_CUT = "\N{HORIZONTAL ELLIPSIS}"
-"""Says that text is left out, as the summaries of values have it."""
+CUT = "\N{HORIZONTAL ELLIPSIS}"
+"""Says that text is left out, as the summaries of values have it; whoever draws puts the glyph in use in its place."""
 
-_ARROW = "\N{RIGHTWARDS ARROW}"
+_TO = 3
+"""Columns that an arrow between two pieces takes."""
+
 _INDENT = 5
 _NUMBER = 4
 _MOST_CHANGES = 500
@@ -77,21 +79,30 @@ def _lines(change: Change, columns: int) -> Iterator[DiffLine]:
 
 
 def _gone(path: Piece, value: Wire, columns: int) -> DiffLine:
-    said = _message(value)
-    lead = f" {said[0]} " if said is not None and said[0] else " "
-    room = columns - 2 - width(path[0]) - width(lead)
-    shown = _short(value, room) if said is None else cut(said[1], max(1, room), _CUT)
-    return DiffLine("-", 2, (path, (lead, "muted"), (shown, "removed")))
+    said = line_of(value)
+    lead: Piece = (" ", "muted") if said is None else _speaker(said[0])
+    room = columns - 2 - width(path[0]) - _cells(lead)
+    shown = _short(value, room) if said is None else cut(said[1], max(1, room), CUT)
+    return DiffLine("-", 2, (path, lead, (shown, "removed")))
+
+
+def _speaker(who: str | None) -> Piece:
+    """What stands between the path of a message and its words: who speaks, or an arrow where tools are called."""
+    return ("", "to") if who is None else (f" {who} " if who else " ", "muted")
+
+
+def _cells(piece: Piece) -> int:
+    return _TO if piece[1] == "to" else width(piece[0])
 
 
 def _whole(sign: Sign, path: Piece, value: Wire, columns: int) -> Iterator[DiffLine]:
     """A value that is new: on the row of its path if it fits there."""
     room = columns - 2 - width(path[0]) - 1
-    said = _message(value)
+    said = line_of(value)
     if said is not None:
-        who, words = said
-        lead = f" {who} " if who else " "
-        yield DiffLine(sign, 2, (path, (lead, "muted"), (cut(words, max(1, room + 1 - width(lead)), _CUT), "new")))
+        lead = _speaker(said[0])
+        words = cut(said[1], max(1, room + 1 - _cells(lead)), CUT)
+        yield DiffLine(sign, 2, (path, lead, (words, "new")))
     elif width(_shown(value)) <= room or not isinstance(value, (str, dict)) or is_envelope(value) or not value:
         yield DiffLine(sign, 2, (path, (" ", "text"), (_short(value, room), "new")))
     elif isinstance(value, str):
@@ -107,20 +118,10 @@ def _entries(value: dict[str, Wire], columns: int) -> Iterator[DiffLine]:
     keys = list(value)[:_MOST_ENTRIES]
     column = min(16, max(width(clean(key)) for key in keys)) + 1
     for key in keys:
-        shown = fit(clean(key), column - 1, _CUT) + " "
+        shown = fit(clean(key), column - 1, CUT) + " "
         yield DiffLine("", _INDENT, ((shown, "muted"), (_short(value[key], columns - _INDENT - column), "new")))
     if len(value) > len(keys):
         yield DiffLine("", _INDENT, ((f"{len(value) - len(keys):,} more keys", "muted"),))
-
-
-def _message(value: Wire) -> tuple[str, str] | None:
-    """Who speaks and what is said, where a value is a message; what an assistant calls stands for what it says."""
-    said = message_of(value)
-    if said is None:
-        return None
-    if said.calls:
-        return _ARROW, clean(", ".join(str(call) for call in said.calls[:_MOST_ENTRIES])[:_LONG_LINE])
-    return clean(said.role), clean(said.text[:_LONG_LINE])
 
 
 def _changed(path: Piece, old: Wire, new: Wire, columns: int) -> Iterator[DiffLine]:
@@ -147,8 +148,8 @@ def _changed(path: Piece, old: Wire, new: Wire, columns: int) -> Iterator[DiffLi
         yield from _wrapped([(clean(new[:_MOST_TEXT]), "new")], columns)
         return
     yield DiffLine("~", 2, (path,))
-    yield DiffLine("", _INDENT, ((cut(before, room, _CUT), "removed"),))
-    yield DiffLine("", _INDENT - 2, (("", "to"), (cut(after, room, _CUT), "added")))
+    yield DiffLine("", _INDENT, ((cut(before, room, CUT), "removed"),))
+    yield DiffLine("", _INDENT - 2, (("", "to"), (cut(after, room, CUT), "added")))
 
 
 def _text_by_line(path: Piece, old: str, new: str) -> Iterator[DiffLine]:
@@ -200,7 +201,7 @@ def _words(old: str, new: str) -> list[Piece]:
         if segment.kind == "same":
             text = _middle_left_out(text, first=index == 0, last=index == len(segments) - 1)
         elif len(text) > _MOST_TEXT:
-            text = text[:_MOST_TEXT] + _CUT
+            text = text[:_MOST_TEXT] + CUT
         if segment.kind == "added" and pieces and pieces[-1][1] == "removed":
             pieces.append((" ", "text"))
         pieces.append((clean(text), roles[segment.kind]))
@@ -212,7 +213,7 @@ def _middle_left_out(text: str, *, first: bool, last: bool) -> str:
         return text
     head = "" if first else text[:_CONTEXT]
     tail = "" if last else text[-_CONTEXT:]
-    return f"{head} {_CUT} {tail}" if head or tail else _CUT
+    return f"{head} {CUT} {tail}" if head or tail else CUT
 
 
 def _wrapped(pieces: Iterable[Piece], columns: int) -> Iterator[DiffLine]:
@@ -259,4 +260,4 @@ def _shown(value: Wire) -> str:
 
 
 def _short(value: Wire, room: int) -> str:
-    return cut(clean(summary(value, max(room, 1) + 1)), max(room, 1), _CUT)
+    return cut(clean(summary(value, max(room, 1) + 1)), max(room, 1), CUT)

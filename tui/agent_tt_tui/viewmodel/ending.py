@@ -13,6 +13,18 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt_tui.viewmodel.pieces import PieceRole
 
+_NOTHING_FAILED: Final = "nothing failed, and nothing that it printed is known here"
+_NOTHING_KNOWN: Final = {
+    "crashed": "its process ended without a word: what it recorded until then is all there is",
+    "interrupted": "it was interrupted, and nothing that it printed is known here",
+    "failed": "it failed, and with what was not recorded",
+    "running": "it still runs, and nothing that it printed is known here",
+}
+"""What is said of a run without a recorded error, by its status."""
+
+_UNFINISHED: Final = "some of its tasks did not finish: it was stopped, or it still runs"
+"""What is said instead of a crashed run in another system's file, which does not tell."""
+
 _LONGEST: Final = 20_000
 """Characters shown of a message, a traceback or an output."""
 
@@ -37,7 +49,8 @@ def ending_lines(side: str, run: Run, status: str, output: str, columns: int, mo
     yield TextLine((*letter, name, ("  ", "text"), (status, "failed" if failed else "muted")))
     error = run.error
     if error is None and not output:
-        yield TextLine((("nothing failed, and nothing that it printed is known here", "note"),))
+        known = _UNFINISHED if run.read_only and run.status == "crashed" else _NOTHING_KNOWN.get(run.status)
+        yield from _passage(known or _NOTHING_FAILED, "note", columns, more)
     if error is not None:
         kind = error.class_name.rpartition(":")[2]
         yield from _passage(f"{kind}: {error.message}" if error.message else kind, "failed_text", columns, more)

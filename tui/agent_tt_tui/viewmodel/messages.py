@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
 from agent_tt.codec.wire import VALUE, envelope_type
+from agent_tt_tui.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,6 +31,11 @@ ASSISTANTS: Final = frozenset({"ai", "assistant", "AIMessageChunk"})
 
 TOOLS: Final = frozenset({"function", "tool"})
 """Roles that a tool's result comes in."""
+
+_MOST_CALLS: Final = 8
+_MOST_ROLE: Final = 40
+_LONG_LINE: Final = 1_000
+"""What one line shows of a message at most: calls, characters of its role, and of what it says."""
 
 _MOST_ARGUMENT: Final = 60
 _MOST_ARGUMENTS: Final = 20_000
@@ -91,6 +97,21 @@ def message_of(wire: Wire) -> Message | None:
         return None
     answers = fields.get("tool_call_id")
     return Message(role, _text(fields.get("content")), calls, answers if isinstance(answers, str) else "")
+
+
+def line_of(value: Wire) -> tuple[str | None, str] | None:
+    """A message on one line: who speaks and what is said; None for a value that is no message.
+
+    Returns:
+        Both as safe text, the second cut to some length. Where an assistant calls tools, nobody is said to speak and
+        the calls stand for what is said.
+    """
+    said = message_of(value)
+    if said is None:
+        return None
+    if said.calls:
+        return None, clean(", ".join(str(call) for call in said.calls[:_MOST_CALLS])[:_LONG_LINE])
+    return clean(said.role[:_MOST_ROLE]), clean(said.text[:_LONG_LINE])
 
 
 def conversation_in(value: Wire) -> Path | None:

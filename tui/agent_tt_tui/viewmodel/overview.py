@@ -47,6 +47,10 @@ class Overview:
         self._running: set[int] = set()
         self._lane_of: dict[str, int] = {}
         self._lane_numbers: list[array[int]] = []
+        self._origin: dict[int, int] = {}
+        """By lane, the step of another lane that its first step is nested in."""
+        self._branches: dict[int, list[int]] = {}
+        """By step, the lanes that begin in it."""
         self._scale: tuple[int, int] = (0, 0)
 
     def add(self, steps: Sequence[Step]) -> None:
@@ -115,6 +119,25 @@ class Overview:
         numbers = self._lane_numbers[lane]
         return numbers[0], numbers[-1]
 
+    def branches(self, number: int) -> Sequence[int]:
+        """The lanes that begin inside a step: it fans out."""
+        return self._branches.get(number, ())
+
+    def gathered(self, number: int) -> Sequence[int]:
+        """The lanes that began inside the step before in this lane and have ended: this step gathers them."""
+        before = self.in_lane(number, -1)
+        lanes = self.branches(before) if before is not None else ()
+        return [lane for lane in lanes if self._lane_numbers[lane][-1] < number]
+
+    def lane_reach(self, lane: int) -> tuple[int, int]:
+        """From which step to which the rail of a lane is drawn: where it branches off, and where it is gathered."""
+        first, last = self.lane_span(lane)
+        origin = self._origin.get(lane)
+        if origin is None:
+            return first, last
+        gathering = self.in_lane(origin, 1)
+        return origin, gathering if gathering is not None and gathering > last else last
+
     def lane_steps(self, lane: int) -> Sequence[int]:
         """The steps of a lane, in order."""
         return self._lane_numbers[lane]
@@ -146,13 +169,16 @@ class Overview:
         # A lane for each agent: its own tasks come and go within it.
         name = lane_name(step)
         lane = self._lane_of.setdefault(name, len(self.lanes))
+        parent = step.parent
+        nested = parent is not None and 0 < parent < step.number
         if lane == len(self.lanes):
             self.lanes.append(name)
             self._lane_numbers.append(array("l"))
+            if nested and parent is not None:
+                self._origin[lane] = parent
+                self._branches.setdefault(parent, []).append(lane)
         self._lane_numbers[lane].append(step.number)
         self._lane.append(lane)
-        parent = step.parent
-        nested = parent is not None and 0 < parent < step.number
         self._depth.append(min(_DEEPEST, self._depth[parent] + 1) if nested and parent is not None else 0)
         self._kind.append(0)
         self._duration.append(_NOT_ENDED)

@@ -34,3 +34,9 @@ class StepView:
     changes: tuple[Change, ...]
     calls: tuple[Call, ...]
     error: str | None = None
+
+
+def calls_differ(old: StepView, new: StepView) -> bool:
+    """Whether the calls must be shown anew: of another step, or of one that went on."""
+    facts = [(view.number, view.run.status, [(call.number, call.status) for call in view.calls]) for view in (old, new)]
+    return facts[0] != facts[1]

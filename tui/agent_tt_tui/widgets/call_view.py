@@ -25,8 +25,8 @@ class CallView(TextView):
 
     HELP = "A call of the step: what was asked and what came back; comma and dot go to the other calls."
 
-    def __init__(self) -> None:
-        super().__init__(id="call-view")
+    def __init__(self, *, id: str = "call-view") -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
         self.number = 0
         """Which call is shown, from 0."""
         self.calls: Sequence[Call] = ()

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from agent_tt_tui.palette import Palette
 
 _CELL: Final = 2
+_LEAST_NAME: Final = 8
+"""Columns that a run's name keeps: beside them the glyph alone says how it ended."""
+
 _RARITY: Final = {"same": 0, "pending": 0, "only_a": 1, "only_b": 2, "different": 3}
 
 
@@ -58,6 +61,9 @@ class CompareHeader(RowWidget):
         status = f"{glyph} {run.status}"
         row = self.new_row().add(f" {letter} ", styles.active_tab).add("  ")
         name, room = clean(run.name), columns - row.cells - 2 - width(status)
+        if room < _LEAST_NAME:
+            status = glyph
+            room = columns - row.cells - 2 - width(status)
         row.add(cut_start(name, room, glyphs.cut), styles.strong).add("  ")
         return row.add(status, run_style(run.status, styles))
 

@@ -9,7 +9,8 @@ from agent_tt.comparing.words import compare_words
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
-from agent_tt_tui.text import clean, width
+from agent_tt_tui.text import clean, cut, width
+from agent_tt_tui.viewmodel.messages import line_of
 from agent_tt_tui.widgets.compare_steps import GUTTER, half
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from textual.strip import Strip
 
-    from agent_tt.codec.wire import Wire
     from agent_tt.comparing.states import Change
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
@@ -111,11 +111,26 @@ def _value(change: Change, side: str, columns: int, styles: Palette, glyphs: Gly
     missing = (side == "a" and change.op == "add") or (side == "b" and change.op == "remove")
     if missing:
         return row.add(glyphs.interrupted, styles.faint)
-    value: Wire = change.old if side == "a" else change.new
-    if change.op in ("change", "move") and isinstance(change.old, str) and isinstance(change.new, str):
-        return _words(change.old, change.new, side, columns, styles, glyphs)
-    text = clean(summary(value, max(8, columns)))
+    old, new = change.old, change.new
+    if change.op in ("change", "move") and isinstance(old, str) and isinstance(new, str):
+        return _words(old, new, side, columns, styles, glyphs)
+    said_old, said_new = line_of(old), line_of(new)
+    if said_old == said_new:
+        said_old = said_new = None  # two messages that differ in what their lines do not show
+    if said_old is not None and said_new is not None and said_old[0] == said_new[0]:
+        row.add(f"{_speaker(said_old[0], glyphs)} ", styles.muted)
+        return row.join(_words(said_old[1], said_new[1], side, max(1, columns - row.cells), styles, glyphs))
+    value, said = (old, said_old) if side == "a" else (new, said_new)
+    if said is None:
+        text = clean(summary(value, max(8, columns)))
+    else:
+        text = cut(f"{_speaker(said[0], glyphs)} {said[1]}", columns, glyphs.cut)
     return row.add(*(styles.removed(text) if side == "a" else styles.added(text)))
+
+
+def _speaker(who: str | None, glyphs: Glyphs) -> str:
+    """Who speaks, or an arrow where tools are called."""
+    return glyphs.to if who is None else who
 
 
 def _words(old: str, new: str, side: str, columns: int, styles: Palette, glyphs: Glyphs) -> Row:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 PACK_FROM: Final = 70
 """From this many columns a side on, its duration stands next to the name instead of at the edge."""
 
+_LEAST_NAME: Final = 6
+"""Columns that a step's name keeps."""
+
 GUTTER: Final = 4
 """Columns between the two sides; the glyph stands in the third."""
 
@@ -87,6 +90,14 @@ class CompareSteps(LineView):
                 break
             index = target
         self.move_to(index)
+
+    def action_first(self) -> None:
+        """Move the cursor to the first pair."""
+        self.action_move(-self.line_count)
+
+    def action_last(self) -> None:
+        """Move the cursor to the last pair."""
+        self.action_move(self.line_count)
 
     def next_difference(self, direction: int) -> bool:
         """Go to the next difference (or rejoining) in a direction; say whether there was one."""
@@ -150,6 +161,10 @@ def _cell(cell: Cell | None, line: Line, side: str, columns: int, drawing: _Draw
     glyph = glyphs.still if step.status == "running" else kind_glyph(step.kind, glyphs)
     row.add(glyph, styles.running if step.status == "running" else step_style(step, styles)).add(" ")
     room = columns - row.cells - width(right) - 2
+    if room < _LEAST_NAME and line.kind != "fold":
+        # On a narrow screen the name says more than how long it took.
+        right = glyphs.failed if step.status == "error" else ""
+        room = columns - row.cells - width(right) - 1
     name = cut(clean(step.name), room, glyphs.cut)
     row.add(name, name_style)
     if cell.argument and cell.argument != step.name:

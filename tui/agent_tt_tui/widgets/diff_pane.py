@@ -9,7 +9,7 @@ from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.text import clean
-from agent_tt_tui.viewmodel.difflines import DiffLine, diff_lines
+from agent_tt_tui.viewmodel.difflines import CUT, DiffLine, diff_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,7 +112,9 @@ class DiffLines(LineView):
         glyphs = look_of(self).glyphs
         row = Row(glyphs.cut)
         if self._left_out and index == self.size.height - 1:
-            return row.add(f"{glyphs.cut} {self._left_out:,} more, z to see all", styles.note).strip(width)
+            return row.add(f"{glyphs.cut} {self._left_out:,} more, z to see all (tab goes there)", styles.note).strip(
+                width
+            )
         if index >= len(self._lines):
             return row.add(" ").add(self._note, styles.note).strip(width)
         shown = self._lines[index]
@@ -124,7 +126,8 @@ class DiffLines(LineView):
         if shown.sign:
             row.add(*(glyphs.edited, styles.yours) if self._edits else signs[shown.sign])
         row.pad_to(shown.indent)
-        for text, role in shown.pieces:
+        for said, role in shown.pieces:
+            text = said.replace(CUT, glyphs.cut)
             match role:
                 case "to":
                     row.add(f" {glyphs.to} ", styles.muted)

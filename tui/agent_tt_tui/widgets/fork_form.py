@@ -33,7 +33,12 @@ _LABEL: Final = 13
 _NAME: Final = 18
 _SEEN: Final = 6
 _EXPECTED: Final = 9
-_POLICY_AT: Final = _NAME + _SEEN + _EXPECTED + 5
+_GAP: Final = 4
+_NARROW_GAP: Final = 2
+"""Columns that are not a name's or a figure's before the policies."""
+
+_POLICIES: Final = len("[live] [deny]")
+_WRITES: Final = "writes"
 _SHOWN_EDITS: Final = 3
 _LEAST_PATH: Final = 16
 """Columns that the path of the agent's file keeps, whatever stands behind it."""
@@ -49,6 +54,8 @@ class ForkFacts(RowWidget):
     plan: reactive[ForkPlan | None] = reactive(None, layout=True)
     next_name: reactive[str] = reactive("")
     """The name that the new run gets if it is given none."""
+    other_version: reactive[str] = reactive("")
+    """Another version of the agent that is known and could run instead; empty where there is none."""
 
     def get_content_height(self, *_sizes: object) -> int:
         """One row a fact, and one for each further edit that is shown."""
@@ -75,7 +82,11 @@ class ForkFacts(RowWidget):
             changed = f"  {glyphs.differs} changed since it was recorded" if code.changed else ""
             room = columns - row.cells - width(line + function + changed)
             row.add(cut_start(where, max(_LEAST_PATH, room), glyphs.cut), styles.text).add(line, styles.strong)
-            return row.add(function, styles.text).add(changed, styles.changed_mark)
+            row.add(function, styles.text).add(changed, styles.changed_mark)
+            other = f" or {clean(self.other_version)}"
+            if self.other_version and row.cells + 3 + len("a") + width(other) <= columns:
+                row.add("   ").add("a", styles.key).add(other, styles.muted)
+            return row
         if y < 2 + edit_rows:
             index = y - 2
             row.column("edits" if index == 0 else "", _LABEL, styles.muted)
@@ -114,11 +125,21 @@ class BoundaryTitle(RowWidget):
     def draw(self, _y: int, columns: int, styles: Palette) -> Row:
         """Draw the titles."""
         row = self.new_row().add("BOUNDARY  ", styles.title_blurred).add(fmt.count(self.count), styles.muted)
-        row.pad_to(_NAME + 2).column("seen", _SEEN, styles.muted, "right").column(
-            "expect", _EXPECTED, styles.muted, "right"
-        )
-        row.pad_to(_POLICY_AT).add("POLICY", styles.title_blurred)
-        return row.right(self.new_row().add("in [ ]: chosen", styles.muted), columns - 1)
+        row.pad_to(_NAME + 2)
+        seen, expected, policy_at = _columns(columns - 2)
+        row.column("seen", seen, styles.muted, "right").column("expect", expected, styles.muted, "right")
+        row.pad_to(policy_at + 1).add("POLICY", styles.title_blurred)
+        hint = "in [ ]: chosen"
+        if row.cells + 2 + len(hint) > columns - 1:
+            return row
+        return row.right(self.new_row().add(hint, styles.muted), columns - 1)
+
+
+def _columns(width: int) -> tuple[int, int, int]:
+    """The columns of `seen` and `expect`, and where the policies begin, in a row so wide: these are never cut."""
+    room = width - _NAME - _GAP - _POLICIES
+    seen, expected = (_SEEN, _EXPECTED) if room >= _SEEN + _EXPECTED else (_SEEN, 0) if room >= _SEEN else (0, 0)
+    return seen, expected, _NAME + seen + expected + (_GAP if seen else _NARROW_GAP)
 
 
 class BoundaryTable(LineView):
@@ -159,16 +180,18 @@ class BoundaryTable(LineView):
         kind = entry.kind if entry.kind == "llm" else "write" if entry.effect == "write" else "read"
         row = Row(glyphs.cut).add(f"{kind_glyph(kind, glyphs)} ", styles.model if kind == "llm" else styles.text)
         row.column(clean(entry.name), _NAME - 1, styles.strong if styles.on_cursor_row else styles.text)
-        row.column(fmt.count(entry.seen) if entry.seen else glyphs.interrupted, _SEEN, styles.muted, "right")
+        seen, expected, policy_at = _columns(width)
+        row.column(fmt.count(entry.seen) if entry.seen else glyphs.interrupted, seen, styles.muted, "right")
         row.column(
-            f"{glyphs.about} {fmt.count(entry.expected)}" if entry.expected else "", _EXPECTED, styles.text, "right"
+            f"{glyphs.about} {fmt.count(entry.expected)}" if entry.expected else "", expected, styles.text, "right"
         )
-        row.pad_to(_POLICY_AT - 1)
+        row.pad_to(policy_at)
         if entry.effect == "write":
             live = entry.policy == "live"
             row.add("[live]" if live else " live ", styles.strong if live else styles.faint).add(" ")
             row.add(" deny " if live else "[deny]", styles.faint if live else styles.failed)
-            row.right(Row(glyphs.cut).add("writes", styles.changed_mark), width)
+            if row.cells + 2 + len(_WRITES) <= width:
+                row.right(Row(glyphs.cut).add(_WRITES, styles.changed_mark), width)
         else:
             row.add("[live]", styles.strong)
         return row.strip(width)

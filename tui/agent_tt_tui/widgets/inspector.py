@@ -17,6 +17,7 @@ from agent_tt_tui.look import look_of
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.text import clean
 from agent_tt_tui.viewmodel.parts import parts_of
+from agent_tt_tui.viewmodel.stepview import calls_differ
 from agent_tt_tui.widgets.call_view import CallView
 from agent_tt_tui.widgets.inspector_rows import TABS, PathRow, TabsTitle
 from agent_tt_tui.widgets.messages_view import MessagesView
@@ -24,13 +25,12 @@ from agent_tt_tui.widgets.raw_view import RawView
 from agent_tt_tui.widgets.state_tree import StateTree
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from agent_tt.codec.wire import Path, Wire
     from agent_tt_tui.lines import LineView
     from agent_tt_tui.viewmodel.pending import Pending
     from agent_tt_tui.viewmodel.pieces import Piece
     from agent_tt_tui.viewmodel.stepview import StepView
+    from agent_tt_tui.viewmodel.writes import Writes
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,11 @@ class Selection:
         return self.value if isinstance(self.value, str) else pretty(self.value)
 
 
+def no_further_call(direction: int) -> str:
+    """Said where the step has no call before or after the one that is shown."""
+    return f"this is the {'last' if direction > 0 else 'first'} call of this step"
+
+
 class Inspector(Pane):
     """Shows one step; posts `PathSelected` when another value is selected."""
 
@@ -78,7 +83,7 @@ class Inspector(Pane):
         super().__init__(self._title, self._path_row, *self._tabs, id="inspector")
         self._view: StepView | None = None
         self._pending: Pending | None = None
-        self._writes: Mapping[int, str] = {}
+        self._writes: Writes | None = None
 
     # What a parent calls.
 
@@ -89,7 +94,7 @@ class Inspector(Pane):
             view: The step.
             pending: Edits of its state, which are then shown in place of what the step changed.
         """
-        another = self._view is None or _calls_differ(self._view, view)
+        another = self._view is None or calls_differ(self._view, view)
         self._view, self._pending = view, pending
         if another and self.call_view.display:
             self.call_view.show(view)
@@ -110,12 +115,12 @@ class Inspector(Pane):
         if had_focus:
             self._tabs[number - 1].focus()
 
-    def show_writes(self, path: Path, writes: Mapping[int, str]) -> None:
+    def show_writes(self, path: Path, writes: Writes) -> None:
         """Say which step wrote the selected value.
 
         Args:
             path: The path that is meant; ignored if another is selected by now.
-            writes: Steps that wrote it.
+            writes: Who wrote it, as far as it was looked for.
         """
         if path == self.state_tree.selected:
             self._writes = writes
@@ -126,7 +131,7 @@ class Inspector(Pane):
         if self._title.tab != TABS.index("Call") + 1:
             self.show_tab(TABS.index("Call") + 1)
         elif not self.call_view.go(direction):
-            self._say(f"this is the {'last' if direction > 0 else 'first'} call of this step")
+            self._say(no_further_call(direction))
         self._refresh_rows()
 
     def toggle_wrap(self) -> None:
@@ -163,7 +168,7 @@ class Inspector(Pane):
     @on(StateTree.Selected)
     def _on_selected(self, message: StateTree.Selected) -> None:
         message.stop()
-        self._writes = {}
+        self._writes = None
         self._refresh_rows()
         self.post_message(self.PathSelected(message.path))
 
@@ -238,17 +243,13 @@ class Inspector(Pane):
             return (("not run yet", "yours"),)
         if self._path_row.absent:
             return ((f"not there after {view.number}", "note"),)
-        written = max((number for number in self._writes if number <= view.number), default=None)
-        if written is None:
+        if self._writes is None:
             return ()
-        return (("written at ", "muted"), (str(written), "strong"))
+        written = max((number for number in self._writes.signs if number <= view.number), default=None)
+        if written is not None:
+            return (("written at ", "muted"), (str(written), "strong"))
+        return (("as in the input", "muted"),) if self._writes.first == 0 else ()
 
     def _say(self, message: str) -> None:
         if isinstance(self.screen, CommandScreen):
             self.screen.say(message)
-
-
-def _calls_differ(old: StepView, new: StepView) -> bool:
-    """Whether the calls must be shown anew: of another step, or of one that went on."""
-    facts = [(view.number, view.run.status, [(call.number, call.status) for call in view.calls]) for view in (old, new)]
-    return facts[0] != facts[1]

@@ -34,7 +34,8 @@ def _cause(model: RunModel) -> tuple[str, int | None]:
     run, errors = model.run, model.overview.errors
     last = errors[-1] if errors else None
     if run.status == "crashed":
-        return "its process is gone", model.last or None
+        # Of another system's file nobody knows whether something still writes to it.
+        return "it did not come to an end" if run.read_only else "its process is gone", model.last or None
     if run.status != "failed":
         survived = f"{len(errors)} error{'s' if len(errors) > 1 else ''}"
         return (survived if run.status == "running" else f"{survived}, survived", None) if errors else ("", None)

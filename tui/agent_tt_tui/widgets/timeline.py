@@ -147,8 +147,8 @@ class Timeline(LineView, inherit_bindings=True):
         self._ask(event.y + self.scroll_offset.y)
 
     def on_resize(self) -> None:
-        """Fold as many steps as now do not fit."""
-        self._lay_rows()
+        """Fold as many steps as now do not fit, and stay on the step."""
+        self.refresh_run()
 
     # Inside.
 
@@ -240,14 +240,28 @@ class Timeline(LineView, inherit_bindings=True):
             row.add(glyphs.rail * depth, styles.faint).add(glyph, style).add(" ")
             return
         own = min(overview.lane_index(number), columns.rails - 1)
+        joints = self._joints(number, own)
+        farthest = max(joints, default=own)
         for lane in range(columns.rails):
-            first, last = overview.lane_span(lane)
+            begin, end = overview.lane_reach(lane)
             if lane == own:
                 row.add(glyph, style)
+            elif lane in joints:
+                row.add(joints[lane], styles.model)
+            elif begin < number < end:
+                row.add(glyphs.rail, styles.faint)
             else:
-                row.add(glyphs.rail if first < number < last else " ", styles.faint)
-            row.add(" " * (columns.rail - 1))
+                row.add(glyphs.line if own < lane < farthest else " ", styles.model)
+            row.add((glyphs.line if own <= lane < farthest else " ") * (columns.rail - 1), styles.model)
         row.add(" ")
+
+    def _joints(self, number: int, own: int) -> Mapping[int, str]:
+        """By rail, the glyph where lanes branch off a step, or else where they are gathered in it."""
+        glyphs, overview, rails = look_of(self).glyphs, self._model.overview, self._columns.rails
+        out = overview.branches(number)
+        lanes = sorted({min(lane, rails - 1) for lane in out or overview.gathered(number)} - {own})
+        through, end = (glyphs.fan_out, glyphs.branch_end) if out else (glyphs.gather, glyphs.gather_end)
+        return {lane: end if lane == lanes[-1] else through for lane in lanes}
 
     def _add_bar(self, row: Row, step: Step, styles: Palette) -> None:
         glyphs, columns = look_of(self).glyphs, self._columns
