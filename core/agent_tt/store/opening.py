@@ -57,38 +57,53 @@ def open_database(
 
 
 def _create(path: Path) -> None:
-    """Makes the tables unless they are there. Any number of processes may do this at once."""
+    """Makes the tables unless they are there. Any number of processes may do this at once.
+
+    They are made while the file still has a rollback journal: so they, and the number in its header by which a file is
+    recognised, are in the file itself at once and not in a log beside it.
+    """
     connection = connect(path, mode="rwc")
     try:
-        _refuse_foreign(path, connection)
-        connection.execute(f"PRAGMA page_size = {schema.PAGE_SIZE}")
+        if not _is_made(path, connection):
+            connection.execute(f"PRAGMA page_size = {schema.PAGE_SIZE}")
+            connection.execute("PRAGMA synchronous = full")
+            connection.execute("BEGIN IMMEDIATE")
+            if not _has_tables(connection):
+                _make_tables(connection)
+            connection.execute("COMMIT")
         _switch_to_wal(path, connection)
-        connection.execute("PRAGMA synchronous = full")
-        connection.execute("BEGIN IMMEDIATE")
-        if not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
-            for statement in schema.STATEMENTS:
-                connection.execute(statement)
-            facts = {
-                "format": str(schema.FORMAT_VERSION),
-                "created_by": f"agent-tt {_version.__version__}",
-                "gc_epoch": "0",
-            }
-            connection.executemany("INSERT INTO meta(key, value) VALUES(?, ?)", list(facts.items()))
-            connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {schema.FORMAT_VERSION}")
-        connection.execute("COMMIT")
     except sqlite3.DatabaseError as error:
         raise _unusable(path, error) from error
     finally:
         connection.close()
 
 
-def _refuse_foreign(path: Path, connection: sqlite3.Connection) -> None:
-    """Raises before a file of another program is touched."""
+def _make_tables(connection: sqlite3.Connection) -> None:
+    for statement in schema.STATEMENTS:
+        connection.execute(statement)
+    facts = {
+        "format": str(schema.FORMAT_VERSION),
+        "created_by": f"agent-tt {_version.__version__}",
+        "gc_epoch": "0",
+    }
+    connection.executemany("INSERT INTO meta(key, value) VALUES(?, ?)", list(facts.items()))
+    connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {schema.FORMAT_VERSION}")
+
+
+def _is_made(path: Path, connection: sqlite3.Connection) -> bool:
+    """Whether the tables are there; raises before a file of another program is touched."""
+    connection.execute("BEGIN")  # both reads see one moment of a file that another process may be making
     ((application,),) = connection.execute("PRAGMA application_id").fetchall()
-    ((tables,),) = connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
-    if tables and application != schema.APPLICATION_ID:
+    made = _has_tables(connection)
+    connection.execute("COMMIT")
+    if made and application != schema.APPLICATION_ID:
         raise NotAStore(f"{path} is a database of another program", hint="Name a file of agent-tt, or a new one.")
+    return made
+
+
+def _has_tables(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
 
 
 def _switch_to_wal(path: Path, connection: sqlite3.Connection) -> None:

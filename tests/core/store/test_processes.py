@@ -17,13 +17,12 @@ from tests.core.store.recordings import begin, chat, fork, new_store, step
 from agent_tt.codec.encode import encode
 from agent_tt.errors import StoreUnreadable
 from agent_tt.model import NewRun, NewStep
-from agent_tt.store import open_store
+from agent_tt.sources import open_source
+from agent_tt.store import SqliteStore, open_store
 from agent_tt.store.liveness import Heart, Owner, current_owner, is_alive, now_us
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from agent_tt.store import SqliteStore
 
 KILLS = 100
 RECORDERS = 8
@@ -56,6 +55,19 @@ def tell(line):
 """
 FOREVER = RECORDER + "record(open_store(Path(sys.argv[1]), create=True), 10**9, tell)"
 ONCE = RECORDER + "sys.stdin.readline(); record(open_store(Path(sys.argv[1]), create=True), int(sys.argv[2]), tell)"
+MAKES_MANY = """
+import sys
+from pathlib import Path
+from agent_tt.sources import open_source
+from agent_tt.store import open_store
+
+for line in iter(sys.stdin.readline, ""):
+    path = Path(sys.argv[1]) / line.strip()
+    made = open_store(path, create=True)
+    open_source(path, read_only=True).close()
+    print("opened", flush=True)
+    made.close()
+"""
 MANY_KILLED = (
     RECORDER
     + """
@@ -119,12 +131,19 @@ def python(code: str, *arguments: object, **options: Any) -> subprocess.Popen[st
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options)  # type: ignore[no-any-return]
 
 
+def open_as_commands_do(path: Path) -> SqliteStore:
+    """By content: nothing may depend on what the dead process would have moved from its log into the file."""
+    source = open_source(path)
+    assert isinstance(source, SqliteStore)
+    return source
+
+
 def check_after_kill(path: Path, told: list[str]) -> None:
     """The store of a recorder that was killed: whole, gap-free, and everything it was told is there."""
     run_id = told[0]
     asked = max((int(line.split()[1]) for line in told if line.startswith("asked")), default=0)
     done = max((int(line.split()[1]) for line in told if line.startswith("done")), default=0)
-    store = open_store(path)
+    store = open_as_commands_do(path)
     assert store.database.query("PRAGMA integrity_check") == [("ok",)]
     run = store.run(run_id)
     assert run.status == "crashed"
@@ -150,7 +169,7 @@ def check_after_kill(path: Path, told: list[str]) -> None:
 
 def check_stream_after_kill(path: Path, told: list[str]) -> None:
     """The pieces that the agent had are there, and the call is pending."""
-    store = open_store(path)
+    store = open_as_commands_do(path)
     run = store.run(told[0])
     assert run.status == "crashed"
     made = [call for number in range(1, run.steps + 1) for call in store.calls(run.id, number)]
@@ -257,6 +276,18 @@ def test_eight_processes_record_into_one_new_file_at_once_and_a_reader_sees_pref
         ]
     assert reader.verify() == []
     reader.close()
+
+
+def test_processes_that_make_one_new_file_at_once_all_find_a_store_in_it(tmp_path):
+    makers = [python(MAKES_MANY, tmp_path, stdin=subprocess.PIPE) for _ in range(RECORDERS // 2)]
+    for n in range(10):
+        for maker in makers:
+            assert maker.stdin is not None
+            maker.stdin.write(f"{n}.db\n")
+            maker.stdin.flush()
+        assert [maker.stdout.readline() for maker in makers if maker.stdout is not None] == ["opened\n"] * len(makers)
+    for maker in makers:
+        maker.communicate()
 
 
 def _check_prefixes(reader: SqliteStore) -> None:
