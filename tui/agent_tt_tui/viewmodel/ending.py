@@ -58,8 +58,16 @@ def ending_lines(side: str, run: Run, status: str, output: str, columns: int, mo
             # A process that died leaves no traceback: what it printed last is kept in its place.
             title = "LAST PRINTED" if error.class_name == "agent_tt.errors:AgentFailed" else "TRACEBACK"
             yield from _titled(title, error.traceback, columns, more)
-    if output:
-        yield from _titled("PRINTED", output[-_LONGEST:], columns, more)
+    printed = _without(output, error.traceback if error is not None else "")
+    if printed:
+        yield from _titled("PRINTED", printed[-_LONGEST:], columns, more)
+
+
+def _without(output: str, traceback: str) -> str:
+    """What was printed before the traceback, which Python prints last and which is shown already."""
+    shown = traceback.rstrip()
+    rest = output.rstrip()
+    return rest.removesuffix(shown).rstrip() if shown else rest
 
 
 def _titled(title: str, text: str, columns: int, more: str) -> Iterator[TextLine]:
