@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import orjson
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.rows import Row
     from agent_tt.model import CallStatus, RunStatus, StepStatus
 
 __all__ = [
@@ -113,13 +112,13 @@ TEXT: Final = Kind(frozenset({str, type(None)}))
 NAME: Final = Kind(frozenset({str}), "")
 
 
-def fitted(rows: list[Row], kinds: Sequence[Kind]) -> list[Row]:
+def fitted(rows: Sequence[Sequence[Any]], kinds: Sequence[Kind]) -> Sequence[Sequence[Any]]:
     """Rows whose columns hold what they are made for: SQLite lets any column hold any type.
 
     As good as free where they do: a column is looked at at once, at the speed of C.
     """
     for column, kind in zip(zip(*rows, strict=True), kinds, strict=bool(rows)):
-        if not set(map(type, column)) <= kind.types:
+        if kind is not ANY and not set(map(type, column)) <= kind.types:
             break
     else:
         return rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from agent_tt.history.rows import whole
 from agent_tt.model import Note, Run
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.rows import Row, Rows
+    from agent_tt.history.rows import Rows
     from agent_tt.model import RunStatus
     from agent_tt.store.lineage import Lineage
 
@@ -122,7 +122,7 @@ class RunRows:
             for note, kind, step, body, created_us in columns.fitted(found, _NOTE_KINDS)
         ]
 
-    def _run(self, row: Row, tags: Sequence[str]) -> Run:
+    def _run(self, row: Sequence[Any], tags: Sequence[str]) -> Run:
         number, run_id, name, status, parent, fork_step, started, ended, error, owner, beat, meta, parent_id, last = row
         facts = columns.mapping_from_text(meta)
         metadata = facts.get("metadata")

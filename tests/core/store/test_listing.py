@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+import tempfile
+from pathlib import Path
 
 import pytest
-from tests.core.store.recordings import chat, fork, new_store, step
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.core.store.recordings import begin, chat, fork, new_store, step
 
 from agent_tt.codec.tlv import tlv
 from agent_tt.history.ops import apply
 from agent_tt.model import Step
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_listed_step_is_whole_and_frozen(tmp_path: Path) -> None:
@@ -55,4 +55,39 @@ def test_the_changes_of_every_step_lead_from_its_base_to_it(tmp_path: Path) -> N
             assert base is not None
             before = store.state(listed, base)
             assert tlv(apply(before, store.changes(listed, number))) == tlv(store.state(listed, number))
+    store.close()
+
+
+@given(st.lists(st.floats(min_value=0, allow_nan=False, allow_infinity=False) | st.none(), min_size=1, max_size=5))
+def test_what_a_step_cost_is_listed_to_the_last_bit(costs: list[float | None]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        store = new_store(Path(folder))
+        writer = begin(store, {})
+        for n, cost in enumerate(costs):
+            step(writer, {"n": n}, cost_usd=cost)
+        assert [found.cost_usd for found in store.steps(writer.run_id)] == costs
+        writer.finish("succeeded")
+        store.close()
+
+
+@pytest.mark.parametrize(
+    "name", ['"quoted" [red]\\', "back\0ground", "\u2028 \u202e \U0001f469\u200d\U0001f467", "ﷺ" * 300, ""]
+)
+def test_a_step_is_listed_under_the_name_that_it_has(tmp_path: Path, name: str) -> None:
+    store = new_store(tmp_path)
+    writer = begin(store, {})
+    step(writer, {"n": 1}, name)
+    writer.finish("succeeded")
+    assert [found.name for found in store.steps(writer.run_id)] == [name]
+    store.close()
+
+
+def test_steps_whose_rows_hold_what_nobody_writes_are_listed_all_the_same(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    run_id = chat(store, 4)
+    with store.database.transaction() as tx:
+        tx.execute("UPDATE steps SET name = x'ff00', cost_usd = 9e999 WHERE step = 2")
+        tx.execute("UPDATE steps SET agent = CAST(x'c328' AS TEXT), meta = x'00' WHERE step = 3")
+    assert [found.number for found in store.steps(run_id)] == [1, 2, 3, 4]
+    assert store.steps(run_id)[0].name == store.steps(run_id)[3].name
     store.close()
