@@ -1,0 +1,155 @@
+"""Google's Gemini: `generateContent` and `streamGenerateContent`, of the Gemini API and of Vertex AI.
+
+Source of the format: the API reference of Gemini, `models.generateContent`. The API takes names in camel case and, as
+every Google API, in snake case too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent_tt.providers.content import note
+from agent_tt.providers.loose import count, dicts, items, mapping, text, without
+from agent_tt.providers.shapes import Asked, Json, Message, ModelAnswer, ModelCall, OfferedTool, Tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+__all__ = ["gemini_answer", "gemini_call", "turn_messages"]
+
+
+def gemini_call(body: dict[str, Json], *, model: str, streamed: bool) -> ModelCall:
+    """Read a request; its address says the model and whether the answer is streamed."""
+    instruction = body.get("systemInstruction", body.get("system_instruction"))
+    system = turn_messages(mapping(instruction), "system") if isinstance(instruction, dict) else []
+    conversation: dict[str, Json] = {} if instruction is None else {"systemInstruction": instruction}
+    given = body.get("contents")
+    turns = [given] if isinstance(given, dict) else dicts(given)
+    conversation["contents"] = list[Json](turns)
+    return ModelCall(
+        api="gemini",
+        model=model,
+        streamed=streamed,
+        messages=(*system, *(read for turn in turns for read in turn_messages(turn, "user"))),
+        tools=tuple(tool for group in dicts(body.get("tools")) for tool in _tools(group)),
+        parameters=without(body, "contents", "systemInstruction", "system_instruction", "tools", "model"),
+        conversation=conversation,
+        turns="contents",
+    )
+
+
+def gemini_answer(values: Sequence[Json]) -> ModelAnswer:
+    """Read an answer: one object, or the pieces of a stream, which have the same form."""
+    answer, parts, reason, role = dict[str, "Json"](), list[dict[str, "Json"]](), "", "model"
+    for piece in dicts(list(values)):
+        answer.update(without(piece, "candidates"))
+        for candidate in dicts(piece.get("candidates"))[:1]:
+            content = mapping(candidate.get("content"))
+            role = text(content.get("role")) or role
+            for part in dicts(content.get("parts")):
+                _add(parts, part)
+            reason = text(candidate.get("finishReason", candidate.get("finish_reason"))) or reason
+    blocked = text(mapping(answer.get("promptFeedback")).get("blockReason"))
+    turn: dict[str, Json] = {"role": role, "parts": list[Json](parts)}
+    return ModelAnswer(
+        messages=tuple(turn_messages(turn, "assistant")) if parts else (),
+        turns=(turn,) if parts else (),
+        model=text(answer.get("modelVersion", answer.get("model_version"))),
+        finish_reason=reason or blocked,
+        tokens=_tokens(mapping(answer.get("usageMetadata", answer.get("usage_metadata")))),
+        error=text(mapping(answer.get("error")).get("message")),
+        id=text(answer.get("responseId")),
+    )
+
+
+def turn_messages(turn: dict[str, Json], role: str = "user") -> list[Message]:
+    """One turn; results of tools are messages of their own before the rest.
+
+    Args:
+        turn: the turn.
+        role: who speaks where the turn does not say; `system` for the instruction.
+    """
+    given = text(turn.get("role"))
+    role = "assistant" if given == "model" else "system" if role == "system" else given or role
+    said: list[str] = []
+    thoughts: list[str] = []
+    calls: list[Asked] = []
+    results: list[Message] = []
+    for part in dicts(turn.get("parts")):
+        call = mapping(part.get("functionCall", part.get("function_call")))
+        result = mapping(part.get("functionResponse", part.get("function_response")))
+        if call:
+            calls.append(Asked(text(call.get("id")), text(call.get("name")), call.get("args")))
+        elif result:
+            answer = result.get("response")
+            plain = mapping(answer).get("result", mapping(answer).get("output", answer))
+            shown = plain if isinstance(plain, str) else _compact(plain)
+            results.append(Message("tool", shown, answers=text(result.get("id")) or text(result.get("name"))))
+        elif isinstance(part.get("text"), str):
+            (thoughts if part.get("thought") is True else said).append(text(part["text"]))
+        else:
+            said.append(_note(part))
+    found = list(results)
+    if said or thoughts or calls or not results:
+        found.append(Message(role, "\n".join(said), "\n".join(thoughts), tuple(calls)))
+    return found
+
+
+def _compact(value: Json) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _note(part: dict[str, Json]) -> str:
+    kind = next((name for name in part if name not in ("thoughtSignature", "thought")), "part")
+    words = {"inlineData": "data", "inline_data": "data", "fileData": "file", "file_data": "file"}
+    inner = mapping(part.get(kind))
+    if kind in ("executableCode", "codeExecutionResult"):
+        return text(inner.get("code")) or text(inner.get("output"))
+    return note(words.get(kind, kind), inner)
+
+
+def _tools(group: dict[str, Json]) -> list[OfferedTool]:
+    declared = dicts(group.get("functionDeclarations", group.get("function_declarations")))
+    tools = [
+        OfferedTool(
+            text(tool.get("name")),
+            text(tool.get("description")),
+            tool.get("parameters", tool.get("parametersJsonSchema")),
+        )
+        for tool in declared
+    ]
+    own = [OfferedTool(name) for name in group if name not in ("functionDeclarations", "function_declarations")]
+    return tools + own
+
+
+def _tokens(usage: dict[str, Json]) -> Tokens:
+    """Gemini counts thoughts apart from the candidates; here they are part of the output, as they are in its prices."""
+    read = count(usage.get("promptTokenCount", usage.get("prompt_token_count")))
+    tools = count(usage.get("toolUsePromptTokenCount")) or 0
+    thoughts = count(usage.get("thoughtsTokenCount", usage.get("thoughts_token_count"))) or 0
+    wrote = count(usage.get("candidatesTokenCount", usage.get("candidates_token_count")))
+    details = [*items(usage.get("promptTokensDetails")), *items(usage.get("candidatesTokensDetails"))]
+    sound = sum(count(row.get("tokenCount")) or 0 for row in dicts(details) if text(row.get("modality")) == "AUDIO")
+    return Tokens(
+        input=None if read is None else read + tools,
+        output=None if wrote is None and not thoughts else (wrote or 0) + thoughts,
+        cached=count(usage.get("cachedContentTokenCount", usage.get("cached_content_token_count"))) or 0,
+        reasoning=thoughts,
+        audio=sound,
+    )
+
+
+def _add(parts: list[dict[str, Json]], part: dict[str, Json]) -> None:
+    """Put a part after the others; texts that follow one another in a stream are one text."""
+    last = parts[-1] if parts else {}
+    if (
+        isinstance(part.get("text"), str)
+        and isinstance(last.get("text"), str)
+        and last.get("thought") == part.get("thought")
+    ):
+        parts[-1] = {**last, **part, "text": text(last["text"]) + text(part["text"])}
+    else:
+        parts.append(part)

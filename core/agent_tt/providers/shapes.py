@@ -1,0 +1,161 @@
+"""What is read out of model requests and answers, for people to see; plain frozen dataclasses.
+
+The bytes that were recorded are never changed or replaced by these: a replay serves the bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Api", "Asked", "Json", "Message", "ModelAnswer", "ModelCall", "OfferedTool", "Tokens"]
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+"""What `json.loads` gives."""
+
+Api: TypeAlias = Literal["openai-chat", "openai-responses", "openai-completions", "anthropic", "gemini", "bedrock"]
+"""Which language a request speaks; that of many other hosts too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A tool call that a model asks for.
+
+    Attributes:
+        id: the id by which its result names it; empty where the provider gives none.
+        name: the tool.
+        arguments: by name; text where they are no JSON.
+    """
+
+    id: str
+    name: str
+    arguments: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation.
+
+    Attributes:
+        role: who speaks: `system`, `user`, `assistant`, `tool`, or the provider's own word.
+        text: what is said; pictures, sounds and files as short notes such as `[image image/png, 12 kB]`.
+        reasoning: what the model thought, as far as the provider shows it.
+        calls: the tool calls that it asks for.
+        answers: of a tool's result, the id of the call that it answers.
+    """
+
+    role: str
+    text: str = ""
+    reasoning: str = ""
+    calls: tuple[Asked, ...] = ()
+    answers: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedTool:
+    """A tool that the model may ask for.
+
+    Attributes:
+        name: its name; of a tool that the provider runs itself, its type.
+        description: what it says of itself.
+        parameters: its JSON schema.
+    """
+
+    name: str
+    description: str = ""
+    parameters: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """What the provider counted; None where it did not say.
+
+    Attributes:
+        input: everything that the model read, from caches too.
+        output: everything that it wrote, reasoning included.
+        cached: part of `input` that came from a cache.
+        written: part of `input` that was put into a cache (of five minutes, where times are told apart).
+        written_1h: part of `input` that was put into a cache for an hour.
+        reasoning: part of `output` that is reasoning.
+        audio: tokens of sound, read and written, which have prices of their own.
+    """
+
+    input: int | None = None
+    output: int | None = None
+    cached: int = 0
+    written: int = 0
+    written_1h: int = 0
+    reasoning: int = 0
+    audio: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """A request to a model.
+
+    Attributes:
+        api: the language that it speaks.
+        model: the model that is asked; empty where neither body nor address says.
+        streamed: whether the answer is asked for in pieces.
+        messages: what the model is shown, oldest first, system texts included.
+        tools: what it may ask for.
+        parameters: what else was asked for: temperature, limits, formats.
+        conversation: the part of the body that is the conversation, as it was sent: `{"messages": [...]}`, with
+            `system` and the like beside it.
+        turns: the key in `conversation` whose list the answer is added to; empty where the body has no list.
+    """
+
+    api: Api
+    model: str = ""
+    streamed: bool = False
+    messages: tuple[Message, ...] = ()
+    tools: tuple[OfferedTool, ...] = ()
+    parameters: Mapping[str, Json] = field(default_factory=dict)
+    conversation: Mapping[str, Json] = field(default_factory=dict)
+    turns: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswer:
+    """What a model answered.
+
+    Attributes:
+        messages: what it said, mostly one message.
+        turns: the same as the provider says it in a conversation: what the next request would send back. Of a stream
+            it is put together from the pieces.
+        model: the model that answered, in the provider's words; empty where it does not say.
+        finish_reason: why it stopped, in the provider's words; empty while it has not said.
+        tokens: what was counted.
+        cost_usd: what it cost, None where that is not known.
+        error: what went wrong, in one line, where the answer is an error.
+        id: the provider's id of the answer.
+    """
+
+    messages: tuple[Message, ...] = ()
+    turns: tuple[Json, ...] = ()
+    model: str = ""
+    finish_reason: str = ""
+    tokens: Tokens = field(default_factory=Tokens)
+    cost_usd: float | None = None
+    error: str = ""
+    id: str = ""
+
+    def to_meta(self) -> dict[str, Json]:
+        """The facts of a recorded call: `model`, `finish_reason`, `tokens_in`, `tokens_out`, `cost_usd`, ….
+
+        What is not known is left out.
+        """
+        facts: dict[str, Json] = {
+            "model": self.model or None,
+            "finish_reason": self.finish_reason or None,
+            "tokens_in": self.tokens.input,
+            "tokens_out": self.tokens.output,
+            "tokens_cached": self.tokens.cached or None,
+            "tokens_reasoning": self.tokens.reasoning or None,
+            "cost_usd": self.cost_usd,
+            "answer_error": self.error or None,
+        }
+        return {name: fact for name, fact in facts.items() if fact is not None}

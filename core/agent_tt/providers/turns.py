@@ -1,0 +1,40 @@
+"""One turn of a conversation, in whichever provider's form it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.providers.anthropic import turn_messages as anthropic_messages
+from agent_tt.providers.bedrock import turn_messages as bedrock_messages
+from agent_tt.providers.gemini import turn_messages as gemini_messages
+from agent_tt.providers.loose import dicts, text
+from agent_tt.providers.openai_chat import message_of
+from agent_tt.providers.openai_responses import item_messages
+
+if TYPE_CHECKING:
+    from agent_tt.providers.shapes import Json, Message
+
+__all__ = ["messages_of_turn"]
+
+_ITEMS: Final = ("message", "reasoning")
+_BEDROCK: Final = frozenset({"toolUse", "toolResult", "reasoningContent"})
+_ANTHROPIC: Final = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use"})
+
+
+def messages_of_turn(turn: Json) -> tuple[Message, ...]:
+    """Read one turn, told by its shape; empty where it is none. Never raises.
+
+    A turn that carries results of tools beside other things is several messages.
+    """
+    if not isinstance(turn, dict):
+        return ()
+    kind, blocks = text(turn.get("type")), dicts(turn.get("content"))
+    if isinstance(turn.get("parts"), list):
+        return tuple(gemini_messages(turn))
+    if kind in _ITEMS or kind.endswith(("_call", "_call_output")):
+        return tuple(item_messages([turn]))
+    if any(text(block.get("type")) in _ANTHROPIC for block in blocks):
+        return tuple(anthropic_messages(turn))
+    if any(not _BEDROCK.isdisjoint(block) for block in blocks):
+        return tuple(bedrock_messages(turn))
+    return (message_of(turn),) if "role" in turn and ("content" in turn or "tool_calls" in turn) else ()
