@@ -6,11 +6,17 @@ What an agent needs to be recorded, and what a program needs to travel through w
 |---|---|
 | `record` | record one run: `with agent_tt.record("refund-loop", state=state) as run:` |
 | `tool`, `llm` | mark a function as a tool, or as a model call, so that its calls are recorded |
+| `register` | the same from outside: for a function that is named or given |
 | `lane` | name the logical thread of control for a `with` block |
+| `patched` | record the clock, random numbers, ids and the environment of the agent's own modules in a `with` block |
 | `open_source` | open a store, or another system's database, to read |
+| `replay` | run a recorded agent again offline, with every call answered from its recording |
 | `fork` | run a recorded agent again from one of its steps, with changes |
+| `resume` | go on with a run that crashed or was interrupted |
 | `compare` | align two runs and say where they part |
 | `AgentTTError` | the root of every error raised on purpose |
+
+`agent_tt.shims` has functions to call in place of the names that `patched` replaces.
 
 Everything is loaded when it is first used: importing the package costs next to nothing.
 """
@@ -26,10 +32,14 @@ if TYPE_CHECKING:
     from agent_tt.comparing import compare
     from agent_tt.errors import AgentTTError
     from agent_tt.forking import fork
+    from agent_tt.launching.outside_tools import register
+    from agent_tt.patching import patched
     from agent_tt.recording.lanes import lane
     from agent_tt.recording.llm import llm
     from agent_tt.recording.recorder import record
     from agent_tt.recording.tools import tool
+    from agent_tt.replaying import replay
+    from agent_tt.resuming import resume
     from agent_tt.sources import open_source
 
 __all__ = [
@@ -40,7 +50,11 @@ __all__ = [
     "lane",
     "llm",
     "open_source",
+    "patched",
     "record",
+    "register",
+    "replay",
+    "resume",
     "tool",
 ]
 
@@ -51,9 +65,16 @@ _HOMES = {
     "lane": "agent_tt.recording.lanes",
     "llm": "agent_tt.recording.llm",
     "open_source": "agent_tt.sources",
+    "patched": "agent_tt.patching",
     "record": "agent_tt.recording.recorder",
+    "register": "agent_tt.launching.outside_tools",
+    "replay": "agent_tt.replaying",
+    "resume": "agent_tt.resuming",
     "tool": "agent_tt.recording.tools",
 }
+
+_COMPANIONS = {"record": "agent_tt.seams.install"}
+"""What comes with a name: recordings catch HTTP libraries too."""
 
 
 def __getattr__(name: str) -> object:
@@ -61,6 +82,8 @@ def __getattr__(name: str) -> object:
     if home is None:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
+    if name in _COMPANIONS:
+        import_module(_COMPANIONS[name])
     value: object = getattr(import_module(home), name)
     globals()[name] = value
     return value

@@ -6,6 +6,7 @@
 | `theme` | name of a Textual theme, or `auto` |
 | `glyphs` | `auto`, `unicode` or `ascii` |
 | `keys` | a table: id of a command to its keys, joined by commas |
+| `calls` | a table: dotted path of a function that `agent-tt record` records to `read`, `write` or `llm` |
 
 The environment (`AGENT_TT_STORE`, `AGENT_TT_THEME`, `AGENT_TT_GLYPHS`) is stronger than the project, and that is
 stronger than the user's file; options of a command are stronger than all of them. Nothing is ever created by reading.
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 GlyphSetting: TypeAlias = Literal["auto", "unicode", "ascii"]
+CallEffect: TypeAlias = Literal["read", "write", "llm"]
 
 _GLYPHS: Final = ("auto", "unicode", "ascii")
-_KEYS: Final = ("store", "theme", "glyphs", "keys")
+_KEYS: Final = ("store", "theme", "glyphs", "keys", "calls")
+_EFFECTS: Final = ("read", "write", "llm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +43,14 @@ class Config:
         theme: Name of a theme; None where nobody said.
         glyphs: Which set of glyphs; None where nobody said.
         keys: Ids of commands to keys, joined by commas.
+        calls: Dotted paths of functions that are recorded from outside, to what their calls do.
     """
 
     store: Path | None = None
     theme: str | None = None
     glyphs: GlyphSetting | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
+    calls: Mapping[str, CallEffect] = field(default_factory=dict)
 
 
 def load(folder: Path | None = None, env: Mapping[str, str] | None = None, user: Path | None = None) -> Config:
@@ -78,6 +83,7 @@ def _merge(weak: Config, strong: Config) -> Config:
         theme=strong.theme or weak.theme,
         glyphs=strong.glyphs or weak.glyphs,
         keys={**weak.keys, **strong.keys},
+        calls={**weak.calls, **strong.calls},
     )
 
 
@@ -141,6 +147,7 @@ def _read_table(table: Mapping[str, object], path: Path, section: str) -> Config
         theme=theme,
         glyphs=None if glyphs is None else _glyphs(glyphs, f"{path}: glyphs"),
         keys=_keymap(table.get("keys", {}), path),
+        calls=_calls(table.get("calls", {}), path),
     )
 
 
@@ -162,4 +169,13 @@ def _keymap(value: object, path: Path) -> dict[str, str]:
         return value
     raise UsageError(
         f"{path}: keys must be a table of strings", hint='For example keys = { "time.next" = "right,ctrl+n" }.'
+    )
+
+
+def _calls(value: object, path: Path) -> dict[str, CallEffect]:
+    if isinstance(value, dict) and all(effect in _EFFECTS for effect in value.values()):
+        return value
+    raise UsageError(
+        f"{path}: calls must be a table of {', '.join(_EFFECTS)} by dotted path",
+        hint='For example calls = { "my_app.api.charge" = "write" }.',
     )

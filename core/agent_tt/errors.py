@@ -21,6 +21,7 @@ AgentTTError
 │       └── CorruptDelta
 ├── NotRebuildable             exit 2: a recorded value cannot become a Python object again
 ├── AgentFailed                exit 5: the agent itself raised
+├── ModelRefused               a model's provider answered with an error; said of a step, never raised
 ├── ToolDenied                 raised into a forked agent by a tool that its policy denies
 └── Interrupted                exit 130
 ```
@@ -46,6 +47,7 @@ __all__ = [
     "InvalidEntryPoint",
     "InvalidPath",
     "InvalidValue",
+    "ModelRefused",
     "NewerFormat",
     "NotAStore",
     "NotFound",
@@ -246,6 +248,12 @@ class AgentFailed(AgentTTError):
     def __init__(self, message: str, *, traceback: str = "", hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.traceback = traceback
+
+
+class ModelRefused(AgentTTError):
+    """A model's provider answered with an error, `429 Rate limit reached`. A step ends with it; it is never raised."""
+
+    kind = "model_refused"
 
 
 class ToolDenied(AgentTTError):

@@ -228,6 +228,16 @@ class Store(RunSource, Protocol):
         """
         ...
 
+    def reopen_run(self, run_id: str) -> None:
+        """Let a run that broke off (crashed, interrupted) go on: it is running, and waits to be adopted.
+
+        Steps that were open stay open; they and the numbers of answers are gone on with by who adopts it.
+
+        Raises:
+            UsageError: it runs, or has ended by itself.
+        """
+        ...
+
     def set_run_status(self, run_id: str, status: RunStatus, error: ErrorInfo | None = None) -> None:
         """Write down how a run ended that cannot say it itself (crashed, stopped before it began)."""
         ...

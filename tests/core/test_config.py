@@ -42,6 +42,12 @@ def test_environment_is_stronger_than_project_and_project_than_user(project: Pat
     assert config.load(project, {}, user).theme == "dracula"
 
 
+def test_functions_to_record_are_named_in_a_table(project: Path, tmp_path: Path) -> None:
+    user = write(tmp_path / "user.toml", 'calls = { "a.f" = "read", "a.g" = "llm" }')
+    write(project.parent / "pyproject.toml", '[tool.agent-tt.calls]\n"a.f" = "write"\n')
+    assert config.load(project, {}, user).calls == {"a.f": "write", "a.g": "llm"}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -49,6 +55,7 @@ def test_environment_is_stronger_than_project_and_project_than_user(project: Pat
         ('glyphs = "braille"', "glyphs cannot be 'braille'"),
         ("theme = 3", "theme must be a string"),
         ("keys = 3", "keys must be a table"),
+        ('calls = { "a.b" = "send" }', "calls must be a table of read, write, llm"),
         ("theme =", "is not valid TOML"),
     ],
 )

@@ -29,11 +29,15 @@ def test_the_public_names_are_exactly_these():
         "lane",
         "llm",
         "open_source",
+        "patched",
         "record",
+        "register",
+        "replay",
+        "resume",
         "tool",
         "__version__",
     }
-    assert len(agent_tt.__all__) == 9
+    assert len(agent_tt.__all__) == 13
     assert set(agent_tt.__all__) <= set(dir(agent_tt))
 
 

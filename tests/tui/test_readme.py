@@ -60,11 +60,16 @@ def test_the_marked_lines_are_at_most_five():
 
 
 def test_the_python_examples_run_one_after_the_other(shell, tmp_path):
-    agent, api = PYTHON
+    agent, *others = PYTHON
+    tests = next(block for block in others if block.startswith("# test_my_agent.py\n"))
+    api = others[-1]
     (tmp_path / "my_agent.py").write_text(agent)
+    (tmp_path / "test_my_agent.py").write_text(tests)
     (tmp_path / "use_it.py").write_text(api)
     recorded = shell(sys.executable, "my_agent.py")
     assert recorded.returncode == 0, recorded.stderr
+    tested = shell(sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "test_my_agent.py")
+    assert tested.returncode == 0, tested.stdout
     used = shell(sys.executable, "use_it.py")
     assert used.returncode == 0, used.stderr
     assert used.stdout.splitlines()[-1] == "Do you have gift cards?"

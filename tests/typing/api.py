@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any, assert_type
 
 import agent_tt
+from agent_tt.model import RunStatus
+from agent_tt.replaying import given, served
+from agent_tt.resuming import Happened
 
 
 @agent_tt.tool(effect="read")
@@ -57,6 +60,10 @@ async def ask_later(prompt: str) -> int:
     return len(prompt)
 
 
+agent_tt.register("my_app.api.charge", effect="write")
+agent_tt.register("my_app.llm.invoke", "llm")
+agent_tt.register(ask, effect="read", name="question")
+
 assert_type(search_docs("x", limit=3), dict[str, int])
 assert_type(undeclared("x"), str)
 charging: Coroutine[Any, Any, bool] = charge_card(1.0, "k")
@@ -86,6 +93,23 @@ def main(state: dict[str, list[str]] | None = None) -> None:
         run.tag("a", "b")
         with agent_tt.lane(3):
             pass
+
+
+def again() -> None:
+    report = agent_tt.replay("refund-loop", store=Path("runs.db"), observe=True, arguments=["--fast"], timeout=10)
+    assert_type(report.is_faithful, bool)
+    for divergence in report.divergences:
+        assert_type(divergence.step, int | None)
+        assert_type([change.path for change in divergence.changes], list[str])
+    with served("refund-loop", from_step=2, whole=False) as replay:
+        assert_type(replay.served, int)
+    with given({"my_app.api.charge": {"id": 7}}):
+        pass
+
+
+def go_on() -> None:
+    handle = agent_tt.resume("refund-loop", in_flight=lambda call: Happened({"id": 7}) if call.args else None)
+    assert_type(handle.result().status, RunStatus)
 
 
 async def async_main() -> None:

@@ -63,12 +63,14 @@ TIME = Group(
             "time.error_previous",
             "error(-1)",
             ("{", "X"),
-            "Go to the error before",
+            "Go to the error before; after a replay, to the divergence before",
             footer="error",
             rank=70,
             pair="time.error_next",
         ),
-        Command("time.error_next", "error(1)", ("}", "x"), "Go to the error after"),
+        Command(
+            "time.error_next", "error(1)", ("}", "x"), "Go to the error after; after a replay, to the divergence after"
+        ),
         Command("time.go_to", "go_to", (":",), "Go to a step by its number"),
         Command("time.mark", "mark", ("m",), "Mark this step with the next free letter, or take the mark away"),
         Command("time.go_to_mark", "go_to_mark", ("'", "M"), "Go to a marked step"),
@@ -138,6 +140,14 @@ ASK_AND_ACT = Group(
         Command("edit.remove", "remove", ("delete", "backspace"), "Remove the selected value from the state"),
         Command("fork.open", "fork", ("f",), "Run on from this step", footer="fork", rank=40),
         Command("compare.open", "compare", ("c",), "Compare with another run", footer="compare", rank=50),
+        Command(
+            "replay.open",
+            "replay",
+            ("r",),
+            "Replay the run offline, or show what a replay found",
+            footer="replay",
+            rank=65,
+        ),
         replace(_ENDING, footer=""),
     ),
 )
@@ -224,6 +234,55 @@ FORK = Context(
         Group("Everywhere", (_HELP, _CANCEL)),
     ),
 )
+
+REPLAY = Context(
+    "Replay",
+    (
+        Group(
+            "Replay",
+            (
+                *_MOVES[:2],
+                Command("replay.run", "run", ("F", "enter"), "Replay the run", footer="replay", rank=10),
+                Command(
+                    "replay.mode_previous",
+                    "mode(-1)",
+                    ("left",),
+                    "Choose the other mode: halt at the first difference, or observe them all",
+                    footer="mode",
+                    rank=20,
+                    pair="replay.mode_next",
+                ),
+                Command("replay.mode_next", "mode(1)", ("right",), "Choose the other mode"),
+            ),
+        ),
+        Group(
+            "Everywhere",
+            (_HELP, _NEXT_PANE, _PREVIOUS_PANE, replace(_CANCEL, help="Stop the replay that runs, else close")),
+        ),
+    ),
+)
+
+REPLAYED = Context(
+    "Replayed",
+    (
+        Group(
+            "Replayed",
+            (
+                *_MOVES,
+                replace(
+                    _CHOOSE,
+                    help="Go to the step and the call of the divergence",
+                    footer="go there",
+                    rank=10,
+                    fleeting=True,
+                ),
+                Command("replay.again", "again", ("r", "F"), "Replay once more", footer="replay again", rank=20),
+            ),
+        ),
+        Group("Everywhere", (_HELP, _NEXT_PANE, _PREVIOUS_PANE, replace(_CANCEL, help="Close", footer="close"))),
+    ),
+)
+"""What a replay found."""
 
 EDIT = Context(
     "Edit",
@@ -401,5 +460,5 @@ READING = Context(
 )
 """A dialog that is only read."""
 
-CONTEXTS = (DEBUGGER, COMPARE, FORK, EDIT, RUNS, EMPTY, PROMPT, FIND, PICK, COPY, CONFIRM, READING)
+CONTEXTS = (DEBUGGER, COMPARE, FORK, REPLAY, REPLAYED, EDIT, RUNS, EMPTY, PROMPT, FIND, PICK, COPY, CONFIRM, READING)
 """Every context that a person meets, for the key table and the test against clashes."""

@@ -53,7 +53,7 @@ def decode(wire: Wire, types: Mapping[str, type] | None = None, *, lenient: bool
     Raises:
         NotRebuildable: something cannot be rebuilt; the message names its path.
     """
-    return _Decoder(types or {}, _Mode.LENIENT if lenient else _Mode.STRICT).run(wire)
+    return _Decoder({} if types is None else types, _Mode.LENIENT if lenient else _Mode.STRICT).run(wire)
 
 
 def check_envelopes(wire: Wire) -> None:

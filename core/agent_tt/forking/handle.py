@@ -167,8 +167,8 @@ class ForkHandle:
         store = open_store(self.store)
         try:
             run = store.run(self.run_id)
-            if run.status in _ENDED:
-                return
+            if run.status in _ENDED or (run.status == "crashed" and run.error is not None):
+                return  # it has said itself how it ended
             if self._stopping.is_set():
                 status: RunStatus = "interrupted"
                 error = ErrorInfo("builtins:KeyboardInterrupt", "it was stopped")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["known_classes", "rebuild_state"]
+__all__ = ["known_classes", "rebuild_state", "stand_in_for_main"]
 
 _SCRIPT = "__main__"
 _WITH_CLASS = frozenset({"enum", "namedtuple", "dataclass", "pydantic", "exception", "sub"})
@@ -31,7 +31,7 @@ def rebuild_state(state: Wire, entry_module: ModuleType) -> object:
     """
     types = known_classes(state, entry_module)
     if any(name.startswith(f"{_SCRIPT}:") for name in types):
-        _stand_in_for_main(entry_module)
+        stand_in_for_main(entry_module)
     return decode(state, types)
 
 
@@ -56,7 +56,8 @@ def _loaded_class(name: str, entry_module: ModuleType) -> type | None:
     return holder if isinstance(holder, type) else None
 
 
-def _stand_in_for_main(module: ModuleType) -> None:
+def stand_in_for_main(module: ModuleType) -> None:
+    """Let a module be the `__main__` that it was as a script, with its classes called so."""
     for value in list(vars(module).values()):
         if isinstance(value, type) and value.__module__ == module.__name__:
             value.__module__ = _SCRIPT

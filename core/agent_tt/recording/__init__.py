@@ -4,7 +4,10 @@
 |---|---|
 | `recorder` | `record(...)`: one run, from its first row to its last |
 | `steps` | the steps of a run and what is told about them |
+| `model_steps`, `model_turns`, `conversations` | steps of a run whose agent names none: one for each model call |
 | `calls` | one call: intent first, then the function, then what came back |
+| `answers`, `served` | asking a replay before a call is made, and giving its answer in place of the function's |
+| `pace` | how an awaited answer came, for a replay to keep the same pace |
 | `boundary` | wrapping functions of every nature so that their calls are recorded |
 | `streams` | recording what a generator gives |
 | `call_site` | which line of the agent makes a call |
@@ -12,6 +15,8 @@
 | `usage` | tokens and money of an answer |
 | `tools`, `llm` | the decorators for tools and model calls |
 | `block` | what begins and ends with a `with` block |
+| `begun` | telling others that a recording has begun |
+| `import_watch` | being called when a module has been executed |
 | `scope` | where the agent is: in which run, step and call |
 | `lanes`, `hooks` | logical threads of control, and the seams at which they are created |
 | `tracks` | which state object each state history follows |

@@ -60,6 +60,7 @@ class _Desk:
         self._offer: Adoption | None = None
         self._importing = ""
         self.policy: ToolPolicy | None = ToolPolicy.from_environment(os.environ)
+        self.store: Store | None = None
 
     def put(self, adoption: Adoption) -> None:
         with self._lock:
@@ -114,6 +115,24 @@ def while_importing(module: str) -> Iterator[None]:
         yield
     finally:
         _DESK.hold("")
+
+
+@contextmanager
+def recording_into(store: Store) -> Iterator[None]:
+    """While it lasts every recording of this process goes into `store`, whatever file it names; none is made.
+
+    A replay runs the agent's own `record(...)`, and leaves no run behind.
+    """
+    before, _DESK.store = _DESK.store, store
+    try:
+        yield
+    finally:
+        _DESK.store = before
+
+
+def store_for_all() -> Store | None:
+    """The store that every recording goes into; None where each one chooses its own."""
+    return _DESK.store
 
 
 def withdraw() -> None:

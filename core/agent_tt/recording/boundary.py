@@ -9,6 +9,12 @@ import inspect
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
 from agent_tt.recording.calls import begin_call
+from agent_tt.recording.served import (
+    served_answer,
+    served_async_generator,
+    served_coroutine,
+    served_generator,
+)
 from agent_tt.recording.streams import async_stream, relay
 
 if TYPE_CHECKING:
@@ -41,7 +47,10 @@ def _plain(function: Callable[P, R], spec: CallSpec) -> Callable[P, R]:
             return function(*args, **kwargs)
         try:
             with call.running():
-                result = function(*args, **kwargs)
+                if call.served is None:
+                    result = call.sending(function)(*args, **kwargs)
+                else:
+                    result = cast("R", served_answer(call.served))
         except BaseException as error:
             call.failed(error)
             raise
@@ -56,7 +65,9 @@ def _coroutine(function: Callable[P, Awaitable[R]], spec: CallSpec) -> Callable[
         call = begin_call(spec, args, kwargs)
         if call is None:
             return await function(*args, **kwargs)
-        return await _follow(call, function(*args, **kwargs))
+        if call.served is not None:
+            return await _follow(call, cast("Awaitable[R]", served_coroutine(call.served)))
+        return await _follow(call, call.sending(function)(*args, **kwargs))
 
     return call_coroutine
 
@@ -67,19 +78,25 @@ def _generator(function: Callable[P, Generator[R]], spec: CallSpec) -> Callable[
         call = begin_call(spec, args, kwargs)
         if call is None:
             return (yield from function(*args, **kwargs))
-        return (yield from relay(call, function(*args, **kwargs)))
+        if call.served is not None:
+            return (yield from relay(call, cast("Generator[R]", served_generator(call.served))))
+        return (yield from relay(call, call.sending(function)(*args, **kwargs)))
 
     return call_generator
 
 
 def _async_generator(function: Callable[P, AsyncGenerator[R]], spec: CallSpec) -> Callable[P, AsyncGenerator[R]]:
     def start(*args: P.args, **kwargs: P.kwargs) -> tuple[RecordedCall | None, AsyncGenerator[R]]:
-        return begin_call(spec, args, kwargs), function(*args, **kwargs)
+        call = begin_call(spec, args, kwargs)
+        if call is not None and call.served is not None:
+            return call, cast("AsyncGenerator[R]", served_async_generator(call.served))
+        return call, (function if call is None else call.sending(function))(*args, **kwargs)
 
     return functools.wraps(function)(async_stream(start))
 
 
 async def _follow(call: RecordedCall, awaitable: Awaitable[R]) -> R:
+    call.is_awaited = True
     try:
         with call.running():
             result = await awaitable
@@ -93,12 +110,17 @@ async def _follow(call: RecordedCall, awaitable: Awaitable[R]) -> R:
 def _settle(call: RecordedCall, result: R) -> R:
     """End a call with what a plain function returned; one that returns its answer later ends when that comes."""
     if inspect.iscoroutine(result):
+        call.returned_as = "coroutine"
         return cast("R", _follow(call, result))
     if inspect.isgenerator(result):
+        call.returned_as = "generator"
         return cast("R", relay(call, result))
     if inspect.isasyncgen(result):
+        call.returned_as = "async generator"
         return cast("R", async_stream(lambda: (call, result))())
     if isinstance(result, (asyncio.Future, concurrent.futures.Future)):
+        call.is_awaited = isinstance(result, asyncio.Future)
+        call.returned_as = "asyncio future" if call.is_awaited else "future"
         result.add_done_callback(functools.partial(_settle_future, call))
         return result
     call.succeeded(result)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
 
 _NOT_THE_AGENT: Final = (
-    f"{Path(__file__).parent}{os.sep}",
+    f"{Path(__file__).parents[1]}{os.sep}",
     sysconfig.get_path("stdlib"),
     sysconfig.get_path("platstdlib"),
     "<",  # code without a file

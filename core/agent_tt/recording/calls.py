@@ -4,27 +4,39 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar, cast
 
+from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
 from agent_tt.errors import AgentTTError, ToolDenied, UsageError
 from agent_tt.model import CallEnd, NewCall
 from agent_tt.recording.adoption import process_policy
+from agent_tt.recording.answers import KeepsKeys, answers_here, question_of
 from agent_tt.recording.call_site import call_site
 from agent_tt.recording.exceptions import error_info
+from agent_tt.recording.pace import PACE, Paces, pace_of, stretch_from_here
 from agent_tt.recording.scope import enter, here, leave
 from agent_tt.recording.signature import signature_of_call
 from agent_tt.recording.usage import usage_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallKind, Effect, StreamEnd
+    from agent_tt.recording.answers import Answers, Served
+    from agent_tt.recording.pace import Stretch
     from agent_tt.recording.scope import Scope
     from agent_tt.recording.signature import Parameters
     from agent_tt.recording.steps import RecordedStep
+
+KEY: Final = "idempotency_key"
+"""Among the facts of a call: by what the outside world recognises it when it is made again."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +61,14 @@ class CallSpec:
 
 
 class RecordedCall:
-    """A call that has begun. The first that ends it counts; what comes after that is ignored."""
+    """A call that has begun. The first that ends it counts; what comes after that is ignored.
+
+    Attributes:
+        served: the recorded answer that a replay gives in place of the function; None where the function runs.
+        is_awaited: whether its answer comes to an event loop.
+        returned_as: what a plain function gave in place of its answer: `coroutine`, `generator`, `async generator`,
+            `asyncio future` or `future`; None where it gave the answer itself.
+    """
 
     def __init__(self, scope: Scope, spec: CallSpec, step: RecordedStep, *, owns_step: bool) -> None:
         self._recording = scope.recording
@@ -60,35 +79,94 @@ class RecordedCall:
         self._number: int | None = None
         self._lock = threading.RLock()
         self._is_over = False
+        self._inside: set[str] = set()
+        self._since_question: Stretch | None = None
+        self._paces = Paces()
+        self._key_before: Wire = None
+        self.served: Served | None = None
+        self.is_awaited = False
+        self.returned_as: str | None = None
 
     def begin(self, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
         """Commit the intent. The arguments are those of this moment: the function may change them.
 
         Raises:
             ToolDenied: the fork's policy denies the tool; that is recorded as its outcome.
+            Divergence: a replay has no answer.
             StoreUnreadable: the intent could not be written, so the function must not run.
         """
-        spec, lane = self._spec, self._recording.lanes.current()
+        spec = self._spec
         named = spec.parameters.bind(args, kwargs)
+        signature = signature_of_call(spec.kind, spec.name, named, without=spec.idempotency_key)
+        self.begin_asking(named, signature)
+
+    def begin_asking(
+        self, named: Mapping[str, Wire], signature: str, *, facts: Mapping[str, Wire] = MappingProxyType({})
+    ) -> None:
+        """Commit the intent of a call whose question is known as it stands. A replay is asked, else a fork's policy.
+
+        Args:
+            named: what is asked, by name.
+            signature: the digest of that.
+            facts: what else is shown of the call.
+
+        Raises:
+            ToolDenied: the fork's policy denies the tool; that is recorded as its outcome.
+            Divergence: the replay has no answer.
+            StoreUnreadable: the intent could not be written, so the call must not be made.
+        """
+        spec, lane = self._spec, self._recording.lanes.current()
         new = NewCall(
             kind=spec.kind,
             name=spec.name,
-            args=named,
-            signature=signature_of_call(spec.kind, spec.name, named, without=spec.idempotency_key),
+            args=dict(named),
+            signature=signature,
             effect=spec.effect,
             lane=lane.id,
             lane_seq=lane.next_sequence(),
-            meta=self._facts(named),
+            meta={**self._facts(named), **facts},
         )
         step = self._step.number
         self._number = self._recording.journal.write(lambda writer: writer.begin_call(step, new))
+        steps = self._recording.model_steps
+        if steps is not None and self.asks_a_model:
+            steps.asked(self._step, self, named)
+        self._since_question = stretch_from_here(most=1)
+        answers = answers_here()
+        if answers is not None:
+            self.served = self._ask(answers, new)
         policy = process_policy()
-        if policy is not None:
+        if policy is not None and self.served is None:
             try:
                 policy.check(spec.name, spec.effect)
             except ToolDenied as denial:
                 self._end(CallEnd(status="denied", error=error_info(denial)), denial)
                 raise
+
+    def _ask(self, answers: Answers, new: NewCall) -> Served | None:
+        """Put the call to a replay."""
+        try:
+            question = question_of(new, self._step.number)
+            served = answers.ask(question)
+            if served is None and self._spec.idempotency_key is not None and isinstance(answers, KeepsKeys):
+                self._key_before = answers.key_of(question)
+            return served
+        except BaseException as error:
+            self.failed(error)
+            raise
+
+    def sending(self, function: Callable[P, R]) -> Callable[P, R]:
+        """What to call: `function`, with the idempotency key of an earlier try of this very call, if there was one."""
+        key, spec = self._key_before, self._spec
+        if key is None or spec.idempotency_key is None:
+            return function
+        parameters, name, value = spec.parameters, spec.idempotency_key, decode(key)
+
+        def send(*args: P.args, **kwargs: P.kwargs) -> R:
+            positional, named = parameters.replace(args, kwargs, name, value)
+            return cast("Callable[..., R]", function)(*positional, **named)
+
+        return send
 
     def succeeded(self, result: object) -> None:
         """Commit the result, before the agent has it.
@@ -115,6 +193,9 @@ class RecordedCall:
 
         def write() -> None:
             journal.write(lambda writer: writer.deliver(step, number, "chunk", piece))
+            self._paces.add(self._pace())
+            self._since_question = stretch_from_here(most=1)
+            self._answered()
 
         try:
             journal.when_free(write)
@@ -122,7 +203,15 @@ class RecordedCall:
             self._is_over = True
             raise
 
-    def stream_ended(self, how: StreamEnd, recorded: Wire, *, returned: Wire = None, priced: object = None) -> None:
+    def stream_ended(
+        self,
+        how: StreamEnd,
+        recorded: Wire,
+        *,
+        returned: Wire = None,
+        priced: object = None,
+        facts: Mapping[str, Wire] = MappingProxyType({}),
+    ) -> None:
         """Commit the end of an answer that came in pieces.
 
         Args:
@@ -130,8 +219,9 @@ class RecordedCall:
             recorded: what is kept as the result.
             returned: what the generator returned.
             priced: the piece that tells the usage.
+            facts: what else is shown of the call.
         """
-        meta = self._count_usage(priced)
+        meta = {**facts, **self._count_usage(priced)}
         self._end(CallEnd(status="ok", result=recorded, meta=meta, stream=how, returned=returned), None)
 
     def stream_failed(self, error: BaseException, recorded: Wire) -> None:
@@ -142,10 +232,18 @@ class RecordedCall:
     def _count_usage(self, answer: object) -> dict[str, Wire]:
         """Add a model's usage to the step; what the call's facts say of it."""
         usage = usage_of(answer)
-        meta = usage.to_meta() if self._spec.kind == "llm" else {}
-        if meta:
+        meta = usage.to_meta() if self.asks_a_model else {}
+        # A function that asks a model often gives on what the provider said, and that was counted where it was said.
+        is_counted = meta and any(name in self._inside for name in meta)
+        if meta and not is_counted:
             self._step.count(usage)
+        if self._around is not None and self._around.asks_a_model:
+            self._around.counted(meta)
         return meta
+
+    def counted(self, figures: Mapping[str, Wire]) -> None:
+        """A model call that this one made has counted these figures."""
+        self._inside.update(figures)
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
@@ -165,15 +263,21 @@ class RecordedCall:
             if model is not None:
                 facts["model"] = model
         if spec.idempotency_key is not None:
-            facts["idempotency_key"] = named.get(spec.idempotency_key)
-        if around is not None and not around.is_over:
-            facts["inside"] = around.place()
+            facts[KEY] = named.get(spec.idempotency_key)
+        if around is not None:
+            # Either way the function of that call made this one: a replay that gives its answer makes neither.
+            facts["outlives" if around.is_over else "inside"] = around.place()
         return facts
 
     @property
     def is_over(self) -> bool:
         """Whether it has ended."""
         return self._is_over
+
+    @property
+    def asks_a_model(self) -> bool:
+        """Whether it is a model call."""
+        return self._spec.kind == "llm"
 
     def place(self) -> dict[str, Wire]:
         """Its step and its number in there."""
@@ -187,10 +291,42 @@ class RecordedCall:
         number, step = self._number, self._step
         if number is None:
             return
-        journal = self._recording.journal
-        journal.when_free(lambda: journal.write(lambda writer: writer.end_call(step.number, number, end)))
+        journal, told = self._recording.journal, replace(end, meta={**end.meta, **self._manner(end)})
+        steps = self._recording.model_steps
+
+        def write() -> None:
+            journal.write(lambda writer: writer.end_call(step.number, number, told))
+            if steps is not None and self.asks_a_model:
+                steps.ended(step, self, told, error)
+
+        journal.when_free(write)
         if self._owns_step:
             step.close(error)
+
+    def _manner(self, end: CallEnd) -> dict[str, Wire]:
+        """How the answer came, where a replay could not tell: see `agent_tt.recording.pace`."""
+        manner: dict[str, Wire] = {} if self.returned_as is None else {"returned_as": self.returned_as}
+        pace = self._pace()
+        if end.stream is not None:
+            self._paces.add(pace)
+            manner |= self._paces.to_meta()
+        elif pace is not None:
+            manner[PACE] = pace
+        self._answered()
+        return manner
+
+    def _pace(self) -> Wire:
+        """How an answer came that comes now, or a piece of one; None where nothing needs to be said."""
+        if not self.is_awaited or self.served is not None:
+            return None
+        return pace_of(self._since_question, self._recording.since_answer)
+
+    def _answered(self) -> None:
+        """An answer, or a piece of one, reaches the agent now."""
+        before = self._recording.since_answer
+        if before is not None:
+            before.is_over = True
+        self._recording.since_answer = stretch_from_here() if self.served is None else None
 
 
 def begin_call(spec: CallSpec, args: Sequence[object], kwargs: Mapping[str, object]) -> RecordedCall | None:
@@ -200,17 +336,42 @@ def begin_call(spec: CallSpec, args: Sequence[object], kwargs: Mapping[str, obje
 
     Raises:
         ToolDenied: the policy of the fork that this process runs denies the tool.
+        Divergence: a replay has no answer.
     """
     scope = here()
     if scope is None:
-        policy = process_policy()
+        answers, policy = answers_here(), process_policy()
+        if answers is not None:
+            named = spec.parameters.bind(args, kwargs)
+            signature = signature_of_call(spec.kind, spec.name, named, without=spec.idempotency_key)
+            new = NewCall(spec.kind, spec.name, named, signature, spec.effect, lane="", meta=call_site(None))
+            answers.ask(question_of(new))
         if policy is not None:
             policy.check(spec.name, spec.effect)
         return None
-    step = scope.step
+    return begin_in(scope, spec, lambda call: call.begin(args, kwargs))
+
+
+def begin_in(
+    scope: Scope, spec: CallSpec, begin: Callable[[RecordedCall], None], *, signature: str = ""
+) -> RecordedCall | None:
+    """Begin a call in the open step of `scope`, else in a step of its own; None where the run has just ended.
+
+    Args:
+        scope: where the agent is.
+        spec: what is called.
+        begin: commits the call's intent.
+        signature: digest of the question, where it is known before.
+    """
+    try:
+        step = _step_for(scope, spec, signature)
+    except UsageError:
+        if scope.recording.is_open:
+            raise
+        return None  # another thread ended the run just now
     if step is not None and step.is_open:
         call = RecordedCall(scope, spec, step, owns_step=False)
-        call.begin(args, kwargs)
+        begin(call)
         return call
     own = scope.recording.step(spec.name)
     try:
@@ -221,8 +382,14 @@ def begin_call(spec: CallSpec, args: Sequence[object], kwargs: Mapping[str, obje
         return None  # another thread ended the run just now
     call = RecordedCall(scope, spec, own, owns_step=True)
     try:
-        call.begin(args, kwargs)
+        begin(call)
     except BaseException as error:
         own.close(error)
         raise
     return call
+
+
+def _step_for(scope: Scope, spec: CallSpec, signature: str) -> RecordedStep | None:
+    steps = scope.recording.model_steps
+    found = None if steps is None else steps.step_for(scope, spec, signature)
+    return scope.step if found is None else found

@@ -13,7 +13,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from agent_tt.errors import InvalidEntryPoint
 from agent_tt.model import AgentCode
@@ -23,10 +23,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from importlib.machinery import ModuleSpec
 
+    from agent_tt.codec.wire import Wire
+
 _ENTERING = frozenset({"__enter__", "__aenter__"})
 _NOT_AGENTS = (f"{Path(__file__).parent}{os.sep}", contextlib.__file__)
 
 Restore: TypeAlias = Literal["state", "load_state", "attributes"]
+
+
+SCRIPT: Final = "script"
+ARGUMENTS: Final = "arguments"
+"""Keys of a run's metadata that say which script ran it, and with which arguments, where it cannot be given a state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +82,23 @@ def agent_code(frame: FrameType, *, state: object, agent: str | None, version: s
         interpreter=sys.executable or None,
         restore=restore,
     )
+
+
+def script_facts(frame: FrameType, code: AgentCode) -> dict[str, Wire]:
+    """How the program was started, where a replay cannot start the agent from its state.
+
+    Args:
+        frame: the frame that calls `record(...)`.
+        code: what was found of its code.
+
+    Returns:
+        `script` and `arguments` of a recording that is made by a script's own code; nothing for any other.
+    """
+    frame = _outside_context_managers(frame)
+    file = _file_of(frame)
+    if code.restore is not None or frame.f_globals.get("__name__") != "__main__" or file is None:
+        return {}
+    return {SCRIPT: str(file), ARGUMENTS: list(sys.argv[1:])}
 
 
 def _outside_context_managers(frame: FrameType) -> FrameType:

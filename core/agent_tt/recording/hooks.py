@@ -15,7 +15,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import thread as _executor_threads
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from agent_tt.recording.lanes import INHERITED, THREAD_LANES
 from agent_tt.recording.scope import CURRENT, here
@@ -45,6 +45,11 @@ class Patch:
         self._replacement: Function | None = None
         self._original: Function | None = None
         self._was_inherited = False
+
+    @property
+    def place(self) -> tuple[int, str]:
+        """Which class and method it replaces; the same for two patches of one place."""
+        return id(self._owner), self._name
 
     @property
     def is_applied(self) -> bool:
@@ -82,7 +87,7 @@ def _hook_create_task(original: Function) -> Function:
         if scope is None:
             return original(loop, coro, **options)
         lanes = scope.recording.lanes
-        lane = lanes.current().child(getattr(coro, "__qualname__", "task"))
+        lane = lanes.current().child(_label(scope, getattr(coro, "__qualname__", "task")))
         context = options.get("context")
         if isinstance(context, contextvars.Context):
             # A context of the caller's own: it need not know the recording yet. One that is running right now cannot
@@ -96,9 +101,21 @@ def _hook_create_task(original: Function) -> Function:
             task = copied.run(functools.partial(original, loop, coro, **options))
         if isinstance(task, asyncio.Future):
             lanes.assign(cast("asyncio.Task[object]", task), lane)
+            steps = scope.recording.model_steps
+            if steps is not None:
+                task.add_done_callback(lambda _: steps.lane_ended(lane.id))
         return task
 
     return create_task
+
+
+def _label(scope: Scope, label: str) -> str:
+    """What a new lane is called.
+
+    Lanes that a recorded call creates are counted apart from the agent's own: in a replay the call's answer is given,
+    the function does not run, and the agent's own lanes must have the same numbers.
+    """
+    return label if scope.call is None else f"call>{label}"
 
 
 def _place(scope: Scope, lane: Lane) -> None:
@@ -111,7 +128,7 @@ def _hook_submit(original: Function) -> Function:
         scope = here()
         if scope is None:
             return original(executor, function, *args, **kwargs)
-        lane = scope.recording.lanes.current().child("work")
+        lane = scope.recording.lanes.current().child(_label(scope, "work"))
 
         def work(*args: object, **kwargs: object) -> object:
             outer_lane, outer_scope = THREAD_LANES.job, CURRENT.get()
@@ -122,6 +139,7 @@ def _hook_submit(original: Function) -> Function:
             finally:
                 THREAD_LANES.job = outer_lane
                 CURRENT.set(outer_scope)
+                _say_ended(scope, lane)
 
         return original(executor, work, *args, **kwargs)
 
@@ -133,14 +151,17 @@ def _hook_start(original: Function) -> Function:
         scope = here()
         if scope is None or _serves_jobs(thread):
             return original(thread)
-        lane = scope.recording.lanes.current().child("thread")
+        lane = scope.recording.lanes.current().child(_label(scope, "thread"))
         run = thread.run
 
         def run_in_lane() -> None:
             del thread.run  # our attribute; a cycle otherwise
             THREAD_LANES.thread = lane
             CURRENT.set(scope)
-            run()
+            try:
+                run()
+            finally:
+                _say_ended(scope, lane)
 
         thread.run = run_in_lane  # type: ignore[method-assign]
         try:
@@ -152,11 +173,30 @@ def _hook_start(original: Function) -> Function:
     return start
 
 
+def _say_ended(scope: Scope, lane: Lane) -> None:
+    """Tell the steps of a run that one of its jobs or threads is over."""
+    steps = scope.recording.model_steps
+    if steps is not None:
+        steps.lane_ended(lane.id)
+
+
 def _serves_jobs(thread: threading.Thread) -> bool:
     """Whether a thread is a pool's own: what it works on has lanes of its own, and it outlives its creator."""
     if type(thread).__module__ == "anyio._backends._asyncio":
         return True
     return _WORKER is not None and getattr(thread, "_target", None) is _WORKER
+
+
+class Companion(Protocol):
+    """Something else that is put in place while recordings run."""
+
+    def acquire(self) -> None:
+        """Put it in place, or count one more who needs it."""
+        ...
+
+    def release(self) -> None:
+        """Take it away when nobody needs it any more."""
+        ...
 
 
 class Hooks:
@@ -165,6 +205,7 @@ class Hooks:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._users = 0
+        self._companions: list[Companion] = []
         self._patches = [
             Patch(asyncio.BaseEventLoop, "create_task", _hook_create_task),
             Patch(ThreadPoolExecutor, "submit", _hook_submit),
@@ -177,6 +218,13 @@ class Hooks:
         """Whether nobody needs the hooks."""
         return self._users == 0
 
+    def join(self, companion: Companion) -> None:
+        """Let `companion` come and go with the hooks from now on."""
+        with self._lock:
+            self._companions.append(companion)
+            if self._users:
+                companion.acquire()
+
     def acquire(self) -> None:
         """Install what is not installed yet. uvloop is hooked only where the program has imported it."""
         with self._lock:
@@ -187,12 +235,17 @@ class Hooks:
             for patch in self._patches:
                 patch.apply()
             self._users += 1
+            if self._users == 1:
+                for companion in self._companions:
+                    companion.acquire()
 
     def release(self) -> None:
         """Remove everything when nobody needs it any more."""
         with self._lock:
             self._users -= 1
             if self._users == 0:
+                for companion in reversed(self._companions):
+                    companion.release()
                 for patch in reversed(self._patches):
                     patch.undo()
 

@@ -14,7 +14,7 @@ from collections import deque
 from typing import TYPE_CHECKING, TypeVar
 
 from agent_tt.errors import AgentTTError, StoreUnreadable
-from agent_tt.recording.scope import nowhere
+from agent_tt.recording.scope import store_at_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,6 +47,11 @@ class Journal:
         self._here = _Depth()
         self._deferred: deque[Callable[[], None]] = deque()
         self.failures: list[Exception] = []
+
+    @property
+    def run_id(self) -> str:
+        """The run that it writes."""
+        return self._writer.run_id
 
     @property
     def is_open(self) -> bool:
@@ -90,7 +95,7 @@ class Journal:
     def _perform(self, action: Callable[[RunWriter], T]) -> T:
         self._here.depth += 1
         try:
-            with nowhere():
+            with store_at_work():
                 return action(self._writer)
         except AgentTTError as error:
             self._remember(error)

@@ -160,7 +160,11 @@ class lane:  # noqa: N801  it is used like a function: `with agent_tt.lane(key):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        left, scope = _NAMED.get(), here()
         _NAMED.set(self._outer)
+        steps = None if scope is None else scope.recording.model_steps
+        if steps is not None and left is not None:
+            steps.lane_ended(left[0].id)
 
 
 def _current_task() -> asyncio.Task[object] | None:

@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Literal, TypeVar, cast
 from agent_tt.codec.encode import encode
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.model import ModelConfig, NewRun
-from agent_tt.recording.adoption import take
+from agent_tt.recording.adoption import store_for_all, take
+from agent_tt.recording.begun import tell_begun
 from agent_tt.recording.block import Block
-from agent_tt.recording.entry import Maker, agent_code, entering_frame
+from agent_tt.recording.entry import Maker, agent_code, entering_frame, script_facts
 from agent_tt.recording.exceptions import error_info
+from agent_tt.recording.held_draws import LEFT_OVER, HeldDraws
 from agent_tt.recording.hooks import HOOKS
 from agent_tt.recording.journal import Journal
 from agent_tt.recording.lanes import Lanes
+from agent_tt.recording.model_steps import ModelSteps
 from agent_tt.recording.outcome import run_status
 from agent_tt.recording.scope import enter, innermost_step, leave, nowhere
 from agent_tt.recording.signature import Parameters
@@ -34,11 +37,13 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import AgentCode
     from agent_tt.protocols import RunWriter, Store
+    from agent_tt.recording.pace import Stretch
     from agent_tt.recording.scope import Scope
 
 _LOG = logging.getLogger(__name__)
 R = TypeVar("R")
 Durability = Literal["full", "normal"]
+StepsFrom = Literal["names", "model calls"]
 
 
 def record(
@@ -53,6 +58,7 @@ def record(
     metadata: Mapping[str, object] | None = None,
     store: str | os.PathLike[str] | None = None,
     durability: Durability = "full",
+    steps: StepsFrom = "names",
 ) -> Recording:
     """Record one run of an agent: `with agent_tt.record("refund-loop", state=state) as run:` (or `async with`).
 
@@ -75,6 +81,8 @@ def record(
         store: the file to record into, else the project's or the user's own.
         durability: `full` commits each call before it is made and each result before the agent has it; `normal` may
             lose the last moments before a crash of the machine, and is faster.
+        steps: `names` for an agent that says `run.step(...)`; with `model calls` each call of a model makes a step, and
+            the conversation with it is the state.
 
     Raises:
         UsageError: the name is empty, or `agent` does not name an entry point.
@@ -89,16 +97,18 @@ def record(
     facts: dict[str, Wire] = {_fact_name(key): encode(value) for key, value in (metadata or {}).items()}
     if parameters:
         facts["model_parameters"] = encode(parameters)
+    code = agent_code(caller, state=state, agent=agent, version=version)
+    facts |= script_facts(caller, code)
     new = NewRun(
         name=name,
-        code=agent_code(caller, state=state, agent=agent, version=version),
+        code=code,
         model=config,
         user_id=user_id,
         tags=tuple(tags),
         metadata=facts,
     )
     maker = Maker.of(caller) if agent is None else None
-    return Recording(new, state, maker=maker, store=store, durability=durability)
+    return Recording(new, state, maker=maker, store=store, durability=durability, steps=steps)
 
 
 class Recording(Block):
@@ -106,7 +116,10 @@ class Recording(Block):
 
     Attributes:
         lanes: its logical threads of control.
+        held: what was drawn between its steps.
         tracks: its state histories.
+        since_answer: what its event loop did since the latest answer reached the agent.
+        model_steps: what makes its steps, None where the agent names them.
     """
 
     def __init__(
@@ -114,9 +127,10 @@ class Recording(Block):
         new: NewRun,
         state: object,
         *,
-        maker: Maker | None,
         store: str | os.PathLike[str] | None,
         durability: Durability,
+        maker: Maker | None = None,
+        steps: StepsFrom = "names",
     ) -> None:
         self._new = new
         self._maker = maker
@@ -125,7 +139,6 @@ class Recording(Block):
         self._store: Store | None = None
         self._owns_store = True
         self._journal: Journal | None = None
-        self._run_id = ""
         self._tags = list(new.tags)
         self._agent = state if new.code.restore == "attributes" else None
         self._scope: Scope | None = None
@@ -134,6 +147,9 @@ class Recording(Block):
         self._open_steps: list[RecordedStep] = []
         self.tracks = Tracks(state)
         self.lanes = Lanes()
+        self.held = HeldDraws()
+        self.since_answer: Stretch | None = None
+        self.model_steps = ModelSteps(self) if steps == "model calls" else None
 
     # ------------------------------------------------------------ for agents
 
@@ -146,7 +162,7 @@ class Recording(Block):
         """
         if self._journal is None:
             raise UsageError("the run has no id before it begins", hint="use record(...) in a with statement")
-        return self._run_id
+        return self._journal.run_id
 
     def step(
         self, name: str, state: object = None, *, agent: str | None = None, track: str | None = None
@@ -180,7 +196,7 @@ class Recording(Block):
         store = self._open_store_or_raise("a note cannot be written")
         step = innermost_step(self)
         number = None if step is None else step.number
-        self.journal.write(lambda _: store.add_note(self._run_id, number, "note", text))
+        self.journal.write(lambda _: store.add_note(self.journal.run_id, number, "note", text))
 
     def tag(self, *tags: str) -> None:
         """Add tags to the run."""
@@ -188,7 +204,7 @@ class Recording(Block):
         with self._lock:
             self._tags += [tag for tag in dict.fromkeys(tags) if tag not in self._tags]
             every = tuple(self._tags)
-        self.journal.write(lambda _: store.set_tags(self._run_id, every))
+        self.journal.write(lambda _: store.set_tags(self.journal.run_id, every))
 
     # ------------------------------------------------------------ for the recorder's other parts
 
@@ -249,11 +265,11 @@ class Recording(Block):
         with nowhere():
             writer = self._writer()
         self._process = os.getpid()
-        self._run_id = writer.run_id
         self._journal = Journal(writer)
         self.lanes.begin_here()
         HOOKS.acquire()
         self._scope = enter(self, None)
+        tell_begun(self)
 
     def _find_agent(self) -> None:
         """Take who enters the recording for the agent, where a function made it for others and has returned."""
@@ -269,6 +285,10 @@ class Recording(Block):
     def _writer(self) -> RunWriter:
         """The open end of a run: of the fork that this process was started for, else of a new one."""
         state = self._first_state()
+        shared = store_for_all()
+        if shared is not None:
+            self._store, self._owns_store = shared, False
+            return shared.begin_run(self._new, state)
         adoption = take()
         if adoption is not None:
             self._store, self._owns_store = adoption.store, False
@@ -297,13 +317,18 @@ class Recording(Block):
     def _finish(self, error: BaseException | None) -> None:
         journal = self.journal
         try:
+            if self.model_steps is not None:
+                self.model_steps.finish(error)
             self._abandon_open_steps()
+            if self.held and not journal.failures:
+                with self.step(LEFT_OVER) as step:
+                    self.held.write_all(journal, step.number)
             status = run_status(error, failures=journal.failures)
             journal.finish(status, None if error is None or status == "succeeded" else error_info(error))
         except AgentTTError:
             if error is None:
                 raise
-            _LOG.warning("the end of run %s could not be recorded", self._run_id)
+            _LOG.warning("the end of run %s could not be recorded", self.journal.run_id)
         finally:
             HOOKS.release()
             if self._owns_store and self._store is not None:

@@ -6,6 +6,7 @@ does; `hooks` carries it into plain threads and executor jobs, whose contexts st
 
 from __future__ import annotations
 
+import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -41,6 +42,13 @@ class Scope:
         return self.recording.is_open and (self.step is None or self.step.is_open)
 
 
+class _Store(threading.local):
+    """How many of the store's own doings this thread is inside of."""
+
+    depth = 0
+
+
+_STORE = _Store()
 CURRENT: ContextVar[Scope | None] = ContextVar("agent_tt_scope", default=None)
 
 
@@ -49,6 +57,8 @@ def here() -> Scope | None:
 
     Its step may have ended: then this code belongs to a task or thread that outlived the step it was created in.
     """
+    if _STORE.depth:
+        return None
     scope = CURRENT.get()
     while scope is not None and not scope.recording.is_open:
         scope = scope.outer
@@ -74,8 +84,23 @@ def enter(recording: Recording, step: RecordedStep | None, call: RecordedCall | 
 
 
 @contextmanager
+def store_at_work() -> Iterator[None]:
+    """While it lasts, this thread is in no scope: what a store does on its own account is not the agent's doing.
+
+    Unlike `nowhere` it leaves the context alone. Every write of a recording passes here, also one that the garbage
+    collector's finalizers make: those may run in the middle of somebody's `ContextVar.set`, where CPython does not
+    survive another one in the same context.
+    """
+    _STORE.depth += 1
+    try:
+        yield
+    finally:
+        _STORE.depth -= 1
+
+
+@contextmanager
 def nowhere() -> Iterator[None]:
-    """While it lasts, this code is in no scope: what a store does on its own account is not the agent's doing."""
+    """While it lasts, this code and what it starts are in no scope: a task of ours is not the agent's."""
     scope = CURRENT.get()
     CURRENT.set(None)
     try:

@@ -51,6 +51,16 @@ class Parameters:
             named[name] = encode(list(value) if is_rest else value)
         return named
 
+    def replace(
+        self, args: Sequence[object], kwargs: Mapping[str, object], name: str, value: object
+    ) -> tuple[Sequence[object], Mapping[str, object]]:
+        """The same arguments with another value of one of the function's parameters."""
+        if self._signature is None:
+            return args, kwargs
+        bound = self._signature.bind(*args, **kwargs)
+        bound.arguments[name] = value
+        return bound.args, bound.kwargs
+
 
 def signature_of_call(kind: CallKind, name: str, args: Mapping[str, Wire], *, without: str | None = None) -> str:
     """The hex digest (32 digits) of a question: kind, name and arguments, blind to the order of keys.

@@ -129,8 +129,21 @@ class RecordedStep(Block):
             self._track.state = self._own_state
         self._track.enter(self)
         recording.add_open_step(self)
+        recording.held.write(recording.journal, self.number, new.lane)
         if is_current:
             self._scope = enter(recording, self)
+
+    def follow(self, state: object, track: str) -> None:
+        """Work on `state` from now on, in the state history called `track`; a step that has ended stays as it is."""
+        with self._lock:
+            if not self._is_open or self._track is None:
+                return
+            self._track.leave(self)
+            self.shares_track = False
+            self._own_state = state
+            self._track = self._recording.tracks.choose(track, self.agent, state)
+            self._track.state = state
+            self._track.enter(self)
 
     def close(self, error: BaseException | None) -> None:
         """End the step with the exception that leaves it, if one does.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agent_tt.model import RunStatus
     from agent_tt.store.lineage import Lineage
 
-__all__ = ["NO_USAGE", "RunRows", "Usage", "usage_of_steps"]
+__all__ = ["NO_USAGE", "RunRows", "Usage", "shown_status", "usage_of_steps"]
 
 _Number = TypeVar("_Number", int, float)
 _COLUMNS: Final = (
@@ -110,7 +110,7 @@ class RunRows:
         ((status, owner, beat_us),) = self._rows.query(
             "SELECT status, owner, beat_us FROM runs WHERE run = ?", (number,)
         )
-        return _shown_status(status, owner, beat_us)
+        return shown_status(status, owner, beat_us)
 
     def notes(self, number: int) -> list[Note]:
         """Notes and bookmarks of a run, oldest first."""
@@ -132,7 +132,7 @@ class RunRows:
         return Run(
             id=run_id,
             name=name,
-            status=_shown_status(status, owner, beat),
+            status=shown_status(status, owner, beat),
             started_us=started,
             ended_us=ended,
             code=columns.code_from_wire(facts.get("code")),
@@ -160,7 +160,8 @@ class RunRows:
         return usage
 
 
-def _shown_status(status: object, owner: object, beat_us: object) -> RunStatus:
+def shown_status(status: object, owner: object, beat_us: object) -> RunStatus:
+    """A run's status as it is shown, from the columns of its row."""
     shown = columns.run_status(status)
     if shown == "running" and not is_alive(Owner.from_json(owner), columns.integer(beat_us)):
         return "crashed"

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
-from agent_tt.errors import StepNotFound, StoreUnreadable
+from agent_tt.errors import StepNotFound, StoreUnreadable, UsageError
 from agent_tt.history.append import fork_track
 from agent_tt.history.training import DictionaryTrainer
 from agent_tt.model import Note
@@ -15,6 +15,7 @@ from agent_tt.store import columns, door, ids
 from agent_tt.store.liveness import Heart, current_owner, now_us
 from agent_tt.store.opening import open_database
 from agent_tt.store.reader import StoreReader
+from agent_tt.store.run_rows import shown_status
 from agent_tt.store.writer import SqliteRunWriter
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class SqliteStore(StoreReader):
         return run_id
 
     def adopt_run(self, run_id: str, new: NewRun, state: Wire | object) -> SqliteRunWriter:  # noqa: ARG002  # the first step's checkpoint holds what `state` has become by then
-        """Takes over a fork's row in the process that runs its agent.
+        """Takes over a fork's row, or that of a run that goes on, in the process that runs its agent.
 
         Raises:
             RunNotFound: no such run.
@@ -141,6 +142,29 @@ class SqliteStore(StoreReader):
         writer.resume()
         self._heart.add(run)
         return writer
+
+    def reopen_run(self, run_id: str) -> None:
+        """Lets a run that broke off go on: it is running again, and this process owns it until it is adopted.
+
+        Raises:
+            RunNotFound: no such run.
+            UsageError: it runs, or has ended by itself; somebody else may have been faster.
+        """
+        run = self.lineage.number(run_id)
+        with self.database.transaction() as tx:
+            ((status, owner, beat_us, meta),) = tx.query(
+                "SELECT status, owner, beat_us, meta FROM runs WHERE run = ?", (run,)
+            )
+            shown = shown_status(status, owner, beat_us)
+            if shown not in ("crashed", "interrupted"):
+                raise UsageError(f"run {run_id} did not break off: it is {shown}", hint="`agent-tt runs` shows it.")
+            facts = columns.mapping_from_text(meta)
+            facts.pop("usage", None)  # of the steps so far; there will be more
+            tx.execute(
+                "UPDATE runs SET status = 'running', owner = ?, beat_us = ?, ended_us = NULL, error = NULL, meta = ?"
+                " WHERE run = ?",
+                (current_owner().to_json(), now_us(), columns.mapping_to_text(facts) or "{}", run),
+            )
 
     def _writer(self, run: int, run_id: str, new: NewRun, *, first_step: int) -> SqliteRunWriter:
         trainer = DictionaryTrainer(self.database, _text(new.code.entry) or door.admit_text(new.name))

@@ -181,15 +181,20 @@ class SqliteRunWriter:
 
     def _remember(self, run: int, last: int) -> None:
         steps: dict[int, OpenStep] = {}
-        for step, call, kind, status, signature, result, error in self._database.query(
-            "SELECT step, call, kind, status, lower(hex(signature)), result, error FROM calls"
+        for step, call, kind, effect, status, signature, result, error in self._database.query(
+            "SELECT step, call, kind, effect, status, lower(hex(signature)), result, error FROM calls"
             " WHERE run = ? AND step <= ? ORDER BY step, call",
             (run, last),
         ):
             known = steps.setdefault(step, OpenStep())
+            known.kinds.append((kind, effect))
             known.ask(call, kind, signature)
             if call in known.asked and status != "pending":
                 known.answers[call] = answer_fingerprint(status, result, error)
+        if run == self._run:  # steps that had not ended when the run broke off go on
+            running = "SELECT step FROM steps WHERE run = ? AND status = 'running'"
+            for (number,) in self._database.query(running, (run,)):
+                self._open[number] = steps.pop(number, OpenStep())
         for number, known in steps.items():
             if known.fingerprint is not None:
                 self._seen.setdefault(known.fingerprint, number)

@@ -52,7 +52,8 @@ def test_causes_are_kept_and_a_circle_of_them_ends():
     error.__cause__.__cause__ = error
     info = error_info(error)
     assert info.value["cause"]["class"] == "builtins:KeyError"
-    assert "cause" not in info.value["cause"]
+    assert info.value["cause"]["cause"]["same_as"] == info.value["number"]
+    assert info.value["context"]["same_as"] == info.value["cause"]["number"]
     assert info.value["suppress_context"] is True
     assert "The above exception was the direct cause" in info.traceback
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import signal
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
+from agent_tt_tui.cli.stopping import stopped_as_by_ctrl_c
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import FrameType
-
     from agent_tt.forking.boundary import Expected
     from agent_tt.forking.handle import ForkHandle
     from agent_tt.forking.plan import ForkPlan
@@ -75,7 +71,7 @@ def command(
 def _run(options: Options, plan: ForkPlan) -> None:
     from agent_tt.forking.launch import start_fork
 
-    with _stopped_as_by_ctrl_c(), start_fork(plan) as handle:
+    with stopped_as_by_ctrl_c(), start_fork(plan) as handle:
         if not options.as_json:
             _follow(options.terminal(), plan, handle)
         handle.wait()
@@ -90,24 +86,6 @@ def _run(options: Options, plan: ForkPlan) -> None:
 
         run_line(options.terminal(), run)
     handle.result()
-
-
-@contextmanager
-def _stopped_as_by_ctrl_c() -> Iterator[None]:
-    """Let `kill` and a terminal that closes stop the fork as Ctrl-C does: its agent would go on, unseen."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    # Where one is ignored (by nohup), somebody wants it to go on.
-    heard = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, interrupt) for number in heard}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _follow(terminal: Terminal, plan: ForkPlan, handle: ForkHandle) -> None:

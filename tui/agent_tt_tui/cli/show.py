@@ -102,8 +102,8 @@ def _show_step(options: Options, source: RunSource, run: Run, number: int) -> No
 
 
 def _print_step(terminal: Terminal, step: Step, calls: Iterable[Call]) -> None:
-    from agent_tt.codec.text import pretty
     from agent_tt_tui import format as shown
+    from agent_tt_tui.cli.calls import print_call
     from agent_tt_tui.cli.terminal import Cell, facts
 
     dot = terminal.glyphs.dot
@@ -119,17 +119,8 @@ def _print_step(terminal: Terminal, step: Step, calls: Iterable[Call]) -> None:
         for line in (step.error.short, *step.error.message.splitlines()[1:]):
             terminal.line(Cell(terminal.safe(line), "failed"))
     for call in calls:
-        effect = f" {dot} {call.effect}s" if call.effect else ""
         terminal.line()
-        terminal.line(Cell(f"{call.kind} {terminal.safe(call.name)}", "strong"), Cell(effect, "muted"))
-        came_back = [("came back", call.result)] if call.status == "ok" else []
-        for label, value in [("asked", call.args), *came_back]:
-            text = pretty(value).split("\n")
-            terminal.line(Cell(f"  {label:<10}", "muted"), terminal.safe(text[0]))
-            for line in text[1:]:
-                terminal.line(" " * 12, terminal.safe(line))
-        if call.error is not None:
-            terminal.line(Cell(f"  {terminal.safe(call.error.short)}", "failed"))
+        print_call(terminal, call)
 
 
 def _calls(source: RunSource, run: Run, step: Step) -> list[Call]:

@@ -23,7 +23,7 @@ from agent_tt_tui.screens.edit import EditDialog
 from agent_tt_tui.screens.external import edit_state
 from agent_tt_tui.screens.fork import ForkDialog
 from agent_tt_tui.screens.pick import Choice, PickDialog
-from agent_tt_tui.screens.time_travel import TimeTravelScreen
+from agent_tt_tui.screens.replaying import ReplayingScreen
 from agent_tt_tui.viewmodel.pending import Pending
 from agent_tt_tui.widgets.find_panel import FindPanel
 from agent_tt_tui.widgets.inspector import no_further_call
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _EDITING = frozenset({"edit.value", "edit.state", "edit.remove"})
 
 
-class DebuggerScreen(TimeTravelScreen):
+class DebuggerScreen(ReplayingScreen):
     """One run, its steps and its states."""
 
     CONTEXT = DEBUGGER
@@ -191,6 +191,7 @@ class DebuggerScreen(TimeTravelScreen):
         self.call_pane.show(self.view)
         if pending is not None:
             self.diff.show_pending(pending)
+        self.show_landing()
 
     def action_edit(self) -> None:
         """Edit the selected value in a dialog."""

@@ -14,6 +14,7 @@ from agent_tt_tui.viewmodel.debugger_layout import DebuggerLayout
 from agent_tt_tui.widgets.call_pane import CallPane
 from agent_tt_tui.widgets.diff_pane import DiffPane
 from agent_tt_tui.widgets.find_panel import FindPanel
+from agent_tt_tui.widgets.finding_views import DivergencePane
 from agent_tt_tui.widgets.inspector import Inspector
 from agent_tt_tui.widgets.run_header import run_header
 from agent_tt_tui.widgets.scrubber import Scrubber
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Run
     from agent_tt_tui.viewmodel.runmodel import RunModel
+
+_LEAST_DIVERGENCE = 6
 
 
 class DebuggerFrame(RunWatch):
@@ -48,13 +51,14 @@ class DebuggerFrame(RunWatch):
         self.timeline = Timeline(model)
         self.inspector = Inspector()
         self.diff = DiffPane()
+        self.divergence = DivergencePane()
         self.scrubber = Scrubber(model)
         self.find_panel = FindPanel(self._kind_of)
         self.call_pane = CallPane()
         self.timeline_pane = Pane(PaneTitle("Timeline"), self.timeline, id="timeline-pane")
         self.zoomed = False
         """Whether the pane in focus has the whole screen."""
-        self._side = Vertical(self.inspector, self.diff, id="inspector-side")
+        self._side = Vertical(self.inspector, self.diff, self.divergence, id="inspector-side")
         self._shown_pane: Widget | None = None
         self._has_call_column = False
         self._grown = (0, 0)
@@ -88,7 +92,7 @@ class DebuggerFrame(RunWatch):
             self.size.height,
             lanes=len(overview.lanes),
             depth=overview.deepest,
-            diff_needs=self._diff_needs,
+            diff_needs=self._below_needs,
             grown=self._grown,
         )
         self._has_call_column = plan.call > 0
@@ -96,13 +100,16 @@ class DebuggerFrame(RunWatch):
             self.timeline.focus()
         alone = self._alone() if plan.one_pane or self.zoomed else None
         self.timeline_pane.display = alone in (None, self.timeline_pane)
-        self._side.display = alone in (None, self.inspector, self.diff)
+        self._side.display = alone in (None, self.inspector, self._below)
         self.call_pane.display = self._has_call_column and alone in (None, self.call_pane)
         self.call_pane.styles.width = "1fr" if alone is self.call_pane else plan.call
         self.inspector.display = alone in (None, self.inspector)
-        self.diff.display = alone in (None, self.diff)
+        self.diff.display = self._below is self.diff and alone in (None, self.diff)
+        self.divergence.display = self._below is self.divergence and alone in (None, self.divergence)
         self.timeline_pane.styles.width = "1fr" if alone is self.timeline_pane else plan.timeline
         self.diff.styles.height = "1fr" if alone is self.diff else plan.diff
+        # Whoever asked for a divergence wants to read it, also where the diff is given up for lack of rows.
+        self.divergence.styles.height = "1fr" if alone is self.divergence else max(plan.diff, _LEAST_DIVERGENCE)
         self.diff.lines.whole = alone is self.diff
         self.scrubber.styles.height = max(plan.scrubber, 2) if self.scrubber.shows_hits else plan.scrubber
 
@@ -116,7 +123,12 @@ class DebuggerFrame(RunWatch):
         return self._shown_pane or self.timeline_pane
 
     def _panes(self) -> tuple[Widget, ...]:
-        return self.timeline_pane, self.inspector, self.diff, self.call_pane
+        return self.timeline_pane, self.inspector, self._below, self.call_pane
+
+    @property
+    def _below(self) -> Widget:
+        """The pane below the inspector: the diff, unless a divergence is shown in its place."""
+        return self.diff if self.divergence.finding is None else self.divergence
 
     def focus_next(self, selector: str | type[Widget] = "*") -> Widget | None:
         """Go to the next pane, one that is hidden for lack of room included."""
@@ -141,7 +153,7 @@ class DebuggerFrame(RunWatch):
         """Make the pane in focus larger or smaller."""
         columns, rows = self._grown
         in_timeline = self.focused is self.timeline
-        in_diff = self.focused is self.diff.lines
+        in_diff = self.focused in (self.diff.lines, self.divergence.lines)
         self._grown = (columns + (by if in_timeline else 0 if in_diff else -by), rows + (by if in_diff else 0))
         self.share_screen()
 
@@ -150,6 +162,12 @@ class DebuggerFrame(RunWatch):
         if self.diff.needed > self._diff_needs:
             self._diff_needs = self.diff.needed
             self.share_screen()
+
+    @property
+    def _below_needs(self) -> int:
+        if self._below is self.diff:
+            return self._diff_needs
+        return self.divergence.needed(self.inspector.size.width)
 
     def _kind_of(self, number: int) -> str | None:
         return self.model.overview.kind(number) if number <= self.model.overview.scanned else None

@@ -14,10 +14,11 @@ from agent_tt_tui.viewmodel.conversation import conversation_lines, turns_of
 from agent_tt_tui.viewmodel.highlight import highlighted
 from agent_tt_tui.viewmodel.messages import ASSISTANTS, conversation_in, message_of
 from agent_tt_tui.viewmodel.pieces import TextLine, wrap_text
+from agent_tt_tui.viewmodel.provider_call import provider_call, tool_line
 from agent_tt_tui.viewmodel.source_excerpt import place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, ErrorInfo, Run, Step
@@ -93,34 +94,46 @@ class _Layout:
     def __init__(self, call: Call, context: CallContext, columns: int, glyphs: Glyphs, toggled: Container[str]) -> None:
         self._call, self._context, self._columns = call, context, columns
         self._glyphs, self._toggled = glyphs, toggled
+        self._provider_call = provider_call(call)
 
     def model_call(self) -> Iterator[TextLine]:
-        call, glyphs = self._call, self._glyphs
+        call = self._call
         model = call.meta.get("model")
         yield self._who(str(model) if model else call.name, self._parameters(), "model")
         used = self._usage()
         if used:
             yield TextLine((("context  ", "muted"), (used, "text")))
+        sent = self._provider_call
+        if sent is not None:
+            yield from self._conversation(sent.messages)
+            yield from self._outcome("what it answered")
+            yield from self._tools_offered([tool_line(tool) for tool in sent.tools])
+            yield from self._source()
+            return
         path = conversation_in(call.args)
         asked = call.args if isinstance(call.args, dict) and not is_envelope(call.args) else {}
         messages = call.args if path == () else asked.get(str(path[0])) if path else None
         if isinstance(messages, list):
-            new = _since_last_answer(messages)
-            fresh = f", {len(new)} new" if new else ""
-            yield from self._heading("what the model saw", f"{len(messages):,} messages{fresh}")
-            yield from conversation_lines(turns_of(messages, new), self._columns, glyphs, self._toggled, name="saw ")
+            yield from self._conversation(messages)
         else:
             yield from self._heading("what the model saw")
             yield from self._value({key: value for key, value in asked.items() if key != "tools"} or call.args)
         yield from self._outcome("what it answered")
         tools = asked.get("tools")
-        if isinstance(tools, list) and tools:
-            yield from self._heading("tools offered", f"{len(tools):,}")
-            for tool in tools:
-                name, takes = _offered(tool)
-                pieces: tuple[Piece, ...] = ((f"  {clean(name)}", "text"), (f"  {clean(takes)}", "muted"))
-                yield TextLine(pieces)
+        yield from self._tools_offered([_offered(tool) for tool in tools] if isinstance(tools, list) else [])
         yield from self._source()
+
+    def _conversation(self, messages: Sequence[Wire]) -> Iterator[TextLine]:
+        new = _since_last_answer(messages)
+        fresh = f", {len(new)} new" if new else ""
+        yield from self._heading("what the model saw", f"{len(messages):,} messages{fresh}")
+        yield from conversation_lines(turns_of(messages, new), self._columns, self._glyphs, self._toggled, name="saw ")
+
+    def _tools_offered(self, tools: Sequence[tuple[str, str]]) -> Iterator[TextLine]:
+        if tools:
+            yield from self._heading("tools offered", f"{len(tools):,}")
+        for name, takes in tools:
+            yield TextLine(((f"  {clean(name)}", "text"), (f"  {clean(takes)}", "muted")))
 
     def other_call(self) -> Iterator[TextLine]:
         call, step = self._call, self._context.step
@@ -153,7 +166,9 @@ class _Layout:
 
     def _parameters(self) -> str:
         args = self._call.args
-        given = args if isinstance(args, dict) and not is_envelope(args) else {}
+        given: Mapping[str, Wire] = args if isinstance(args, dict) and not is_envelope(args) else {}
+        if self._provider_call is not None:
+            given = self._provider_call.parameters
         model = self._context.run.model
         known: dict[str, Wire] = {} if model is None else {"temperature": model.temperature, "seed": model.seed}
         known |= {key: value for key, value in given.items() if not isinstance(value, list | dict)}
@@ -176,7 +191,7 @@ class _Layout:
         yield TextLine(((title.upper(), "title"), (f"  {clean(detail)}" if detail else "", "muted")))
 
     def _outcome(self, title: str) -> Iterator[TextLine]:
-        call, glyphs = self._call, self._glyphs
+        call, glyphs, sent = self._call, self._glyphs, self._provider_call
         if call.status == "pending":
             yield from self._heading(title)
             if call.kind == "human":
@@ -193,10 +208,16 @@ class _Layout:
             yield from self._heading("raised")
             yield from error_lines(call.error, self._columns, glyphs, self._toggled)
         else:
-            yield from self._heading(title, _stop_reason(call.result))
+            stopped = f"stop: {sent.stopped}" if sent is not None and sent.stopped else ""
+            yield from self._heading(title, stopped or _stop_reason(call.result))
             yield from self._result(call.result)
 
     def _result(self, result: Wire) -> Iterator[TextLine]:
+        sent = self._provider_call
+        if sent is not None and sent.answer:
+            lines = turns_of(sent.answer)
+            yield from conversation_lines(lines, self._columns, self._glyphs, self._toggled, name="answer ")
+            return
         answer = _answer_in(result)
         if self._call.kind == "llm" and answer is not None:
             lines = turns_of([answer])

@@ -94,9 +94,30 @@ def message_of(wire: Wire) -> Message | None:
     role = _role(wire, fields)
     calls = (*_asked(fields.get("tool_calls")), *_asked_in_blocks(fields.get("content")))
     if role is None or not ("content" in fields or calls):
-        return None
+        return _of_provider(fields)
+    if any(type(block) is dict and block.get("type") == "tool_result" for block in _listed(fields.get("content"))):
+        return _of_provider(fields)
     answers = fields.get("tool_call_id")
     return Message(role, _text(fields.get("content")), calls, answers if isinstance(answers, str) else "")
+
+
+def _of_provider(fields: Mapping[str, Wire]) -> Message | None:
+    """A turn in the form of one provider only: items of OpenAI's Responses, parts of Gemini, results of Anthropic."""
+    from agent_tt.providers.turns import messages_of_turn
+
+    read = messages_of_turn(dict(fields))
+    if not read:
+        return None
+    return Message(
+        role=read[-1].role,
+        text="\n".join(filter(None, (message.text or message.reasoning for message in read))),
+        calls=tuple(Asked(call.id, call.name, call.arguments) for message in read for call in message.calls),
+        answers=next((message.answers for message in read if message.answers), ""),
+    )
+
+
+def _listed(content: Wire) -> Sequence[Wire]:
+    return content if isinstance(content, list) else ()
 
 
 def line_of(value: Wire) -> tuple[str | None, str] | None:

@@ -53,6 +53,12 @@ class CallPane(Pane):
         self._refresh_title()
         return gone
 
+    def go_to(self, number: int | None) -> None:
+        """Show the call of that number in the step, from 1; None leaves the one that is shown."""
+        if number is not None:
+            self.call_view.go_to(number)
+        self._refresh_title()
+
     def on_resize(self) -> None:
         """Show what came while the pane was hidden."""
         if self._view is not None and self._view is not self._shown:

@@ -49,6 +49,15 @@ class CallView(TextView):
         self._show_call()
         return True
 
+    def go_to(self, number: int) -> bool:
+        """Show the call of that number in the step, from 1; tell whether there is one."""
+        index = next((at for at, call in enumerate(self.calls) if call.number == number), None)
+        if index is None:
+            return False
+        self.number = index
+        self._show_call()
+        return True
+
     @property
     def call(self) -> Call | None:
         """The call that is shown; None if the step made none."""

@@ -15,11 +15,9 @@ from agent_tt_tui.row import Row
 from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.status import kind_glyph
 from agent_tt_tui.text import clean, cut_start, show, width
-from agent_tt_tui.viewmodel.pieces import wrap_text
-from agent_tt_tui.widgets.drawing import add_pieces
+from agent_tt_tui.widgets.action_row import ActionRow
 
 if TYPE_CHECKING:
-    from textual.geometry import Size
     from textual.strip import Strip
 
     from agent_tt.forking.boundary import Boundary
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from agent_tt.model import Edit
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
-    from agent_tt_tui.viewmodel.pieces import Piece
 
 _LABEL: Final = 13
 _NAME: Final = 18
@@ -42,8 +39,6 @@ _WRITES: Final = "writes"
 _SHOWN_EDITS: Final = 3
 _LEAST_PATH: Final = 16
 """Columns that the path of the agent's file keeps, whatever stands behind it."""
-
-_LONGEST_TROUBLE: Final = 1_000
 
 
 class ForkFacts(RowWidget):
@@ -256,36 +251,8 @@ class ForkCost(RowWidget):
         return row.add(verb, styles.text).add(word, styles.failed if policy == "live" else styles.text)
 
 
-class ForkAction(RowWidget):
+class ForkAction(ActionRow):
     """The primary action; what is wrong stands in its place."""
 
-    DEFAULT_CSS = "ForkAction { height: auto; min-height: 1; margin: 1 0 0 0; }"
-
-    trouble: reactive[tuple[str, str]] = reactive(("", ""), layout=True)
-    """Why it cannot run, and what to do about it."""
-    busy: reactive[str] = reactive("")
-    """What is being waited for."""
-
-    def get_content_height(self, _container: Size, _viewport: Size, width: int) -> int:
-        """One row, or as many as it takes to say what is wrong and what to do."""
-        return max(1, len(self._trouble_rows(width)))
-
-    def draw(self, y: int, columns: int, styles: Palette) -> Row:
-        """Draw one row."""
-        row, glyphs = self.new_row(), look_of(self).glyphs
-        if self.trouble[0]:
-            rows = self._trouble_rows(columns)
-            row.add(f"{glyphs.failed} " if y == 0 else "  ", styles.failed)
-            return add_pieces(row, rows[y], styles) if y < len(rows) else row
-        if self.busy:
-            return row.add(f"{glyphs.still} {self.busy} {glyphs.cut}", styles.note)
-        return row.add(" F fork and run ", styles.chip).add("   nothing runs before this", styles.muted)
-
-    def _trouble_rows(self, columns: int) -> list[tuple[Piece, ...]]:
-        """What is wrong and, below it, what to do, broken into rows."""
-        what, advice = self.trouble
-        if not what:
-            return []
-        more, room = look_of(self).glyphs.cut, columns - 2
-        rows = list(wrap_text(what, room, "failed", more, limit=_LONGEST_TROUBLE))
-        return [*rows, *wrap_text(advice, room, "muted", more, limit=_LONGEST_TROUBLE)] if advice else rows
+    LABEL = "F fork and run"
+    REMARK = "nothing runs before this"

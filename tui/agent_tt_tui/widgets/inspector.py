@@ -134,6 +134,13 @@ class Inspector(Pane):
             self._say(no_further_call(direction))
         self._refresh_rows()
 
+    def show_call(self, number: int | None) -> None:
+        """Show the call of that number in the step, from 1; None shows the one that says most."""
+        self.show_tab(TABS.index("Call") + 1)
+        if number is not None:
+            self.call_view.go_to(number)
+        self._refresh_rows()
+
     def toggle_wrap(self) -> None:
         """Break long lines of the raw state, or cut them."""
         if self._raw.display:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.binding import BindingType
+    from textual.geometry import Size
     from textual.strip import Strip
 
     from agent_tt_tui.palette import Palette
@@ -39,6 +40,10 @@ class TextView(LineView):
         """Lay out anew what has changed."""
         self._lines = self.lay_out(max(1, self.size.width - 2))
         self.refresh_lines_data()
+
+    def get_content_height(self, _container: Size, _viewport: Size, width: int) -> int:
+        """As many rows as it takes, where the height is left to the text."""
+        return len(self.lay_out(max(1, width - 2)))
 
     def on_resize(self) -> None:
         """Lay out for the new width."""
@@ -75,3 +80,25 @@ class TextView(LineView):
             drawn.right(right, width)
         strip = drawn.strip(width)
         return strip.apply_style(styles.cursor_blurred) if shown.here else strip
+
+
+class QuietTextView(TextView):
+    """A view that has no cursor while it is not in focus: something beside it is what is walked through."""
+
+    _in_focus = False
+
+    def validate_cursor(self, cursor: int) -> int:
+        """Keep the cursor on a row only while the view is in focus."""
+        return super().validate_cursor(cursor) if self._in_focus else -1
+
+    def on_focus(self) -> None:
+        """Show the cursor on the first row."""
+        self._in_focus = True
+        self.refresh_lines_data()
+        self.move_to(0)
+
+    def on_blur(self) -> None:
+        """Begin at the top again, without a cursor."""
+        self._in_focus = False
+        self.refresh_lines_data()
+        self.reveal(0)

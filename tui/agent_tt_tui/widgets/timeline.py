@@ -70,6 +70,7 @@ class Timeline(LineView, inherit_bindings=True):
         self._folds: list[Fold] = []
         self._rows = Rows(model.last)
         self._writes: Mapping[int, str] = {}
+        self._diverged: frozenset[int] = frozenset()
         self._columns = TimelineColumns.plan(30, last=model.last, lanes=1, depth=0)
         self._drawn_width = 0
 
@@ -91,6 +92,11 @@ class Timeline(LineView, inherit_bindings=True):
     def show_writes(self, writes: Mapping[int, str]) -> None:
         """Mark the steps that wrote the selected path, each with its sign."""
         self._writes = writes
+        self.refresh_lines_data()
+
+    def show_divergences(self, steps: frozenset[int]) -> None:
+        """Mark the steps in which a replay differed."""
+        self._diverged = steps
         self.refresh_lines_data()
 
     def refresh_run(self) -> None:
@@ -283,6 +289,8 @@ class Timeline(LineView, inherit_bindings=True):
 
     def _flag(self, step: Step, styles: Palette) -> tuple[str, Style]:
         glyphs = look_of(self).glyphs
+        if step.number in self._diverged:
+            return glyphs.differs, styles.yours
         if step.status == "error":
             return glyphs.failed, styles.failed
         if step.status == "interrupted":

@@ -1,0 +1,184 @@
+"""The process of a replay: `python -m agent_tt._replay_child`, told by its environment which run to replay.
+
+It imports the agent that made the run, starts it as it was started then, and writes down what differed. Nothing that
+the agent does here is recorded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import inspect
+import json
+import os
+import runpy
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_tt.errors import AgentTTError, InvalidEntryPoint, UsageError
+from agent_tt.forking.checks import envelopes
+from agent_tt.forking.entry_point import parse_entry_point
+from agent_tt.forking.entry_run import bind_entry, import_entry, run_entry
+from agent_tt.forking.rebuild import rebuild_state, stand_in_for_main
+from agent_tt.launching.again import MODULE, prepare_again
+from agent_tt.recording.entry import ARGUMENTS, SCRIPT
+from agent_tt.recording.exceptions import error_info
+from agent_tt.replaying.block import open_tape, replaying
+from agent_tt.replaying.job import Job
+from agent_tt.replaying.numbering import StateCheck
+from agent_tt.replaying.report import agent_end, report_of
+from agent_tt.sources import open_source
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.forking.entry_point import EntryPoint
+    from agent_tt.forking.entry_run import Entry
+    from agent_tt.replaying.tape import Tape
+
+
+def main() -> int:
+    """Replay the run that the environment names.
+
+    Returns:
+        0 when a report was written, 2 when the agent could not be started, 4 without a store.
+    """
+    job = Job.take()
+    if job is None:
+        print("this is the process of a replay: start one with `agent-tt replay`", file=sys.stderr)  # noqa: T201
+        return UsageError.exit_code
+    try:
+        _write(job, _replayed(job))
+    except AgentTTError as error:
+        _write(job, {"error": {"message": error.message, "hint": error.hint}})
+        return error.exit_code
+    return 0
+
+
+def _replayed(job: Job) -> dict[str, Wire]:
+    """The report of the replay."""
+    with contextlib.closing(open_source(Path(job.store))) as source:
+        run = source.run(job.run)
+        replay = open_tape(source, run, observe=job.observe)
+        check = StateCheck(source, replay)
+        state = source.state(run.id, run.fork_step or 0)
+    outcome: BaseException | None = None
+    try:
+        with replaying(replay, check):
+            run_again(replay.tape, state, job.arguments)
+    except BaseException as error:  # noqa: BLE001  whatever leaves the agent is part of the report
+        outcome = error
+    halted = outcome is not None and replay.is_halted
+    if isinstance(outcome, InvalidEntryPoint) and not halted:
+        raise outcome
+    if outcome is not None and not halted:
+        traceback.print_exception(without_own_frames(outcome))
+    clean = outcome is None or (isinstance(outcome, SystemExit) and outcome.code in (None, 0))
+    end = agent_end(run, None if clean else error_info(outcome), halted=halted)  # type: ignore[arg-type]
+    return report_of(replay, end).to_json()
+
+
+def run_again(tape: Tape, state: Wire, arguments: tuple[str, ...] = ()) -> None:
+    """Start the agent as it was started when it was recorded: from its state, else as the script that it was."""
+    run = tape.run
+    root, text, script = run.code.root, run.code.entry, run.metadata.get(SCRIPT)
+    if root is not None and root not in sys.path:
+        sys.path.insert(0, root)
+    prepare_again(run.metadata)
+    recorded, ran = run.metadata.get(ARGUMENTS), run.metadata.get(MODULE)
+    given = arguments or tuple(map(str, recorded if isinstance(recorded, list) else ()))
+    if run.code.restore is None and isinstance(script, str):
+        _run_script(Path(script), given)
+        return
+    if isinstance(ran, str):
+        sys.argv = [ran, *given]
+        runpy.run_module(ran, run_name="__main__", alter_sys=True)
+        return
+    if text is None:
+        raise InvalidEntryPoint(
+            f"{run.name} did not record which function or script ran it, so it cannot be run again",
+            hint="record it with `agent-tt record -- python …`, or call agent_tt.record inside a function",
+        )
+    entry = parse_entry_point(text)
+    sys.argv = [entry.location, *arguments]
+    module = import_entry(entry, root)
+    if _was_script(tape):
+        stand_in_for_main(module)
+    if run.code.restore is None:
+        run_entry(_without_state(entry, module), None)
+    else:
+        run_entry(bind_entry(entry, module), rebuild_state(state, module))
+
+
+def _was_script(tape: Tape) -> bool:
+    """Whether the agent's module was `__main__` when it was recorded: some class of it was recorded so."""
+    values = [
+        value
+        for entry in tape.calls
+        for value in (
+            entry.call.args,
+            entry.call.result,
+            None if entry.call.error is None else entry.call.error.value,
+            *(piece.data for piece in entry.pieces),
+        )
+    ]
+    return any(str(envelope.get("class")).startswith("__main__:") for _, envelope in envelopes(values))
+
+
+def _run_script(file: Path, arguments: tuple[str, ...]) -> None:
+    """Run a file as `python file.py` does."""
+    if not file.is_file():
+        raise InvalidEntryPoint(f"the script {file} is gone", hint="put it back where it was")
+    spec = importlib.util.spec_from_file_location("__main__", file)
+    if spec is None or spec.loader is None:
+        raise InvalidEntryPoint(f"{file} is not a Python file", hint="a replay runs .py files")
+    sys.argv = [str(file), *arguments]
+    sys.path.insert(0, str(file.parent))
+    module = importlib.util.module_from_spec(spec)
+    module.__spec__ = None
+    sys.modules["__main__"] = module
+    spec.loader.exec_module(module)
+
+
+def _without_state(entry: EntryPoint, module: ModuleType) -> Entry:
+    """The callable of an entry point that takes no state; a method is called on a new object."""
+    owner: object = module
+    target: object = module
+    for part in entry.qualname.split("."):
+        owner, target = target, getattr(target, part, None)
+    if not callable(target):
+        raise InvalidEntryPoint(f"{module.__name__} has no {entry.qualname}", hint=f"it lies in {module.__file__}")
+    name = entry.qualname.rpartition(".")[2]
+    is_method = isinstance(owner, type) and inspect.isfunction(inspect.getattr_static(owner, name))
+    try:
+        inspect.signature(target).bind(*([None] if is_method else []))
+    except TypeError as error:
+        raise InvalidEntryPoint(
+            f"{entry} was given arguments that are not recorded ({error})",
+            hint="give it a parameter `state=None` to start from, or record the script that calls it",
+        ) from error
+    if is_method and isinstance(owner, type):
+        return lambda _: getattr(owner(), name)()
+    return lambda _: target()
+
+
+def without_own_frames(error: BaseException) -> BaseException:
+    """The exception with a traceback that begins in the agent's code, as it would without us."""
+    own = (__file__, str(Path(__file__).parent / "forking"), "<frozen", contextlib.__file__)
+    rest = error.__traceback__
+    while rest is not None and rest.tb_frame.f_code.co_filename.startswith(own):
+        rest = rest.tb_next
+    return error.with_traceback(rest)
+
+
+def _write(job: Job, shape: dict[str, Wire]) -> None:
+    unfinished = f"{job.report}.part"
+    Path(unfinished).write_text(json.dumps(shape), encoding="utf-8")
+    os.replace(unfinished, job.report)  # noqa: PTH105  atomic: whoever reads it finds all of it or nothing
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,170 @@
+"""The process of a run that goes on: `python -m agent_tt._resume_child`, told by its environment which run that is.
+
+It starts the agent as it was started then. What was recorded is given to it again, and nothing is reached meanwhile, as
+in a replay; from the first call on that is made for real, it is an agent like any other.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import agent_tt.seams.install  # noqa: F401  requests are recorded, and served, whatever imports their library
+from agent_tt._replay_child import run_again, without_own_frames
+from agent_tt.errors import AgentFailed, AgentTTError, Interrupted, InvalidEntryPoint, StoreUnreadable, UsageError
+from agent_tt.forking.child_environment import RUN_VARIABLE, STORE_VARIABLE
+from agent_tt.model import ErrorInfo, NewRun
+from agent_tt.patching.patches import PATCHED, patched_again
+from agent_tt.recording import adoption
+from agent_tt.recording.answers import serving
+from agent_tt.recording.exceptions import error_info
+from agent_tt.recording.outcome import run_status
+from agent_tt.recording.policy import ToolPolicy
+from agent_tt.recording.recorder import Recording
+from agent_tt.recording.scope import store_at_work
+from agent_tt.replaying.guard import guarded
+from agent_tt.replaying.quiet import quiet
+from agent_tt.replaying.repeats import entries_of
+from agent_tt.replaying.virtual_time import virtual_time
+from agent_tt.resuming.engine import Resumption
+from agent_tt.resuming.launch import DIVERGED
+from agent_tt.resuming.past import read_past
+from agent_tt.resuming.plan import decided_before
+from agent_tt.resuming.writer import ResumedStore
+from agent_tt.store import open_store
+
+if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Run, RunStatus
+    from agent_tt.protocols import Store
+    from agent_tt.replaying.divergence import Finding
+    from agent_tt.replaying.guard import Attempt
+
+_FROM_HERE: Final = "resumed: from here on calls are made for real"
+_DIVERGENCE: Final = "agent_tt.replaying.divergence:Divergence"
+
+
+def main() -> int:
+    """Let the run that the environment names go on.
+
+    Returns:
+        0, or 1 when the agent was halted because it does not ask again what was recorded, 5 when it failed, 2 when it
+        could not be started, 130 when it was interrupted, 4 without a store that can be written.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job inherits it ignored
+    path, run_id = os.environ.get(STORE_VARIABLE), os.environ.pop(RUN_VARIABLE, None)
+    try:
+        if path is None or run_id is None:
+            raise UsageError("this is the process of a run that goes on", hint="start one with `agent-tt resume`")
+        with closing(open_store(Path(path))) as store:
+            return _Resumed(store, store.run(run_id)).go_on()
+    except AgentTTError as error:
+        _say(error.message, error.hint)
+        return error.exit_code
+
+
+class _Resumed:
+    """One run that goes on in this process."""
+
+    def __init__(self, store: Store, run: Run) -> None:
+        self._store = store
+        self._run = run
+        self._prefix = ExitStack()
+        past = read_past(store, run)
+        happened = {place: said for place, said in decided_before(run).items() if said is not None}
+        self._resumption = Resumption(past, happened, self._go_live)
+        self._resumed = ResumedStore(store, past, self._resumption, self._broke_off)
+
+    def go_on(self) -> int:
+        """Run the agent; the exit code."""
+        run = self._run
+        policy = ToolPolicy(writes="live") if run.parent is None else ToolPolicy.from_mapping(run.policy)
+        if run.parent is not None:
+            os.environ.update(policy.to_environment())
+        adoption.offer(adoption.Adoption(self._resumed.as_store(), run.id, policy, run.code))
+        state = self._store.state(run.id, run.fork_step or 0)
+        outcome: BaseException | None = None
+        try:
+            self._run_agent(state)
+        except BaseException as error:  # noqa: BLE001  whatever leaves the agent decides how its run ended
+            outcome = without_own_frames(error)
+        if adoption.take() is not None:  # nobody recorded, so nobody else says how the run ended
+            if outcome is None or run_status(outcome) == "succeeded":
+                outcome = InvalidEntryPoint(f"{run.name} ended without recording anything")
+            self._broke_off(run_status(outcome), error_info(outcome))
+        failure = self._resumption.failure
+        if outcome is not None and not (self._resumption.is_halted or isinstance(outcome, SystemExit)):
+            _tell(outcome)
+        if failure is not None and run_status(outcome) != "interrupted":
+            _say(*_words(failure))
+            return DIVERGED
+        return _exit_code(outcome)
+
+    def _run_agent(self, state: Wire) -> None:
+        run, root = self._run, self._run.code.root
+        with ExitStack() as stack:
+            stack.enter_context(quiet())
+            clock = stack.enter_context(virtual_time(self._resumption))
+            self._prefix.callback(clock.stop)
+            stack.enter_context(serving(self._resumption))
+            if "command" in run.metadata:  # the recording of a whole process is around everything
+                new = NewRun(run.name, run.code, run.model)
+                stack.enter_context(Recording(new, None, store=None, durability="full", steps="model calls"))
+            stack.enter_context(patched_again(run.metadata.get(PATCHED), root))
+            self._prefix.enter_context(guarded(self._refuse, root=root))
+            try:
+                run_again(self._resumption.tape, state)
+            finally:
+                self._prefix.close()
+
+    def _refuse(self, attempt: Attempt) -> BaseException:
+        facts = {"file": attempt.file, "line": attempt.line, "function": attempt.function}
+        site: dict[str, Wire] = {key: fact for key, fact in facts.items() if fact is not None}
+        return self._resumption.unrecorded_effect(attempt.event, attempt.target, site)
+
+    def _go_live(self, step: int | None) -> None:
+        """The first call for real: nothing is guarded any more, and everybody waits as long as they say."""
+        self._prefix.close()
+        with store_at_work():
+            self._store.add_note(self._run.id, step, "note", _FROM_HERE)
+
+    def _broke_off(self, status: RunStatus, error: ErrorInfo | None) -> None:
+        """The run has not come to its end: it is as it was, and can be resumed once more."""
+        failure, entries = self._resumption.failure, entries_of(self._run)
+        if failure is not None and (error is None or self._resumption.is_halted):
+            error = ErrorInfo(_DIVERGENCE, f"{failure.kind}: {failure.message}")
+        was_interrupted = bool(entries) and entries[-1].get("status") == "interrupted"
+        ended: RunStatus = "interrupted" if was_interrupted or status == "interrupted" else "crashed"
+        self._store.set_run_status(self._run.id, ended, error)
+
+
+def _words(failure: Finding) -> tuple[str, str]:
+    place = f"step {failure.step}: " if failure.step is not None else ""
+    return f"{place}{failure.kind}: {failure.message}", failure.hint
+
+
+def _tell(outcome: BaseException) -> None:
+    if isinstance(outcome, InvalidEntryPoint):
+        _say(outcome.message, outcome.hint)
+    else:
+        traceback.print_exception(outcome)
+
+
+def _say(*lines: str) -> None:
+    print(*filter(None, lines), sep="\n", file=sys.stderr)  # noqa: T201  where the launcher reads what the child says
+
+
+def _exit_code(outcome: BaseException | None) -> int:
+    if isinstance(outcome, (InvalidEntryPoint, StoreUnreadable)):
+        return outcome.exit_code
+    codes = {"succeeded": 0, "interrupted": Interrupted.exit_code}
+    return codes.get(run_status(outcome), AgentFailed.exit_code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,15 @@
+"""Recording programs from outside, without a change to their code.
+
+| module | what it does |
+|---|---|
+| `command` | `agent-tt record`: starts a command so that it is recorded, waits for it, says how its runs ended |
+| `interpreter` | reads command lines of Python |
+| `settings` | what the launcher tells the processes of the command, and what they tell it |
+| `boot/sitecustomize` | what Python runs in them before the first line |
+| `process` | the recording of a process |
+| `again` | the same around a program that a replay runs again |
+| `late_writer` | a run that begins with the first thing that it holds |
+| `outside_tools` | functions recorded by dotted path: `agent_tt.register` |
+| `dotted`, `wrapping`, `referrers` | finding them, replacing them, and who still holds the original |
+| `main_watch` | being there when a script defines a function |
+"""

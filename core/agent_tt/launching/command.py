@@ -1,0 +1,297 @@
+"""Starting a command so that every Python process of it is recorded, and saying how its runs ended.
+
+The command runs as it would without us: the same interpreter, arguments, working directory, standard streams and exit
+code. Only the environment differs, by a folder in front of PYTHONPATH, a fixed PYTHONHASHSEED where there was none (so
+that a replay can iterate sets in the same order) and variables that begin with `AGENT_TT_`.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.errors import AgentTTError, NotFound, UsageError
+from agent_tt.launching.interpreter import is_python, python_command
+from agent_tt.launching.settings import BOOT_FOLDER, REPORT_VARIABLE, SETTINGS_VARIABLE, Report, Settings
+from agent_tt.model import ErrorInfo
+from agent_tt.store import open_store
+from agent_tt.store.locate import ENVIRONMENT as STORE_VARIABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from types import FrameType
+
+    from agent_tt.launching.interpreter import PythonCommand
+    from agent_tt.launching.settings import OutsideEffect
+    from agent_tt.model import Run, RunStatus
+    from agent_tt.patching.replacements import PatchKind
+    from agent_tt.protocols import Store
+
+__all__ = ["Recorded", "record_command"]
+
+_MOST_SEED: Final = 2**32 - 1
+_SEED: Final = "PYTHONHASHSEED"
+_PATH: Final = "PYTHONPATH"
+_BLIND: Final = {
+    "S": "it keeps Python from starting the recording",
+    "I": "it keeps Python from reading PYTHONPATH, by which the recording starts",
+    "E": "it keeps Python from reading PYTHONPATH, by which the recording starts",
+}
+_PASSED_ON: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+_STOPPING: Final = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+_SIGNALLED: Final = 128
+"""What a shell adds to the number of the signal that ended a program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What became of a command.
+
+    Attributes:
+        exit_code: the command's own; 128 and the number of the signal that ended it.
+        runs: the runs that it recorded, in order of beginning.
+        problem: why nothing was recorded; None where something was.
+        unseen: functions named from outside that no process of it loaded.
+        warnings: what else was not recorded of them.
+    """
+
+    exit_code: int
+    runs: tuple[Run, ...] = ()
+    problem: AgentTTError | None = None
+    unseen: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def record_command(
+    command: Sequence[str],
+    *,
+    store: Path,
+    name: str = "",
+    calls: Mapping[str, OutsideEffect] | None = None,
+    patch: Sequence[PatchKind] = (),
+) -> Recorded:
+    """Run a command to its end and record what its Python processes do.
+
+    Signals that reach this process are passed on. Call it from the main thread.
+
+    Args:
+        command: the program and its arguments.
+        store: the file to record into; it is made where there is none.
+        name: name of the run, else that of the script or module.
+        calls: functions to record, by dotted path.
+        patch: what to record of the clock, random numbers, ids and the environment; see `agent_tt.patched`.
+
+    Raises:
+        UsageError: the command cannot be recorded, or a path in `calls` leads to nothing that can be.
+        NotFound: there is no such program, or a path in `calls` leads nowhere.
+        StoreUnreadable: the store cannot be written.
+    """
+    program, python = _checked(command)
+    open_store(store, create=True).close()
+    with tempfile.NamedTemporaryFile(prefix="agent-tt-", suffix=".jsonl") as file:
+        report = Report(file.name)
+        is_direct = python is not None
+        environment = _environment(report, store, name=name, calls=calls or {}, patch=patch, is_direct=is_direct)
+        code, process = _run([program, *command[1:]], command[0], environment)
+        return _recorded(code, process, report, store, command)
+
+
+def _checked(command: Sequence[str]) -> tuple[str, PythonCommand | None]:
+    """The program's path, and what it tells Python where it is one."""
+    if not command:
+        raise UsageError("there is nothing to record", hint="write agent-tt record -- python my_agent.py")
+    program = shutil.which(command[0])
+    if program is None:
+        is_script = command[0].endswith(".py") and Path(command[0]).is_file()
+        hint = f"write agent-tt record -- python {command[0]}" if is_script else "check its name and PATH"
+        raise NotFound(f"there is no program {command[0]!r}", hint=hint)
+    if not is_python(command[0]):
+        return program, None
+    python = python_command(command[1:])
+    for letter in sorted(python.flags & _BLIND.keys()):
+        raise UsageError(
+            f"a program started with -{letter} cannot be recorded: {_BLIND[letter]}",
+            hint=f"leave -{letter} out, or write `with agent_tt.record(...)` in the program",
+        )
+    return program, python
+
+
+def _environment(
+    report: Report,
+    store: Path,
+    *,
+    name: str,
+    calls: Mapping[str, OutsideEffect],
+    patch: Sequence[PatchKind],
+    is_direct: bool,
+) -> dict[str, str]:
+    environment = dict(os.environ)
+    seed = None
+    if not environment.get(_SEED) or environment[_SEED] == "random":
+        # Any number but 0, which would switch the randomness off: `sys.flags` would say so.
+        seed = environment[_SEED] = str(1 + secrets.randbelow(_MOST_SEED))
+    before = environment.get(_PATH)
+    environment[_PATH] = os.pathsep.join([str(BOOT_FOLDER), *([before] if before else [])])
+    environment[STORE_VARIABLE] = str(store.resolve())
+    environment[REPORT_VARIABLE] = str(report.path)
+    settings = Settings(
+        session=secrets.token_hex(8),
+        launcher=os.getpid(),
+        name=name,
+        calls=dict(calls),
+        patch=list(patch),
+        is_direct=is_direct,
+        fixed_seed=seed,
+    )
+    environment[SETTINGS_VARIABLE] = settings.to_text()
+    return environment
+
+
+def _run(command: Sequence[str], shown: str, environment: Mapping[str, str]) -> tuple[int, int]:
+    """Run the command; its exit code as `subprocess` gives it, and its process id."""
+    with _passing_signals_on() as target:
+        try:
+            # `argv[0]` is what the person wrote: a virtual environment's Python finds itself by it.
+            process = subprocess.Popen([shown, *command[1:]], executable=command[0], env=environment)  # noqa: S603  it is what was asked for
+        except OSError as error:
+            raise UsageError(f"{shown} could not be started: {error.strerror}") from error
+        target(process)
+        while True:
+            try:
+                return process.wait(), process.pid
+            except KeyboardInterrupt:  # raised by a handler that was not ours
+                continue
+
+
+@contextmanager
+def _passing_signals_on() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
+    """Pass signals on to the process that is named with what this gives; those that come before wait for it."""
+    early: list[int] = []
+    started: list[subprocess.Popen[bytes]] = []
+
+    def hear(number: int, _frame: FrameType | None) -> None:
+        if not started:
+            early.append(number)
+        elif not (number in (signal.SIGINT, signal.SIGQUIT) and _came_from_the_terminal()):
+            started[0].send_signal(number)
+
+    def target(process: subprocess.Popen[bytes]) -> None:
+        started.append(process)
+        for number in early:
+            process.send_signal(number)
+
+    numbers = [getattr(signal, name) for name in _PASSED_ON if hasattr(signal, name)]
+    # One that is ignored (by nohup, or in a background job) is ignored by the program too.
+    heard = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, hear) for number in heard}
+    try:
+        yield target
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _came_from_the_terminal() -> bool:
+    """Whether Ctrl-C was pressed, as far as that can be told: a terminal sends it to every process in front of it."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
+
+
+# ---------------------------------------------------------------- afterwards
+
+
+def _recorded(code: int, process: int, report: Report, store: Path, command: Sequence[str]) -> Recorded:
+    lines = report.lines()
+    for line in lines:
+        if line["event"] == "refused":
+            raise _refusal(line)
+    exit_code = code if code >= 0 else _SIGNALLED - code
+    ids = list(dict.fromkeys(str(line["id"]) for line in lines if line["event"] == "run"))
+    if not ids:
+        return Recorded(exit_code, problem=_nothing(lines, code, command[0]))
+    opened = open_store(store)
+    try:
+        # A program that failed to say so itself is the one that was started, or the only one that recorded.
+        own = [str(line["id"]) for line in lines if line["event"] == "run" and line["pid"] == process]
+        for run_id in own or (ids if len(ids) == 1 else ()):
+            _settle(opened, opened.run(run_id), code)
+        runs = tuple(opened.run(run_id) for run_id in ids)
+    finally:
+        opened.close()
+    held = dict.fromkeys(str(line["message"]) for line in lines if line["event"] == "held")
+    return Recorded(exit_code, runs, unseen=_unseen(lines), warnings=tuple(held))
+
+
+def _refusal(line: Mapping[str, object]) -> AgentTTError:
+    message, hint, nearest = str(line.get("message", "")), str(line.get("hint", "")), line.get("nearest")
+    if line.get("kind") == NotFound.kind:
+        return NotFound(
+            message, hint=hint, nearest=[str(name) for name in nearest] if isinstance(nearest, list) else ()
+        )
+    return UsageError(message, hint=hint)
+
+
+def _nothing(lines: Sequence[Mapping[str, object]], code: int, program: str) -> AgentTTError:
+    """Why nothing was recorded."""
+    events = {line["event"] for line in lines}
+    if "boot" in events:
+        ended = f"it ended with {_how_it_died(code)}" if code else "it ended"
+        return AgentTTError(
+            f"nothing was recorded: {ended} before it called anything",
+            hint="what is called must go through a known HTTP client, a tool, or be named with --call",
+        )
+    if "foreign" in events:
+        return UsageError(
+            "nothing was recorded: agent-tt is not installed for the Python that ran",
+            hint="install agent-tt there, or name another interpreter",
+        )
+    return UsageError(
+        f"nothing was recorded: boot not loaded, {program} started no Python that reads PYTHONPATH",
+        hint="name the interpreter: agent-tt record -- python my_agent.py",
+    )
+
+
+def _unseen(lines: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
+    """Paths that no process loaded."""
+    said = [line["unseen"] for line in lines if line["event"] == "end"]
+    lists = [set(map(str, unseen)) for unseen in said if isinstance(unseen, list)]
+    return tuple(sorted(set.intersection(*lists))) if lists else ()
+
+
+def _settle(store: Store, run: Run, code: int) -> None:
+    """Write down how a run ended where its process could not: killed, left without clean-up, or by `sys.exit`."""
+    if run.status in ("failed", "interrupted"):
+        return
+    if run.status == "succeeded":
+        if code > 0:  # an exit with a failure; Python does not tell that to anyone inside
+            store.set_run_status(run.id, "failed", ErrorInfo("builtins:SystemExit", str(code)))
+        return
+    status: RunStatus = "interrupted" if -code in _STOPPING else "crashed"
+    store.set_run_status(
+        run.id, status, ErrorInfo("agent_tt.errors:AgentFailed", f"it ended with {_how_it_died(code)}")
+    )
+
+
+def _how_it_died(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:  # a real-time signal
+        return f"signal {-code}"

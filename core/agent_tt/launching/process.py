@@ -1,0 +1,228 @@
+"""In a process that is recorded from outside: the recording of everything that its program does.
+
+It begins before the program's first line and ends when the interpreter does. A program that calls `agent_tt.record`
+itself is its own recorder: what it records there is the run, and there is no second one around it. Only what it does
+outside of its own recordings, if that is anything to record, makes a run here as well.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from agent_tt.codec.encode import encode
+from agent_tt.errors import AgentTTError
+from agent_tt.launching.again import MODULE
+from agent_tt.launching.interpreter import PythonCommand, python_command
+from agent_tt.launching.late_writer import LateWriter
+from agent_tt.launching.settings import Report, Settings, settings_here
+from agent_tt.model import AgentCode, NewRun
+from agent_tt.recording.adoption import store_for_all
+from agent_tt.recording.begun import when_begun
+from agent_tt.recording.entry import ARGUMENTS, SCRIPT, fingerprint
+from agent_tt.recording.recorder import Recording, open_for_recording
+from agent_tt.recording.scope import nowhere
+
+if TYPE_CHECKING:
+    from agent_tt.protocols import RunWriter
+
+__all__ = ["LaunchedRecording", "begin"]
+
+_SILENT: Final = frozenset({"multiprocessing.resource_tracker", "multiprocessing.forkserver"})
+"""What Python starts for its own ends: code that begins so is no program."""
+
+_SEED: Final = "PYTHONHASHSEED"
+"""A variable, and the key of a run's metadata that keeps what it was."""
+
+_RUNPY: Final = "<frozen runpy>"
+"""Where `python -m` begins."""
+
+
+class LaunchedRecording(Recording):
+    """The recording of a whole process. Its run begins with the first thing that it holds."""
+
+    def __init__(self, new: NewRun, settings: Settings, report: Report | None) -> None:
+        super().__init__(new, None, store=None, durability=settings.durability, steps="model calls")
+        self._settings = settings
+        self._report = report
+        self._late = LateWriter(self._begin_run)
+
+    def begin(self, *, is_wanted: bool) -> None:
+        """Watch from now on.
+
+        Args:
+            is_wanted: whether a program that did nothing to record leaves a run all the same.
+        """
+        self._late.is_wanted = is_wanted
+        self._enter()
+        when_begun(self._give_way)
+
+    def end(self, error: BaseException | None) -> None:
+        """The program is over; `error` is what ended it, if an exception did."""
+        self._exit(error)
+
+    def _give_way(self, other: Recording) -> None:
+        """The program records itself: without anything of its own to hold, this recording leaves no run."""
+        self._late.is_wanted = False
+        if self._report is not None:
+            self._report.add("run", id=other.id, own=True)
+
+    def _writer(self) -> RunWriter:
+        return self._late
+
+    def _begin_run(self) -> RunWriter:
+        new = self._new
+        if self._settings.name and self._is_first():
+            new = replace(new, name=self._settings.name)
+        shared = store_for_all()
+        with nowhere():
+            self._owns_store = shared is None
+            self._store = shared or open_for_recording(None, self._durability)
+            writer = self._store.begin_run(new, None)
+        self._process = os.getpid()  # a process that the program forked before its first call has a run of its own
+        if self._report is not None:
+            self._report.add("run", id=writer.run_id, own=False)
+        return writer
+
+    def _is_first(self) -> bool:
+        """Whether no other process of the command has begun a run."""
+        return self._report is None or not any(line["event"] == "run" for line in self._report.lines())
+
+
+def begin() -> None:
+    """Begin to record this process as its environment says; nothing happens where it says nothing."""
+    settings, report = settings_here(), Report.here()
+    if settings is None:
+        return
+    if report is not None:
+        report.add("boot", ppid=os.getppid(), executable=sys.executable)
+    command = python_command(sys.orig_argv[1:])
+    if command.kind == "code" and any(name in command.target for name in _SILENT):
+        return
+    is_direct = settings.is_direct and os.getppid() == settings.launcher
+    try:
+        _register(settings, command, report, is_strict=is_direct)
+    except AgentTTError as error:
+        _refuse(report, error)
+    import_module("agent_tt.seams.install")  # from here on the seams come and go with the recorder's hooks
+    recording = LaunchedRecording(_new_run(settings, command), settings, report)
+    recording.begin(is_wanted=is_direct)
+    patches = contextlib.ExitStack()
+    if settings.patch:
+        from agent_tt.patching import patched
+
+        patches.enter_context(patched(*settings.patch, root=recording.code.root))
+    atexit.register(_end, recording, patches, report, os.getpid())
+
+
+def _end(recording: LaunchedRecording, patches: contextlib.ExitStack, report: Report | None, process: int) -> None:
+    """The interpreter ends; registered first, this runs after everything that the program itself registered."""
+    error = _uncaught()
+    patches.close()
+    recording.end(error)
+    if report is not None and process == os.getpid():
+        from agent_tt.launching.outside_tools import OUTSIDE
+
+        report.add("end", unseen=OUTSIDE.unseen())
+    if isinstance(error, KeyboardInterrupt):
+        _die_by_interrupt()
+
+
+def _die_by_interrupt() -> None:
+    """Let the process die by SIGINT, as Python does after an uncaught KeyboardInterrupt.
+
+    It remembers that in a flag which the execution of any other source text clears (`run_eval_code_obj` of CPython);
+    modules that are imported at the very end do that. The same function sets it.
+    """
+    with contextlib.suppress(KeyboardInterrupt):
+        exec("raise KeyboardInterrupt")  # noqa: S102  text of ours
+
+
+def _uncaught() -> BaseException | None:
+    """The exception that ended the program, as Python remembers it; others that a tool put there did not leave it."""
+    error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    if not isinstance(error, BaseException) or hasattr(sys, "ps1"):
+        return None  # at an interactive prompt an exception ends nothing
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename == _RUNPY:
+        trace = trace.tb_next
+    is_programs = trace is None or trace.tb_frame.f_globals.get("__name__") == "__main__"
+    return error if is_programs else None
+
+
+def _register(settings: Settings, command: PythonCommand, report: Report | None, *, is_strict: bool) -> None:
+    """Register the functions that are named from outside. What is to be said of them is the launcher's to say."""
+    if not settings.calls:
+        return
+    from agent_tt.launching.outside_tools import OUTSIDE
+
+    def tell(message: str) -> None:
+        if report is not None:
+            report.add("held", message=message)
+
+    def fail(error: AgentTTError) -> None:
+        if is_strict:
+            _refuse(report, error)
+
+    OUTSIDE.tell, OUTSIDE.fail = tell, fail
+    OUTSIDE.register_for_start(settings.calls, command, is_strict=is_strict)
+
+
+def _refuse(report: Report | None, error: AgentTTError) -> NoReturn:
+    """End the process before an unrecorded call can be made. The launcher says why."""
+    if report is not None:
+        nearest = list(getattr(error, "nearest", ()))
+        report.add("refused", kind=error.kind, message=error.message, hint=error.hint, nearest=nearest)
+    os._exit(error.exit_code)
+
+
+def _new_run(settings: Settings, command: PythonCommand) -> NewRun:
+    file = _file_of(command)
+    root = command.folder() or Path.cwd()
+    location = command.target
+    if file is not None:
+        location = str(file.relative_to(root)) if file.is_relative_to(root) else str(file)
+    return NewRun(
+        name=command.name,
+        code=AgentCode(
+            entry=f"{location}:__main__" if command.kind in ("script", "module") else None,
+            fingerprint=fingerprint(file),
+            root=str(root),
+            cwd=str(Path.cwd()),
+            interpreter=sys.executable or None,
+        ),
+        metadata={name: encode(value) for name, value in _facts(settings, command, file).items()},
+    )
+
+
+def _facts(settings: Settings, command: PythonCommand, file: Path | None) -> dict[str, object]:
+    """What a replay needs to start the program again, and a person to know what was typed."""
+    facts: dict[str, object] = {
+        "command": sys.orig_argv[1:],
+        "session": settings.session,
+        ARGUMENTS: list(command.arguments),
+        _SEED: os.environ.get(_SEED),
+    }
+    if file is not None:
+        facts[SCRIPT] = str(file)
+    elif command.kind == "module":
+        facts[MODULE] = command.target
+    if settings.calls:
+        facts["calls"] = dict(settings.calls)
+    if settings.patch:
+        facts["patched"] = list(settings.patch)
+    return facts
+
+
+def _file_of(command: PythonCommand) -> Path | None:
+    if command.kind != "script":
+        return None
+    path = Path(command.target).resolve()
+    inside = path / "__main__.py"
+    return inside if inside.is_file() else path if path.is_file() else None

@@ -1,0 +1,32 @@
+"""Clock, random, ids and environment: values that no two runs share, recorded and given again.
+
+Two ways, both opt-in: `patched(...)` replaces the names of the standard library in the agent's own modules, and
+`agent_tt.shims` offers functions to call in their place. Both draw through `agent_tt.patching.draws`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent_tt.patching.draws import draw
+    from agent_tt.patching.patches import Patching, patched
+
+__all__ = ["Patching", "draw", "patched"]
+
+_HOMES = {
+    "Patching": "agent_tt.patching.patches",
+    "draw": "agent_tt.patching.draws",
+    "patched": "agent_tt.patching.patches",
+}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    value: object = getattr(import_module(home), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,67 @@
+"""What is replaced by what, for each kind of patch."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import random
+import secrets
+import time
+import uuid
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+
+from agent_tt.patching.clock import CLOCK_NAMES, DATE_NAMES
+from agent_tt.patching.environment import OS_ENVIRONMENT_NAMES
+from agent_tt.patching.ids import UUID_NAMES
+from agent_tt.patching.randomness import RANDOM_NAMES, SECRETS_NAMES, urandom
+from agent_tt.patching.standins import StandInModule, all_like
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from types import ModuleType
+
+__all__ = ["KINDS", "PatchKind", "Replacements"]
+
+PatchKind: TypeAlias = Literal["clock", "random", "ids", "env"]
+KINDS: Final[tuple[PatchKind, ...]] = get_args(PatchKind)
+
+_NAMES: Final[Mapping[PatchKind, tuple[tuple[ModuleType, Mapping[str, object]], ...]]] = {
+    "clock": ((time, all_like(time, CLOCK_NAMES)), (dt, DATE_NAMES)),
+    "random": (
+        (random, all_like(random, RANDOM_NAMES)),
+        (secrets, all_like(secrets, SECRETS_NAMES)),
+        (os, all_like(os, {"urandom": urandom})),
+    ),
+    "ids": ((uuid, UUID_NAMES),),
+    "env": ((os, OS_ENVIRONMENT_NAMES),),
+}
+
+
+class Replacements:
+    """Originals and what stands for them, matched by identity: `random.choice` is one object under all its names."""
+
+    def __init__(self, kinds: Collection[PatchKind]) -> None:
+        by_module: dict[ModuleType, dict[str, object]] = {}
+        for kind in kinds:
+            for module, names in _NAMES[kind]:
+                by_module.setdefault(module, {}).update(names)
+        pairs: list[tuple[object, object]] = []
+        for module, names in by_module.items():
+            pairs.append((module, StandInModule(module, names)))
+            pairs += [(getattr(module, name), replacement) for name, replacement in names.items()]
+        self._pairs = pairs  # keeps the originals, and so their ids, alive
+        self._forth = {id(original): replacement for original, replacement in pairs}
+        self._back = {id(replacement): original for original, replacement in pairs}
+
+    def replacement(self, value: object) -> object | None:
+        """What stands for `value`, None where nothing does."""
+        return self._forth.get(id(value))
+
+    def original(self, value: object) -> object | None:
+        """What `value` stands for, None where it is no replacement."""
+        return self._back.get(id(value))
+
+    @property
+    def modules(self) -> frozenset[str]:
+        """Names of the modules that are replaced."""
+        return frozenset(replacement.__name__ for _, replacement in self._pairs if type(replacement) is StandInModule)

@@ -1,0 +1,102 @@
+"""Calls that cross the network: one question, answered by a list of deliveries.
+
+Who records them knows the protocol; here they are only a question that is known as it stands, and an answer in pieces.
+A replay is asked first; otherwise the intent is committed, in the lane and step of the code that asks, and what comes
+back is committed piece by piece through the `RecordedCall`, each before the agent has it.
+
+The pieces of an exchange, as its deliveries keep them:
+
+- `chunk` with an object: the head of an answer, `{"status", "headers": [[name, value], …], "http_version", "reason"}`.
+  Names and values are Latin-1, exactly as received and in their order; the last two are left out where unknown. Where
+  the bytes of the connection are recorded, the head is among them and has no piece of its own.
+- `chunk` with a `bytes` envelope: bytes of the body, still encoded, or of the connection, with the borders at which the
+  agent received them. An empty one is the end of the connection.
+- `end`: everything was received. `closed`: the agent stopped reading. `error`: the transport failed or somebody
+  cancelled; the call's `error` says what. None of them carries data.
+
+A transport that fails before the first piece is an answer in one piece, with the call's `error`. The result of a call
+is its answer as a person reads it: `{"status", "headers", "body"}`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agent_tt.model import NewCall
+from agent_tt.recording.answers import answers_here, question_of
+from agent_tt.recording.call_site import call_site
+from agent_tt.recording.calls import CallSpec, RecordedCall, begin_in
+from agent_tt.recording.scope import here
+from agent_tt.recording.signature import Parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import CallKind, Effect
+    from agent_tt.recording.answers import Served
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question that is known as it stands.
+
+    Attributes:
+        kind: `http`, or `llm` where a model is asked, or `tool`.
+        name: what is called: `POST https://host/path`.
+        args: what counts as the question, by name.
+        signature: the digest of that (hex).
+        effect: of a tool, what it does to the world.
+        model: the model that is asked, where it is known.
+        facts: what is shown of the call beside its question.
+    """
+
+    kind: CallKind
+    name: str
+    args: Mapping[str, Wire]
+    signature: str
+    effect: Effect | None = None
+    model: str | None = None
+    facts: Mapping[str, Wire] = field(default_factory=dict)
+
+
+def is_watched() -> bool:
+    """Whether calls of this code are recorded, or answered by a replay. Cheap: asked at every request."""
+    return answers_here() is not None or here() is not None
+
+
+def begin_exchange(asked: Asked) -> RecordedCall | Served | None:
+    """Begin a call of the code that asks.
+
+    Returns:
+        The call, whose `served` is a replay's answer to it if it has one; outside any recording that answer alone;
+        None where nobody records and nobody answers, and the call is simply made.
+
+    Raises:
+        ToolDenied: the policy of the fork that this process runs denies the tool.
+        Divergence: a replay has no answer.
+        StoreUnreadable: the intent could not be written, so the call must not be made.
+    """
+    scope = here()
+    if scope is not None:
+        spec = CallSpec(asked.kind, asked.name, asked.effect, _NO_FUNCTION, model=asked.model)
+        return begin_in(scope, spec, _intent(asked), signature=asked.signature)
+    answers = answers_here()
+    if answers is None:
+        return None
+    new = NewCall(
+        asked.kind, asked.name, dict(asked.args), asked.signature, asked.effect, lane="", meta=call_site(None)
+    )
+    return answers.ask(question_of(new))
+
+
+def _intent(asked: Asked) -> Callable[[RecordedCall], None]:
+    return lambda call: call.begin_asking(asked.args, asked.signature, facts=asked.facts)
+
+
+def _nothing() -> None:
+    """The function of calls that are made by none: their questions bind no arguments."""
+
+
+_NO_FUNCTION = Parameters(_nothing)

@@ -1,0 +1,97 @@
+"""Running a recorded agent again, with every call answered from its recording. Nothing reaches the world.
+
+| module | what it does |
+|---|---|
+| `tape` | a recorded run in memory, by lane, question and order of answers |
+| `matching` | which recorded call answers a question |
+| `turns`, `waiters` | the order in which answers are given out, and who waits for them |
+| `engine`, `answer` | one replay: questions in, recorded answers out, failures that stay |
+| `divergence`, `findings`, `likeness`, `notes` | what differs, and how it is said |
+| `report` | all of that as data and JSON |
+| `rebuilt_errors`, `special_exceptions`, `unusable`, `loaded_classes` | recorded exceptions and values, made again |
+| `guard`, `quiet` | nothing gets past the replay; nobody complains about its exception |
+| `virtual_time`, `busy_threads`, `rebinding` | nobody waits, and time moves on |
+| `numbering` | where the replaying agent's own recording goes: nowhere |
+| `block`, `given` | replaying a block of code in this process; answers that are given for a name |
+| `preflight` | what a run has answers for |
+| `launch`, `job` | replaying a whole run in a process of its own |
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from agent_tt.model import Run
+    from agent_tt.replaying.block import served
+    from agent_tt.replaying.divergence import Divergence
+    from agent_tt.replaying.given import given
+    from agent_tt.replaying.report import ReplayReport
+
+__all__ = ["Divergence", "ReplayReport", "given", "replay", "served"]
+
+_HOMES = {
+    "Divergence": "agent_tt.replaying.divergence",
+    "ReplayReport": "agent_tt.replaying.report",
+    "given": "agent_tt.replaying.given",
+    "served": "agent_tt.replaying.block",
+}
+
+
+def replay(
+    run: str | Run,
+    *,
+    observe: bool = False,
+    store: str | Path | None = None,
+    arguments: Sequence[str] = (),
+    timeout: float | None = None,
+) -> ReplayReport:
+    """Run the agent of `run` again in a child process, with every call answered from the recording.
+
+    Models, tools and requests are not reached: what the recording does not answer halts the agent. The run itself is
+    not changed, and no new one is made.
+
+    ```python
+    report = agent_tt.replay("refund-loop")
+    assert report.is_faithful, report.divergences
+    ```
+
+    Args:
+        run: a run, or its id, name, unique id prefix, or `latest`.
+        observe: go on after a changed request with the answer recorded at that place, and collect all that differs.
+        store: the store that holds the run; else the one that this project uses.
+        arguments: what the agent finds behind its name in `sys.argv`.
+        timeout: longest time in seconds; None waits as long as it takes.
+
+    Returns:
+        What differs, with its places; `report.check()` raises where the replay failed.
+
+    Raises:
+        NotFound: there is no such store or run.
+        InvalidEntryPoint: the agent cannot be found or started.
+        AgentFailed: its process died without a report, or took too long.
+    """
+    from agent_tt.replaying.launch import run_replay
+    from agent_tt.sources import open_source
+    from agent_tt.store.locate import resolve_store_path
+
+    source = open_source(resolve_store_path(store))
+    try:
+        found = source.run(run) if isinstance(run, str) else run
+        return run_replay(source, found, observe=observe, arguments=arguments, timeout=timeout)
+    finally:
+        source.close()
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    value: object = getattr(import_module(home), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,129 @@
+"""Replaying a block of code in this process: `with served("refund-loop") as replay:`."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import agent_tt.seams.install  # noqa: F401  from here on requests are put to the replay, whatever imports their library
+from agent_tt.model import AgentCode, NewRun
+from agent_tt.patching.patches import PATCHED, patched_again
+from agent_tt.recording.adoption import recording_into
+from agent_tt.recording.answers import serving
+from agent_tt.recording.recorder import Recording
+from agent_tt.replaying.engine import Replay
+from agent_tt.replaying.guard import guarded, uncovered_modules
+from agent_tt.replaying.numbering import NumberingStore
+from agent_tt.replaying.quiet import quiet
+from agent_tt.replaying.tape import read_tape
+from agent_tt.replaying.virtual_time import virtual_time
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
+    from agent_tt.replaying.guard import Attempt
+    from agent_tt.replaying.numbering import StateCheck
+
+__all__ = ["open_tape", "replaying", "served"]
+
+
+@contextlib.contextmanager
+def served(
+    run: str | Run,
+    *,
+    store: str | os.PathLike[str] | None = None,
+    observe: bool = False,
+    from_step: int = 0,
+    whole: bool = True,
+) -> Iterator[Replay]:
+    """Answer every recorded call of the block from a run; nothing in it reaches the world.
+
+    ```python
+    with served("refund-loop") as replay:
+        answer = my_agent.main()
+    assert not replay.findings
+    ```
+
+    It serves the whole process while it lasts: one replay at a time.
+
+    Args:
+        run: a run, or its id, name, unique id prefix, or `latest`.
+        store: the file that holds the run; else the one that this project uses.
+        observe: go on after a changed request, with the answer recorded at that place, and collect what differs.
+        from_step: serve the calls after this step only.
+        whole: whether calls that the block does not make are missing. Give False for a part of an agent.
+
+    Raises:
+        NotFound: there is no such store or run.
+        Divergence: at the end too, if the block swallowed it, or left calls out.
+    """
+    from agent_tt.sources import open_source
+    from agent_tt.store.locate import resolve_store_path
+
+    source = open_source(resolve_store_path(None if store is None else Path(store)))
+    try:
+        replay = open_tape(source, run, observe=observe, from_step=from_step, whole=whole)
+    finally:
+        source.close()
+    with replaying(replay):
+        yield replay
+    replay.check()
+
+
+def open_tape(
+    source: RunSource, run: str | Run, *, observe: bool = False, from_step: int = 0, whole: bool = True
+) -> Replay:
+    """A replay of a run that lies in `source`; the arguments are those of `served`."""
+    found = source.run(run) if isinstance(run, str) else run
+    return Replay(read_tape(source, found, from_step=from_step), observe=observe, whole=whole)
+
+
+@contextlib.contextmanager
+def replaying(replay: Replay, check: StateCheck | None = None) -> Iterator[None]:
+    """Let `replay` answer this process's calls while the block lasts; afterwards it is finished.
+
+    Args:
+        replay: what answers. Used once.
+        check: compares the states of the agent's own recording.
+
+    Raises:
+        Divergence: the block halted. One that it swallowed stands in `replay.failure`.
+    """
+    root = replay.tape.run.code.root
+    # The recording of a whole process has no other one in it: then this one makes the steps.
+    is_process = "command" in replay.tape.run.metadata
+    around = Recording(
+        NewRun("replay", AgentCode(root=root)),
+        None,
+        store=None,
+        durability="normal",
+        steps="model calls" if is_process else "names",
+    )
+
+    def refuse(attempt: Attempt) -> BaseException:
+        facts = {"file": attempt.file, "line": attempt.line, "function": attempt.function}
+        site: Mapping[str, Wire] = {key: fact for key, fact in facts.items() if fact is not None}
+        return replay.unrecorded_effect(attempt.event, attempt.target, site)
+
+    with (
+        quiet(),
+        virtual_time(replay) as clock,
+        recording_into(NumberingStore(check, checked=0 if is_process else 1).as_store()),
+        serving(replay),
+        around,
+        patched_again(replay.tape.run.metadata.get(PATCHED), root),
+        guarded(refuse, root=root) as guard,
+    ):
+        try:
+            yield
+        finally:
+            replay.finish()
+            for name in (*uncovered_modules(), *guard.opened_libraries):
+                replay.notes.add("not covered", f"{name} may reach the world in a way that is not seen")
+            for limit in clock.limits:
+                replay.notes.add("not covered", limit)

@@ -1,0 +1,285 @@
+"""One replay of a run: every call is put to it, and gets the recorded answer or halts the agent.
+
+`matching` has the rules by which a call is found, `divergence` the kinds of what may differ. A failure stays: whatever
+swallowed the exception, each later call raises it again, and `finish` reports it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.recording.scope import here
+from agent_tt.replaying.answer import Answer
+from agent_tt.replaying.divergence import HALTING, Divergence, Finding
+from agent_tt.replaying.findings import (
+    changed_order,
+    effect,
+    missing,
+    not_rebuildable,
+    past_the_end,
+    sent_otherwise,
+    unanswered,
+    unmatched,
+)
+from agent_tt.replaying.matching import Matching
+from agent_tt.replaying.notes import Notes
+from agent_tt.replaying.turns import Turns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.errors import NotRebuildable
+    from agent_tt.model import CallKind
+    from agent_tt.recording.answers import Question, Served
+    from agent_tt.replaying.matching import Match
+    from agent_tt.replaying.tape import Tape, TapeCall, TapeLane
+
+__all__ = ["Replay"]
+
+DRAWN: Final[frozenset[CallKind]] = frozenset({"clock", "rng", "id", "env"})
+"""Kinds that a run records only where it was asked to: without any of them, their values are live."""
+
+
+class Replay:
+    """Answers the calls of this process from a tape.
+
+    Attributes:
+        tape: the recorded run.
+        is_observing: whether it goes on after a changed request, with the answer that stands at that place.
+        turns: the order in which answers are given out.
+        notes: what is worth knowing and no divergence.
+        served: how many questions have been answered.
+        failure: what the replay failed with; None while it has not.
+        is_halted: whether it failed while the agent ran, and not only by what the agent left out.
+    """
+
+    def __init__(self, tape: Tape, *, observe: bool = False, whole: bool = True) -> None:
+        """Begin.
+
+        Args:
+            tape: the run; a tape is replayed once.
+            observe: see `is_observing`.
+            whole: whether calls that are left at the end are missing; not for a block of code that is only a part.
+        """
+        self.tape = tape
+        self.is_observing = observe
+        self.notes = Notes()
+        self.turns = Turns(tape.turns(), self._relaxed)
+        self.served = 0
+        self.failure: Finding | None = None
+        self.is_halted = False
+        self._whole = whole
+        self._matching = Matching(tape)
+        self._lock = threading.RLock()  # reentrant: the garbage collector may finish an agent's generators inside it
+        self._findings: list[Finding] = []
+        self._changed: dict[tuple[str, str], int] = {}
+        self._is_over = False
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The divergences so far, in the order in which they were found."""
+        return tuple(self._findings)
+
+    # ------------------------------------------------------------ questions
+
+    def ask(self, question: Question) -> Served | None:
+        """Serve a call; see `agent_tt.recording.answers.Answers`."""
+        with self._lock:
+            self.check()
+            if self._is_over:
+                raise Divergence(unanswered("extra call", question, where="the end of the replay"))
+            self.turns.progressed()
+            if question.kind in DRAWN and not self.tape.knows_kind(question.kind):
+                return None
+            if not question.lane:
+                raise self._halt(unanswered("unrecorded effect", question, where="no lane of the run"))
+            match = self._matching.find(question.lane, question.signature)
+            if match.call is None:
+                entry = self._unmatched(question, match.lane)
+            else:
+                entry = match.call
+                self._check_order(question, match)
+            entry.served = True
+            self.served += 1
+        return Answer(self, entry)
+
+    def _check_order(self, question: Question, match: Match) -> None:
+        """Note how a question was matched; halt where a call comes after one that it came before."""
+        entry = match.call
+        if entry is None:
+            return
+        if match.moved and match.lane.calls:
+            self.notes.add("lane moved", f"{question.lane} goes along {match.lane.id} of the recording")
+        if match.how == "sibling":
+            self.notes.add("taken from sibling", f"{question.lane} was answered from {entry.lane.id}")
+        if match.alternatives and (match.how == "sibling" or match.moved):
+            self.notes.add(
+                "unreliable",
+                f"several lanes asked {question.name} the same: which answer is whose cannot be told;"
+                " name them with `with agent_tt.lane(key):`",
+            )
+        for skipped in match.skipped:
+            if skipped.skipped_for is None:
+                skipped.skipped_for = entry
+                self.turns.drop(*_numbers(skipped))
+        if entry.skipped_for is not None and match.how != "sibling":  # of a sibling: the work went to another worker
+            self._found(changed_order(entry, question))
+
+    def _unmatched(self, question: Question, lane: TapeLane) -> TapeCall:
+        """What to do with a question that nothing recorded answers: raises, unless this replay only observes.
+
+        Raises:
+            Divergence: it halts.
+        """
+        key = (lane.id, question.signature)
+        if key in self._changed:
+            # The question that was taken for this one, changed, was an extra one: this is the recorded one itself.
+            index = self._changed.pop(key)
+            self._findings[index] = unanswered("extra call", question, step=self._findings[index].step, lane=lane)
+            return next(entry for entry in lane.calls if entry.signature == question.signature)
+        self._report_gaps(lane)
+        finding, expected = unmatched(self.tape, lane, question)
+        self._found(finding)
+        if expected is None:  # pragma: no cover  such a finding halts
+            raise Divergence(finding)
+        self._changed[lane.id, expected.signature] = len(self._findings) - 1
+        return expected
+
+    def _report_gaps(self, lane: TapeLane) -> None:
+        for entry in lane.unserved():
+            if entry.skipped_for is not None and not entry.is_reported:
+                entry.is_reported = True
+                self._findings.append(missing(entry))
+
+    # ------------------------------------------------------------ failures
+
+    def check(self) -> None:
+        """Raise what the replay failed with, if it did.
+
+        Raises:
+            Divergence: it did.
+        """
+        if self.failure is not None:
+            raise Divergence(self.failure)
+
+    def _found(self, finding: Finding) -> None:
+        """Keep a divergence, and halt where it is not only to be observed."""
+        with self._lock:
+            if self.is_observing and finding.kind not in HALTING:
+                self._findings.append(finding)
+                return
+            raise self._halt(finding)
+
+    def _halt(self, finding: Finding) -> Divergence:
+        """Fail with the first divergence of all that are known; from now on every call raises it."""
+        with self._lock:
+            if self.failure is None:
+                self._findings.append(finding)
+                self.failure = finding if self.is_observing else self._findings[0]
+                self.is_halted = True
+                self.turns.end()
+            return Divergence(self.failure)
+
+    def read_past(self, entry: TapeCall, why: str) -> Divergence:
+        """Fail because the agent wants more of an answer than was recorded."""
+        return self._halt(past_the_end(entry, why))
+
+    def gone(self, entry: TapeCall) -> Divergence:
+        """What is raised where an answer that never came is still waited for when the replay is over."""
+        return Divergence(past_the_end(entry, "the recorded run ended before this call was answered"))
+
+    def cannot_rebuild(self, entry: TapeCall, why: NotRebuildable) -> Divergence:
+        """Fail because a recorded value cannot be made again."""
+        return self._halt(not_rebuildable(entry, why))
+
+    def unrecorded_effect(self, what: str, target: str, site: Mapping[str, Wire]) -> Divergence:
+        """Fail because the agent reaches for the world past everything that is served; what to raise into it.
+
+        Args:
+            what: the kind of event: `socket.connect`.
+            target: what it reaches for.
+            site: `file` and `line` of the agent's code.
+        """
+        return self._halt(effect(what, target, site, _step_here()))
+
+    def check_sent(self, entry: TapeCall, index: int, recorded: Wire, value: Wire) -> None:
+        """Compare what the agent sends into a recorded generator with what it sent when it was recorded."""
+        finding = sent_otherwise(entry, index, recorded, value)
+        if finding is not None:
+            self._found(finding)
+
+    def cancelled(self, entry: TapeCall) -> None:
+        """The agent stopped waiting for an answer that it waited for when it was recorded."""
+        self.notes.add("cancelled before its answer", f"{entry.call.name} in lane {entry.lane.id}")
+
+    @property
+    def progress(self) -> int:
+        """Another number whenever an answer was given out, or something else happened."""
+        return self.turns.progress
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether somebody waits for an answer, be it one that never comes."""
+        return self.turns.is_waited_for or self.turns.hangs
+
+    def relax(self) -> bool:
+        """Let something happen where nothing else can; whether there was anything that could.
+
+        The earliest answer that is waited for is given out before its turn. Where only answers are waited for that
+        never came, and no timer is left, the recorded agent stopped waiting and this one does not: the replay fails.
+        """
+        if self.turns.relax():
+            return True
+        if not self.turns.hangs or _has_timers():
+            return False
+        with self._lock:
+            waiting = [entry for entry in self.tape.calls if entry.served and entry.never_came]
+            self._halt(past_the_end(waiting[-1], "the recorded agent stopped waiting for this call; this one does not"))
+        return True
+
+    def _relaxed(self, number: int) -> None:  # noqa: ARG002  told under a lock: say only what needs no other
+        self.notes.add("order relaxed", "an answer was given out before others that had come before it")
+
+    # ------------------------------------------------------------ the end
+
+    def finish(self) -> None:
+        """Look at what was not asked. Afterwards `failure` and `findings` are final."""
+        with self._lock:
+            if self._is_over:
+                return
+            self._is_over = True
+            if self.failure is None:
+                for entry in self.tape.calls:
+                    self._look_back(entry)
+                if self._findings and not self.is_observing:
+                    self.failure = self._findings[0]
+            self.turns.end()
+
+    def _look_back(self, entry: TapeCall) -> None:
+        wanted = self._whole or entry.skipped_for is not None
+        is_open_end = entry.call.status == "pending" and self.tape.is_unfinished
+        if wanted and not entry.served and not entry.is_reported and not is_open_end:
+            entry.is_reported = True
+            self._findings.append(missing(entry))
+
+
+def _numbers(entry: TapeCall) -> list[int]:
+    return [number for number in entry.turns if number is not None]
+
+
+def _has_timers() -> bool:
+    """Whether the event loop of this thread has something to do later."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return bool(getattr(loop, "_scheduled", None))
+
+
+def _step_here() -> int | None:
+    """The number of the step that the code that asks is in."""
+    scope = here()
+    return scope.step.number if scope is not None and scope.step is not None else None

@@ -1,0 +1,310 @@
+"""While a recording is replayed, nothing reaches the world: what is not served is refused where it is tried.
+
+The guard knows no libraries. An audit hook (PEP 578) sees every connection, name look-up and new process of the
+interpreter, in whatever thread and under whatever name it is called; multiprocessing's own way to start processes is
+the one that raises no audit event, and is patched while the guard stands. Served calls need nothing of it: their
+answers come from memory.
+
+Not seen, and said instead (`uncovered_modules`, `Guard.opened_libraries`): libraries in C that have sockets of their
+own, functions called through ctypes, and connections that were open before the guard stood.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import inspect
+import shlex
+import sys
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike, fsdecode
+from typing import TYPE_CHECKING, Any, Final
+
+from agent_tt.errors import AgentTTError
+from agent_tt.recording.call_site import is_agent_file, shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from types import FrameType
+
+__all__ = ["Attempt", "Guard", "allowed", "guarded", "uncovered_modules"]
+
+_LONGEST_TARGET: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Something that would have reached the world.
+
+    Attributes:
+        event: the audit event, or `multiprocessing.spawn`: `socket.connect`, `subprocess.Popen`, ….
+        target: what would have been reached: `host:port`, a path, a command line; "" of a fork.
+        file: the innermost file of the agent's on the stack, relative to the project where it lies in there; None
+            where another thread works for the agent and no frame of the agent's is on its stack.
+        line: the line in it.
+        function: the qualified name of the function.
+    """
+
+    event: str
+    target: str
+    file: str | None = None
+    line: int | None = None
+    function: str | None = None
+
+    def __str__(self) -> str:
+        place = f" at {self.file}:{self.line}" if self.file else ""
+        return f"{self.event} {self.target}".rstrip() + place
+
+
+class Guard:
+    """One guard while it stands; made by `guarded`.
+
+    Attributes:
+        attempts: what was refused so far, in order.
+        opened_libraries: names of the C libraries that were opened through ctypes meanwhile. What they do is not seen.
+    """
+
+    def __init__(self, refuse: Callable[[Attempt], BaseException], root: str | None) -> None:
+        self._refuse = refuse
+        self._root = root
+        self.attempts: list[Attempt] = []
+        self.opened_libraries: list[str] = []
+
+    def refuse(self, event: str, target: str, frame: FrameType | None) -> BaseException:
+        """What to raise instead of what was tried in `frame`."""
+        attempt = Attempt(event, target[:_LONGEST_TARGET], *self._place(frame))
+        self.attempts.append(attempt)
+        return self._refuse(attempt)
+
+    def note_library(self, name: object) -> None:
+        """Remember a library that was opened through ctypes."""
+        if name is not None and str(name) not in self.opened_libraries:  # None is the interpreter itself
+            self.opened_libraries.append(str(name))
+
+    def _place(self, frame: FrameType | None) -> tuple[str, int, str] | tuple[()]:
+        while frame is not None and frame.f_code is not _EVENT_LOOP:
+            if is_agent_file(frame.f_code.co_filename):
+                return shown_path(frame.f_code.co_filename, self._root), frame.f_lineno, frame.f_code.co_qualname
+            frame = frame.f_back
+        return ()
+
+
+_EVENT_LOOP: Final = asyncio.Handle._run.__code__  # noqa: SLF001  below it lies who started the loop
+
+
+class _Process:
+    """The guards of this process: one hook for all of them, which cannot be removed, and the one that stands now."""
+
+    def __init__(self) -> None:
+        self.guard: Guard | None = None
+        self.is_hooked = False
+        self.heard = False
+        self.lock = threading.RLock()
+
+
+class _Pass(threading.local):
+    """Whether what this thread does is our own, or allowed."""
+
+    depth = 0
+
+
+_PROCESS = _Process()
+_PASS = _Pass()
+
+
+@contextmanager
+def guarded(refuse: Callable[[Attempt], BaseException], *, root: str | None = None) -> Iterator[Guard]:
+    """Let nothing of this process reach the world while the block lasts, in any thread.
+
+    Guards nest: the innermost one refuses, and the one around it stands again afterwards.
+
+    Args:
+        refuse: makes what is raised in place of what was tried.
+        root: the project root, relative to which files are named.
+
+    Raises:
+        AgentTTError: the interpreter does not take audit hooks, so nothing could be guarded.
+    """
+    guard = Guard(refuse, root)
+    with _PROCESS.lock:
+        _hook_once()
+        before, _PROCESS.guard = _PROCESS.guard, guard
+    with _no_other_spawn():
+        try:
+            yield guard
+        finally:
+            with _PROCESS.lock:
+                _PROCESS.guard = before
+
+
+@contextmanager
+def allowed() -> Iterator[None]:
+    """Let this thread pass the guard while the block lasts: for what is live on purpose."""
+    _PASS.depth += 1
+    try:
+        yield
+    finally:
+        _PASS.depth -= 1
+
+
+def uncovered_modules() -> tuple[str, ...]:
+    """Loaded libraries whose sockets the guard cannot see, by the names that people install them under."""
+    return tuple(shown for module, shown in _OWN_SOCKETS.items() if module in sys.modules)
+
+
+# ---------------------------------------------------------------- the hook
+
+
+def _hook_once() -> None:
+    if not _PROCESS.is_hooked:
+        sys.addaudithook(_hook)
+        _PROCESS.is_hooked = True
+    _PROCESS.heard = False
+    sys.audit(_CHECK)
+    if not _PROCESS.heard:  # another hook refused ours, which Python does not tell
+        _PROCESS.is_hooked = False
+        raise AgentTTError(
+            "the network guard cannot be installed: another audit hook of this process refuses it",
+            hint="replay without the tool that installs audit hooks",
+        )
+
+
+def _hook(event: str, args: tuple[Any, ...]) -> None:
+    """Called by the interpreter for every audited event: what is not watched must cost next to nothing."""
+    guard = _PROCESS.guard
+    if event not in _TARGETS:
+        if event == _CHECK:
+            _PROCESS.heard = True
+        return
+    if guard is None or _PASS.depth:
+        return
+    if event == "ctypes.dlopen":
+        guard.note_library(args[0])
+        return
+    if event == "socket.sendmsg" and args[1] is None:  # over a pair or a connection, whose opening was seen
+        return
+    frame = inspect.currentframe()
+    caller = None if frame is None else frame.f_back
+    if event in _STARTS_PROCESS and _asks_about_this_machine(caller):
+        return
+    raise guard.refuse(event, _TARGETS[event](args), caller)
+
+
+def _asks_about_this_machine(frame: FrameType | None) -> bool:
+    """Whether a module of the standard library starts a helper that only tells what machine this is.
+
+    SDKs send such facts along: `platform.processor()` runs `uname -p`. A replay has to tell them too.
+    """
+    while frame is not None and frame.f_globals.get("__name__") in _BETWEEN:
+        frame = frame.f_back
+    return frame is not None and frame.f_globals.get("__name__") in _ABOUT_THIS_MACHINE
+
+
+_CHECK: Final = "agent_tt.guard.check"
+_STARTS_PROCESS: Final = frozenset({"subprocess.Popen", "os.posix_spawn"})
+_BETWEEN: Final = frozenset({"subprocess", "os"})
+_ABOUT_THIS_MACHINE: Final = frozenset({"platform", "ctypes.util", "uuid", "distro", "distro.distro"})
+
+
+def _address(address: object) -> str:
+    if isinstance(address, tuple) and len(address) >= 2:
+        return f"{_text(address[0])}:{address[1]}"
+    return _text(address)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, (str, bytes, PathLike)):
+        return fsdecode(value)
+    return "" if value is None else str(value)
+
+
+def _command(command: object, executable: object = None) -> str:
+    if isinstance(command, (list, tuple)) and command:
+        return shlex.join(_text(part) for part in command)
+    return _text(command) or _text(executable)
+
+
+_TARGETS: Final[Mapping[str, Callable[[tuple[Any, ...]], str]]] = {
+    "socket.connect": lambda args: _address(args[1]),
+    "socket.bind": lambda args: _address(args[1]),
+    "socket.sendto": lambda args: _address(args[1]),
+    "socket.sendmsg": lambda args: _address(args[1]),
+    "socket.getaddrinfo": lambda args: _address(args[:2]) if args[1] is not None else _text(args[0]),
+    "socket.gethostbyname": lambda args: _text(args[0]),
+    "socket.gethostbyaddr": lambda args: _text(args[0]),
+    "socket.getnameinfo": lambda args: _address(args[0]),
+    "subprocess.Popen": lambda args: _command(args[1], args[0]),
+    "os.system": lambda args: _text(args[0]),
+    "os.exec": lambda args: _command(args[1], args[0]),
+    "os.posix_spawn": lambda args: _command(args[1], args[0]),
+    "os.spawn": lambda args: _command(args[2], args[1]),
+    "os.fork": lambda _: "",
+    "os.forkpty": lambda _: "",
+    "os.startfile": lambda args: _text(args[0]),
+    "os.startfile/2": lambda args: _text(args[0]),
+    "pty.spawn": lambda args: _command(args[0]),
+    "ctypes.dlopen": lambda args: _text(args[0]),
+}
+"""The audit events that are watched, and what each would have reached, from the event's arguments.
+
+The arguments are those of CPython's table of audit events (docs.python.org/3/library/audit_events.html).
+"""
+
+_OWN_SOCKETS: Final[Mapping[str, str]] = {
+    "grpc._cython.cygrpc": "grpc",
+    "psycopg2._psycopg": "psycopg2",
+    "psycopg.pq": "psycopg",
+    "MySQLdb._mysql": "mysqlclient",
+    "_mysql_connector": "mysql-connector-python",
+    "pymssql._pymssql": "pymssql",
+    "pyodbc": "pyodbc",
+    "pycurl": "pycurl",
+    "curl_cffi": "curl_cffi",
+    "primp": "primp",
+    "tls_client": "tls-client",
+    "zmq": "pyzmq",
+    "confluent_kafka.cimpl": "confluent-kafka",
+    "pycares": "pycares",
+    "uvloop": "uvloop",
+    "gevent._gevent_cares": "gevent",
+    "pyarrow._flight": "pyarrow.flight",
+    "duckdb": "duckdb",
+    "lancedb._lancedb": "lancedb",
+    "deltalake._internal": "deltalake",
+    "awscrt": "awscrt",
+    "ray._raylet": "ray",
+}
+"""Modules in C, Rust or Go with sockets of their own, and what they are known as."""
+
+
+# ---------------------------------------------------------------- what raises no audit event
+
+
+@contextmanager
+def _no_other_spawn() -> Iterator[None]:
+    """Refuse multiprocessing's own `fork_exec` (spawn, forkserver, resource tracker), which is not audited.
+
+    `subprocess` has its own name for the same function and raises an event before.
+    """
+    if importlib.util.find_spec("_posixsubprocess") is None:  # Windows: CreateProcess is audited
+        yield
+        return
+    import _posixsubprocess
+
+    original = _posixsubprocess.fork_exec
+
+    def fork_exec(args: Any, *rest: Any) -> int:
+        guard = _PROCESS.guard
+        if guard is None or _PASS.depth:
+            return original(args, *rest)
+        frame = inspect.currentframe()
+        raise guard.refuse("multiprocessing.spawn", _command(list(args)), None if frame is None else frame.f_back)
+
+    _posixsubprocess.fork_exec = fork_exec
+    try:
+        yield
+    finally:
+        if _posixsubprocess.fork_exec is fork_exec:
+            _posixsubprocess.fork_exec = original

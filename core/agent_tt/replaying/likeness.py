@@ -1,0 +1,108 @@
+"""How much two questions have in common, and which words differ."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.text import pretty
+from agent_tt.comparing.states import compare_states
+from agent_tt.comparing.words import Segment, compare_words
+from agent_tt.replaying.divergence import ChangedPart
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import CallKind
+
+__all__ = ["changed_parts", "looks_alike", "looks_made_anew", "shared_words"]
+
+_LEAST_SHARED: Final = 0.25
+_FEW_WORDS: Final = 6
+_WORD: Final = re.compile(r"\w+")
+_NOT_ASKED: Final = frozenset({"headers"})
+"""Parts of a request that do not count as what is asked, unless nothing else differs."""
+
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
+_TIME: Final = re.compile(
+    r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}|\d{1,2}:\d{2}:\d{2}"  # as text
+    r"|\b1[5-9]\d{8}(?:\d{3}){0,3}(?:\.\d+)?\b"  # since 1970, of 2017 to 2033, in seconds to nanoseconds
+)
+
+
+def changed_parts(kind: CallKind, old: Wire, new: Wire) -> tuple[ChangedPart, ...]:
+    """What differs between a recorded question and one that is asked now, in the order in which it stands in them."""
+    changes = [
+        ChangedPart(change.path, change.old, change.new, tuple(compare_words(_text(change.old), _text(change.new))))
+        for change in compare_states(old, new)
+    ]
+    if kind in {"http", "llm"}:
+        counted = [change for change in changes if change.path.partition("[")[0].partition(".")[0] not in _NOT_ASKED]
+        changes = counted or changes
+    return tuple(changes)
+
+
+def shared_words(changes: Sequence[ChangedPart]) -> float:
+    """The part of the words of what changed that both sides share, 0 to 1; 1 where nothing changed."""
+    same, changed = _counted(changes)
+    return 1.0 if not same and not changed else 2 * same / (2 * same + changed)
+
+
+def looks_alike(changes: Sequence[ChangedPart]) -> bool:
+    """Whether a question is a changed one rather than another: most words are shared, or only a few differ."""
+    return _counted(changes)[1] <= _FEW_WORDS or shared_words(changes) >= _LEAST_SHARED
+
+
+def looks_made_anew(changes: Sequence[ChangedPart]) -> bool:
+    """Whether all that differs looks like ids or times, which programs make anew each time."""
+    if not changes:
+        return False
+    texts = [(_text(change.old), _text(change.new)) for change in changes]
+    return all(old and new and _without_ids(old) == _without_ids(new) for old, new in texts)
+
+
+def _without_ids(text: str) -> str:
+    return re.sub(r"\d+", "0", _TIME.sub("<time>", _UUID.sub("<id>", text))) if _has_id(text) else text
+
+
+def _has_id(text: str) -> bool:
+    return _UUID.search(text) is not None or _TIME.search(text) is not None
+
+
+def _counted(changes: Sequence[ChangedPart]) -> tuple[int, int]:
+    """Words that are the same on both sides, and words that only one side has."""
+    same = changed = 0
+    for change in changes:
+        for segment in change.words:
+            count = len(_WORD.findall(segment.text)) or 1
+            if segment.kind == "same":
+                same += count if _WORD.search(segment.text) else 0
+            else:
+                changed += count
+    return same, changed
+
+
+def _text(value: Wire) -> str:
+    return "" if value is None else value if isinstance(value, str) else pretty(value)
+
+
+def shown_words(words: Sequence[Segment], around: int = 24) -> list[Segment]:
+    """The words for people: of what is the same only the `around` characters beside a change."""
+    shown: list[Segment] = []
+    last = len(words) - 1
+    for index, segment in enumerate(words):
+        if segment.kind != "same":
+            shown.append(segment)
+            continue
+        text, first = segment.text, index == 0
+        room = around if first or index == last else 2 * around
+        if len(text) <= room + 1:
+            shown.append(segment)
+        elif first:
+            shown.append(Segment("same", "…" + text[-around:]))
+        elif index == last:
+            shown.append(Segment("same", text[:around] + "…"))
+        else:
+            shown.append(Segment("same", f"{text[:around]}…{text[-around:]}"))
+    return shown

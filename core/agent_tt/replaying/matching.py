@@ -1,0 +1,89 @@
+"""Which recorded call answers a question.
+
+For a lane that asks a question: (1) at its first question it is bound to a recorded lane; (2) the next call of that
+lane, (3) a later one of it, (4) one of a lane beside it answers, the first of these whose question is the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from agent_tt.replaying.tape import TapeLane
+
+if TYPE_CHECKING:
+    from agent_tt.replaying.tape import Tape, TapeCall
+
+__all__ = ["Match", "Matching"]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What answers a question.
+
+    Attributes:
+        lane: the recorded lane that the asking lane goes along.
+        call: the recorded call, None where none answers.
+        how: `next`, `later` in the lane, or from a `sibling`.
+        skipped: the calls of the lane that were to come before, where it is a later one.
+        moved: whether the lane was bound to a recorded lane of another id just now.
+        alternatives: how many other calls, in other lanes, would have answered the same question.
+    """
+
+    lane: TapeLane
+    call: TapeCall | None
+    how: Literal["next", "later", "sibling"] = "next"
+    skipped: tuple[TapeCall, ...] = ()
+    moved: bool = False
+    alternatives: int = 0
+
+
+class Matching:
+    """Finds the recorded calls for one replay. Not locked: the replay asks it one question at a time."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+        self._bound: dict[str, TapeLane] = {}
+
+    def find(self, lane_id: str, signature: str) -> Match:
+        """What answers the question of `lane_id`."""
+        lane, moved, alternatives = self._lane(lane_id, signature)
+        upcoming = lane.next()
+        if upcoming is not None and upcoming.signature == signature:
+            return Match(lane, upcoming, moved=moved, alternatives=alternatives)
+        later = lane.asking(signature)
+        if later is not None:
+            return Match(lane, later, "later", tuple(lane.before(later)))
+        beside = [call for call in self._tape.asking(signature) if self._are_siblings(lane, call.lane)]
+        if beside:
+            return Match(lane, beside[0], "sibling", alternatives=len(beside) - 1)
+        return Match(lane, None)
+
+    def _lane(self, lane_id: str, signature: str) -> tuple[TapeLane, bool, int]:
+        """The recorded lane of a lane, whether it was bound to another one just now, and how many others fitted."""
+        known = self._bound.get(lane_id)
+        if known is not None:
+            return known, False, 0
+        lane, alternatives = self._choose(lane_id, signature)
+        lane.is_bound = True
+        self._bound[lane_id] = lane
+        return lane, lane.id != lane_id, alternatives
+
+    def _choose(self, lane_id: str, signature: str) -> tuple[TapeLane, int]:
+        own = self._tape.lanes.get(lane_id)
+        if own is not None and not own.is_bound:
+            upcoming = own.next()
+            if upcoming is not None and upcoming.signature == signature:
+                return own, 0
+        fitting = [lane for lane in self._tape.starting_with(signature) if lane.is_untouched and not lane.is_bound]
+        parent = lane_id.rpartition("/")[0]
+        siblings = [lane for lane in fitting if lane.parent == parent] if parent else []
+        chosen = siblings or fitting
+        if chosen:
+            return chosen[0], len(chosen) - 1
+        if own is not None and not own.is_bound:
+            return own, 0
+        return TapeLane(lane_id), 0
+
+    def _are_siblings(self, lane: TapeLane, other: TapeLane) -> bool:
+        return lane is not other and bool(lane.parent) and lane.parent == other.parent

@@ -1,0 +1,138 @@
+"""Where the recordings of a replaying process go: nowhere. Their steps and calls are numbered, states are compared."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from typing import TYPE_CHECKING, Final, cast
+
+from agent_tt.codec.encode import encode
+from agent_tt.errors import AgentTTError
+from agent_tt.history.digest import digest
+from agent_tt.protocols import NO_STATE
+from agent_tt.replaying.repeats import marks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, NewCall, NewRun, NewStep, Note, RunStatus, StepEnd
+    from agent_tt.protocols import RunSource, Store
+    from agent_tt.replaying.engine import Replay
+
+__all__ = ["NumberingStore", "StateCheck"]
+
+_CHECKED_STEPS: Final = 300
+"""States of so many steps are compared with the recorded ones; in longer runs they are spread evenly."""
+
+
+class StateCheck:
+    """Compares the states of a replay with the recorded ones, by their digests.
+
+    The first step whose state differs is noted, unless the replay has diverged before. It is no divergence itself:
+    states may hold times and ids of their own.
+    """
+
+    def __init__(self, source: RunSource, replay: Replay) -> None:
+        run = replay.tape.run
+        self.first_step = (run.fork_step or 0) + 1
+        self._replay = replay
+        count = run.steps - self.first_step + 1
+        self._stride = max(1, -(-count // _CHECKED_STEPS))
+        self._last = run.steps
+        # Steps that an interruption ended were taken anew when the run was resumed: then the numbers are others.
+        is_numbered_alike = not marks_of(run).steps
+        self._digests = {
+            step.number: source.digest(run.id, step.number)
+            for step in source.steps(run.id, self.first_step)
+            if step.seq is not None and is_numbered_alike
+        }
+        # Steps of several lanes that begin at the same time may be numbered otherwise the next time.
+        self._any = set(self._digests.values()) if len(replay.tape.lanes) > 1 else set()
+        self._differs = False
+
+    def check(self, step: int, state: object) -> None:
+        """Compare the state after a step."""
+        recorded = self._digests.get(step)
+        if self._differs or recorded is None or state is NO_STATE or not self._is_checked(step):
+            return
+        if self._replay.findings:
+            return
+        try:
+            now = digest(encode(state))
+        except AgentTTError:
+            return
+        self._differs = now != recorded and now not in self._any
+        if self._differs:
+            self._replay.notes.add("state differs", f"the state after step {step} is another one than was recorded")
+
+    def _is_checked(self, step: int) -> bool:
+        return step == self._last or (step - self.first_step) % self._stride == 0
+
+
+class _Writer:
+    """The open end of a run that is not kept."""
+
+    def __init__(self, run_id: str, first_step: int, check: Callable[[int, object], None] | None) -> None:
+        self.run_id = run_id
+        self.first_step = first_step
+        self._check = check
+        self._steps = itertools.count(first_step)
+        self._answers = itertools.count(1)
+        self._calls: dict[int, int] = {}
+        self._lock = threading.RLock()
+
+    def open_step(self, new: NewStep) -> int:  # noqa: ARG002  the shape of a RunWriter
+        return next(self._steps)
+
+    def close_step(self, number: int, end: StepEnd, state: object, *, track: str = "main") -> None:  # noqa: ARG002
+        if self._check is not None:
+            self._check(number, state)
+
+    def begin_call(self, step: int, new: NewCall) -> int:  # noqa: ARG002
+        with self._lock:
+            number = self._calls[step] = self._calls.get(step, 0) + 1
+        return number
+
+    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:  # noqa: ARG002
+        return next(self._answers)
+
+    def end_call(self, step: int, number: int, end: CallEnd) -> None:
+        """Nothing is kept."""
+
+    def finish(self, status: RunStatus, error: ErrorInfo | None = None) -> None:
+        """Nothing is kept."""
+
+
+class NumberingStore:
+    """What the recorder needs of a store, in a process that replays.
+
+    Args:
+        check: compares the states of one run with the recorded ones.
+        checked: which one that is, in the order of beginning: 0 is the recording that the replay puts around all.
+    """
+
+    def __init__(self, check: StateCheck | None = None, *, checked: int = 1) -> None:
+        self._check = check
+        self._checked = checked
+        self._begun = itertools.count()
+
+    def as_store(self) -> Store:
+        """This object, for who asks for a store: no other method is used in recording."""
+        return cast("Store", self)
+
+    def begin_run(self, new: NewRun, state: object) -> _Writer:  # noqa: ARG002  the shape of a Store
+        """Begin a run that is not kept."""
+        number = next(self._begun)
+        if number == self._checked and self._check is not None:
+            return _Writer("replay", self._check.first_step, self._check.check)
+        return _Writer("replay", 1, None)
+
+    def add_note(self, run_id: str, step: int | None, kind: str, body: str) -> Note | None:
+        """Nothing is kept."""
+
+    def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
+        """Nothing is kept."""
+
+    def close(self) -> None:
+        """Nothing is open."""

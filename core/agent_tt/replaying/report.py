@@ -1,0 +1,240 @@
+"""What a replay found, as data and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from agent_tt.comparing.words import Segment
+from agent_tt.model import Call
+from agent_tt.replaying.divergence import ChangedPart, Divergence, Finding, Near
+from agent_tt.replaying.likeness import shown_words
+from agent_tt.replaying.notes import Note
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import ErrorInfo, Run
+    from agent_tt.replaying.engine import Replay
+
+__all__ = ["AgentEnd", "ReplayReport", "agent_end", "report_from_json", "report_of"]
+
+AgentStatus: TypeAlias = Literal["ended", "raised", "halted", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentEnd:
+    """How the replayed agent ended.
+
+    Attributes:
+        status: `ended`, `raised`, `halted` by the replay, or `unknown` where only a block of code was replayed.
+        error: `TypeName: message` of what it raised.
+        traceback: of that, as text.
+        as_recorded: whether the recorded run ended the same way; None where that is not known.
+    """
+
+    status: AgentStatus = "unknown"
+    error: str = ""
+    traceback: str = ""
+    as_recorded: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayReport:
+    """What a replay found.
+
+    Attributes:
+        run_id: the run.
+        run_name: its name.
+        observed: whether it went on after changed requests.
+        recorded: how many calls the run has that an agent asks for again.
+        served: how many questions were answered.
+        nested: how many recorded calls were not asked for, because the answer of the call that made them was given.
+        failure: the divergence that it failed with; None while it has not, and in a faithful replay.
+        divergences: all divergences, in the order in which they were found.
+        notes: what is worth knowing and no divergence.
+        agent: how the agent ended.
+        output: the last of what the agent printed, where it ran in a process of its own.
+    """
+
+    run_id: str
+    run_name: str
+    observed: bool
+    recorded: int
+    served: int
+    nested: int
+    failure: Finding | None
+    divergences: tuple[Finding, ...]
+    notes: tuple[Note, ...]
+    agent: AgentEnd = field(default_factory=AgentEnd)
+    output: str = ""
+
+    @property
+    def is_faithful(self) -> bool:
+        """Whether the run went as it was recorded: every answer was given to its own question, none was left."""
+        return self.failure is None and not self.divergences
+
+    def check(self) -> None:
+        """Raise the divergence that the replay failed with, if it did.
+
+        Raises:
+            Divergence: it did, also where the agent swallowed it.
+        """
+        if self.failure is not None:
+            raise Divergence(self.failure)
+
+    def to_json(self) -> dict[str, Wire]:
+        """The report for programs.
+
+        `{run, name, mode, faithful, recorded, served, nested, failure, divergences, notes, agent, output}`; `failure`
+        is the index of the one in `divergences` that halted it, or null. A divergence is `{kind, message, hint, step,
+        call, lane, lane_seq, call_kind, name, file, line, asked, recorded, changes, nearest}`, a change `{path, old,
+        new, words: [[kind, text], …]}`, a near call `{step, call, lane,
+        kind, name, status, args, likeness, changes}`.
+        """
+        shapes: list[Wire] = [_finding_shape(finding) for finding in self.divergences]
+        return {
+            "run": self.run_id,
+            "name": self.run_name,
+            "mode": "observe" if self.observed else "strict",
+            "faithful": self.is_faithful,
+            "recorded": self.recorded,
+            "served": self.served,
+            "nested": self.nested,
+            "failure": None if self.failure is None else self.divergences.index(self.failure),
+            "divergences": shapes,
+            "notes": [{"kind": note.kind, "text": note.text, "count": note.count} for note in self.notes],
+            "agent": {
+                "status": self.agent.status,
+                "error": self.agent.error,
+                "traceback": self.agent.traceback,
+                "as_recorded": self.agent.as_recorded,
+            },
+            "output": self.output,
+        }
+
+
+def report_from_json(shape: dict[str, Any]) -> ReplayReport:
+    """The report that `to_json` wrote, in another process."""
+    divergences = tuple(_finding(item) for item in shape["divergences"])
+    index = shape["failure"]
+    return ReplayReport(
+        run_id=shape["run"],
+        run_name=shape["name"],
+        observed=shape["mode"] == "observe",
+        recorded=shape["recorded"],
+        served=shape["served"],
+        nested=shape["nested"],
+        failure=None if index is None else divergences[index],
+        divergences=divergences,
+        notes=tuple(Note(**note) for note in shape["notes"]),
+        agent=AgentEnd(**shape["agent"]),
+        output=shape["output"],
+    )
+
+
+def report_of(replay: Replay, agent: AgentEnd) -> ReplayReport:
+    """The report of a replay that is over."""
+    run = replay.tape.run
+    return ReplayReport(
+        run_id=run.id,
+        run_name=run.name,
+        observed=replay.is_observing,
+        recorded=len(replay.tape.calls),
+        served=replay.served,
+        nested=replay.tape.nested,
+        failure=replay.failure,
+        divergences=replay.findings,
+        notes=replay.notes.all(),
+        agent=agent,
+    )
+
+
+def agent_end(run: Run, error: ErrorInfo | None, *, halted: bool) -> AgentEnd:
+    """How an agent ended that left with `error`, beside how it ended when it was recorded."""
+    if halted:
+        return AgentEnd("halted")
+    recorded = run.error
+    ended_otherwise = run.status in {"crashed", "running"}
+    if error is None:
+        return AgentEnd("ended", as_recorded=None if ended_otherwise else run.status == "succeeded")
+    same = recorded is not None and (recorded.class_name, recorded.message) == (error.class_name, error.message)
+    return AgentEnd("raised", error.short, error.traceback, None if ended_otherwise else same)
+
+
+def _finding_shape(finding: Finding) -> dict[str, Wire]:
+    return {
+        "kind": finding.kind,
+        "message": finding.message,
+        "hint": finding.hint,
+        "step": finding.step,
+        "call": finding.call,
+        "lane": finding.lane,
+        "lane_seq": finding.lane_seq,
+        "call_kind": finding.call_kind,
+        "name": finding.name,
+        "file": finding.site.get("file"),
+        "line": finding.site.get("line"),
+        "asked": finding.asked,
+        "recorded": finding.recorded,
+        "changes": _changes(finding.changes),
+        "nearest": [_near_shape(near) for near in finding.nearest],
+    }
+
+
+def _finding(shape: dict[str, Any]) -> Finding:
+    fields = dict(shape)
+    site = {key: fields.pop(key) for key in ("file", "line")}
+    fields["site"] = {key: value for key, value in site.items() if value is not None}
+    fields["changes"] = _changed_parts(shape["changes"])
+    fields["nearest"] = tuple(_near(near) for near in shape["nearest"])
+    return Finding(**fields)
+
+
+def _changed_parts(shapes: list[dict[str, Any]]) -> tuple[ChangedPart, ...]:
+    return tuple(
+        ChangedPart(item["path"], item["old"], item["new"], tuple(Segment(kind, text) for kind, text in item["words"]))
+        for item in shapes
+    )
+
+
+def _near(shape: dict[str, Any]) -> Near:
+    call = Call(
+        step=shape["step"],
+        number=shape["call"],
+        kind=shape["kind"],
+        name=shape["name"],
+        status=shape["status"],
+        lane=shape["lane"],
+        args=shape["args"],
+    )
+    return Near(call, shape["likeness"], _changed_parts(shape["changes"]))
+
+
+def _changes(changes: Sequence[ChangedPart]) -> list[Wire]:
+    return [
+        {
+            "path": change.path,
+            "old": change.old,
+            "new": change.new,
+            "words": [[segment.kind, segment.text] for segment in shown_words(change.words)],
+        }
+        for change in changes
+    ]
+
+
+def _near_shape(near: Near) -> dict[str, Wire]:
+    return {**_call_shape(near.call), "likeness": round(near.likeness, 3), "changes": _changes(near.changes)}
+
+
+def _call_shape(call: Call) -> dict[str, Wire]:
+    return {
+        "step": call.step,
+        "call": call.number,
+        "lane": call.lane,
+        "kind": call.kind,
+        "name": call.name,
+        "status": call.status,
+        "args": call.args,
+    }

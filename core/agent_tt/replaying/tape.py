@@ -1,0 +1,265 @@
+"""A recorded run in memory, laid out for replaying: its calls by lane, by question and by the order of its answers.
+
+Calls that a recorded call made itself are left out: the answer of the outer one replaces them. Numbers of answers are
+those of the store (`Call.delivered`, `Delivery.number`); a cancellation is no answer, nobody waits for its number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.recording.pace import AT_ONCE, PACE, paces_in
+from agent_tt.replaying.repeats import without_repeats
+from agent_tt.replaying.turns import WITH_ITS_OWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from agent_tt.model import Call, CallKind, Delivery, Run
+    from agent_tt.protocols import RunSource
+
+__all__ = ["CANCELLATIONS", "Tape", "TapeCall", "TapeLane", "lay_out", "read_calls", "read_tape"]
+
+CANCELLATIONS: Final = frozenset(
+    {"asyncio.exceptions:CancelledError", "asyncio:CancelledError", "builtins:GeneratorExit"}
+)
+"""Classes of "errors" that came from the agent's own side: it stopped waiting."""
+
+_UNFINISHED: Final = frozenset({"crashed", "running"})
+_ORDINAL: Final = re.compile(r"\d+")
+
+
+class TapeCall:
+    """One recorded call and what became of it in this replay.
+
+    Attributes:
+        call: the recorded call.
+        lane: its lane.
+        index: its place in that lane, from 0.
+        pieces: what reached the agent in pieces, with the end; empty for an answer in one piece.
+        turns: of each piece (or of the one answer) the number that it waits for; None where nobody waits.
+        paces: how each came, by its place in `turns`; see `agent_tt.recording.pace`.
+        served: whether its answer has been handed out, or is being waited for.
+        skipped_for: the later call of the same lane that was served before it.
+        is_reported: whether it has been reported as missing.
+    """
+
+    __slots__ = ("call", "index", "is_reported", "lane", "paces", "pieces", "served", "skipped_for", "turns")
+
+    def __init__(self, call: Call, pieces: Sequence[Delivery], lane: TapeLane) -> None:
+        self.call = call
+        self.pieces = tuple(pieces)
+        self.lane = lane
+        self.index = len(lane.calls)
+        self.turns = _turns(call, self.pieces)
+        self.paces = paces_in(call.meta) if self.pieces else {0: call.meta.get(PACE)}
+        self.served = False
+        self.skipped_for: TapeCall | None = None
+        self.is_reported = False
+
+    @property
+    def signature(self) -> str:
+        """The digest of its question."""
+        return self.call.signature or ""
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the agent stopped waiting for it before it ended."""
+        return self.call.error is not None and self.call.error.class_name in CANCELLATIONS
+
+    @property
+    def never_came(self) -> bool:
+        """Whether its answer had not come when the agent stopped waiting for it, or when the run ended."""
+        return self.is_cancelled or self.call.status == "pending"
+
+
+class TapeLane:
+    """The calls of one recorded lane, with a pointer to the first that has not been served.
+
+    Attributes:
+        id: its id in the recording.
+        calls: in the order in which they were asked.
+        is_bound: whether a lane of the replay goes along it.
+    """
+
+    __slots__ = ("_by_question", "_head", "calls", "id", "is_bound")
+
+    def __init__(self, id: str) -> None:  # noqa: A002  it is the lane's id
+        self.id = id
+        self.calls: list[TapeCall] = []
+        self.is_bound = False
+        self._head = 0
+        self._by_question: dict[str, deque[TapeCall]] = defaultdict(deque)
+
+    @property
+    def parent(self) -> str:
+        """Id of the lane that it was created from, "" for main."""
+        return self.id.rpartition("/")[0]
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether none of its calls has been served."""
+        return self._head == 0 and bool(self.calls) and not self.calls[0].served
+
+    def add(self, call: TapeCall) -> None:
+        """Append a call."""
+        self.calls.append(call)
+        self._by_question[call.signature].append(call)
+
+    def next(self) -> TapeCall | None:
+        """The first call that has not been served."""
+        while self._head < len(self.calls) and self.calls[self._head].served:
+            self._head += 1
+        return self.calls[self._head] if self._head < len(self.calls) else None
+
+    def asking(self, signature: str) -> TapeCall | None:
+        """The first call with that question that has not been served."""
+        return first_unserved(self._by_question.get(signature))
+
+    def before(self, call: TapeCall) -> Iterator[TapeCall]:
+        """The calls before `call` that have not been served."""
+        self.next()
+        return (earlier for earlier in self.calls[self._head : call.index] if not earlier.served)
+
+    def unserved(self) -> Iterator[TapeCall]:
+        """All calls that have not been served."""
+        self.next()
+        return (call for call in self.calls[self._head :] if not call.served)
+
+
+class Tape:
+    """A recorded run.
+
+    Attributes:
+        run: the run.
+        lanes: its lanes by id.
+        calls: all calls that an agent asks again, in the order of their steps.
+        nested: how many calls are left out, because another recorded call made them.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.lanes: dict[str, TapeLane] = {}
+        self.calls: list[TapeCall] = []
+        self.nested = 0
+        self._by_question: dict[str, deque[TapeCall]] = defaultdict(deque)
+        self._by_first_question: dict[str, list[TapeLane]] = {}
+        self._names: set[tuple[CallKind, str]] = set()
+        self._kinds: set[CallKind] = set()
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether the recorded run broke off: what its open calls would have answered is not known."""
+        return self.run.status in _UNFINISHED
+
+    def knows(self, kind: CallKind, name: str) -> bool:
+        """Whether the run called that at all."""
+        return (kind, name) in self._names
+
+    def knows_kind(self, kind: CallKind) -> bool:
+        """Whether the run made any call of that kind."""
+        return kind in self._kinds
+
+    def asking(self, signature: str) -> Iterator[TapeCall]:
+        """The unserved calls of all lanes with that question."""
+        waiting = self._by_question.get(signature)
+        if first_unserved(waiting) is None or waiting is None:
+            return iter(())
+        return (call for call in waiting if not call.served)
+
+    def starting_with(self, signature: str) -> list[TapeLane]:
+        """The lanes whose first question that is, in the order in which they were created."""
+        return self._by_first_question.get(signature, [])
+
+    def turns(self) -> Iterator[tuple[int, int | None]]:
+        """Every number that somebody waits for, and how many passes of the event loop after the number before it.
+
+        None where the loop had come to rest or none is known, `WITH_ITS_OWN` for pieces that came with the one before.
+        """
+        for entry in self.calls:
+            paces = entry.paces
+            for index, number in enumerate(entry.turns):
+                pace = paces.get(index)
+                if number is not None:
+                    at_once = WITH_ITS_OWN if index and pace == AT_ONCE else None
+                    yield number, pace if isinstance(pace, int) else at_once
+
+    def fill(self, calls: Iterable[tuple[Call, Sequence[Delivery]]]) -> None:
+        """Lay out the calls of the run, once."""
+        for call, pieces in calls:
+            if "inside" in call.meta or "outlives" in call.meta:
+                self.nested += 1
+                continue
+            lane = self.lanes.get(call.lane)
+            if lane is None:
+                lane = self.lanes[call.lane] = TapeLane(call.lane)
+            entry = TapeCall(call, pieces, lane)
+            lane.add(entry)
+            self.calls.append(entry)
+            self._by_question[entry.signature].append(entry)
+            self._names.add((call.kind, call.name))
+            self._kinds.add(call.kind)
+        for lane in sorted(self.lanes.values(), key=_order_of_creation):
+            self._by_first_question.setdefault(lane.calls[0].signature, []).append(lane)
+
+
+def read_tape(source: RunSource, run: Run, *, from_step: int = 0) -> Tape:
+    """Read the calls of a run.
+
+    Args:
+        source: where it lies.
+        run: the run. Of a fork only its own steps are taken: the ones before it did not make.
+        from_step: leave out the calls of the steps up to this one.
+
+    Raises:
+        RunNotFound, StoreUnreadable: it cannot be read.
+    """
+    return lay_out(run, read_calls(source, run, from_step=from_step))
+
+
+def read_calls(source: RunSource, run: Run, *, from_step: int = 0) -> list[tuple[Call, Sequence[Delivery]]]:
+    """The calls of a run, each with what reached the agent in pieces; the arguments are those of `read_tape`."""
+    first = max(from_step, run.fork_step or 0) + 1
+    return [
+        (call, source.deliveries(run.id, step.number, call.number))
+        for step in source.steps(run.id, first)
+        if step.calls
+        for call in source.calls(run.id, step.number)
+    ]
+
+
+def lay_out(run: Run, calls: Iterable[tuple[Call, Sequence[Delivery]]]) -> Tape:
+    """A new tape of a run's calls, to be replayed once."""
+    tape = Tape(run)
+    # A lane may be in several steps at once, so the order of steps is not that of its questions.
+    tape.fill(sorted(without_repeats(run, calls), key=lambda pair: pair[0].lane_seq))
+    tape.calls.sort(key=lambda entry: (entry.call.step, entry.call.number))
+    return tape
+
+
+def first_unserved(waiting: deque[TapeCall] | None) -> TapeCall | None:
+    """The first of `waiting` that has not been served; the served ones before it are forgotten."""
+    while waiting and waiting[0].served:
+        waiting.popleft()
+    return waiting[0] if waiting else None
+
+
+def _turns(call: Call, pieces: Sequence[Delivery]) -> tuple[int | None, ...]:
+    cancelled = call.error is not None and call.error.class_name in CANCELLATIONS
+    if not pieces:
+        return (None if cancelled else call.delivered,)
+    numbers: list[int | None] = [piece.number for piece in pieces]
+    if pieces[-1].kind == "closed" or (cancelled and pieces[-1].kind == "error"):
+        numbers[-1] = None
+    return tuple(numbers)
+
+
+def _order_of_creation(lane: TapeLane) -> list[tuple[str, int]]:
+    """Sorts `ask.10` behind `ask.9`."""
+    parts: list[tuple[str, int]] = []
+    for part in lane.id.split("/"):
+        label, _, ordinal = part.rpartition(".")
+        parts.append((label, int(ordinal)) if _ORDINAL.fullmatch(ordinal) else (part, -1))
+    return parts

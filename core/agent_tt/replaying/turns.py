@@ -1,0 +1,372 @@
+"""The order in which recorded answers are given out: that in which they reached the agent when it was recorded.
+
+Who wants an answer waits until every answer with a smaller number has been given out, dropped, or turns out not to be
+wanted. Threads wait on an event. Coroutines wait on a future; theirs is released when nothing else on their event loop
+is ready to run, because that is when answers from outside come (see `agent_tt.recording.pace` for those that did not).
+
+A faithful replay cannot get stuck: what came before an answer did not depend on it. Where the agent has changed it can,
+and then the earliest answer that is waited for is released, with a note: at once where nothing else can happen (the
+virtual clock says so), and for threads after half a second without any progress.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import weakref
+from bisect import bisect_right
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.replaying.waiters import NO_CONTEXT, SLICE_SECONDS, TaskWaiter, ThreadWaiter, running_loop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from agent_tt.replaying.waiters import Waiter
+
+__all__ = ["WITH_ITS_OWN", "Turns"]
+
+WITH_ITS_OWN: Final = -1
+"""In place of a number of passes: a piece that came at once with the piece before it, to the same agent code."""
+
+_PATIENT_SLICES: Final = 20
+"""Half a second; counted in slices in which we ran, so that a machine that is busy elsewhere does not use it up."""
+
+_BUSY_PASSES: Final = 50
+"""Passes of an event loop that never comes to rest (somebody polls in it) before an answer comes all the same."""
+
+
+class Turns:
+    """Gives out answers in order, to any threads and event loops.
+
+    Args:
+        numbers: every number that is to be given out, and how many passes of the event loop after the one before it;
+            None where the loop had come to rest, `WITH_ITS_OWN` for pieces that came with the one before.
+        relaxed: told of a number that was given out before its turn.
+    """
+
+    def __init__(self, numbers: Iterable[tuple[int, int | None]], relaxed: Callable[[int], None]) -> None:
+        self._passes = dict(numbers)
+        self._order = sorted(self._passes)
+        self._outstanding = set(self._order)
+        self._head = 0
+        self._relaxed = relaxed
+        self._waiters: dict[int, Waiter] = {}
+        self._hung: dict[int, Waiter] = {}
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._dropped: deque[tuple[int, ...]] = deque()
+        self._conducted: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()
+        self._coming: set[int] = set()
+        self._due: set[int] = set()
+        self._progress = 0
+        self._is_over = False
+
+    # ------------------------------------------------------------ for those who wait
+
+    def wait(self, number: int) -> None:
+        """Block this thread until it is the turn of `number`; gives it out."""
+        with self._locked():
+            if self._try_take(number):
+                return
+            if self._stands_in_its_own_way():
+                self._make_next(number)
+                self._take(number)
+                return
+            waiter = ThreadWaiter()
+            self._waiters[number] = waiter
+            self._announce()
+        try:
+            self._pause(waiter)
+        finally:
+            with self._locked():
+                self._waiters.pop(number, None)
+                self._take(number)
+
+    async def turn(self, number: int, *, at_once: bool = False) -> None:
+        """As `wait`, for a coroutine: the event loop goes on meanwhile.
+
+        Args:
+            number: of the answer.
+            at_once: it came without the loop having run anything else since the question.
+        """
+        loop = running_loop()
+        if loop is None:  # another kind of event loop: nothing is known of it
+            self.wait(number)
+            return
+        with self._locked():
+            if at_once and self._try_take(number):
+                return
+            waiter = TaskWaiter(loop, loop.create_future(), at_once)
+            self._waiters[number] = waiter
+            self._announce()
+        try:
+            await self._released(waiter)
+        finally:  # cancelled too: then nobody waits for it
+            with self._locked():
+                self._waiters.pop(number, None)
+                self._take(number)
+
+    async def hang(self) -> None:
+        """Wait for an answer that never came: until the task is cancelled, or everything ends."""
+        loop = asyncio.get_running_loop()
+        waiter = TaskWaiter(loop, loop.create_future(), at_once=True)
+        with self._locked():
+            if self._is_over:
+                return
+            self._hung[id(waiter)] = waiter
+        try:
+            await waiter.future
+        finally:
+            with self._locked():
+                self._hung.pop(id(waiter), None)
+
+    def hang_thread(self) -> None:
+        """As `hang`, for a thread: until everything ends."""
+        waiter = ThreadWaiter()
+        with self._locked():
+            if self._is_over:
+                return
+            self._hung[id(waiter)] = waiter
+        while not waiter.pause():
+            pass
+
+    # ------------------------------------------------------------ for those who see more
+
+    def drop(self, *numbers: int) -> None:
+        """Nobody wants these any more, so nobody waits for them. Safe in finalizers, which run anywhere."""
+        self._dropped.append(numbers)
+        self._drain()
+
+    def relax(self) -> bool:
+        """Release the earliest answer that is waited for, because nothing else can happen; whether there was one."""
+        with self._locked():
+            if not self._waiters or self._is_over:
+                return False
+            number = min(self._waiters)
+            if self._next() != number:
+                self._make_next(number)
+            self._release(number, self._waiters[number])
+            return True
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether somebody waits for a turn."""
+        return bool(self._waiters)
+
+    @property
+    def progress(self) -> int:
+        """Another number whenever an answer was given out, or something else happened."""
+        return self._progress
+
+    @property
+    def hangs(self) -> bool:
+        """Whether somebody waits for an answer that never came."""
+        return bool(self._hung)
+
+    def progressed(self) -> None:
+        """Something happened: those who wait are patient again."""
+        self._progress += 1
+
+    def end(self) -> None:
+        """Release everybody: no more answers are given out."""
+        with self._locked():
+            self._is_over = True
+            for waiter in [*self._waiters.values(), *self._hung.values()]:
+                waiter.release()
+
+    # ------------------------------------------------------------ inside the lock
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        with self._lock:
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+        self._drain()
+
+    def _drain(self) -> None:
+        """Take dropped numbers out, unless this thread is in the midst of something: then whoever leaves does it."""
+        while self._dropped and self._lock.acquire(blocking=False):
+            try:
+                if self._depth:
+                    return
+                self._depth += 1
+                try:
+                    while self._dropped:
+                        self._outstanding.difference_update(self._dropped.popleft())
+                    self._announce()
+                finally:
+                    self._depth -= 1
+            finally:
+                self._lock.release()
+
+    def _next(self) -> int | None:
+        """The smallest number that has not been given out."""
+        while self._head < len(self._order):
+            number = self._order[self._head]
+            if number in self._outstanding:
+                return number
+            self._head += 1
+        return None
+
+    def _try_take(self, number: int) -> bool:
+        """Give `number` out if that may be: it is its turn, it was given out before, or there is no order any more."""
+        if self._is_over or number not in self._outstanding:
+            return True
+        if self._next() != number:
+            return False
+        self._take(number)
+        return True
+
+    def _take(self, number: int) -> None:
+        self._progress += 1
+        self._outstanding.discard(number)
+        loop = running_loop()
+        if loop is not None:
+            self._follow_up(loop, number)
+        self._announce()
+
+    def _make_next(self, number: int) -> None:
+        """Let `number` come before its turn: what was to come before it and is not waited for holds nobody up now."""
+        self._outstanding = {other for other in self._outstanding if other >= number or other in self._waiters}
+        self._relaxed(number)
+
+    def _announce(self) -> None:
+        """Release whoever waits for the next number."""
+        number = self._next()
+        if number is None or number in self._coming:
+            return
+        waiter = self._waiters.get(number)
+        if isinstance(waiter, TaskWaiter) and not waiter.at_once and number not in self._due:
+            self._conduct(waiter.loop)
+        elif waiter is not None:
+            self._release(number, waiter)
+
+    def _release(self, number: int, waiter: Waiter) -> None:
+        """Let a waiter go; and in their time those that came right behind it, before its loop had come to rest."""
+        waiter.release()
+        if not isinstance(waiter, TaskWaiter) or running_loop() is not waiter.loop:
+            return
+        following = self._after(number)
+        while following is not None and self._passes[following] == WITH_ITS_OWN:
+            following = self._after(following)  # whoever got `number` takes that by itself
+        if following is None or following in self._coming:
+            return
+        if self._passes[following] == 0:
+            self._is_due(following)
+        elif self._passes[following] is not None:
+            self._coming.add(following)
+            # It runs behind the waiter that was just released, in the same pass.
+            waiter.loop.call_soon(self._count_passes, waiter.loop, following, context=NO_CONTEXT)
+
+    def _stands_in_its_own_way(self) -> bool:
+        """Whether this thread would wait for a coroutine of the event loop that it runs: neither could go on."""
+        loop, number = running_loop(), self._next()
+        waiter = None if number is None else self._waiters.get(number)
+        return loop is not None and isinstance(waiter, TaskWaiter) and waiter.loop is loop
+
+    # ------------------------------------------------------------ patience
+
+    def _pause(self, waiter: ThreadWaiter) -> None:
+        seen, slices = self._progress, 0
+        while not waiter.pause():
+            self._drain()
+            slices = slices + 1 if self._progress == seen else 0
+            seen = self._progress
+            if slices >= _PATIENT_SLICES:
+                slices = 0
+                self.relax()
+
+    async def _released(self, waiter: TaskWaiter) -> None:
+        if isinstance(waiter.loop, asyncio.BaseEventLoop):
+            await waiter.future
+            return
+        seen = self._progress  # a loop whose clock is its own: nobody sees when nothing else can happen in it
+        while not (await asyncio.wait({waiter.future}, timeout=SLICE_SECONDS * _PATIENT_SLICES))[0]:
+            if self._progress == seen:
+                self.relax()
+            seen = self._progress
+
+    # ------------------------------------------------------------ event loops
+
+    def _follow_up(self, loop: asyncio.AbstractEventLoop, number: int) -> None:
+        """`number` was given out in this pass of `loop`: let the next come as many passes later as it did."""
+        following = self._after(number)
+        if following is None or following in self._coming or following in self._due:
+            return
+        if self._passes[following] not in (None, WITH_ITS_OWN):
+            self._coming.add(following)
+            self._count_passes(loop, following)
+
+    def _count_passes(self, loop: asyncio.AbstractEventLoop, number: int) -> None:
+        """Let `number` be due as many passes behind the one before it, which is given out in this pass.
+
+        What a loop is told from outside (by a timer, a socket, a thread) it runs at the end of a pass, and who waits
+        for that goes on at the end of the next. So an answer that came two passes later was told at the end of the
+        pass in between: just where the loop runs a timer that is due.
+        """
+        left = (self._passes[number] or 0) - 2
+
+        def told() -> None:
+            with self._locked():
+                self._is_due(number)
+
+        def count() -> None:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                loop.call_later(0, told, context=NO_CONTEXT)
+            else:
+                loop.call_soon(count, context=NO_CONTEXT)
+
+        if left < 0:
+            told()
+        else:
+            count()
+
+    def _is_due(self, number: int) -> None:
+        self._coming.discard(number)
+        self._due.add(number)
+        waiter = self._waiters.get(number)
+        if waiter is not None:
+            self._release(number, waiter)
+
+    def _after(self, number: int) -> int | None:
+        """The next number behind one that was given out, if that is not long ago."""
+        index = bisect_right(self._order, number)
+        while index < len(self._order) and self._order[index] not in self._outstanding:
+            index += 1
+        return self._order[index] if index < len(self._order) else None
+
+    def _conduct(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Let `loop` release its waiter, if it is still its turn, as soon as nothing else in it is ready."""
+        if loop in self._conducted:
+            return
+        self._conducted.add(loop)
+        passes = 0
+
+        def conduct() -> None:
+            nonlocal passes
+            passes += 1
+            if passes < _BUSY_PASSES and getattr(loop, "_ready", None):
+                loop.call_soon(conduct, context=NO_CONTEXT)
+                return
+            with self._locked():
+                self._conducted.discard(loop)
+                number = self._next()
+                waiter = None if number is None else self._waiters.get(number)
+                if number is not None and isinstance(waiter, TaskWaiter) and waiter.loop is loop:
+                    self._release(number, waiter)
+
+        if running_loop() is loop:
+            loop.call_soon(conduct, context=NO_CONTEXT)
+            return
+        try:
+            loop.call_soon_threadsafe(conduct, context=NO_CONTEXT)
+        except RuntimeError:  # closed: whoever waited there is gone
+            self._conducted.discard(loop)

@@ -1,0 +1,167 @@
+"""Writing a run that goes on: its own rows are gone on with, and what they hold already is not written again.
+
+The agent runs from its beginning, so it opens its steps and makes its calls once more. A step is known by its lane and
+its place among the steps of that lane, a call by the answer that it is given (`agent_tt.resuming.engine`). Known ones
+keep their numbers, and nothing is written. A step that was open goes on, and ends. What is made for real is written as
+ever; a call that was in flight gets a new row, which says whose place it takes (`agent_tt.replaying.repeats`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import Counter, defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from agent_tt.recording.calls import KEY
+from agent_tt.replaying.repeats import AGAIN, COPY, place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, NewCall, NewRun, NewStep, Note, RunStatus, StepEnd
+    from agent_tt.protocols import RunWriter, Store
+    from agent_tt.replaying.repeats import Place
+    from agent_tt.resuming.engine import Resumption
+    from agent_tt.resuming.past import Past
+
+__all__ = ["ResumedStore"]
+
+_NOWHERE = 1 << 40
+"""Numbers from here on are of what is not kept: the agent has been halted."""
+
+
+class ResumedStore:
+    """What the recorder needs of a store, for the one run that goes on.
+
+    Args:
+        store: holds the run.
+        past: what the run had done.
+        resumption: answers its calls.
+        broke_off: told how the agent ended, where the run has not: it was halted, and can be resumed once more.
+    """
+
+    def __init__(
+        self, store: Store, past: Past, resumption: Resumption, broke_off: Callable[[RunStatus, ErrorInfo | None], None]
+    ) -> None:
+        self._store = store
+        self._past = past
+        self._resumption = resumption
+        self._broke_off = broke_off
+        self._lock = threading.Lock()
+        self._noted = Counter((note.step, note.body) for note in store.notes(past.run.id))
+
+    def as_store(self) -> Store:
+        """This object, for who asks for a store: no other method is used in recording."""
+        return cast("Store", self)
+
+    def adopt_run(self, run_id: str, new: NewRun, state: object) -> _ResumedWriter:
+        """Go on with the run."""
+        writer = self._store.adopt_run(run_id, new, state)
+        return _ResumedWriter(writer, self._past, self._resumption, self._broke_off)
+
+    def add_note(self, run_id: str, step: int | None, kind: str, body: str) -> Note | None:
+        """Write a note, unless it was written before."""
+        with self._lock:
+            self._noted[step, body] -= 1
+            is_known = self._noted[step, body] >= 0
+        return None if is_known else self._store.add_note(run_id, step, kind, body)
+
+    def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
+        """Replace the run's tags."""
+        self._store.set_tags(run_id, tags)
+
+
+class _ResumedWriter:
+    """The open end of a run that goes on. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        writer: RunWriter,
+        past: Past,
+        resumption: Resumption,
+        broke_off: Callable[[RunStatus, ErrorInfo | None], None],
+    ) -> None:
+        self._writer = writer
+        self._resumption = resumption
+        self._broke_off = broke_off
+        self._lock = threading.Lock()
+        self._steps = {lane: iter(steps) for lane, steps in past.steps.items()}
+        self._over = {step.number for steps in past.steps.values() for step in steps if step.status != "running"}
+        self._open = past.open
+        self._last_seq = defaultdict(int, past.last_seq)
+        self._kept: set[Place] = set()
+        self._not_kept = itertools.count(_NOWHERE)
+
+    @property
+    def run_id(self) -> str:
+        """The run."""
+        return self._writer.run_id
+
+    @property
+    def first_step(self) -> int:
+        """The number of the run's own first step."""
+        return self._writer.first_step
+
+    # ------------------------------------------------------------ steps
+
+    def open_step(self, new: NewStep) -> int:
+        """Find the step that this is, else commit a new one; give its number."""
+        if self._resumption.failure is not None:
+            return next(self._not_kept)
+        with self._lock:
+            known = next(self._steps.get(new.lane, iter(())), None)
+        return self._writer.open_step(new) if known is None else known.number
+
+    def close_step(self, number: int, end: StepEnd, state: object, *, track: str = "main") -> None:
+        """Commit the end of a step that had not ended. Of an agent that was halted none has."""
+        if number not in self._over and number < _NOWHERE and self._resumption.failure is None:
+            self._writer.close_step(number, end, state, track=track)
+
+    # ------------------------------------------------------------ calls
+
+    def begin_call(self, step: int, new: NewCall) -> int:
+        """Find the call that this is, else commit the intent of a new one; give its number in its step."""
+        claim = self._resumption.claim(new, step)
+        if claim.halts:
+            return next(self._not_kept)
+        entry, facts = claim.call, dict(new.meta)
+        if entry is None:
+            with self._lock:
+                self._last_seq[new.lane] += 1
+                new = replace(new, lane_seq=self._last_seq[new.lane])
+        else:
+            place = place_of(entry.call)
+            if place not in self._open and place[0] == step:
+                return place[1]
+            facts[AGAIN if place in self._open else COPY] = {"step": place[0], "call": place[1]}
+            if facts.get(KEY) is not None:  # it is sent with the key that it was sent with before
+                new, facts[KEY] = replace(new, args=entry.call.args), entry.call.meta.get(KEY)
+            new = replace(new, lane=entry.call.lane, lane_seq=entry.call.lane_seq, meta=facts)
+        number = self._writer.begin_call(step, new)
+        with self._lock:
+            self._kept.add((step, number))
+        return number
+
+    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:
+        """Commit a piece of an answer of a call that is new."""
+        if (step, call) in self._kept:
+            return self._writer.deliver(step, call, kind, data)
+        return next(self._not_kept)
+
+    def end_call(self, step: int, number: int, end: CallEnd) -> None:
+        """Commit what came back of a call that is new."""
+        if (step, number) in self._kept:
+            self._writer.end_call(step, number, end)
+
+    # ------------------------------------------------------------ the end
+
+    def finish(self, status: RunStatus, error: ErrorInfo | None = None) -> None:
+        """End the run, unless its agent was halted, or ended before it had come to where the run broke off."""
+        self._resumption.finish()
+        if self._resumption.failure is None:
+            self._writer.finish(status, error)
+        else:
+            self._broke_off(status, error)

@@ -1,0 +1,165 @@
+"""aiohttp: caught at the connector and the protocol, with the bytes of the wire after decryption.
+
+`BaseConnector.connect` is where a try of a request meets the network first, so there it becomes a question; what its
+`ResponseHandler` receives is recorded. On replay the connector gives a connection to a recording, and aiohttp parses
+that as always. Connecting that fails is an answer in one piece. A connection that the agent's side closes ends the
+answer as `closed`: it has read enough, or a timer of its own went off, which goes off again on replay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from agent_tt.recording.exchange import is_watched
+from agent_tt.recording.hooks import Patch
+from agent_tt.seams.http_exchange import open_wire_exchange
+from agent_tt.seams.http_request import HttpRequest
+from agent_tt.seams.served_transport import ServedTransport
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from agent_tt.seams.http_exchange import WireExchange
+    from agent_tt.seams.served_answer import ServedAnswer
+
+_Function = Callable[..., Any]
+
+_EXCHANGE: Final = "_agent_tt_exchange"
+"""The attribute of a protocol that holds the exchange under way on its connection."""
+
+
+def patches(module: ModuleType) -> list[Patch]:
+    """What is replaced in aiohttp.
+
+    Raises:
+        AttributeError: this version does not have what we replace.
+    """
+    connector, protocol = module.connector, module.client_proto.ResponseHandler
+    return [
+        Patch(connector.BaseConnector, "connect", partial(_connect, connector.Connection)),
+        Patch(module.client_reqrep.ClientRequest, "send", _send),
+        Patch(protocol, "data_received", _data_received),
+        Patch(protocol, "connection_lost", _connection_lost),
+        Patch(protocol, "close", _close),
+        Patch(protocol, "abort", _close),
+    ]
+
+
+def _connect(make_connection: _Function, original: _Function) -> _Function:
+    async def connect(connector: Any, request: Any, *args: object, **options: object) -> object:
+        if not is_watched():
+            return await original(connector, request, *args, **options)
+        exchange = open_wire_exchange(await _question(request), is_awaited=True)
+        if exchange is None:
+            return await original(connector, request, *args, **options)
+        try:
+            if exchange.answer is None:
+                connection = await original(connector, request, *args, **options)
+            else:
+                protocol = await _served_protocol(connector, request, exchange.answer)
+                connection = make_connection(connector, request.connection_key, protocol, asyncio.get_running_loop())
+        except BaseException as error:
+            exchange.failed(error)
+            raise
+        vars(connection.protocol)[_EXCHANGE] = exchange
+        return connection
+
+    return connect
+
+
+def _send(original: _Function) -> _Function:
+    async def send(request: Any, connection: Any) -> object:
+        exchange = _exchange_of(connection.protocol)
+        if exchange is None:
+            return await original(request, connection)
+        exchange.sent()
+        try:
+            response = await original(request, connection)
+        except BaseException as error:
+            exchange.failed(error)
+            raise
+        if exchange.answer is not None:
+            connection.transport.start()
+        return response
+
+    return send
+
+
+def _data_received(original: _Function) -> _Function:
+    def data_received(protocol: Any, data: bytes) -> object:
+        exchange = _exchange_of(protocol)
+        if exchange is not None and data:  # without data aiohttp only looks at what it has already
+            exchange.received(bytes(data))
+        return original(protocol, data)
+
+    return data_received
+
+
+def _connection_lost(original: _Function) -> _Function:
+    def connection_lost(protocol: Any, error: BaseException | None) -> object:
+        exchange: WireExchange | None = vars(protocol).pop(_EXCHANGE, None)
+        if exchange is not None:
+            if error is None:
+                exchange.received(b"")
+            else:
+                exchange.failed(error)
+        return original(protocol, error)
+
+    return connection_lost
+
+
+def _close(original: _Function) -> _Function:
+    def close(protocol: Any) -> object:
+        exchange: WireExchange | None = vars(protocol).pop(_EXCHANGE, None)
+        try:
+            if exchange is not None:
+                exchange.closed()
+        finally:
+            result = original(protocol)
+        return result
+
+    return close
+
+
+def _exchange_of(protocol: Any) -> WireExchange | None:
+    return None if protocol is None else vars(protocol).get(_EXCHANGE)
+
+
+async def _served_protocol(connector: Any, request: Any, answer: ServedAnswer) -> Any:
+    """A protocol connected to a recording, unless connecting failed then.
+
+    It is never pooled: the next request has another answer.
+    """
+    if answer.is_nothing:
+        try:
+            await answer.wire_bytes_async()
+        except Exception as error:
+            if "_conn_key" in vars(error):  # it may hold a TLS context, recorded as text; here is the same key again
+                vars(error)["_conn_key"] = request.connection_key
+                error.args = (request.connection_key, *error.args[1:])
+            raise
+    if answer.is_upgrade:  # a WebSocket: what went through it afterwards was not recorded
+        raise answer.read_past()
+    protocol = connector._factory()  # noqa: SLF001  the connector is asked for its protocols here only
+    transport = ServedTransport(protocol, answer, partial(_refuse, protocol))
+    protocol.connection_made(transport)
+    protocol.force_close()
+    connector._acquired.add(protocol)  # noqa: SLF001  so that closing the session closes it
+    return protocol
+
+
+def _refuse(protocol: Any, error: BaseException) -> None:
+    """Raise `error` where the agent waits for the head or for the body."""
+    payload = protocol._payload  # noqa: SLF001  whoever reads the body waits there
+    protocol.set_exception(error)
+    if payload is not None:
+        payload.set_exception(error)
+
+
+async def _question(request: Any) -> HttpRequest:
+    body = request._body  # noqa: SLF001  the property is deprecated for what is not bytes
+    payload = b"" if not body else bytes(await body.as_bytes())
+    return HttpRequest(request.method, str(request.url), list(request.headers.items()), payload)

@@ -1,0 +1,191 @@
+"""One request while it is recorded: what reaches the agent is committed first, and kept for reading beside it.
+
+A request that a replay answers goes the same way, with the recorded answer in place of the network.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+from agent_tt.codec.encode import encode
+from agent_tt.providers import read_answer, recognise
+from agent_tt.recording.calls import RecordedCall
+from agent_tt.recording.exchange import begin_exchange
+from agent_tt.seams.answer_text import LARGEST_READ, readable_answer
+from agent_tt.seams.http_request import question_of
+from agent_tt.seams.served_answer import ServedAnswer
+from agent_tt.seams.wire_answer import Head, WireAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import StreamEnd
+    from agent_tt.providers import ModelCall
+    from agent_tt.recording.exchange import Asked
+    from agent_tt.seams.http_request import HttpRequest
+
+_LOG = logging.getLogger(__name__)
+E = TypeVar("E", bound="HttpExchange")
+
+
+class HttpExchange:
+    """A request that is made or served, and the answer to it as it arrives. What comes after its end is ignored.
+
+    Attributes:
+        answer: the answer that a replay gives; None where the request is made.
+    """
+
+    def __init__(
+        self, call: RecordedCall | None, answer: ServedAnswer | None, asked: Asked, model_call: ModelCall | None
+    ) -> None:
+        self.answer = answer
+        self._call = call
+        self._asked = asked
+        self._model_call = model_call
+        self._head: Head | None = None
+        self._body = bytearray()
+        self._size = 0
+        self._has_pieces = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more is recorded."""
+        return self._call is None or self._call.is_over
+
+    def head(self, head: Head) -> None:
+        """The head of the answer has arrived."""
+        self._head = head
+        facts: dict[str, Wire] = {"status": head.status, "headers": [list(pair) for pair in head.headers]}
+        if head.http_version is not None:
+            facts["http_version"] = head.http_version
+        if head.reason is not None:
+            facts["reason"] = head.reason
+        self._gave(facts)
+
+    def chunk(self, data: bytes) -> None:
+        """Bytes of the body have arrived, still encoded."""
+        if not self.is_over:
+            self._gave(encode(data))
+            self._keep(data)
+
+    def ended(self) -> None:
+        """The answer is complete."""
+        self._stream_ended("end")
+
+    def closed(self) -> None:
+        """The agent wants no more of it."""
+        if self.answer is not None:
+            self.answer.leave()
+        self._stream_ended("closed")
+
+    def failed(self, error: BaseException) -> None:
+        """The transport raised `error`, or somebody cancelled."""
+        if self._call is None or self._call.is_over:
+            return
+        if self._has_pieces:
+            self._call.stream_failed(error, None)
+        else:
+            self._call.failed(error)
+
+    def left(self, error: BaseException) -> None:
+        """`error` went through the code that was handing out the body."""
+        if isinstance(error, GeneratorExit):
+            self.closed()
+        else:
+            self.failed(error)
+
+    def _gave(self, piece: Wire) -> None:
+        self._has_pieces = True
+        if self._call is not None:
+            self._call.gave(piece)
+
+    def _keep(self, body: bytes) -> None:
+        self._size += len(body)
+        if self._size <= LARGEST_READ:
+            self._body += body
+
+    def _stream_ended(self, how: StreamEnd) -> None:
+        if self._call is None or self._call.is_over:
+            return
+        if self.answer is not None:
+            self._call.stream_ended(how, self.answer.result, priced={"usage": self.answer.facts})
+            return
+        result, said = self._read()
+        self._call.stream_ended(how, result, priced={"usage": said}, facts=said)
+
+    def _read(self) -> tuple[Wire, Mapping[str, Wire]]:
+        """The answer as people read it, and what a model's answer says of itself."""
+        head, body = self._head, bytes(self._body)
+        try:
+            result, facts = readable_answer(head, body, self._size), {}
+            if self._model_call is not None and head is not None:
+                facts = read_answer(self._model_call, head.status, head.headers, body).to_meta()
+        except Exception:  # noqa: BLE001  it is only for people; the bytes are recorded, and the agent must go on
+            _LOG.warning("the answer to %s could not be read", self._asked.name, exc_info=True)
+            return None, {}
+        return result, facts
+
+
+class WireExchange(HttpExchange):
+    """A request over a connection whose bytes are recorded as they arrive, heads and framing included."""
+
+    def __init__(
+        self, call: RecordedCall | None, answer: ServedAnswer | None, asked: Asked, model_call: ModelCall | None
+    ) -> None:
+        super().__init__(call, answer, asked, model_call)
+        self._wire = WireAnswer(str(asked.args["method"]))
+
+    def sent(self) -> None:
+        """The request has left: what fails from now on is the end of an answer that comes in pieces."""
+        self._has_pieces = True
+
+    def received(self, data: bytes) -> None:
+        """Bytes have arrived; none (`b""`) when the other side ended the connection.
+
+        With the last byte of the answer the exchange ends: no later event would tell the agent so.
+        """
+        if self.is_over:
+            return
+        self._gave(encode(data))
+        self._keep(self._wire.feed(data))
+        self._head = self._wire.head
+        if self._wire.is_complete or not data:
+            self.ended()
+
+
+def open_exchange(request: HttpRequest, *, is_awaited: bool) -> HttpExchange | None:
+    """Ask a replay for the answer to a request, else begin to record it; None where it is simply made.
+
+    Args:
+        request: the request.
+        is_awaited: whether its answer comes to an event loop.
+    """
+    return _open(HttpExchange, request, is_awaited=is_awaited)
+
+
+def open_wire_exchange(request: HttpRequest, *, is_awaited: bool) -> WireExchange | None:
+    """As `open_exchange`, where the bytes of the connection are recorded."""
+    return _open(WireExchange, request, is_awaited=is_awaited)
+
+
+def _open(make: type[E], request: HttpRequest, *, is_awaited: bool) -> E | None:
+    asked, model_call = _question(request)
+    begun = begin_exchange(asked)
+    if begun is None:
+        return None
+    call, served = (begun, begun.served) if isinstance(begun, RecordedCall) else (None, begun)
+    if call is not None:
+        call.is_awaited = is_awaited
+    return make(call, None if served is None else ServedAnswer(served), asked, model_call)
+
+
+def _question(request: HttpRequest) -> tuple[Asked, ModelCall | None]:
+    """The question that a request is; a model call where it asks a model."""
+    asked = question_of(request)
+    model_call = recognise(request.method, request.url, request.headers, asked.args["body"])
+    if model_call is not None:
+        asked = replace(asked, kind="llm", model=model_call.model or None)
+    return asked, model_call

@@ -1,0 +1,103 @@
+"""What a request asks, and the digest by which a replay recognises the same question.
+
+The digest covers the method, the place, the query in any order, the few headers that change what is asked, and the body
+in its canonical form. Keys, cookies, tracing, retry counts and versions of clients do not count: the same code asks the
+same question with another key, on its second try, or through a newer SDK.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
+
+from agent_tt.history.digest import digest
+from agent_tt.recording.exchange import Asked
+from agent_tt.seams.http_body import canonical_body
+from agent_tt.seams.redaction import REDACTED, is_secret_header, redact_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agent_tt.codec.wire import Wire
+
+KEPT_HEADERS: Final = frozenset(
+    {"accept", "content-type", "anthropic-version", "anthropic-beta", "openai-beta", "mcp-protocol-version"}
+)
+"""Headers that count, in lower case; their parameters (`; charset=…`, a multipart boundary) do not."""
+
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """A request as it reaches the network.
+
+    Attributes:
+        method: in any case.
+        url: absolute.
+        headers: names and values as they are sent, in order.
+        body: all of it, without transfer coding.
+    """
+
+    method: str
+    url: str
+    headers: Sequence[tuple[str, str]]
+    body: bytes
+
+    def header(self, name: str) -> str:
+        """The values of the header `name` (lower case), joined; "" where there is none."""
+        return ", ".join(value for key, value in self.headers if key.lower() == name)
+
+
+def question_of(request: HttpRequest) -> Asked:
+    """The question that a request is.
+
+    Its arguments are exactly what counts (`method`, `url`, `headers`, `body`), so that a difference between two
+    questions lies in them; all headers as they were sent, without secrets, are among its facts.
+    """
+    method = request.method.upper()
+    url = urlsplit(request.url)
+    place = f"{url.scheme.lower()}://{_host(url)}{url.path or '/'}"
+    query = redact_fields(parse_qsl(url.query, keep_blank_values=True, errors="backslashreplace"))
+    kept: dict[str, Wire] = {
+        name: ", ".join(part.partition(";")[0].strip() for part in value.split(","))
+        for name, value in joined_headers(request.headers).items()
+        if name in KEPT_HEADERS
+    }
+    body = canonical_body(request.header("content-type"), request.body)
+    pairs: list[Wire] = [list(pair) for pair in sorted(query)]
+    signature = digest(["http", f"{method} {place}", pairs, kept, body]).hex()
+    shown = place + (f"?{urlencode(query, safe='<>', quote_via=quote)}" if query else "")
+    return Asked(
+        kind="http",
+        name=f"{method} {place}",
+        args={"method": method, "url": shown, "headers": kept, "body": body},
+        signature=signature,
+        facts={"headers": dict[str, "Wire"](shown_headers(request.headers))},
+    )
+
+
+def joined_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Headers by name in lower case; values of a repeated one joined with commas."""
+    joined: dict[str, str] = {}
+    for key, value in headers:
+        name = key.lower()
+        joined[name] = f"{joined[name]}, {value}" if name in joined else value
+    return joined
+
+
+def shown_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Headers as they are shown: joined, without secrets."""
+    return {
+        name: REDACTED if is_secret_header(name) else value.encode("utf-8", "backslashreplace").decode()
+        for name, value in joined_headers(headers).items()
+    }
+
+
+def _host(url: SplitResult) -> str:
+    """Host and port without who logs in there; a port that goes without saying is not said."""
+    host = url.hostname or ""
+    if ":" in host:
+        host = f"[{host}]"
+    return host if url.port in (None, _DEFAULT_PORTS.get(url.scheme.lower())) else f"{host}:{url.port}"

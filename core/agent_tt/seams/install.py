@@ -1,0 +1,112 @@
+"""Putting the seams in place while recordings or replays run, and taking them away again.
+
+A library that the program has loaded is patched at once, any other when it is imported; none is imported here. The
+seams are counted by who needs them. Importing this module makes them go with the recorder's own hooks.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, Protocol
+
+from agent_tt.recording.hooks import HOOKS
+from agent_tt.recording.import_watch import ImportWatch
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    class Replaced(Protocol):
+        """Something of a library that is replaced, and put back."""
+
+        @property
+        def place(self) -> tuple[int, str]:
+            """What it is; the same for two that replace the same."""
+            ...
+
+        def apply(self) -> None:
+            """Replace it."""
+            ...
+
+        def undo(self) -> None:
+            """Put it back."""
+            ...
+
+
+_LOG = logging.getLogger(__name__)
+
+LIBRARIES: Final = {
+    "httpx": "agent_tt.seams.httpx_seam",
+    "httpx2": "agent_tt.seams.httpx_seam",
+    "urllib3": "agent_tt.seams.urllib3_seam",
+    "aiohttp": "agent_tt.seams.aiohttp_seam",
+    "mcp.client.stdio": "agent_tt.seams.mcp_seam",
+}
+"""The modules that are patched, and who knows how: `patches(module)` of the seam gives what to replace."""
+
+
+class Seams:
+    """All seams of the process, counted by who needs them.
+
+    Attributes:
+        unfit: libraries that are loaded and could not be patched, with the reason. Their requests are not recorded; a
+            replay's guard stops them.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._users = 0
+        self._patches: dict[tuple[int, str], Replaced] = {}
+        self._imports = ImportWatch(self.patch)
+        self.unfit: dict[str, str] = {}
+
+    def acquire(self) -> None:
+        """Patch what is loaded, and everything else as soon as it is."""
+        with self._lock:
+            self._users += 1
+            if self._users > 1:
+                return
+            for name in LIBRARIES:
+                self._imports.watch(name)
+                module = sys.modules.get(name)
+                if module is not None and not _is_loading(module):
+                    self.patch(name, module)
+
+    def release(self) -> None:
+        """Take everything away when nobody needs it any more."""
+        with self._lock:
+            self._users -= 1
+            if self._users:
+                return
+            self._imports.stop()
+            for patch in reversed(self._patches.values()):
+                patch.undo()
+
+    def patch(self, name: str, module: ModuleType) -> None:
+        """Patch one library; never raises, because the program that imports it did nothing wrong."""
+        with self._lock:
+            if not self._users:
+                return
+            applied: list[Replaced] = []
+            try:
+                for patch in import_module(LIBRARIES[name]).patches(module):
+                    # By class, not by module: two names may lead to the same one (`httpx2.alias_httpx`).
+                    known = self._patches.setdefault(patch.place, patch)
+                    applied.append(known)
+                    known.apply()
+            except Exception as error:  # noqa: BLE001  a version of the library that we do not know
+                for known in reversed(applied):
+                    known.undo()
+                version = getattr(module, "__version__", "?")
+                self.unfit[name] = f"{name} {version}: {error}"
+                _LOG.warning("requests through %s %s cannot be recorded: %s", name, version, error)
+
+
+def _is_loading(module: ModuleType) -> bool:
+    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
+
+
+SEAMS = Seams()
+HOOKS.join(SEAMS)

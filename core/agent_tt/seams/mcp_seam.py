@@ -1,0 +1,119 @@
+"""MCP servers that run as a process: what goes through the streams of `stdio_client`, frame by frame.
+
+A request of the client is a call, in the lane of whoever makes it; `tools/call` is called after its tool. Whatever the
+server says unasked (notifications, requests of its own) are the pieces of the call that connects. On replay no process
+starts: a request gets the recorded reply to the same method and parameters, under the id that it has now, and what the
+server said unasked comes at its turn. MCP over HTTP needs none of this: it goes through httpx.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from agent_tt.codec.encode import encode
+from agent_tt.history.digest import digest
+from agent_tt.recording.calls import RecordedCall
+from agent_tt.recording.exchange import Asked, begin_exchange, is_watched
+from agent_tt.recording.rebinding import Rebinding
+from agent_tt.seams.mcp_streams import RecordedTalk, ServedTalk
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from types import ModuleType
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Effect
+    from agent_tt.recording.answers import Served
+    from agent_tt.seams.mcp_streams import Frame
+
+_CALLS_A_TOOL: Final = "tools/call"
+_READS: Effect = "read"
+
+
+def patches(module: ModuleType) -> list[Rebinding]:
+    """What is replaced in `mcp.client.stdio`.
+
+    Raises:
+        AttributeError: this version does not have what we replace.
+    """
+    return [Rebinding(module.stdio_client, _recorded(module))]
+
+
+def _recorded(module: ModuleType) -> Any:
+    original, frames = module.stdio_client, _Frames(module)
+
+    @asynccontextmanager
+    @functools.wraps(original)
+    async def stdio_client(server: Any, *args: object, **options: object) -> AsyncIterator[Any]:
+        command = [str(server.command), *map(str, server.args)]
+        begun = begin_exchange(_connecting(command)) if is_watched() else None
+        if begun is None:
+            async with original(server, *args, **options) as streams:
+                yield streams
+            return
+        call, served = (begun, begun.served) if isinstance(begun, RecordedCall) else (None, begun)
+        ask = functools.partial(_ask, command)
+        if served is not None:
+            served_talk = ServedTalk(call, served, frames, ask)
+            try:
+                yield await served_talk.streams()
+            finally:
+                served_talk.close()
+            return
+        talk = RecordedTalk(cast("RecordedCall", call), frames, ask)
+        try:
+            async with original(server, *args, **options) as (read, write):
+                talk.has_begun = True
+                yield talk.streams(read, write)
+        except BaseException as error:
+            talk.failed(error)
+            raise
+        finally:
+            talk.close()
+
+    return stdio_client
+
+
+def _connecting(command: list[str]) -> Asked:
+    named: dict[str, Wire] = {"command": encode(command)}
+    return Asked("tool", "mcp server", named, digest(["mcp server", named["command"]]).hex(), effect="read")
+
+
+def _ask(command: list[str], frame: Frame) -> RecordedCall | Served | None:
+    """Make a call of a request. Its `_meta` (progress tokens, traces) is not asked."""
+    method, params = str(frame["method"]), frame.get("params")
+    asked = {key: value for key, value in params.items() if key != "_meta"} if isinstance(params, dict) else params
+    name, effect = method, _READS
+    if method == _CALLS_A_TOOL and isinstance(asked, dict):
+        name, effect = str(asked.get("name")), "write"  # what its server says of it is a hint, not a promise
+    named: dict[str, Wire] = {"server": encode(command), "method": method, "params": encode(asked)}
+    return begin_exchange(Asked("tool", name, named, digest(["mcp", named]).hex(), effect=effect))
+
+
+class _Frames:
+    """Frames as JSON, from and to the messages of the installed version."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._types = module.types
+        self._message = module.SessionMessage
+
+    def read(self, item: Any) -> Frame:
+        """The frame that a message is; what is no message (a line that was no JSON) as text."""
+        message = getattr(item, "message", None)
+        if message is None:
+            return {"unreadable": str(item)}
+        frame: Frame = json.loads(message.model_dump_json(by_alias=True, exclude_unset=True))
+        return frame
+
+    def message(self, frame: Frame) -> Any:
+        """The message that a frame is."""
+        if "unreadable" in frame:
+            return ValueError(str(frame["unreadable"]))
+        text = json.dumps(frame)
+        adapter = getattr(self._types, "jsonrpc_message_adapter", None)
+        if adapter is None:  # mcp 1
+            return self._message(self._types.JSONRPCMessage.model_validate_json(text))
+        return self._message(adapter.validate_json(text, by_name=False))

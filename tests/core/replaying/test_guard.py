@@ -1,0 +1,327 @@
+"""Nothing passes the guard: each way out is refused, named with its line, and a listener hears nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import gc
+import multiprocessing
+import multiprocessing.util
+import os
+import platform
+import socket
+import sqlite3
+import ssl
+import subprocess
+import sys
+import threading
+import types
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from agent_tt.errors import AgentTTError
+from agent_tt.replaying import guard as guard_module
+from agent_tt.replaying.guard import allowed, guarded, uncovered_modules
+
+
+class Refused(BaseException):
+    """Not an Exception: no `except Exception` between here and there may hide it."""
+
+
+class Listener:
+    """A server on loopback that counts who came."""
+
+    def __init__(self):
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        self.datagrams = socket.socket(type=socket.SOCK_DGRAM)
+        self.datagrams.bind(("127.0.0.1", self.port))
+
+    def heard(self):
+        """How many connections wait, and how many datagrams."""
+        count = 0
+        for waiting, take in ((self.socket, "accept"), (self.datagrams, "recv")):
+            waiting.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    got = getattr(waiting, take)(*([10] if take == "recv" else []))
+                    if take == "accept":
+                        got[0].close()
+                    count += 1
+        return count
+
+    def close(self):
+        self.socket.close()
+        self.datagrams.close()
+
+
+@pytest.fixture
+def listener():
+    listening = Listener()
+    yield listening
+    listening.close()
+
+
+def forked():
+    if os.fork() == 0:
+        os._exit(0)
+
+
+def in_thread(run):
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(run).result()
+
+
+def process(method):
+    def start():
+        started = multiprocessing.get_context(method).Process(target=print)
+        started.start()
+        started.join()
+
+    return start
+
+
+def with_socket(use, kind=socket.SOCK_STREAM):
+    with socket.socket(type=kind) as made:
+        use(made)
+
+
+def in_loop(start):
+    async def agent():
+        await start()
+
+    asyncio.run(agent())
+
+
+def ways_out(port, tmp_path):
+    here = ("127.0.0.1", port)
+    mark = str(tmp_path / "mark")
+    return {
+        "urllib": lambda: urllib.request.urlopen(f"http://127.0.0.1:{port}/"),
+        "create_connection": lambda: socket.create_connection(here),
+        "connect": lambda: with_socket(lambda s: s.connect(here)),
+        "connect_ex": lambda: with_socket(lambda s: s.connect_ex(here)),
+        "another name": lambda: with_socket(lambda s: sys.modules["_socket"].socket.connect(s, here)),
+        "unix socket": lambda: socket.socket(socket.AF_UNIX).connect(mark),
+        "sendto": lambda: with_socket(lambda s: s.sendto(b"x", here), socket.SOCK_DGRAM),
+        "sendmsg": lambda: with_socket(lambda s: s.sendmsg([b"x"], [], 0, here), socket.SOCK_DGRAM),
+        "bind": lambda: with_socket(lambda s: s.bind(("127.0.0.1", 0))),
+        "gethostbyname": lambda: socket.gethostbyname("localhost"),
+        "gethostbyaddr": lambda: socket.gethostbyaddr("127.0.0.1"),
+        "getaddrinfo": lambda: socket.getaddrinfo("localhost", 80),
+        "getnameinfo": lambda: socket.getnameinfo(here, 0),
+        "subprocess": lambda: subprocess.run(["touch", mark], check=False),
+        "shell": lambda: subprocess.getoutput(f"touch {mark}"),
+        "os.system": lambda: os.system(f"touch {mark}"),
+        "popen": lambda: os.popen(f"touch {mark}").read(),
+        "fork": forked,
+        "posix_spawn": lambda: os.posix_spawnp("touch", ["touch", mark], os.environ),
+        "os.spawn": lambda: os.spawnlp(os.P_WAIT, "touch", "touch", mark),
+        "exec": lambda: os.execlp("touch", "touch", mark),
+        "pty": lambda: __import__("pty").spawn(["touch", mark]),
+        "multiprocessing fork": process("fork"),
+        "multiprocessing spawn": process("spawn"),
+        "multiprocessing forkserver": process("forkserver"),
+        "asyncio connection": lambda: in_loop(lambda: asyncio.open_connection(*here)),
+        "asyncio server": lambda: in_loop(lambda: asyncio.start_server(print, "127.0.0.1", 0)),
+        "asyncio subprocess": lambda: in_loop(lambda: asyncio.create_subprocess_exec("touch", mark)),
+        "thread": lambda: in_thread(lambda: socket.create_connection(here)),
+    }
+
+
+WAYS = list(ways_out(0, Path()))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_way_out_is_refused_with_its_line_and_nothing_is_reached(way, listener, tmp_path):
+    run = ways_out(listener.port, tmp_path)[way]
+    with guarded(lambda attempt: Refused(str(attempt))) as guard:
+        refused = False
+        try:
+            run()
+        except Refused:
+            refused = True
+    gc.collect()  # sockets that the refused left open are closed here, where nobody minds
+    assert refused
+    attempt = guard.attempts[0]
+    assert attempt.file.endswith("test_guard.py")
+    assert attempt.line > 60
+    assert attempt.function
+    assert attempt.target or attempt.event == "os.fork"
+    if attempt.event in ("socket.connect", "socket.sendto", "socket.sendmsg") and way != "unix socket":
+        assert attempt.target == f"127.0.0.1:{listener.port}"
+    assert listener.heard() == 0
+    assert list(tmp_path.iterdir()) == []
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_what_an_executor_does_for_the_loop_is_refused_without_a_line(listener):
+    async def resolve():
+        await asyncio.get_running_loop().getaddrinfo("localhost", listener.port)
+
+    with guarded(lambda attempt: Refused(str(attempt))) as guard, pytest.raises(Refused):
+        asyncio.run(resolve())
+    assert guard.attempts[0].event == "socket.getaddrinfo"
+    assert guard.attempts[0].target == f"localhost:{listener.port}"
+    assert guard.attempts[0].file is None
+
+
+def test_the_line_is_relative_to_the_project(tmp_path):
+    agent = tmp_path / "agent.py"
+    agent.write_text("import os\n\ndef go():\n    os.system('true')\n")
+    module = types.ModuleType("agent")
+    exec(compile(agent.read_text(), str(agent), "exec"), module.__dict__)
+    with guarded(lambda attempt: Refused(str(attempt)), root=str(tmp_path)) as guard, pytest.raises(Refused):
+        module.go()
+    (attempt,) = guard.attempts
+    assert (attempt.event, attempt.target, attempt.file, attempt.line, attempt.function) == (
+        "os.system",
+        "true",
+        "agent.py",
+        4,
+        "go",
+    )
+    assert str(attempt) == "os.system true at agent.py:4"
+
+
+def test_what_stays_inside_the_process_passes(tmp_path):
+    with guarded(lambda attempt: Refused(str(attempt))) as guard:
+        one, two = socket.socketpair()
+        with one, two:
+            one.send(b"x")
+            one.sendmsg([b"y"])
+            assert two.recv(2) == b"xy"
+        asyncio.run(asyncio.sleep(0))
+        ssl.create_default_context()
+        with contextlib.closing(sqlite3.connect(tmp_path / "a.db")) as database:
+            database.execute("create table t (a)")
+        (tmp_path / "file").write_text("text")
+        assert (tmp_path / "file").read_text() == "text"
+        thread = threading.Thread(target=int)
+        thread.start()
+        thread.join()
+    assert guard.attempts == []
+
+
+def test_what_only_tells_about_the_machine_passes():
+    platform._uname_cache = None
+    with guarded(lambda attempt: Refused(str(attempt))) as guard:
+        platform.processor()
+        __import__("ctypes.util")
+        ctypes.util.find_library("c")
+    assert guard.attempts == []
+
+
+def test_a_library_opened_through_ctypes_is_said():
+    with guarded(lambda attempt: Refused(str(attempt))) as guard:
+        ctypes.CDLL(None)
+        ctypes.CDLL("libc.so.6")
+        ctypes.CDLL("libc.so.6")
+    assert guard.attempts == []
+    assert guard.opened_libraries == ["libc.so.6"]
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_allowed_traffic_passes_in_its_thread_alone(listener):
+    with guarded(lambda attempt: Refused(str(attempt))):
+        with allowed():
+            socket.create_connection(("127.0.0.1", listener.port)).close()
+            assert subprocess.run(["true"], check=False).returncode == 0
+            with pytest.raises(Refused):
+                in_thread(lambda: socket.create_connection(("127.0.0.1", listener.port)))
+        with pytest.raises(Refused):
+            socket.create_connection(("127.0.0.1", listener.port))
+    gc.collect()
+    assert listener.heard() == 1
+
+
+def test_multiprocessing_may_spawn_where_it_is_allowed():
+    with guarded(lambda attempt: Refused(str(attempt))), allowed():
+        pipe = os.pipe()
+        pid = multiprocessing.util.spawnv_passfds(
+            os.fsencode(sys.executable), [sys.executable, "-c", f"open({pipe[1]},'w').write('hi')"], [pipe[1]]
+        )
+        os.close(pipe[1])
+        with os.fdopen(pipe[0]) as read:
+            assert read.read() == "hi"
+        os.waitpid(pid, 0)
+
+
+def test_guards_nest_and_everything_is_undone():
+    import _posixsubprocess
+
+    before = _posixsubprocess.fork_exec
+
+    def fail():
+        with guarded(lambda attempt: Refused("outer")) as outer:
+            with guarded(lambda attempt: Refused("inner")) as inner, pytest.raises(Refused, match="inner"):
+                os.system("true")
+            with pytest.raises(Refused, match="outer"):
+                os.system("true")
+            assert (len(outer.attempts), len(inner.attempts)) == (1, 1)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert _posixsubprocess.fork_exec is before
+    assert guard_module._PROCESS.guard is None
+    assert os.system("true") == 0
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_refusal_is_what_the_caller_makes():
+    class Divergence(BaseException):
+        pass
+
+    seen = []
+
+    def refuse(attempt):
+        seen.append(attempt)
+        return Divergence("unrecorded effect")
+
+    def agent():
+        try:
+            urllib.request.urlopen("http://127.0.0.1:9/")
+        except Exception:
+            pytest.fail("an Exception was raised")
+
+    with guarded(refuse):
+        raised = None
+        try:
+            agent()
+        except Divergence as divergence:
+            raised = str(divergence)
+    assert raised == "unrecorded effect"
+    gc.collect()
+    assert seen[0].target == "127.0.0.1:9"
+
+
+def test_libraries_with_sockets_of_their_own_are_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "grpc._cython.cygrpc", types.ModuleType("grpc._cython.cygrpc"))
+    monkeypatch.setitem(sys.modules, "psycopg.pq", types.ModuleType("psycopg.pq"))
+    assert {"grpc", "psycopg"} <= set(uncovered_modules())
+
+
+def test_where_hooks_are_refused_nothing_is_replayed(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys\n"
+        "def no_more(event, args):\n"
+        "    if event == 'sys.addaudithook':\n"
+        "        raise RuntimeError\n"
+        "sys.addaudithook(no_more)\n"
+        "from agent_tt.errors import AgentTTError\n"
+        "from agent_tt.replaying.guard import guarded\n"
+        "try:\n"
+        "    with guarded(ValueError): print('stands')\n"
+        "except AgentTTError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
+    assert "cannot be installed" in done.stdout, done.stderr
+    assert issubclass(AgentTTError, Exception)

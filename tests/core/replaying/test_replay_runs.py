@@ -1,0 +1,317 @@
+"""Whole runs replayed in a process of their own, as the command and `agent_tt.replay` do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+import agent_tt
+from agent_tt import samples
+from agent_tt.errors import AgentFailed, InvalidEntryPoint, RunNotFound
+from agent_tt.replaying.launch import run_replay
+from agent_tt.store import open_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PATIENCE_SECONDS = 60.0
+
+
+class Project:
+    """A folder with an agent and a store."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.store = folder / "runs.db"
+
+    def write(self, source: str, name: str = "agent.py") -> None:
+        (self.folder / name).write_text(source)
+
+    def record(self, *arguments: str, exit_code: int = 0) -> None:
+        done = subprocess.run(
+            [sys.executable, *(arguments or ("agent.py",))],
+            cwd=self.folder,
+            env={**os.environ, "AGENT_TT_STORE": str(self.store)},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+        )
+        assert done.returncode == exit_code, done.stderr
+
+    def replay(self, run: str = "latest", **options: object):
+        return agent_tt.replay(run, store=self.store, timeout=PATIENCE_SECONDS, **options)
+
+    def hits(self) -> int:
+        """How often a real function wrote that it ran."""
+        file = self.folder / "hits"
+        return len(file.read_text()) if file.exists() else 0
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def recorded_shop(tmp_path_factory) -> Project:
+    shop = Project(tmp_path_factory.mktemp("shop"))
+    shop.write(WITH_STATE)
+    shop.record()
+    assert shop.hits() == 5
+    return shop
+
+
+@pytest.fixture
+def shop(recorded_shop: Project):
+    """The shop's agent, recorded once; no replay of it may run a function or write into its store."""
+    recorded_shop.write(WITH_STATE)
+    size = recorded_shop.store.stat().st_size
+    yield recorded_shop
+    assert recorded_shop.hits() == 5
+    assert recorded_shop.store.stat().st_size == size
+    with closing(open_store(recorded_shop.store, read_only=True)) as store:
+        assert len(store.runs()) == 1
+
+
+AGENT = """
+import asyncio, dataclasses, sys
+import agent_tt
+
+
+def hit():
+    with open("hits", "a") as file:
+        file.write(".")
+
+
+@dataclasses.dataclass
+class Order:
+    id: str
+    amount: int
+
+
+class PaymentError(Exception):
+    def __init__(self, code):
+        super().__init__(f"refused with {code}")
+        self.code = code
+
+
+@agent_tt.tool(effect="read")
+def find_order(order_id):
+    hit()
+    return Order(order_id, 30)
+
+
+@agent_tt.tool(effect="write")
+def charge(order):
+    hit()
+    raise PaymentError(402)
+
+
+@agent_tt.llm(model="m")
+async def think(messages):
+    hit()
+    await asyncio.sleep(0.001)
+    return {"content": f"thought about {len(messages)}", "usage": {"tokens_in": 1, "tokens_out": 2}}
+
+
+async def work(state, run):
+    with run.step("look", state):
+        state["order"] = find_order("K-1")
+        thoughts = await asyncio.gather(*(think([{"role": "user", "content": str(n)}] * n) for n in range(3)))
+        state["thoughts"] = [thought["content"] for thought in thoughts]
+    with run.step("pay", state):
+        try:
+            charge(state["order"])
+        except PaymentError as error:
+            state["code"] = error.code
+"""
+
+WITH_STATE = f"""{AGENT}
+
+def main(state=None):
+    state = state or {{"order": None}}
+    with agent_tt.record("shop", state=state) as run:
+        asyncio.run(work(state, run))
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_an_agent_that_takes_a_state_is_replayed_from_it(shop):
+    report = shop.replay()
+    assert report.is_faithful, report.divergences
+    assert (report.served, report.recorded) == (5, 5)
+    assert report.notes == (), "the states are those that were recorded"
+    assert report.agent.status == "ended"
+    assert report.agent.as_recorded
+    assert not (shop.folder / ".agent-tt").exists()
+
+
+def test_a_changed_agent_diverges_at_its_step_and_writes_nothing(shop):
+    shop.write(WITH_STATE.replace('charge(state["order"])', 'charge(Order("K-2", 30))'))
+    report = shop.replay()
+    (finding,) = report.divergences
+    assert (finding.kind, finding.step, finding.call, finding.name) == ("changed request", 2, 1, "charge")
+    assert [change.path for change in finding.changes] == ["order.id"]
+    assert finding.source.startswith("agent.py:")
+    assert report.agent.status == "halted"
+    assert shop.hits() == 5
+
+
+def test_an_observed_agent_goes_on_and_its_state_is_not_blamed(shop):
+    shop.write(WITH_STATE.replace('find_order("K-1")', 'find_order("K-7")'))
+    report = shop.replay(observe=True)
+    assert [(finding.kind, finding.step) for finding in report.divergences] == [("changed request", 1)]
+    assert report.served == 5
+    assert report.failure is None
+    assert report.agent.status == "ended"
+
+
+def test_a_script_that_takes_no_state_is_run_as_a_script(project):
+    project.write(
+        AGENT
+        + """
+if __name__ == "__main__":
+    with agent_tt.record("script", state={"words": sys.argv[1:]}) as run:
+        asyncio.run(work({}, run))
+        print("said", *sys.argv[1:], Order.__module__)
+"""
+    )
+    project.record("agent.py", "--fast", "x y")
+    report = project.replay()
+    assert report.is_faithful, report.output
+    assert report.output.strip() == "said --fast x y __main__"
+    assert project.hits() == 5
+    other = project.replay(arguments=["--slow"])
+    assert other.output.strip() == "said --slow __main__"
+
+
+def test_a_function_without_state_is_called(project):
+    project.write("import shop_agent\nshop_agent.main()\n", "start.py")
+    project.write(AGENT + "\ndef main():\n    with agent_tt.record('r') as run:\n        asyncio.run(work({}, run))\n")
+    (project.folder / "agent.py").rename(project.folder / "shop_agent.py")
+    project.record("start.py")
+    report = project.replay()
+    assert report.is_faithful, report.output
+    assert report.served == 5
+
+
+def test_an_agent_that_fails_otherwise_says_so_and_one_that_fails_again_is_faithful(project):
+    fails = WITH_STATE.replace("state = state or", 'state = state or {"order": None}\n    1 / 0\n    state = state or')
+    raises = WITH_STATE.replace(
+        "asyncio.run(work(state, run))", "asyncio.run(work(state, run))\n        raise OSError(5, 'x')"
+    )
+    project.write(raises)
+    project.record(exit_code=1)
+    again = project.replay()
+    assert again.is_faithful
+    assert again.agent.status == "raised"
+    assert again.agent.as_recorded
+    project.write(fails)
+    otherwise = project.replay()
+    assert otherwise.agent.error == "ZeroDivisionError: division by zero"
+    assert otherwise.agent.as_recorded is False
+    assert "agent.py" in otherwise.agent.traceback
+    assert "agent_tt" not in otherwise.agent.traceback
+    assert {finding.kind for finding in otherwise.divergences} == {"missing call"}
+
+
+def test_an_agent_that_swallows_everything_is_not_faithful(shop):
+    shop.write(
+        WITH_STATE.replace("except PaymentError as error:", "except BaseException as error:").replace(
+            'charge(state["order"])', 'charge("something else")'
+        )
+    )
+    report = shop.replay()
+    assert not report.is_faithful
+    assert report.failure is not None
+
+
+def test_an_agent_that_kills_its_process_is_a_failure_of_the_agent(shop):
+    shop.write(WITH_STATE.replace("def main(state=None):", "def main(state=None):\n    import os; os._exit(7)"))
+    with pytest.raises(AgentFailed, match="exit code 7"):
+        shop.replay()
+
+
+def test_an_agent_that_never_ends_is_stopped(shop):
+    shop.write(WITH_STATE.replace("def main(state=None):", "def main(state=None):\n    while True: pass"))
+    with pytest.raises(AgentFailed, match="stopped after 1"):
+        agent_tt.replay("latest", store=shop.store, timeout=1)
+
+
+@pytest.mark.parametrize(("wanted_for", "said"), [(3, "was stopped"), (10_000, "stopped after 1")])
+def test_a_replay_that_is_not_wanted_any_more_is_stopped_and_a_wanted_one_has_its_time(shop, wanted_for, said):
+    shop.write(WITH_STATE.replace("def main(state=None):", "def main(state=None):\n    while True: pass"))
+    asked = iter(range(wanted_for))
+    with closing(open_store(shop.store, read_only=True)) as store, pytest.raises(AgentFailed, match=said):
+        run_replay(store, store.run("latest"), timeout=1, cancelled=lambda: next(asked, None) is None)
+
+
+def test_what_cannot_be_started_says_why(shop):
+    with pytest.raises(RunNotFound):
+        shop.replay("nobody")
+    (shop.folder / "agent.py").unlink()
+    with pytest.raises(InvalidEntryPoint, match=r"agent\.py"):
+        shop.replay()
+
+
+def test_a_fork_is_replayed_from_its_edited_state(project):
+    project.write(WITH_STATE)
+    project.record()
+    handle = agent_tt.fork("latest", 1, {"order": None}, store=project.store, allow=["charge"])
+    handle.wait()
+    before = project.hits()
+    report = project.replay(handle.run_id)
+    assert report.is_faithful, (report.divergences, report.output)
+    assert project.hits() == before
+
+
+@pytest.fixture(scope="module")
+def sample_store(tmp_path_factory) -> Path:
+    store = tmp_path_factory.mktemp("samples") / "runs.db"
+    for sample in samples.names():
+        if sample.prebuilt:
+            samples.ensure(sample.name, store)
+    return store
+
+
+@pytest.mark.parametrize("name", ["refund-loop", "trip-planner", "flaky-checkout", "research-team"])
+def test_the_shipped_runs_of_the_samples_replay_faithfully(name, sample_store):
+    report = agent_tt.replay(name, store=sample_store, timeout=PATIENCE_SECONDS)
+    assert report.is_faithful, (report.divergences, report.output)
+    assert report.served == report.recorded > 10
+    assert report.agent.as_recorded
+
+
+def test_a_concurrent_sample_replays_to_the_same_states(tmp_path):
+    shutil.copytree(samples.folder(), tmp_path / "samples", ignore=shutil.ignore_patterns("*.db", "__pycache__"))
+    project = Project(tmp_path / "samples")
+    project.record("research_team.py")
+    report = project.replay()
+    assert report.is_faithful
+    assert report.notes == ()
+
+
+def test_a_changed_sample_diverges_at_the_right_step(tmp_path):
+    shutil.copytree(samples.folder(), tmp_path / "samples", ignore=shutil.ignore_patterns("*.db", "__pycache__"))
+    project = Project(tmp_path / "samples")
+    project.record("refund_loop.py", exit_code=1)  # it gives up in the end: that is what it shows
+    file = project.folder / "refund_loop.py"
+    file.write_text(
+        file.read_text().replace(
+            "result = search_docs(**arguments)",
+            'result = search_docs(query=arguments["query"] + ("!" if state["attempts"] == 3 else ""))',
+        )
+    )
+    report = project.replay()
+    (finding,) = report.divergences
+    assert (finding.kind, finding.step, finding.name) == ("changed request", 4, "search_docs")
+    assert [change.path for change in finding.changes] == ["query"]

@@ -1,0 +1,87 @@
+"""A call as text: what was asked and what came back; of a request to a model's provider, the conversation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.text import pretty
+from agent_tt_tui.cli.terminal import Cell, facts
+from agent_tt_tui.format import cost
+from agent_tt_tui.viewmodel.messages import message_of
+from agent_tt_tui.viewmodel.provider_call import provider_call, tool_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Call
+    from agent_tt_tui.cli.terminal import Terminal
+    from agent_tt_tui.viewmodel.provider_call import ProviderCall
+
+_ROLE_COLUMNS: Final = 9
+"""As wide as `assistant`."""
+
+
+def print_call(terminal: Terminal, call: Call) -> None:
+    """Write a call under a line with its kind and name."""
+    effect = f" {terminal.glyphs.dot} {call.effect}s" if call.effect else ""
+    terminal.line(Cell(f"{call.kind} {terminal.safe(call.name)}", "strong"), Cell(effect, "muted"))
+    sent = provider_call(call)
+    if sent is None:
+        _print_value(terminal, "asked", call.args)
+    else:
+        _print_messages(terminal, "asked", sent.messages)
+        _print_tools(terminal, sent)
+    if call.status == "ok" and sent is not None and (sent.answer or call.meta.get("answer_error")):
+        _print_answer(terminal, call, sent)
+    elif call.status == "ok":
+        _print_value(terminal, "came back", call.result)
+    if call.error is not None:
+        terminal.line(Cell(f"  {terminal.safe(call.error.short)}", "failed"))
+
+
+def _print_value(terminal: Terminal, label: str, value: Wire) -> None:
+    text = pretty(value).split("\n")
+    terminal.line(_label(label), terminal.safe(text[0]))
+    for line in text[1:]:
+        terminal.line(" " * 12, terminal.safe(line))
+
+
+def _print_tools(terminal: Terminal, sent: ProviderCall) -> None:
+    if sent.tools:
+        told = ", ".join(f"{name}({takes})" for name, takes in map(tool_line, sent.tools))
+        terminal.line(_label("offered"), terminal.safe(told))
+
+
+def _print_answer(terminal: Terminal, call: Call, sent: ProviderCall) -> None:
+    error = call.meta.get("answer_error")
+    if error:
+        terminal.line(_label("came back"), Cell(terminal.safe(str(error)), "failed"))
+    else:
+        _print_messages(terminal, "came back", sent.answer)
+    tokens_in, tokens_out, price = (call.meta.get(name) for name in ("tokens_in", "tokens_out", "cost_usd"))
+    told = facts(
+        [
+            sent.stopped,
+            f"{tokens_in:,} tokens in" if isinstance(tokens_in, int) else None,
+            f"{tokens_out:,} out" if isinstance(tokens_out, int) else None,
+            cost(price) if isinstance(price, int | float) else None,
+        ],
+        terminal.glyphs.dot,
+    )
+    if told:
+        terminal.line(_label(""), Cell(terminal.safe(told), "muted"))
+
+
+def _print_messages(terminal: Terminal, label: str, messages: Sequence[Wire]) -> None:
+    for said in filter(None, map(message_of, messages)):
+        lines = [*said.text.splitlines(), *(str(call) for call in said.calls)] or [""]
+        role = Cell(f"{terminal.safe(said.role):<{_ROLE_COLUMNS}}  ", "strong")
+        terminal.line(_label(label), role, terminal.safe(lines[0]))
+        for line in lines[1:]:
+            terminal.line(" " * (14 + _ROLE_COLUMNS), terminal.safe(line))
+        label = ""
+
+
+def _label(label: str) -> Cell:
+    return Cell(f"  {label:<10}", "muted")

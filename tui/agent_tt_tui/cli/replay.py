@@ -1,0 +1,193 @@
+"""`agent-tt replay`: run a recorded agent again, offline, with every call answered from its recording."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
+
+if TYPE_CHECKING:
+    from agent_tt.replaying.divergence import ChangedPart, Finding
+    from agent_tt.replaying.preflight import Preflight
+    from agent_tt.replaying.report import ReplayReport
+    from agent_tt_tui.cli.terminal import Cell, Role, Terminal
+
+_AGENT_FAILED: Final = 5
+_MOST_FINDINGS: Final = 20
+_MOST_CHANGES: Final = 5
+
+
+@click.command(context_settings={"allow_interspersed_args": True})
+@click.argument("run", shell_complete=complete_runs)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.option("--observe", is_flag=True, help="Go on after a changed request, and collect all that differs.")
+@click.option("--dry-run", is_flag=True, help="Show what is recorded, and run nothing.")
+@click.option("--from", "from_step", default="0", metavar="STEP", help="With --dry-run: count the answers after it.")
+@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Give up after so long.")
+@common_options
+def command(
+    options: Options,
+    run: str,
+    arguments: tuple[str, ...],
+    *,
+    observe: bool,
+    dry_run: bool,
+    from_step: str,
+    timeout: float | None,
+) -> int:
+    """Run RUN's agent again with every call answered from the recording; nothing is reached, nothing is recorded.
+
+    What follows -- is given to the agent. Exit code 0 when it went as recorded, 1 when it diverged, 5 when
+    the agent failed otherwise than it did then.
+
+    \b
+    agent-tt replay refund-loop
+    agent-tt replay latest --observe --json -- --verbose
+    --json: {run, name, mode, faithful, recorded, served, nested, failure, agent, notes, output,
+             divergences: [{kind, message, hint, step, call, lane, lane_seq, call_kind, name,
+                            file, line, asked, recorded, changes: [{path, old, new, words}], nearest}]};
+            with --dry-run {run, name, from_step, answers, without, nested, lanes, problems}
+    """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    from agent_tt.replaying.launch import run_replay
+    from agent_tt.replaying.preflight import preflight
+
+    with options.source(run) as source:
+        found = source.run(run)
+        if dry_run:
+            plan = preflight(source, found, from_step=source.step_number(found, from_step))
+            if options.as_json:
+                write_json(plan.to_json())
+            else:
+                _print_plan(options.terminal(), plan)
+            return 0
+        report = run_replay(source, found, observe=observe, arguments=arguments, timeout=timeout)
+    if options.as_json:
+        write_json(report.to_json())
+    else:
+        _print_report(options.terminal(), report)
+    return _exit_code(report)
+
+
+def _exit_code(report: ReplayReport) -> int:
+    if not report.is_faithful:
+        return 1
+    return _AGENT_FAILED if report.agent.status == "raised" and report.agent.as_recorded is not True else 0
+
+
+def _print_report(terminal: Terminal, report: ReplayReport) -> None:
+    from agent_tt_tui.cli.terminal import Cell, counted, facts
+
+    failed = _exit_code(report) != 0
+    word = _verdict(report)
+    glyph = terminal.glyphs.failed if failed else terminal.glyphs.well
+    told = facts(
+        [f"{report.served:,} of {counted(report.recorded, 'call')} answered", _ending(report)], terminal.glyphs.dot
+    )
+    name = terminal.short(report.run_name, terminal.columns // 2)
+    terminal.line(Cell(name, "strong"), "  ", Cell(f"{glyph} {word}", "failed" if failed else "well"), "  ", told)
+    for finding in report.divergences[:_MOST_FINDINGS]:
+        _print_finding(terminal, finding)
+    left = len(report.divergences) - _MOST_FINDINGS
+    if left > 0:
+        terminal.line(Cell(f"and {left} more", "muted"))
+    for note in report.notes:
+        count = f" ({note.count} times)" if note.count > 1 else ""
+        terminal.line(Cell("note  ", "muted"), terminal.safe(f"{note.kind}: {note.text}{count}"))
+    if report.agent.status == "raised" and report.agent.as_recorded is not True:
+        for line in report.output.splitlines()[-12:]:
+            terminal.line(Cell(f"  {terminal.safe(line)}", "muted"))
+
+
+def _verdict(report: ReplayReport) -> str:
+    if report.is_faithful:
+        return "failed" if _exit_code(report) else "as recorded"
+    kinds = dict.fromkeys(finding.kind for finding in report.divergences)
+    return ", ".join(kinds)
+
+
+def _ending(report: ReplayReport) -> str:
+    agent = report.agent
+    match agent.status:
+        case "halted":
+            return "halted"
+        case "raised":
+            same = "as it did then" if agent.as_recorded else "which it did not then"
+            return f"the agent raised {agent.error}, {same}"
+        case _:
+            return "the agent ended" + (", which it did not then" if agent.as_recorded is False else "")
+
+
+def _print_finding(terminal: Terminal, finding: Finding) -> None:
+    from agent_tt_tui.cli.terminal import Cell, facts
+
+    terminal.line()
+    terminal.line(Cell(finding.kind, "failed"), "  ", terminal.safe(finding.message))
+    place = facts([finding.place, finding.source], terminal.glyphs.dot)
+    if place:
+        terminal.line(Cell(f"  {terminal.safe(place)}", "muted"))
+    for change in finding.changes[:_MOST_CHANGES]:
+        _print_change(terminal, change)
+    left = len(finding.changes) - _MOST_CHANGES
+    if left > 0:
+        terminal.line(Cell(f"  and {left} more changes", "muted"))
+    if finding.kind != "changed request":
+        for near in finding.nearest:
+            where = f"step {near.call.step}, call {near.call.number} ({near.call.name})"
+            paths = ", ".join(change.path or "all of it" for change in near.changes[:3])
+            unlike = f": differs in {paths}" if paths else ""
+            terminal.line(Cell("  near  ", "muted"), terminal.safe(f"{where}, {near.likeness:.0%} alike{unlike}"))
+    if finding.hint:
+        for line in textwrap.wrap(terminal.safe(finding.hint), terminal.columns - 2):
+            terminal.line(Cell(f"  {line}", "muted"))
+
+
+def _print_change(terminal: Terminal, change: ChangedPart) -> None:
+    """Write the path and the words: removed ones in `[-…-]`, added ones in `{+…+}`, so that no colour is needed."""
+    from agent_tt.replaying.likeness import shown_words
+    from agent_tt_tui.cli.terminal import Cell
+
+    roles: dict[str, tuple[Role, str, str]] = {
+        "same": ("text", "", ""),
+        "removed": ("failed", "[-", "-]"),
+        "added": ("well", "{+", "+}"),
+    }
+    cells: list[Cell | str] = [Cell(f"  {terminal.safe(change.path or 'the question')}  ", "changed")]
+    for segment in shown_words(change.words):
+        role, before, after = roles[segment.kind]
+        text = terminal.short(segment.text, terminal.columns * 2)
+        cells.append(Cell(f"{before}{text}{after}", role))
+    terminal.line(*cells)
+
+
+def _print_plan(terminal: Terminal, plan: Preflight) -> None:
+    from agent_tt_tui.cli.terminal import Cell, Column, counted, facts
+
+    told = facts(
+        [
+            counted(sum(row.recorded for row in plan.answers), "call"),
+            counted(plan.lanes, "lane"),
+            f"{plan.nested} inside others" if plan.nested else "",
+        ],
+        terminal.glyphs.dot,
+    )
+    terminal.line(Cell(terminal.safe(plan.run.name), "strong"), "  ", Cell(told, "muted"))
+    columns = [Column("BOUNDARY", flexible=True), Column("RECORDED", "right")]
+    if plan.from_step:
+        columns.append(Column(f"AFTER {plan.from_step}", "right"))
+    columns += [Column("RESULTS", "right"), Column("ERRORS", "right"), Column("OPEN", "right")]
+    rows = []
+    for row in plan.answers:
+        cells = [Cell(f"{row.name} ({'writes' if row.effect == 'write' else row.kind})"), Cell(str(row.recorded))]
+        if plan.from_step:
+            cells.append(Cell(str(row.from_here)))
+        cells += [Cell(str(row.results)), Cell(str(row.errors)), Cell(str(row.open), "failed" if row.open else "text")]
+        rows.append(cells)
+    terminal.table(columns, rows)
+    if plan.without:
+        terminal.line(Cell("no answers  ", "failed"), terminal.safe(", ".join(plan.without)))
+    for problem in plan.problems:
+        terminal.line(Cell("note  ", "muted"), terminal.safe(problem))
+    terminal.line(Cell("Nothing was run.", "muted"))

@@ -1,0 +1,161 @@
+"""`agent-tt resume`: go on with a run that crashed or was interrupted."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
+from agent_tt_tui.cli.stopping import stopped_as_by_ctrl_c
+
+if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Call
+    from agent_tt.resuming.launch import ResumeHandle
+    from agent_tt.resuming.plan import Happened, ResumePlan
+    from agent_tt_tui.cli.terminal import Terminal
+
+_POLL_SECONDS: Final = 0.1
+_LONGEST_ARGUMENTS: Final = 300
+
+
+@click.command()
+@click.argument("run", shell_complete=complete_runs)
+@click.option("--dry-run", is_flag=True, help="Show what was in flight, and run nothing.")
+@common_options
+def command(options: Options, run: str, *, dry_run: bool) -> None:
+    """Go on with RUN where it crashed or was interrupted, for real, in a process of its own.
+
+    What its calls were answered is given to the agent again; none of them is made twice. A call that was in flight is
+    made again if it only reads, asks a model or has an idempotency key. Of any other that writes you are asked
+    whether it happened; with --json, or without a terminal, the run is not resumed then (exit code 2).
+
+    Exit code 1 when the agent does not ask again what was recorded, 5 when it failed.
+
+    \b
+    agent-tt resume refund-loop
+    --json: the run, as in `runs`; with --dry-run {run, name, answered,
+            in_flight: [{step, call, kind, name, effect, args, unknown}]}
+    """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    from agent_tt.resuming.launch import start_resume
+    from agent_tt.resuming.plan import plan_resume
+
+    with options.source() as source:
+        plan = plan_resume(source, source.run(run))
+    if dry_run and options.as_json:
+        write_json(_shape(plan))
+    elif dry_run:
+        _print_plan(options.terminal(), plan)
+    else:
+        if plan.unknown and not options.as_json and sys.stdin.isatty():
+            terminal = options.terminal()
+            plan = plan.decide(lambda call: _ask(terminal, call))
+        resumed_us = time.time_ns() // 1000
+        with stopped_as_by_ctrl_c(), start_resume(plan) as handle:
+            if not options.as_json:
+                _follow(options, plan, handle, resumed_us)
+            _tell_end(options, handle)
+
+
+def _follow(options: Options, plan: ResumePlan, handle: ResumeHandle, resumed_us: int) -> None:
+    """Write each step that ends from now on as soon as it is over."""
+    from agent_tt_tui.cli.terminal import Cell, counted
+    from agent_tt_tui.cli.wording import step_line
+
+    terminal, told, ended = options.terminal(), set[int](), False
+    name = terminal.safe(plan.run.name)
+    terminal.line(Cell(name, "strong"), f"  goes on after {counted(plan.answered, 'call')}")
+    first = min((call.step for call in plan.in_flight), default=max(1, plan.run.steps))
+    with options.source() as source:
+        while not ended:
+            # Asked first: a step that is written between the two questions is then still found.
+            ended = handle.wait(_POLL_SECONDS) is not None
+            for step in source.steps(handle.run_id, first):
+                if step.number not in told and step.status != "running" and (step.ended_us or 0) >= resumed_us:
+                    told.add(step.number)
+                    step_line(terminal, step, source.calls(handle.run_id, step.number) if step.calls else [])
+
+
+def _tell_end(options: Options, handle: ResumeHandle) -> None:
+    from agent_tt_tui.cli.shapes import run_shape
+    from agent_tt_tui.cli.wording import run_line
+
+    handle.wait()
+    with options.source() as source:
+        run = source.run(handle.run_id)
+    if options.as_json:
+        write_json(run_shape(run))
+    else:
+        run_line(options.terminal(), run)
+    handle.result()
+
+
+def _ask(terminal: Terminal, call: Call) -> Happened | None:
+    """Ask a person whether a call happened, and what it gave."""
+    from agent_tt.resuming.plan import Happened
+    from agent_tt_tui.cli.terminal import Cell
+
+    terminal.line(Cell(terminal.safe(call.name), "strong"), f"  step {call.step}: {_arguments(terminal, call)}")
+    terminal.line("It was in flight, and nobody knows whether it happened.")
+    if call.kind != "tool":
+        click.confirm("It is sent again now. Go on?", abort=True)
+        return None
+    if not click.confirm("Did it happen?", default=None):
+        return None
+    return Happened(click.prompt("What did it give (JSON)", default="null", value_proc=_read_json))
+
+
+def _read_json(text: str) -> object:
+    try:
+        value: object = json.loads(text)
+    except ValueError as error:
+        raise click.UsageError(f"that is no JSON: {error}") from None
+    return value
+
+
+def _arguments(terminal: Terminal, call: Call) -> str:
+    return terminal.short(json.dumps(call.args, ensure_ascii=False), _LONGEST_ARGUMENTS)
+
+
+def _print_plan(terminal: Terminal, plan: ResumePlan) -> None:
+    from agent_tt_tui.cli.terminal import Cell, Column, counted
+
+    told = f"{counted(plan.answered, 'call')} answered, {len(plan.in_flight)} in flight"
+    terminal.line(Cell(terminal.safe(plan.run.name), "strong"), "  ", Cell(told, "muted"))
+    if plan.in_flight:
+        rows = [
+            [
+                Cell(str(call.step)),
+                Cell(f"{call.name} ({'writes' if call.effect == 'write' else call.kind})"),
+                Cell(_arguments(terminal, call)),
+                Cell("you are asked" if call in plan.unknown else "made again"),
+            ]
+            for call in plan.in_flight
+        ]
+        columns = (Column("STEP", "right"), Column("CALL"), Column("ARGUMENTS", flexible=True), Column(""))
+        terminal.table(columns, rows)
+    terminal.line(Cell("Nothing was run.", "muted"))
+
+
+def _shape(plan: ResumePlan) -> Wire:
+    return {
+        "run": plan.run.id,
+        "name": plan.run.name,
+        "answered": plan.answered,
+        "in_flight": [
+            {
+                "step": call.step,
+                "call": call.number,
+                "kind": call.kind,
+                "name": call.name,
+                "effect": call.effect,
+                "args": call.args,
+                "unknown": call in plan.unknown,
+            }
+            for call in plan.in_flight
+        ],
+    }

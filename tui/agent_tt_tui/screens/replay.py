@@ -1,0 +1,359 @@
+"""The replay dialogs: what a recording has answers for, the replay itself, and what it found."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.worker import get_current_worker
+
+from agent_tt.errors import AgentTTError
+from agent_tt.forking.code import plan_code
+from agent_tt.replaying.launch import run_replay
+from agent_tt.replaying.preflight import Preflight, preflight
+from agent_tt_tui.chrome import PaneTitle
+from agent_tt_tui.contexts import REPLAY, REPLAYED
+from agent_tt_tui.dialog import Dialog, DialogTitle
+from agent_tt_tui.look import look_of
+from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.text import clean, show
+from agent_tt_tui.viewmodel.replayed import remark_lines, trouble_lines, verdict
+from agent_tt_tui.widgets.finding_views import FindingList, FindingView
+from agent_tt_tui.widgets.replay_form import (
+    FACT_ROWS,
+    AnswersTable,
+    AnswersTitle,
+    ReplayAction,
+    ReplayFacts,
+    ReplayWarnings,
+)
+from agent_tt_tui.widgets.text_view import QuietTextView
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual import events
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+    from textual.timer import Timer
+
+    from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
+    from agent_tt.replaying.report import ReplayReport
+    from agent_tt_tui.lines import LineView
+    from agent_tt_tui.palette import Palette
+    from agent_tt_tui.row import Row
+    from agent_tt_tui.viewmodel.pieces import TextLine
+
+_TALL_FROM: Final = 30
+_LOW_BELOW: Final = 24
+_FRAME_ROWS: Final = 9
+"""Rows of the footer, the border, the title, the facts, the table's titles and the action."""
+
+_BLANK_ROWS: Final = 3
+_MOST_TABLE: Final = 16
+_READING: Final = "looking at what is recorded"
+
+
+class TroubleView(QuietTextView):
+    """Why a replay could not be: an agent that cannot be started, or a process that died, with its last words."""
+
+    HELP = "Why it could not be replayed."
+
+    def __init__(self) -> None:
+        super().__init__(id="replay-trouble")
+        self.trouble = ("", "")
+        """What is wrong, and what to do."""
+
+    def lay_out(self, columns: int) -> Sequence[TextLine]:
+        """Lay out what is wrong and what to do."""
+        return list(trouble_lines(*self.trouble, columns, look_of(self).glyphs)) if self.trouble[0] else []
+
+
+class ReplayDialog(Dialog["ReplayReport"]):
+    """Shows what a run has answers for, and replays it in a process of its own; returns the report."""
+
+    CONTEXT = REPLAY
+    BINDINGS: ClassVar[list[BindingType]] = REPLAY.screen_bindings()
+    AUTO_FOCUS = "AnswersTable"
+    HELP = "A replay: left and right choose the mode, F or enter runs it offline, esc stops it or closes."
+
+    def __init__(self, source: RunSource, run: Run, step: int = 0, *, observe: bool = False) -> None:
+        """Look at a run.
+
+        Args:
+            source: Where it is.
+            run: The run.
+            step: Answers after this step are counted too; 0 counts the whole run once.
+            observe: Whether the replay goes on after a changed request, to begin with.
+        """
+        super().__init__()
+        self._source, self._run, self._step, self._observe = source, run, step, observe
+        self._plan: Preflight | None = None
+        self._started: float | None = None
+        """When the replay began, on the monotonic clock; None while none runs."""
+        self._clock: Timer | None = None
+
+    def compose_content(self) -> ComposeResult:
+        """Yield the pre-flight from top to bottom."""
+        yield DialogTitle("Replay", detail=self._run.name, hint="nothing has run yet")
+        yield ReplayFacts()
+        yield AnswersTitle()
+        yield AnswersTable()
+        yield ReplayWarnings()
+        yield TroubleView()
+        yield ReplayAction()
+
+    def on_mount(self) -> None:
+        """Look at what is recorded."""
+        self.query_one(ReplayFacts).observe = self._observe
+        self.query_one(ReplayAction).busy = _READING
+        self.run_worker(self._read_plan, group="plan", thread=True, exit_on_error=False)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Give up blank rows where there are few."""
+        self.set_class(event.size.height < _TALL_FROM, "short")
+        self._share_rows()
+
+    def _share_rows(self) -> None:
+        """Let the table scroll, and the facts go, before a warning or the action is cut off."""
+        blank = 0 if self.has_class("short") else _BLANK_ROWS
+        room = self.size.height - _FRAME_ROWS - blank - self.query_one(ReplayWarnings).get_content_height()
+        facts = self.query_one(ReplayFacts)
+        facts.display = room >= 1 and not (self._plan is None and self.has_class("refused"))
+        room += 0 if facts.display else FACT_ROWS
+        self.query_one(AnswersTable).styles.max_height = max(1, min(_MOST_TABLE, room))
+
+    def _read_plan(self) -> None:
+        worker = get_current_worker()
+        plan, changed, trouble = None, False, ("", "")
+        try:
+            plan = preflight(self._source, self._run, from_step=self._step)
+            changed = _is_changed(self._run)
+        except AgentTTError as error:
+            trouble = (error.message, error.hint)
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._show_plan, plan, changed, trouble)
+
+    def _show_plan(self, plan: Preflight | None, changed: bool, trouble: tuple[str, str]) -> None:  # noqa: FBT001
+        self._plan = plan
+        self.query_one(ReplayAction).busy = ""
+        if plan is None:
+            self._show_trouble(trouble)
+            return
+        facts = self.query_one(ReplayFacts)
+        facts.plan, facts.changed = plan, changed
+        self.query_one(AnswersTitle).plan = plan
+        warnings = self.query_one(ReplayWarnings)
+        warnings.plan = plan
+        if not warnings.get_content_height():
+            warnings.display = False  # its margin too
+        self.query_one(AnswersTable).show(plan)
+        self._share_rows()
+        self.refresh_footer()
+
+    def _show_trouble(self, trouble: tuple[str, str]) -> None:
+        """Show why it could not be replayed in place of what would be; no trouble shows that again."""
+        view = self.query_one(TroubleView)
+        view.trouble = trouble
+        self.set_class(bool(trouble[0]), "refused")
+        self.query_one(DialogTitle).hint = "not replayed" if trouble[0] else ""
+        view.lay_out_again()
+        view.refresh(layout=True)
+        self._share_rows()
+        if trouble[0]:
+            view.focus()
+        self.refresh_footer()
+
+    def blocked(self, command_id: str) -> str | None:
+        """Say why a command cannot be used now."""
+        if command_id.startswith("replay.") and self._started is not None:
+            return "it is being replayed: esc stops it"
+        if command_id == "replay.run" and self._plan is None:
+            return self.query_one(TroubleView).trouble[0] or "still looking at what is recorded"
+        return None
+
+    def on_line_view_chosen(self, _message: LineView.Chosen) -> None:
+        """Enter on a row runs it too: it costs nothing and reaches nothing."""
+        if self.blocked("replay.run") is None:
+            self.action_run()
+
+    def action_mode(self, _direction: int) -> None:
+        """Choose the other mode."""
+        self._observe = not self._observe
+        self.query_one(ReplayFacts).observe = self._observe
+
+    def action_run(self) -> None:
+        """Start the replay."""
+        self._show_trouble(("", ""))
+        self._started = time.monotonic()
+        self._clock = self.set_interval(0.5, self._tick)
+        self._tick()
+        self.refresh_footer()
+        observe = self._observe
+        self.run_worker(lambda: self._replay(observe=observe), group="replay", thread=True, exit_on_error=False)
+
+    def action_escape(self) -> None:
+        """Stop the replay that runs, else close."""
+        if self._started is None:
+            super().action_escape()
+            return
+        self.workers.cancel_group(self, "replay")
+        self._end()
+        self.say("stopped: nothing was found out")
+
+    def _tick(self) -> None:
+        seconds = int(time.monotonic() - (self._started or 0.0))
+        self.query_one(ReplayAction).busy = f"replaying  {seconds} s  esc stops" if seconds else "replaying  esc stops"
+
+    def _replay(self, *, observe: bool) -> None:
+        worker = get_current_worker()
+        report, trouble = None, ("", "")
+        try:
+            report = run_replay(self._source, self._run, observe=observe, cancelled=lambda: worker.is_cancelled)
+        except AgentTTError as error:
+            trouble = (error.message, error.hint)
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._ended, worker, report, trouble)
+
+    def _ended(self, worker: object, report: ReplayReport | None, trouble: tuple[str, str]) -> None:
+        if getattr(worker, "is_cancelled", False):
+            return  # esc came while this was on its way
+        self._end()
+        if report is None:
+            self._show_trouble(trouble)
+        else:
+            self.dismiss(report)
+
+    def _end(self) -> None:
+        self._started = None
+        if self._clock is not None:
+            self._clock.stop()
+            self._clock = None
+        self.query_one(ReplayAction).busy = ""
+        self.refresh_footer()
+
+
+def _is_changed(run: Run) -> bool:
+    """Whether the file of a run's entry point is known to be another than when it was recorded."""
+    try:
+        code, _ = plan_code(run, None)
+    except AgentTTError:  # an entry point that takes no state can be replayed, but not forked
+        return False
+    return bool(code.changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a person wants after a replay.
+
+    Attributes:
+        index: The divergence to go to; None for none.
+        again: Whether to replay once more.
+    """
+
+    index: int | None = None
+    again: bool = False
+
+
+class VerdictRows(RowWidget):
+    """How the replay went, and below it how the agent ended."""
+
+    DEFAULT_CSS = "VerdictRows { height: 2; }"
+
+    def __init__(self, report: ReplayReport) -> None:
+        super().__init__()
+        self._verdict = verdict(report)
+
+    def draw(self, y: int, columns: int, styles: Palette) -> Row:
+        """Draw one row."""
+        row, glyphs, said = self.new_row(), look_of(self).glyphs, self._verdict
+        if y == 0:
+            row.add(f"{glyphs.well if said.well else glyphs.differs} ", styles.well if said.well else styles.failed)
+            return row.add(show(said.text, columns - row.cells, glyphs.cut), styles.strong)
+        return row.add("  ").add(show(said.detail, columns - 2, glyphs.cut), styles.muted)
+
+
+class RemarkView(QuietTextView):
+    """What else is worth knowing of a replay."""
+
+    HELP = "Notes on the replay, and what the agent printed."
+
+    def __init__(self, report: ReplayReport) -> None:
+        super().__init__(id="replay-remarks")
+        self._report = report
+
+    def lay_out(self, columns: int) -> Sequence[TextLine]:
+        """Lay out the notes, and what the agent failed with and printed."""
+        return list(remark_lines(self._report, columns, look_of(self).glyphs))
+
+
+class ReplayedDialog(Dialog[Wish]):
+    """Shows what a replay found; returns which divergence to go to, or that it is wanted again."""
+
+    CONTEXT = REPLAYED
+    BINDINGS: ClassVar[list[BindingType]] = REPLAYED.screen_bindings()
+    AUTO_FOCUS = "FindingList"
+    HELP = "What a replay found: enter goes to a divergence, r replays again, esc closes."
+
+    def __init__(self, report: ReplayReport, index: int = 0) -> None:
+        """Show a report.
+
+        Args:
+            report: What was found.
+            index: The divergence to select.
+        """
+        super().__init__(classes="" if report.is_faithful else "tall")
+        self._report, self._index = report, index
+
+    def compose_content(self) -> ComposeResult:
+        """Yield the verdict, the divergences with all that is known of the selected one, and the remarks."""
+        report = self._report
+        mode = "observed" if report.observed else "strict"
+        yield DialogTitle("Replay", detail=report.run_name, hint=mode)
+        yield VerdictRows(report)
+        if report.divergences:
+            yield FindingList(report.divergences)
+            yield PaneTitle("Divergence", id="finding-title")
+            yield FindingView(id="finding")
+        yield RemarkView(report)
+
+    def on_mount(self) -> None:
+        """Select the divergence."""
+        remarks = self.query_one(RemarkView)
+        remarks.display = bool(remarks.lay_out(80))
+        if self._report.divergences:
+            self.query_one(FindingList).move_to(self._index)
+            self._show_finding(self._index)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Give up blank rows where there are few."""
+        self.set_class(event.size.height < _TALL_FROM, "short")
+        self.set_class(event.size.height < _LOW_BELOW, "low")
+
+    def on_line_view_cursor_moved(self, message: LineView.CursorMoved) -> None:
+        """Show the divergence under the cursor."""
+        if isinstance(message.view, FindingList) and 0 <= message.index < len(self._report.divergences):
+            self._show_finding(message.index)
+
+    def _show_finding(self, index: int) -> None:
+        finding = self._report.divergences[index]
+        title = self.query_one("#finding-title", PaneTitle)
+        title.detail = f"{index + 1} of {len(self._report.divergences)}  {clean(finding.kind)}"
+        self.query_one(FindingView).show(finding)
+
+    def on_line_view_chosen(self, message: LineView.Chosen) -> None:
+        """Go to the divergence under the cursor."""
+        if isinstance(message.view, FindingList):
+            self.dismiss(Wish(index=message.index))
+
+    def blocked(self, command_id: str) -> str | None:
+        """Say why a command cannot be used now."""
+        if command_id == "list.choose" and not self._report.divergences:
+            return "nothing differs: there is nowhere to go"
+        return None
+
+    def action_again(self) -> None:
+        """Replay once more."""
+        self.dismiss(Wish(again=True))

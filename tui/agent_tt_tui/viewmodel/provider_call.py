@@ -1,0 +1,68 @@
+"""A model call that a provider was sent, as the conversation that it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent_tt.providers.recorded import recorded_answer, recorded_call
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Call
+    from agent_tt.providers.shapes import Message, OfferedTool
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderCall:
+    """What was asked and answered, whatever language the provider speaks.
+
+    Attributes:
+        messages: What the model was sent, as chat messages.
+        answer: What it said, in the same form.
+        tools: What it was offered.
+        parameters: What else it was sent.
+        stopped: Why it stopped, in the provider's words.
+    """
+
+    messages: Sequence[Wire]
+    answer: Sequence[Wire]
+    tools: Sequence[OfferedTool]
+    parameters: Mapping[str, Wire]
+    stopped: str
+
+
+def provider_call(call: Call) -> ProviderCall | None:
+    """Read a recorded call; `None` if it is no request to a model's provider."""
+    asked = recorded_call(call.args) if call.kind == "llm" else None
+    if asked is None:
+        return None
+    answer = recorded_answer(asked, call.result)
+    return ProviderCall(
+        messages=list(_chat(asked.messages)),
+        answer=list(_chat(answer.messages)),
+        tools=asked.tools,
+        parameters=asked.parameters,
+        stopped=answer.finish_reason,
+    )
+
+
+def _chat(messages: Iterable[Message]) -> Iterable[Wire]:
+    for message in messages:
+        if message.reasoning:
+            yield {"role": "thinking", "content": message.reasoning}
+        chat: dict[str, Wire] = {"role": message.role, "content": message.text}
+        if message.calls:
+            chat["tool_calls"] = [{"id": call.id, "name": call.name, "args": call.arguments} for call in message.calls]
+        if message.answers:
+            chat["tool_call_id"] = message.answers
+        if message.text or message.calls or not message.reasoning:
+            yield chat
+
+
+def tool_line(tool: OfferedTool) -> tuple[str, str]:
+    """A tool's name and what it takes."""
+    properties = tool.parameters.get("properties") if isinstance(tool.parameters, dict) else None
+    return tool.name, ", ".join(properties)[:200] if isinstance(properties, dict) else ""
