@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from agent_tt.recording.scope import here
 from agent_tt.replaying.answer import Answer
@@ -25,6 +25,7 @@ from agent_tt.replaying.findings import (
 )
 from agent_tt.replaying.matching import Matching
 from agent_tt.replaying.notes import Notes
+from agent_tt.replaying.tape import DRAWN
 from agent_tt.replaying.turns import Turns
 
 if TYPE_CHECKING:
@@ -32,15 +33,11 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.errors import NotRebuildable
-    from agent_tt.model import CallKind
     from agent_tt.recording.answers import Question, Served
     from agent_tt.replaying.matching import Match
     from agent_tt.replaying.tape import Tape, TapeCall, TapeLane
 
 __all__ = ["Replay"]
-
-DRAWN: Final[frozenset[CallKind]] = frozenset({"clock", "rng", "id", "env"})
-"""Kinds that a run records only where it was asked to: without any of them, their values are live."""
 
 
 class Replay:
@@ -67,7 +64,7 @@ class Replay:
         self.tape = tape
         self.is_observing = observe
         self.notes = Notes()
-        self.turns = Turns(tape.turns(), self._relaxed)
+        self.turns = Turns(tape.turns(), self._relaxed, tape.questions_before() if whole else None)
         self.served = 0
         self.failure: Finding | None = None
         self.is_halted = False
@@ -104,6 +101,8 @@ class Replay:
                 self._check_order(question, match)
             entry.served = True
             self.served += 1
+            if question.kind not in DRAWN:
+                self.turns.asked()
         return Answer(self, entry)
 
     def _check_order(self, question: Question, match: Match) -> None:

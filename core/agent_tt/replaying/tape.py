@@ -7,6 +7,7 @@ those of the store (`Call.delivered`, `Delivery.number`); a cancellation is no a
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Final
 
@@ -20,12 +21,15 @@ if TYPE_CHECKING:
     from agent_tt.model import Call, CallKind, Delivery, Run
     from agent_tt.protocols import RunSource
 
-__all__ = ["CANCELLATIONS", "Tape", "TapeCall", "TapeLane", "lay_out", "read_calls", "read_tape"]
+__all__ = ["CANCELLATIONS", "DRAWN", "Tape", "TapeCall", "TapeLane", "lay_out", "read_calls", "read_tape"]
 
 CANCELLATIONS: Final = frozenset(
     {"asyncio.exceptions:CancelledError", "asyncio:CancelledError", "builtins:GeneratorExit"}
 )
 """Classes of "errors" that came from the agent's own side: it stopped waiting."""
+
+DRAWN: Final[frozenset[CallKind]] = frozenset({"clock", "rng", "id", "env"})
+"""Kinds that a run records only where it was asked to: without any of them, their values are live."""
 
 _UNFINISHED: Final = frozenset({"crashed", "running"})
 _ORDINAL: Final = re.compile(r"\d+")
@@ -63,6 +67,11 @@ class TapeCall:
     def signature(self) -> str:
         """The digest of its question."""
         return self.call.signature or ""
+
+    @property
+    def came_us(self) -> tuple[int | None, ...]:
+        """When each of `turns` reached the agent, in microseconds since the epoch, as far as that is known."""
+        return tuple(piece.at_us for piece in self.pieces) if self.pieces else (self.call.ended_us,)
 
     @property
     def is_cancelled(self) -> bool:
@@ -185,6 +194,20 @@ class Tape:
                 if number is not None:
                     at_once = WITH_ITS_OWN if index and pace == AT_ONCE else None
                     yield number, pace if isinstance(pace, int) else at_once
+
+    def questions_before(self) -> dict[int, int]:
+        """By number of an answer or piece, how many questions had been asked when it reached the agent.
+
+        What was drawn (`DRAWN`) does not count: it is not always written down at once.
+        """
+        questions = [entry.call for entry in self.calls if entry.call.kind not in DRAWN]
+        asked = sorted(call.started_us for call in questions if call.started_us is not None)
+        return {
+            number: bisect_left(asked, came)
+            for entry in self.calls
+            for number, came in zip(entry.turns, entry.came_us, strict=True)
+            if number is not None and came is not None
+        }
 
     def fill(self, calls: Iterable[tuple[Call, Sequence[Delivery]]]) -> None:
         """Lay out the calls of the run, once."""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.replaying.waiters import NO_CONTEXT, SLICE_SECONDS, TaskWaiter, ThreadWaiter, running_loop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from agent_tt.replaying.waiters import Waiter
 
@@ -45,14 +45,23 @@ class Turns:
         numbers: every number that is to be given out, and how many passes of the event loop after the one before it;
             None where the loop had come to rest, `WITH_ITS_OWN` for pieces that came with the one before.
         relaxed: told of a number that was given out before its turn.
+        questions: by number, how many questions had been asked when it was given out. Coroutines get an answer only
+            when as many have been asked again: one that is still on its way through a thread is not seen in the loop.
     """
 
-    def __init__(self, numbers: Iterable[tuple[int, int | None]], relaxed: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        numbers: Iterable[tuple[int, int | None]],
+        relaxed: Callable[[int], None],
+        questions: Mapping[int, int] | None = None,
+    ) -> None:
         self._passes = dict(numbers)
         self._order = sorted(self._passes)
         self._outstanding = set(self._order)
         self._head = 0
         self._relaxed = relaxed
+        self._questions = questions or {}
+        self._asked = 0
         self._waiters: dict[int, Waiter] = {}
         self._hung: dict[int, Waiter] = {}
         self._lock = threading.RLock()
@@ -165,6 +174,12 @@ class Turns:
     def hangs(self) -> bool:
         """Whether somebody waits for an answer that never came."""
         return bool(self._hung)
+
+    def asked(self) -> None:
+        """A question was asked, and will be answered."""
+        with self._locked():
+            self._asked += 1
+            self._announce()
 
     def progressed(self) -> None:
         """Something happened: those who wait are patient again."""
@@ -360,7 +375,9 @@ class Turns:
                 self._conducted.discard(loop)
                 number = self._next()
                 waiter = None if number is None else self._waiters.get(number)
-                if number is not None and isinstance(waiter, TaskWaiter) and waiter.loop is loop:
+                if number is None or self._asked < self._questions.get(number, 0):
+                    return  # the next question asks again; where none comes, `relax` lets it go
+                if isinstance(waiter, TaskWaiter) and waiter.loop is loop:
                     self._release(number, waiter)
 
         if running_loop() is loop:

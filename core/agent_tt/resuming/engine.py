@@ -14,10 +14,10 @@ from agent_tt.recording.answers import question_of
 from agent_tt.recording.calls import KEY
 from agent_tt.replaying.answer import Answer
 from agent_tt.replaying.divergence import Divergence
-from agent_tt.replaying.engine import DRAWN, Replay
+from agent_tt.replaying.engine import Replay
 from agent_tt.replaying.findings import unanswered
 from agent_tt.replaying.repeats import place_of
-from agent_tt.replaying.tape import lay_out
+from agent_tt.replaying.tape import DRAWN, lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -115,6 +115,8 @@ class Resumption(Replay):
             if claim.halts:
                 lane = claim.lane
                 raise self._halt(unanswered("extra call", question)) if lane is None else self._diverged(question, lane)
+            if claim.call is not None and question.kind not in DRAWN:
+                self.turns.asked()
             if claim.call is None or claim.call.call.status == "pending":
                 if question.kind not in DRAWN:
                     self._go_live(question.step)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import httpx2
+import openai
 import pytest
 import requests
 from tests.core.seams.runs import recorded, replayed
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
     from tests.core.seams.loopback import Loopback
 
-COUNT = 12
-REPLAYS = 3
+COUNT = 24
+REPLAYS = 50
 
 Ask = Callable[[int], Awaitable[Any]]
 AskNow = Callable[[int], Any]
@@ -65,15 +66,27 @@ async def one_after_another_in_each(ask: Ask) -> Any:
     return await asyncio.gather(*[three(number) for number in range(4)])
 
 
-@pytest.mark.parametrize(("library", "same"), [("httpx2", True), ("httpx2", False), ("aiohttp", True)])
+@pytest.mark.parametrize(
+    ("library", "same"), [("httpx2", True), ("httpx2", False), ("aiohttp", True), ("openai", True), ("openai", False)]
+)
 @pytest.mark.parametrize("pattern", [gathered, as_they_come, first_wins, from_a_queue, one_after_another_in_each])
 def test_in_tasks(server: Loopback, tmp_path: Path, pattern: Callable[[Ask], Any], library: str, same: bool):
     async def agent() -> Any:
         limits = httpx2.Limits(max_connections=100)
-        async with httpx2.AsyncClient(limits=limits, timeout=30) as client, aiohttp.ClientSession() as session:
+        async with (
+            httpx2.AsyncClient(limits=limits, timeout=30) as client,
+            aiohttp.ClientSession() as session,
+            openai.AsyncOpenAI(base_url=server.url + "/v1", api_key="key", default_query={"jitter": "1"}) as model,
+        ):
 
             async def ask(number: int) -> Any:
                 url = f"{server.url}/echo?jitter={1 if same else number}"
+                if library == "openai":
+                    content = "the same" if same else f"question {number}"
+                    answer = await model.chat.completions.create(
+                        model="gpt-4o-mini", messages=[{"role": "user", "content": content}]
+                    )
+                    return answer.model_dump()
                 if library == "httpx2":
                     return (await client.get(url)).json()["id"]
                 async with session.get(url) as response:
