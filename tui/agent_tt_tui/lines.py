@@ -216,3 +216,26 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         super().notify_style_update()
         self._palette = None
         self._cache.clear()
+
+
+class QuietLineView(LineView):
+    """A view that has no cursor while it is not in focus: it is read more often than walked through."""
+
+    in_focus = False
+    """Whether it has the focus, and so a cursor."""
+
+    def validate_cursor(self, cursor: int) -> int:
+        """Keep the cursor on a row only while the view is in focus."""
+        return super().validate_cursor(cursor) if self.in_focus else -1
+
+    def on_focus(self) -> None:
+        """Show the cursor on the first row."""
+        self.in_focus = True
+        self.refresh_lines_data()
+        self.move_to(0)
+
+    def on_blur(self) -> None:
+        """Begin at the top again, without a cursor."""
+        self.in_focus = False
+        self.refresh_lines_data()
+        self.reveal(0)

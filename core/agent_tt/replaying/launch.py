@@ -31,7 +31,7 @@ HASH_SEED: Final = "PYTHONHASHSEED"
 FLAGS: Final = ("-P", "-u", "-X", "faulthandler")
 """As for the process of a fork: no modules from the working directory, output at once, crashes say where."""
 
-NOT_FOR_THE_AGENT: Final = frozenset({"AGENT_TT_FORK", "AGENT_TT_LAUNCH", "AGENT_TT_REPORT"})
+_NOT_FOR_THE_AGENT: Final = frozenset({"AGENT_TT_FORK", "AGENT_TT_LAUNCH", "AGENT_TT_REPORT"})
 _TAIL_BYTES: Final = 16 * 1024
 _LAST_LINES: Final = 20
 _POLL_SECONDS: Final = 0.05
@@ -80,12 +80,7 @@ def run_replay(
 
 def _run(run: Run, job: Job, output: BinaryIO, timeout: float | None, cancelled: Callable[[], bool] | None) -> int:
     interpreter, folder = interpreter_of(run), folder_of(run)
-    # What we were told ourselves (to be a fork, to be recorded) is not for the agent that is replayed.
-    environment = {name: value for name, value in os.environ.items() if name not in NOT_FOR_THE_AGENT}
-    environment[JOB_VARIABLE] = job.to_variable()
-    seed = run.metadata.get(HASH_SEED)
-    if isinstance(seed, str):
-        environment[HASH_SEED] = seed
+    environment = environment_of(run) | {JOB_VARIABLE: job.to_variable()}
     try:
         process = subprocess.Popen(  # noqa: S603  running the agent is what was asked for
             [interpreter, *FLAGS, "-m", "agent_tt._replay_child"],
@@ -135,6 +130,18 @@ def interpreter_of(run: Run) -> str:
 def folder_of(run: Run) -> str:
     """Where the agent ran, else its project, else here."""
     return next((path for path in (run.code.cwd, run.code.root) if path and Path(path).is_dir()), str(Path.cwd()))
+
+
+def environment_of(run: Run) -> dict[str, str]:
+    """The environment for running an agent again: ours, with the order of sets that it had.
+
+    What we were told ourselves (to be a fork, to be recorded) is not for that agent.
+    """
+    environment = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_THE_AGENT}
+    seed = run.metadata.get(HASH_SEED)
+    if isinstance(seed, str):
+        environment[HASH_SEED] = seed
+    return environment
 
 
 def _tail(output: BinaryIO) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import tempfile
 from contextlib import closing
@@ -12,7 +11,7 @@ from agent_tt.errors import AgentTTError, InvalidEntryPoint, UsageError
 from agent_tt.forking.child_environment import RUN_VARIABLE, STORE_VARIABLE
 from agent_tt.forking.handle import ForkHandle
 from agent_tt.model import ErrorInfo
-from agent_tt.replaying.launch import FLAGS, HASH_SEED, NOT_FOR_THE_AGENT, folder_of, interpreter_of
+from agent_tt.replaying.launch import FLAGS, environment_of, folder_of, interpreter_of
 from agent_tt.replaying.repeats import RESUMED
 from agent_tt.store import open_store
 
@@ -62,11 +61,7 @@ def start_resume(plan: ResumePlan) -> ResumeHandle:
         raise _unknown(plan)
     run = plan.run
     interpreter, folder = interpreter_of(run), folder_of(run)
-    environment = {name: value for name, value in os.environ.items() if name not in NOT_FOR_THE_AGENT}
-    environment |= {STORE_VARIABLE: str(plan.store.resolve()), RUN_VARIABLE: run.id}
-    seed = run.metadata.get(HASH_SEED)
-    if isinstance(seed, str):
-        environment[HASH_SEED] = seed
+    environment = environment_of(run) | {STORE_VARIABLE: str(plan.store.resolve()), RUN_VARIABLE: run.id}
     with closing(open_store(plan.store)) as store:
         store.reopen_run(run.id)
         said = run.metadata.get(RESUMED)

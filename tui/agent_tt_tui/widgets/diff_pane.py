@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_tt_tui.chrome import Pane, PaneTitle
-from agent_tt_tui.lines import LineView
+from agent_tt_tui.lines import QuietLineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.text import clean
@@ -68,7 +68,7 @@ class DiffTitle(PaneTitle):
             row.add("d ", styles.key).add(clean(label), styles.muted)
 
 
-class DiffLines(LineView):
+class DiffLines(QuietLineView):
     """The changes of a step."""
 
     HELP = "What the step changed; d compares with something else, z shows all of it."
@@ -77,7 +77,6 @@ class DiffLines(LineView):
         super().__init__(id="diff-lines")
         self._lines: Sequence[DiffLine] = ()
         self._note = ""
-        self._in_focus = False
         self._edits = False
         self.whole = False
         """Whether the pane has the whole screen, so that what does not fit is scrolled and not counted."""
@@ -104,7 +103,7 @@ class DiffLines(LineView):
     def _left_out(self) -> int:
         """How many rows do not fit into the pane, the one that says so included."""
         surplus = self.line_count - self.size.height
-        shown_from_top = self.scroll_offset.y == 0 and not self._in_focus
+        shown_from_top = self.scroll_offset.y == 0 and not self.in_focus
         return surplus + 1 if surplus > 0 and shown_from_top and not self.whole else 0
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:
@@ -138,22 +137,6 @@ class DiffLines(LineView):
                 case _:
                     row.add(text, _style(role, styles))
         return row.strip(width)
-
-    def validate_cursor(self, cursor: int) -> int:
-        """Show no cursor where nobody moves it: the pane is read more often than walked through."""
-        return super().validate_cursor(cursor) if self._in_focus else -1
-
-    def on_focus(self) -> None:
-        """Show a cursor, and the last row instead of the number of those left out."""
-        self._in_focus = True
-        self.refresh_lines_data()
-        self.move_to(0)
-
-    def on_blur(self) -> None:
-        """Begin at the top again, without a cursor."""
-        self._in_focus = False
-        self.refresh_lines_data()
-        self.reveal(0)
 
 
 def _style(role: str, styles: Palette) -> Style:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from agent_tt_tui.contexts import TREE
-from agent_tt_tui.lines import LineView
+from agent_tt_tui.lines import LineView, QuietLineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.widgets.drawing import add_pieces
@@ -82,23 +82,5 @@ class TextView(LineView):
         return strip.apply_style(styles.cursor_blurred) if shown.here else strip
 
 
-class QuietTextView(TextView):
-    """A view that has no cursor while it is not in focus: something beside it is what is walked through."""
-
-    _in_focus = False
-
-    def validate_cursor(self, cursor: int) -> int:
-        """Keep the cursor on a row only while the view is in focus."""
-        return super().validate_cursor(cursor) if self._in_focus else -1
-
-    def on_focus(self) -> None:
-        """Show the cursor on the first row."""
-        self._in_focus = True
-        self.refresh_lines_data()
-        self.move_to(0)
-
-    def on_blur(self) -> None:
-        """Begin at the top again, without a cursor."""
-        self._in_focus = False
-        self.refresh_lines_data()
-        self.reveal(0)
+class QuietTextView(QuietLineView, TextView):
+    """A text that has no cursor while it is not in focus: something beside it is what is walked through."""
