@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import defaultdict, deque
 from typing import TYPE_CHECKING
 
 from agent_tt.recording.scope import here
 from agent_tt.replaying.answer import Answer
 from agent_tt.replaying.divergence import HALTING, Divergence, Finding
 from agent_tt.replaying.findings import (
+    as_extra,
     changed_order,
     effect,
     missing,
@@ -72,7 +74,7 @@ class Replay:
         self._matching = Matching(tape)
         self._lock = threading.RLock()  # reentrant: the garbage collector may finish an agent's generators inside it
         self._findings: list[Finding] = []
-        self._changed: dict[tuple[str, str], int] = {}
+        self._changed: defaultdict[tuple[str, str], deque[tuple[int, TapeCall]]] = defaultdict(deque)
         self._is_over = False
 
     @property
@@ -134,17 +136,17 @@ class Replay:
             Divergence: it halts.
         """
         key = (lane.id, question.signature)
-        if key in self._changed:
+        if self._changed[key]:
             # The question that was taken for this one, changed, was an extra one: this is the recorded one itself.
-            index = self._changed.pop(key)
-            self._findings[index] = unanswered("extra call", question, step=self._findings[index].step, lane=lane)
-            return next(entry for entry in lane.calls if entry.signature == question.signature)
+            index, entry = self._changed[key].popleft()
+            self._findings[index] = as_extra(self._findings[index])
+            return entry
         self._report_gaps(lane)
         finding, expected = unmatched(self.tape, lane, question)
         self._found(finding)
         if expected is None:  # pragma: no cover  such a finding halts
             raise Divergence(finding)
-        self._changed[lane.id, expected.signature] = len(self._findings) - 1
+        self._changed[lane.id, expected.signature].append((len(self._findings) - 1, expected))
         return expected
 
     def _report_gaps(self, lane: TapeLane) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.comparing.states import compare_states
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from agent_tt.replaying.tape import Tape, TapeCall, TapeLane
 
 __all__ = [
+    "as_extra",
     "changed_order",
     "effect",
     "missing",
@@ -121,6 +123,19 @@ def unanswered(
         site=question.site,
         nearest=nearest,
         hint=hint,
+    )
+
+
+def as_extra(finding: Finding) -> Finding:
+    """The same question, taken for a changed one until the recorded one itself was asked."""
+    return replace(
+        finding,
+        kind="extra call",
+        message=f"nothing recorded answers this call of {finding.name}",
+        call=None,
+        recorded=None,
+        changes=(),
+        hint="",
     )
 
 

@@ -136,6 +136,24 @@ def test_a_question_that_was_inserted_is_renamed_when_the_recorded_one_follows(r
     assert result[3:] == recorded.result[2:]
 
 
+def test_an_inserted_question_among_equal_ones_takes_no_answer_away(tmp_path):
+    numbers = iter(range(10))
+
+    @agent_tt.llm
+    def count(messages):
+        return next(numbers)
+
+    def ask_all(questions):
+        return [count([{"role": "user", "content": question}]) for question in questions]
+
+    recorded = record(tmp_path, lambda: ask_all(["how many now?", "how many now?", "how many then?"]))
+    inserted = ["how many now?", "how many are now?", "how many now?", "how many then?"]
+    result, replay = recorded.replay(lambda: ask_all(inserted), observe=True)
+    assert result == [0, 1, 1, 2]
+    (finding,) = replay.findings
+    assert (finding.kind, finding.asked) == ("extra call", {"messages": [{"role": "user", "content": inserted[1]}]})
+
+
 def test_an_unknown_function_is_an_unrecorded_effect(recorded):
     @agent_tt.tool(effect="read")
     def peek(path):
