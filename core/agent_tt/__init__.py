@@ -23,9 +23,9 @@ Everything is loaded when it is first used: importing the package costs next to 
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from agent_tt._lazy import lazily
 from agent_tt._version import __version__
 
 if TYPE_CHECKING:
@@ -76,17 +76,7 @@ _HOMES = {
 _COMPANIONS = {"record": "agent_tt.seams.install"}
 """What comes with a name: recordings catch HTTP libraries too."""
 
-
-def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    if name in _COMPANIONS:
-        import_module(_COMPANIONS[name])
-    value: object = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(__name__, _HOMES, _COMPANIONS)
 
 
 def __dir__() -> list[str]:

@@ -6,8 +6,9 @@ Two ways, both opt-in: `patched(...)` replaces the names of the standard library
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from agent_tt._lazy import lazily
 
 if TYPE_CHECKING:
     from agent_tt.patching.draws import draw
@@ -21,12 +22,4 @@ _HOMES = {
     "patched": "agent_tt.patching.patches",
 }
 
-
-def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    value: object = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(__name__, _HOMES)

@@ -21,8 +21,9 @@ finished, and the second had not yet come to, in neither's reach.)
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from agent_tt._lazy import lazily
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,10 +79,4 @@ def resume(
     return start_resume(plan if in_flight is None else plan.decide(in_flight))
 
 
-def __getattr__(name: str) -> object:
-    if name != "Happened":
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    value: object = import_module("agent_tt.resuming.plan").Happened
-    globals()[name] = value
-    return value
+__getattr__ = lazily(__name__, {"Happened": "agent_tt.resuming.plan"})

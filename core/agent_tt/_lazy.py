@@ -1,0 +1,37 @@
+"""Names that a package offers and loads when they are first used (PEP 562)."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["lazily"]
+
+
+def lazily(
+    package: str, homes: Mapping[str, str], companions: Mapping[str, str] | None = None
+) -> Callable[[str], object]:
+    """Make a package's `__getattr__`.
+
+    Args:
+        package: the package's `__name__`.
+        homes: for each name that it offers, the module that has it.
+        companions: for a name, another module that must be loaded with it.
+    """
+
+    def load(name: str) -> object:
+        home = homes.get(name)
+        if home is None:
+            msg = f"module {package!r} has no attribute {name!r}"
+            raise AttributeError(msg)
+        if companions is not None and name in companions:
+            import_module(companions[name])
+        value: object = getattr(import_module(home), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return load
