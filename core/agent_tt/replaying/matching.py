@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from agent_tt.replaying.tape import TapeLane
+from agent_tt.replaying.tape import TapeLane, label_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent_tt.replaying.tape import Tape, TapeCall
 
 __all__ = ["Match", "Matching"]
@@ -45,6 +47,10 @@ class Matching:
         self._tape = tape
         self._bound: dict[str, TapeLane] = {}
 
+    def bound(self, lane_id: str) -> TapeLane | None:
+        """The recorded lane that a lane goes along, or will; None for one of which nothing was recorded."""
+        return self._bound.get(lane_id) or self._tape.lanes.get(lane_id)
+
     def find(self, lane_id: str, signature: str) -> Match:
         """What answers the question of `lane_id`."""
         lane, moved, alternatives = self._lane(lane_id, signature)
@@ -76,14 +82,28 @@ class Matching:
             if upcoming is not None and upcoming.signature == signature:
                 return own, 0
         fitting = [lane for lane in self._tape.starting_with(signature) if lane.is_untouched and not lane.is_bound]
-        parent = lane_id.rpartition("/")[0]
-        siblings = [lane for lane in fitting if lane.parent == parent] if parent else []
-        chosen = siblings or fitting
-        if chosen:
-            return chosen[0], len(chosen) - 1
+        if fitting:
+            return _likest(lane_id, fitting)
         if own is not None and not own.is_bound:
             return own, 0
         return TapeLane(lane_id), 0
 
     def _are_siblings(self, lane: TapeLane, other: TapeLane) -> bool:
         return lane is not other and bool(lane.parent) and lane.parent == other.parent
+
+
+def _likest(lane_id: str, lanes: Sequence[TapeLane]) -> tuple[TapeLane, int]:
+    """Of lanes that all begin with the question of `lane_id`, the one that it most likely was; how many others fitted.
+
+    A lane beside it comes first, then one that was made by a function of the same name, then one whose question was
+    answered, then the one that was created first.
+    """
+    parent, _, own = lane_id.rpartition("/")
+    label = label_of(own)
+
+    def unlike(lane: TapeLane) -> tuple[bool, bool, bool]:
+        return not parent or lane.parent != parent, lane.label != label, lane.calls[0].never_came
+
+    likest = min(lanes, key=unlike)
+    others = sum(1 for lane in lanes if unlike(lane)[0] == unlike(likest)[0]) - 1
+    return likest, others

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Call, CallKind, Delivery, Run
     from agent_tt.protocols import RunSource
 
-__all__ = ["CANCELLATIONS", "DRAWN", "Tape", "TapeCall", "TapeLane", "lay_out", "read_calls", "read_tape"]
+__all__ = ["CANCELLATIONS", "DRAWN", "Tape", "TapeCall", "TapeLane", "label_of", "lay_out", "read_calls", "read_tape"]
 
 CANCELLATIONS: Final = frozenset(
     {"asyncio.exceptions:CancelledError", "asyncio:CancelledError", "builtins:GeneratorExit"}
@@ -32,7 +32,7 @@ DRAWN: Final[frozenset[CallKind]] = frozenset({"clock", "rng", "id", "env"})
 """Kinds that a run records only where it was asked to: without any of them, their values are live."""
 
 _UNFINISHED: Final = frozenset({"crashed", "running"})
-_ORDINAL: Final = re.compile(r"\d+")
+_ORDINAL: Final = re.compile(r"[0-9]{1,18}")
 
 
 class TapeCall:
@@ -106,6 +106,11 @@ class TapeLane:
     def parent(self) -> str:
         """Id of the lane that it was created from, "" for main."""
         return self.id.rpartition("/")[0]
+
+    @property
+    def label(self) -> str:
+        """What made it: the name of a coroutine, `work`, `thread`, or its own name."""
+        return label_of(self.id.rpartition("/")[2])
 
     @property
     def is_untouched(self) -> bool:
@@ -277,6 +282,12 @@ def _turns(call: Call, pieces: Sequence[Delivery]) -> tuple[int | None, ...]:
     if pieces[-1].kind == "closed" or (cancelled and pieces[-1].kind == "error"):
         numbers[-1] = None
     return tuple(numbers)
+
+
+def label_of(part: str) -> str:
+    """`ask` of `ask.3`, one part of a lane's id."""
+    label, _, ordinal = part.rpartition(".")
+    return label if _ORDINAL.fullmatch(ordinal) else part
 
 
 def _order_of_creation(lane: TapeLane) -> list[tuple[str, int]]:
