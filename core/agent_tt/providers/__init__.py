@@ -4,7 +4,7 @@
 |---|---|
 | `recognise` | tells which requests ask a model, and reads their answers |
 | `shapes` | what is read: messages, tools offered, tool calls, tokens, why it stopped |
-| `openai_chat`, `openai_responses`, `anthropic`, `gemini`, `bedrock` | one language each |
+| `openai_chat`, `openai_responses`, `anthropic`, `gemini`, `bedrock`, `cohere` | one language each |
 | `turns` | one turn of a conversation, in any of them |
 | `recorded` | the same for calls as a run keeps them |
 | `content` | parts of messages as text |

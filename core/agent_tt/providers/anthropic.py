@@ -56,23 +56,32 @@ def anthropic_answer(values: Sequence[Json], *, streamed: bool) -> ModelAnswer:
 
 
 def turn_messages(message: dict[str, Json]) -> list[Message]:
-    """One message; results of tools, which a user's message carries, are messages of their own before the rest."""
+    """One message; each result of a tool in it is a message of its own, in its place."""
     content = message.get("content")
-    blocks = dicts(content)
     role = text(message.get("role"))
-    results = [block for block in blocks if text(block.get("type")) == "tool_result"]
-    found = [Message("tool", text_of(block), answers=text(block.get("tool_use_id"))) for block in results]
-    rest: list[Json] = [block for block in items(content) if block not in results] if results else items(content)
+    if not isinstance(content, list):
+        return [Message(role, text_of(content))]
+    found: list[Message] = []
+    blocks: list[Json] = []
+    for block in content:
+        if text(mapping(block).get("type")).endswith("tool_result"):
+            found += _said(role, blocks)
+            blocks = []
+            found.append(Message("tool", text_of(block), answers=text(mapping(block).get("tool_use_id"))))
+        else:
+            blocks.append(block)
+    return [*found, *_said(role, blocks)] or [Message(role)]
+
+
+def _said(role: str, blocks: list[Json]) -> list[Message]:
+    """What blocks between results of tools say, as one message; none where they say nothing."""
     calls = tuple(
         Asked(text(block.get("id")), text(block.get("name")), parse_arguments(block.get("input")))
-        for block in blocks
+        for block in dicts(blocks)
         if text(block.get("type")) in _ASKING
     )
-    thought = "\n".join(filter(None, (_thinking(block) for block in blocks)))
-    said = content if isinstance(content, str) else text_of(rest)
-    if said or calls or thought or not found:
-        found.append(Message(role, said, thought, calls))
-    return found
+    said, thought = text_of(blocks), "\n".join(filter(None, (_thinking(block) for block in dicts(blocks))))
+    return [Message(role, said, thought, calls)] if said or calls or thought else []
 
 
 def _thinking(block: dict[str, Json]) -> str:
@@ -99,6 +108,7 @@ def _tokens(usage: dict[str, Json]) -> Tokens:
         written=max(0, written - of_an_hour),
         written_1h=of_an_hour,
         reasoning=count(details.get("thinking_tokens")) or 0,
+        services=count(mapping(usage.get("server_tool_use")).get("web_search_requests")) or 0,
     )
 
 

@@ -19,7 +19,9 @@ _KINDS: Final = {
     "input_file": "file",
     "output_image": "image",
 }
-_OMITTED: Final = frozenset({"tool_use", "toolUse", "thinking", "redacted_thinking", "reasoning", "server_tool_use"})
+_OMITTED: Final = frozenset(
+    {"tool_use", "toolUse", "thinking", "redacted_thinking", "reasoning", "server_tool_use", "mcp_tool_use"}
+)
 """Parts that are shown as calls or as reasoning, not as text."""
 
 
@@ -45,8 +47,11 @@ def _part(part: Json, depth: int) -> str:
     for key in ("text", "refusal", "output_text"):
         if isinstance(part.get(key), str):
             return text(part[key])
-    if kind in ("tool_result", "web_search_tool_result", "mcp_tool_result"):
-        return text_of(part.get("content"), depth + 1)
+    if kind.endswith("tool_result") or kind == "document":
+        return text_of(part.get("content", part.get("document")), depth + 1)
+    printed = [text(part.get(name)) for name in ("stdout", "stderr", "logs")]
+    if any(printed):
+        return "\n".join(filter(None, (said.rstrip("\n") for said in printed)))
     return note(kind or next(iter(part), "part"), part)
 
 

@@ -6,6 +6,7 @@ every Google API, in snake case too.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_tt.providers.content import note
@@ -42,6 +43,7 @@ def gemini_call(body: dict[str, Json], *, model: str, streamed: bool) -> ModelCa
 def gemini_answer(values: Sequence[Json]) -> ModelAnswer:
     """Read an answer: one object, or the pieces of a stream, which have the same form."""
     answer, parts, reason, role = dict[str, "Json"](), list[dict[str, "Json"]](), "", "model"
+    searches = 0
     for piece in dicts(list(values)):
         answer.update(without(piece, "candidates"))
         for candidate in dicts(piece.get("candidates"))[:1]:
@@ -50,6 +52,8 @@ def gemini_answer(values: Sequence[Json]) -> ModelAnswer:
             for part in dicts(content.get("parts")):
                 _add(parts, part)
             reason = text(candidate.get("finishReason", candidate.get("finish_reason"))) or reason
+            grounds = mapping(candidate.get("groundingMetadata", candidate.get("grounding_metadata")))
+            searches = max(searches, len(items(grounds.get("webSearchQueries", grounds.get("web_search_queries")))))
     blocked = text(mapping(answer.get("promptFeedback")).get("blockReason"))
     turn: dict[str, Json] = {"role": role, "parts": list[Json](parts)}
     return ModelAnswer(
@@ -57,7 +61,7 @@ def gemini_answer(values: Sequence[Json]) -> ModelAnswer:
         turns=(turn,) if parts else (),
         model=text(answer.get("modelVersion", answer.get("model_version"))),
         finish_reason=reason or blocked,
-        tokens=_tokens(mapping(answer.get("usageMetadata", answer.get("usage_metadata")))),
+        tokens=replace(_tokens(mapping(answer.get("usageMetadata", answer.get("usage_metadata")))), services=searches),
         error=text(mapping(answer.get("error")).get("message")),
         id=text(answer.get("responseId")),
     )

@@ -9,11 +9,15 @@ if TYPE_CHECKING:
     from agent_tt.providers.shapes import Json
 
 __all__ = [
-    "boolean", "count", "dicts", "first_line", "items", "mapping", "parse", "parse_arguments", "size", "text", "without"
+    "amount", "boolean", "count", "dicts", "first_line", "items", "mapping", "parse", "parse_arguments", "size", "text",
+    "without",
 ]  # fmt: skip
 
 _MOST_ARGUMENTS = 1_000_000
 """Characters; longer text of arguments stays text."""
+
+_MOST_COUNT = 10**15
+"""No honest count is larger; and what is larger than 64 bits, no database keeps."""
 
 
 def parse(body: bytes | str) -> Json:
@@ -61,8 +65,15 @@ def boolean(value: Json) -> bool:
 
 
 def count(value: Json) -> int | None:
-    """The whole number from 0 that `value` is, else None."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    """The whole number from 0 that `value` is, else None; also for a number that counts nothing, being too large."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_COUNT else None
+
+
+def amount(value: Json) -> float | None:
+    """The finite number from 0 that `value` is, else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST_COUNT:
+        return None
+    return float(value)
 
 
 def without(body: dict[str, Json], *names: str) -> dict[str, Json]:

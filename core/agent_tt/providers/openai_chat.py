@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.providers.content import text_of
-from agent_tt.providers.loose import boolean, count, dicts, items, mapping, parse_arguments, text, without
+from agent_tt.providers.loose import amount, boolean, count, dicts, items, mapping, parse_arguments, text, without
 from agent_tt.providers.shapes import Asked, Message, ModelAnswer, ModelCall, OfferedTool, Tokens
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["chat_answer", "chat_call", "completions_answer", "completions_call", "tokens_of"]
 
-_REASONING: Final = ("reasoning_content", "reasoning", "thinking")
-"""Where compatible hosts put what the model thought: DeepSeek and vLLM, OpenRouter, Ollama."""
+_REASONING: Final = ("reasoning_content", "reasoning", "thinking", "tool_plan")
+"""Where compatible hosts put what the model thought: DeepSeek and vLLM, OpenRouter, Ollama, Cohere."""
 
 
 def chat_call(body: dict[str, Json]) -> ModelCall:
@@ -43,11 +43,14 @@ def message_of(message: dict[str, Json]) -> Message:
     old_style = message.get("function_call")
     if isinstance(old_style, dict):
         calls.append(Asked("", text(old_style.get("name")), parse_arguments(old_style.get("arguments"))))
-    said = text_of(message.get("content")) or text(message.get("refusal"))
+    content = message.get("content")
+    spoken = text(mapping(message.get("audio")).get("transcript"))
+    said = text_of(content) or text(message.get("refusal")) or spoken
+    thoughts = next((text(message.get(name)) for name in _REASONING if text(message.get(name))), "")
     return Message(
         role=text(message.get("role")) or "assistant",
         text=said,
-        reasoning=next((text(message.get(name)) for name in _REASONING if text(message.get(name))), ""),
+        reasoning=thoughts or "".join(text_of(part.get("thinking")) for part in dicts(content)),  # Mistral's
         calls=tuple(calls),
         answers=text(message.get("tool_call_id")),
     )
@@ -66,15 +69,15 @@ def _answer(answer: dict[str, Json]) -> ModelAnswer:
     if not choices and isinstance(answer.get("message"), dict):  # Ollama's own form
         messages = [mapping(answer.get("message"))]
     reasons = [text(choice.get("finish_reason")) for choice in choices] or [text(answer.get("done_reason"))]
-    usage = mapping(answer.get("usage")) or answer
-    charged = usage.get("cost")  # OpenRouter, in US dollars
+    usage = mapping(answer.get("usage")) or mapping(mapping(answer.get("x_groq")).get("usage")) or answer
+    charged = usage.get("cost")  # in US dollars: OpenRouter, and Perplexity in parts
     return ModelAnswer(
         messages=tuple(message_of(message) for message in messages if message),
         turns=tuple(messages[:1]),
-        model=text(answer.get("model")),
+        model=text(answer.get("model")) or text(answer.get("model_id")),
         finish_reason=next((reason for reason in reasons if reason), ""),
         tokens=tokens_of(usage),
-        cost_usd=float(charged) if isinstance(charged, int | float) and not isinstance(charged, bool) else None,
+        cost_usd=amount(mapping(charged).get("total_cost") if isinstance(charged, dict) else charged),
         id=text(answer.get("id")),
     )
 
@@ -83,12 +86,17 @@ def tokens_of(usage: dict[str, Json]) -> Tokens:
     """What `usage` counts."""
     read, wrote = mapping(usage.get("prompt_tokens_details")), mapping(usage.get("completion_tokens_details"))
     cached = count(read.get("cached_tokens"))
+    given = _first(usage, "prompt_tokens", "prompt_eval_count", "input_tokens", "prompt_token_count")
+    output = _first(usage, "completion_tokens", "eval_count", "output_tokens", "generation_token_count")
+    reasoning = count(wrote.get("reasoning_tokens")) or 0
+    if output is not None and reasoning and count(usage.get("total_tokens")) == (given or 0) + output + reasoning:
+        output += reasoning  # xAI counts what was thought apart
     return Tokens(
-        input=_first(usage, "prompt_tokens", "prompt_eval_count", "input_tokens"),
-        output=_first(usage, "completion_tokens", "eval_count", "output_tokens"),
+        input=given,
+        output=output,
         cached=cached if cached is not None else count(usage.get("prompt_cache_hit_tokens")) or 0,
         written=count(read.get("cache_write_tokens")) or 0,
-        reasoning=count(wrote.get("reasoning_tokens")) or 0,
+        reasoning=reasoning,
         audio=(count(read.get("audio_tokens")) or 0) + (count(wrote.get("audio_tokens")) or 0),
     )
 
@@ -149,10 +157,31 @@ def _add(message: dict[str, Json], delta: dict[str, Json]) -> None:
             message[key] = before + value
         elif key == "function_call" and isinstance(value, dict) and isinstance(before, dict):
             _add(before, value)
-        elif isinstance(value, list) and isinstance(before, list):
-            message[key] = [*before, *value]
+        elif isinstance(value, list | str) and isinstance(before, list | str) and key != "role":
+            message[key] = _together(_parts(before), _parts(value))
+        elif key == "audio" and isinstance(value, dict) and isinstance(before, dict):
+            _add(before, value)
         elif value is not None or key not in message:
             message[key] = value
+
+
+def _parts(content: list[Json] | str) -> list[Json]:
+    """Content as a list of parts: of one message, some pieces may be text and others lists."""
+    if isinstance(content, list):
+        return content
+    return [{"type": "text", "text": content}] if content else []
+
+
+def _together(before: list[Json], more: list[Json]) -> list[Json]:
+    """Two lists of parts as one; texts that meet are one text."""
+    found = list(before)
+    for part in more:
+        last = mapping(found[-1]) if found else {}
+        if last.get("type") == "text" == mapping(part).get("type"):
+            found[-1] = {**last, "text": text(last.get("text")) + text(mapping(part).get("text"))}
+        else:
+            found.append(part)
+    return found
 
 
 def _add_calls(calls: list[Json], pieces: list[dict[str, Json]]) -> None:
@@ -175,30 +204,39 @@ def _add_calls(calls: list[Json], pieces: list[dict[str, Json]]) -> None:
 
 
 def completions_call(body: dict[str, Json]) -> ModelCall:
-    """Read a request with a `prompt`."""
-    prompt = body.get("prompt")
+    """Read a request with a `prompt`: OpenAI's, Ollama's `generate`, or that of a model on Bedrock."""
+    prompt, system = body.get("prompt"), text(body.get("system"))
     said = prompt if isinstance(prompt, str) else "\n".join(text(part) for part in items(prompt))
     return ModelCall(
         api="openai-completions",
         model=text(body.get("model")),
         streamed=boolean(body.get("stream")),
-        messages=(Message("user", said),),
-        parameters=without(body, "model", "prompt"),
-        conversation={"prompt": prompt},
+        messages=(*((Message("system", system),) if system else ()), Message("user", said)),
+        parameters=without(body, "model", "prompt", "system"),
+        conversation={"prompt": prompt} if not system else {"system": system, "prompt": prompt},
     )
 
 
 def completions_answer(values: Sequence[Json]) -> ModelAnswer:
     """Read an answer: one object, or the chunks of a stream."""
     chunks = dicts(list(values))
-    said = "".join(text(choice.get("text")) for chunk in chunks for choice in dicts(chunk.get("choices"))[:1])
-    reasons = [text(choice.get("finish_reason")) for chunk in chunks for choice in dicts(chunk.get("choices"))]
-    usages = [mapping(chunk.get("usage")) for chunk in chunks if chunk.get("usage")]
+    choices = [choice for chunk in chunks for choice in dicts(chunk.get("choices"))[:1] or [chunk]]
+    said = "".join(_completed(choice) for choice in choices)
+    thought = "".join(text(choice.get("thinking")) for choice in choices)
+    reasons = [text(choice.get(name)) for choice in choices for name in ("finish_reason", "done_reason", "stop_reason")]
+    usages = [found for found in (tokens_of(mapping(chunk.get("usage")) or chunk) for chunk in chunks) if found.input]
     return ModelAnswer(
-        messages=(Message("assistant", said),) if said else (),
+        messages=(Message("assistant", said, thought),) if said or thought else (),
         turns=(said,) if said else (),
         model=next((text(chunk.get("model")) for chunk in chunks if chunk.get("model")), ""),
         finish_reason=next((reason for reason in reasons if reason), ""),
-        tokens=tokens_of(usages[-1]) if usages else Tokens(),
+        tokens=usages[-1] if usages else Tokens(),
         id=next((text(chunk.get("id")) for chunk in chunks if chunk.get("id")), ""),
     )
+
+
+def _completed(choice: dict[str, Json]) -> str:
+    """The text of a choice: OpenAI's and Mistral's words for it; Ollama's and Llama's, who have no choices."""
+    inner = mapping(choice.get("message")) or mapping(choice.get("delta"))
+    found = (choice.get("text"), text_of(inner.get("content")), choice.get("response"), choice.get("generation"))
+    return next((text(said) for said in found if text(said)), "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.providers.content import text_of
+from agent_tt.providers.content import note, text_of
 from agent_tt.providers.loose import boolean, count, dicts, items, mapping, parse_arguments, text, without
 from agent_tt.providers.shapes import Asked, Json, Message, ModelAnswer, ModelCall, OfferedTool, Tokens
 
@@ -19,6 +19,10 @@ __all__ = ["item_messages", "responses_answer", "responses_call"]
 
 _WHOLE: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _CALLS: Final = frozenset({"function_call", "custom_tool_call", "mcp_call"})
+_GIVEN: Final = ("arguments", "input", "action", "queries", "operation", "code")
+"""Where the items of tools have what they are given."""
+_CHARGED: Final = frozenset({"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call"})
+"""Tools that the provider runs itself, and charges for beside the tokens."""
 
 
 def responses_call(body: dict[str, Json]) -> ModelCall:
@@ -54,7 +58,7 @@ def responses_answer(values: Sequence[Json], *, streamed: bool) -> ModelAnswer:
         turns=tuple(output),
         model=text(answer.get("model")),
         finish_reason=incomplete or text(answer.get("status")),
-        tokens=_tokens(mapping(answer.get("usage"))),
+        tokens=_tokens(mapping(answer.get("usage")), output),
         error=text(mapping(answer.get("error")).get("message")),
         id=text(answer.get("id")),
     )
@@ -75,6 +79,10 @@ def item_messages(turns: list[dict[str, Json]]) -> list[Message]:
             thought = thought if role != "assistant" else ""
         elif kind.endswith("_output"):
             found.append(Message("tool", text_of(turn.get("output")), answers=text(turn.get("call_id"))))
+        elif kind == "mcp_approval_request":
+            asked = _asked(turn, kind)
+            found.append(Message("assistant", f"[asks for approval of {asked.name}]", thought, (asked,)))
+            thought = ""
         elif kind in _CALLS or kind.endswith("_call"):
             asked = _asked(turn, kind)
             last = found[-1] if found else None
@@ -83,8 +91,13 @@ def item_messages(turns: list[dict[str, Json]]) -> list[Message]:
             else:
                 found.append(Message("assistant", "", thought, (asked,)))
             thought = ""
+            came_back = _came_back(turn)
+            if came_back:
+                found.append(Message("tool", came_back, answers=asked.id))
         else:
-            found.append(Message(text(turn.get("role")) or kind, text_of(turn.get("content"))))
+            found.append(
+                Message(text(turn.get("role")) or "assistant", text_of(turn.get("content")) or _note(turn, kind))
+            )
     if thought:
         found.append(Message("assistant", "", thought))
     return found
@@ -92,9 +105,26 @@ def item_messages(turns: list[dict[str, Json]]) -> list[Message]:
 
 def _asked(turn: dict[str, Json], kind: str) -> Asked:
     """A call of the agent's tools, or of one that the provider runs itself (`web_search_call` and others)."""
-    given = turn.get("arguments", turn.get("input", turn.get("action", turn.get("queries"))))
+    given = next((turn[key] for key in _GIVEN if turn.get(key) is not None), None)
     name = text(turn.get("name")) or kind.removesuffix("_call")
     return Asked(text(turn.get("call_id")) or text(turn.get("id")), name, parse_arguments(given))
+
+
+def _came_back(turn: dict[str, Json]) -> str:
+    """What a tool gave that the provider ran itself: it stands in the same item as the call."""
+    failed = turn.get("error")
+    parts = [turn.get("output"), turn.get("outputs"), text(mapping(failed).get("message")) or text(failed)]
+    found = [text_of(part) for part in parts]
+    if isinstance(turn.get("result"), str):
+        found.append(note("image", {"data": turn["result"], "format": turn.get("output_format")}))
+    return "\n".join(filter(None, found))
+
+
+def _note(turn: dict[str, Json], kind: str) -> str:
+    """An item that says nothing itself, in brackets: tools that a server has, a conversation made shorter, …."""
+    names = [text(tool.get("name")) for tool in dicts(turn.get("tools"))]
+    said = ", ".join(filter(None, (text(turn.get("server_label")), text(turn.get("id")) if not names else "", *names)))
+    return f"[{kind.replace('_', ' ')}{' ' if said else ''}{said}]"
 
 
 def _reasoning(turn: dict[str, Json]) -> str:
@@ -107,7 +137,7 @@ def _tool(tool: dict[str, Json]) -> OfferedTool:
     return OfferedTool(name, text(tool.get("description")), tool.get("parameters"))
 
 
-def _tokens(usage: dict[str, Json]) -> Tokens:
+def _tokens(usage: dict[str, Json], output: list[dict[str, Json]]) -> Tokens:
     read, wrote = mapping(usage.get("input_tokens_details")), mapping(usage.get("output_tokens_details"))
     return Tokens(
         input=count(usage.get("input_tokens")),
@@ -115,6 +145,7 @@ def _tokens(usage: dict[str, Json]) -> Tokens:
         cached=count(read.get("cached_tokens")) or 0,
         written=count(read.get("cache_write_tokens")) or 0,
         reasoning=count(wrote.get("reasoning_tokens")) or 0,
+        services=sum(text(item.get("type")) in _CHARGED for item in output),
     )
 
 

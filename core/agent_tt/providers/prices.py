@@ -1,8 +1,9 @@
 """What an answer cost, where that is known: the list price of the model's maker times the tokens that were counted.
 
 Nothing is guessed. A model that has no row, a service tier other than the ordinary one, tokens of a kind that a row has
-no price for, and audio all give no cost. A reseller may charge otherwise; one that says in its answer what it charged
-(OpenRouter does) is believed instead, by the reader of that answer.
+no price for, audio, and tools of the provider's own that it charges for all give no cost. A reseller may charge
+otherwise; one that says in its answer what it charged (OpenRouter does) is believed instead, by the reader of that
+answer.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ def cost_of(model: str | None, tokens: Tokens, *, tier: str | None = None) -> fl
         tier: the service tier that the provider says it used.
     """
     row = None if model is None else price_of(model)
-    if row is None or tier not in _ORDINARY or tokens.input is None or tokens.output is None or tokens.audio:
+    if row is None or tier not in _ORDINARY or tokens.input is None or tokens.output is None:
+        return None
+    if tokens.audio or tokens.services:
         return None
     price: Price | Above = row
     if row.above is not None and tokens.input > row.above.tokens:

@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 from agent_tt.providers.anthropic import anthropic_answer, anthropic_call
 from agent_tt.providers.bedrock import bedrock_answer, bedrock_call
 from agent_tt.providers.bodies import Pieces, decoded, header, pieces_of
+from agent_tt.providers.cohere import cohere_answer, cohere_call
 from agent_tt.providers.gemini import gemini_answer, gemini_call
 from agent_tt.providers.loose import dicts, first_line, mapping, parse, text
 from agent_tt.providers.openai_chat import chat_answer, chat_call, completions_answer, completions_call
@@ -31,7 +32,15 @@ __all__ = ["answer_of_value", "read_answer", "recognise"]
 
 _FIRST_ERROR: Final = 400
 
-_AZURE: Final = re.compile(r"/deployments/([^/]+)/")
+_ENDS: Final = frozenset({"completions", "responses", "messages", "chat", "generate", "invocations"})
+"""What the paths end in that are looked at, besides those that name the model in the path."""
+
+_COUNTING: Final = "count-tokens"
+"""In the place of a model on Vertex: a question for a number of tokens, which no model answers."""
+
+_HOSTED: Final = re.compile(r"/(?:serving-endpoints|endpoints|deployments)/([^/]+)/")
+"""Where a path names the model: Databricks, SageMaker, Azure."""
+
 _GEMINI: Final = re.compile(r"/models/([^/:]+):(stream)?[gG]enerateContent$")
 _VERTEX: Final = re.compile(r"/models/([^/:]+):(?:streamR|r)awPredict$")
 _BEDROCK: Final = re.compile(r"/model/([^/]+)/(converse|converse-stream|invoke|invoke-with-response-stream)$")
@@ -120,11 +129,7 @@ def _path(url: str) -> str:
 def _may_be(path: str) -> bool:
     """Whether a path is worth parsing a body for."""
     last = path.rpartition("/")[2]
-    return (
-        last in ("completions", "responses", "messages", "chat")
-        or last.endswith(("enerateContent", "awPredict"))
-        or _BEDROCK.search(path) is not None
-    )
+    return last in _ENDS or last.endswith(("enerateContent", "awPredict")) or _BEDROCK.search(path) is not None
 
 
 def _read_call(path: str, body: dict[str, Json]) -> ModelCall | None:
@@ -137,13 +142,31 @@ def _read_call(path: str, body: dict[str, Json]) -> ModelCall | None:
     cloud = vertex or bedrock
     if cloud is not None:
         streamed = "stream" in cloud[0].rpartition("/")[2]
-        is_claude = "anthropic_version" in body and bool(dicts(body.get("messages")))
-        return replace(anthropic_call(body), model=cloud[1], streamed=streamed) if is_claude else None
+        call = None if cloud[1] == _COUNTING else _by_body(body)
+        return None if call is None else replace(call, model=cloud[1], streamed=streamed)
     call = _by_last(path, last, body)
-    deployment = _AZURE.search(path)
-    if call is not None and not call.model and deployment is not None:
-        call = replace(call, model=deployment[1])
+    hosted = _HOSTED.search(path)
+    if call is not None and not call.model and hosted is not None:
+        call = replace(call, model=hosted[1])
     return call
+
+
+def _by_body(body: dict[str, Json]) -> ModelCall | None:
+    """A call whose address names the model and not the language, as clouds have it: the body's shape tells."""
+    messages = dicts(body.get("messages"))
+    if messages and "anthropic_version" in body:
+        return anthropic_call(body)
+    if messages and ("inferenceConfig" in body or "schemaVersion" in body or _has_untyped_parts(messages)):
+        return bedrock_call(body, model="", streamed=False)
+    if messages:
+        return chat_call(body)
+    return completions_call(body) if isinstance(body.get("prompt"), str) else None
+
+
+def _has_untyped_parts(messages: list[dict[str, Json]]) -> bool:
+    """Whether messages hold parts as Amazon writes them: `{"text": …}` without a type."""
+    parts = [part for message in messages for part in dicts(message.get("content"))]
+    return bool(parts) and not any("type" in part for part in parts)
 
 
 def _by_last(path: str, last: str, body: dict[str, Json]) -> ModelCall | None:
@@ -153,13 +176,28 @@ def _by_last(path: str, last: str, body: dict[str, Json]) -> ModelCall | None:
     if last == "responses":
         asks = "input" in body or "prompt" in body or "previous_response_id" in body
         return responses_call(body) if asks and ("model" in body or "prompt" in body) else None
-    if last == "completions" and path.endswith("/chat/completions"):
-        return chat_call(body) if has_messages else None
+    if last == "completions" and has_messages and path.endswith(("/chat/completions", "/agents/completions")):
+        agent = text(body.get("agent_id"))  # Mistral's
+        return chat_call(body) if not agent else replace(chat_call(body), model=agent)
     if last == "completions":
-        return completions_call(body) if "prompt" in body and ("model" in body or _AZURE.search(path)) else None
-    if last == "chat" and has_messages and "model" in body:  # Ollama streams unless it is told not to
-        return replace(chat_call(body), streamed=body.get("stream") is not False)
+        return completions_call(body) if "prompt" in body and ("model" in body or _HOSTED.search(path)) else None
+    if last == "chat" and has_messages:
+        return _chat(path, body)
+    if last == "generate" and path.endswith("/api/generate") and "prompt" in body and "model" in body:
+        return replace(completions_call(body), streamed=body.get("stream") is not False)
+    if last == "invocations" and has_messages and _HOSTED.search(path):
+        return chat_call(body)
     return None
+
+
+def _chat(path: str, body: dict[str, Json]) -> ModelCall | None:
+    """A call whose path ends in `/chat`: Cohere's second version, Ollama, or watsonx."""
+    if "model" in body and path.endswith("/v2/chat"):
+        return cohere_call(body)
+    if "model" in body:  # Ollama streams unless it is told not to
+        return replace(chat_call(body), streamed=body.get("stream") is not False)
+    model = text(body.get("model_id"))
+    return replace(chat_call(body), model=model) if model else None
 
 
 def _answer_in(call: ModelCall, pieces: Pieces) -> ModelAnswer:
@@ -177,6 +215,8 @@ def _answer_in(call: ModelCall, pieces: Pieces) -> ModelAnswer:
             return gemini_answer(values)
         case "bedrock":
             return bedrock_answer(values, streamed=streamed)
+        case "cohere":
+            return cohere_answer(values, streamed=streamed)
 
 
 def _parsed(body: bytes | str | Json, headers: Headers) -> Json:
@@ -213,10 +253,13 @@ def _error_text(piece: dict[str, Json]) -> str:
 
 
 def _tier(pieces: Pieces) -> str | None:
-    """The service tier that the provider says it used, wherever its language says so."""
+    """The service tier that the provider says it used, wherever its language says so; or a speed that costs more."""
     found: str | None = None
     for value in pieces.values:
         piece = mapping(value)
         for holder in (piece, mapping(piece.get("response")), mapping(piece.get("message"))):
-            found = text(holder.get("service_tier")) or text(mapping(holder.get("usage")).get("service_tier")) or found
+            usage = mapping(holder.get("usage"))
+            found = text(holder.get("service_tier")) or text(usage.get("service_tier")) or found
+            if text(usage.get("speed")) == "fast":  # Anthropic's, at a price of its own
+                return "fast"
     return found

@@ -16,7 +16,9 @@ __all__ = ["Api", "Asked", "Json", "Message", "ModelAnswer", "ModelCall", "Offer
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """What `json.loads` gives."""
 
-Api: TypeAlias = Literal["openai-chat", "openai-responses", "openai-completions", "anthropic", "gemini", "bedrock"]
+Api: TypeAlias = Literal[
+    "openai-chat", "openai-responses", "openai-completions", "anthropic", "gemini", "bedrock", "cohere"
+]
 """Which language a request speaks; that of many other hosts too."""
 
 
@@ -81,6 +83,7 @@ class Tokens:
         written_1h: part of `input` that was put into a cache for an hour.
         reasoning: part of `output` that is reasoning.
         audio: tokens of sound, read and written, which have prices of their own.
+        services: how often the provider used tools of its own that it charges for, such as a search of the web.
     """
 
     input: int | None = None
@@ -90,6 +93,7 @@ class Tokens:
     written_1h: int = 0
     reasoning: int = 0
     audio: int = 0
+    services: int = 0
 
 
 @dataclass(frozen=True, slots=True)
