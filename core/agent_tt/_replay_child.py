@@ -7,28 +7,32 @@ the agent does here is recorded.
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import inspect
 import json
 import os
-import runpy
 import sys
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_tt.errors import AgentTTError, InvalidEntryPoint, UsageError
+from agent_tt.errors import AgentTTError, Interrupted, InvalidEntryPoint, UsageError
 from agent_tt.forking.checks import envelopes
 from agent_tt.forking.entry_point import parse_entry_point
 from agent_tt.forking.entry_run import bind_entry, import_entry, run_entry
 from agent_tt.forking.rebuild import rebuild_state, stand_in_for_main
-from agent_tt.launching.again import MODULE, prepare_again
-from agent_tt.recording.entry import ARGUMENTS, SCRIPT
+from agent_tt.launching.again import prepare_again
+from agent_tt.launching.start_again import command_of, start_program
+from agent_tt.recording.entry import SCRIPT
 from agent_tt.recording.exceptions import error_info
 from agent_tt.replaying.block import open_tape, replaying
+from agent_tt.replaying.debugging import debugging
+from agent_tt.replaying.guard import guarded
 from agent_tt.replaying.job import Job
 from agent_tt.replaying.numbering import StateCheck
+from agent_tt.replaying.program_end import end_program, leave, told_of_exit
+from agent_tt.replaying.progress import Counter
 from agent_tt.replaying.report import agent_end, report_of
+from agent_tt.replaying.siblings import Siblings, siblings_of
 from agent_tt.sources import open_source
 
 if TYPE_CHECKING:
@@ -44,7 +48,8 @@ def main() -> int:
     """Replay the run that the environment names.
 
     Returns:
-        0 when a report was written, 2 when the agent could not be started, 4 without a store.
+        0 when a report was written, 2 when the agent could not be started, 4 without a store, 130 when somebody stopped
+        it in a debugger.
     """
     job = Job.take()
     if job is None:
@@ -52,6 +57,9 @@ def main() -> int:
         return UsageError.exit_code
     try:
         _write(job, _replayed(job))
+    except Interrupted as error:
+        _write(job, {"stopped": error.message})
+        return error.exit_code
     except AgentTTError as error:
         _write(job, {"error": {"message": error.message, "hint": error.hint}})
         return error.exit_code
@@ -63,12 +71,30 @@ def _replayed(job: Job) -> dict[str, Wire]:
     with contextlib.closing(open_source(Path(job.store))) as source:
         run = source.run(job.run)
         replay = open_tape(source, run, observe=job.observe)
+        replay.on_served = Counter(Path(job.progress))
         check = StateCheck(source, replay)
+        siblings = Siblings(replay, Path(job.store), siblings_of(source, run))
         state = source.state(run.id, run.fork_step or 0)
+
+    def report(outcome: BaseException | None, *, halted: bool) -> dict[str, Wire]:
+        clean = outcome is None or (isinstance(outcome, SystemExit) and outcome.code in (None, 0))
+        end = agent_end(run, None if clean else error_info(outcome), halted=halted)  # type: ignore[arg-type]
+        return report_of(replay, end).to_json()
+
+    def left_at_once(code: int) -> None:
+        replay.finish()
+        _write(job, report(SystemExit(code), halted=False))
+
     outcome: BaseException | None = None
     try:
-        with replaying(replay, check):
-            run_again(replay.tape, state, job.arguments)
+        with told_of_exit(left_at_once), replaying(replay, check, siblings), debugging(replay, job.debug_at):
+            try:
+                run_again(replay.tape, state, job.arguments)
+            finally:
+                if not replay.is_halted:
+                    end_program()
+    except Interrupted:  # by who sits at the debugger
+        raise
     except BaseException as error:  # noqa: BLE001  whatever leaves the agent is part of the report
         outcome = error
     halted = outcome is not None and replay.is_halted
@@ -76,26 +102,19 @@ def _replayed(job: Job) -> dict[str, Wire]:
         raise outcome
     if outcome is not None and not halted:
         traceback.print_exception(without_own_frames(outcome))
-    clean = outcome is None or (isinstance(outcome, SystemExit) and outcome.code in (None, 0))
-    end = agent_end(run, None if clean else error_info(outcome), halted=halted)  # type: ignore[arg-type]
-    return report_of(replay, end).to_json()
+    return report(outcome, halted=halted)
 
 
 def run_again(tape: Tape, state: Wire, arguments: tuple[str, ...] = ()) -> None:
-    """Start the agent as it was started when it was recorded: from its state, else as the script that it was."""
+    """Start the agent as it was started when it was recorded: from its state, else as the program that it was."""
     run = tape.run
     root, text, script = run.code.root, run.code.entry, run.metadata.get(SCRIPT)
     if root is not None and root not in sys.path:
         sys.path.insert(0, root)
     prepare_again(run.metadata)
-    recorded, ran = run.metadata.get(ARGUMENTS), run.metadata.get(MODULE)
-    given = arguments or tuple(map(str, recorded if isinstance(recorded, list) else ()))
-    if run.code.restore is None and isinstance(script, str):
-        _run_script(Path(script), given)
-        return
-    if isinstance(ran, str):
-        sys.argv = [ran, *given]
-        runpy.run_module(ran, run_name="__main__", alter_sys=True)
+    command = command_of(run.metadata)
+    if run.code.restore is None and command is not None:
+        start_program(command, Path(script) if isinstance(script, str) else None, arguments or command.arguments)
         return
     if text is None:
         raise InvalidEntryPoint(
@@ -128,21 +147,6 @@ def _was_script(tape: Tape) -> bool:
     return any(str(envelope.get("class")).startswith("__main__:") for _, envelope in envelopes(values))
 
 
-def _run_script(file: Path, arguments: tuple[str, ...]) -> None:
-    """Run a file as `python file.py` does."""
-    if not file.is_file():
-        raise InvalidEntryPoint(f"the script {file} is gone", hint="put it back where it was")
-    spec = importlib.util.spec_from_file_location("__main__", file)
-    if spec is None or spec.loader is None:
-        raise InvalidEntryPoint(f"{file} is not a Python file", hint="a replay runs .py files")
-    sys.argv = [str(file), *arguments]
-    sys.path.insert(0, str(file.parent))
-    module = importlib.util.module_from_spec(spec)
-    module.__spec__ = None
-    sys.modules["__main__"] = module
-    spec.loader.exec_module(module)
-
-
 def _without_state(entry: EntryPoint, module: ModuleType) -> Entry:
     """The callable of an entry point that takes no state; a method is called on a new object."""
     owner: object = module
@@ -167,7 +171,8 @@ def _without_state(entry: EntryPoint, module: ModuleType) -> Entry:
 
 def without_own_frames(error: BaseException) -> BaseException:
     """The exception with a traceback that begins in the agent's code, as it would without us."""
-    own = (__file__, str(Path(__file__).parent / "forking"), "<frozen", contextlib.__file__)
+    parent = Path(__file__).parent
+    own = (__file__, str(parent / "forking"), str(parent / "launching"), "<frozen", contextlib.__file__)
     rest = error.__traceback__
     while rest is not None and rest.tb_frame.f_code.co_filename.startswith(own):
         rest = rest.tb_next
@@ -181,4 +186,5 @@ def _write(job: Job, shape: dict[str, Wire]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with guarded(lambda attempt: SystemExit(f"{attempt} was stopped: the replay is over")):
+        leave(main())

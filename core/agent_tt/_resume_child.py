@@ -1,7 +1,7 @@
 """The process of a run that goes on: `python -m agent_tt._resume_child`, told by its environment which run that is.
 
 It starts the agent as it was started then. What was recorded is given to it again, and nothing is reached meanwhile, as
-in a replay; from the first call on that is made for real, it is an agent like any other.
+in a replay; what comes after that is made for real.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from agent_tt.recording.policy import ToolPolicy
 from agent_tt.recording.recorder import Recording
 from agent_tt.recording.scope import store_at_work
 from agent_tt.replaying.guard import guarded
+from agent_tt.replaying.program_end import end_program
 from agent_tt.replaying.quiet import quiet
 from agent_tt.replaying.repeats import entries_of
 from agent_tt.replaying.virtual_time import virtual_time
 from agent_tt.resuming.engine import Resumption
 from agent_tt.resuming.launch import DIVERGED
 from agent_tt.resuming.past import read_past
-from agent_tt.resuming.plan import decided_before
+from agent_tt.resuming.plan import REDO, decided_before
 from agent_tt.resuming.writer import ResumedStore
 from agent_tt.store import open_store
 
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from agent_tt.protocols import Store
     from agent_tt.replaying.divergence import Finding
     from agent_tt.replaying.guard import Attempt
+    from agent_tt.replaying.virtual_time import VirtualTime
 
 _FROM_HERE: Final = "resumed: from here on calls are made for real"
 _DIVERGENCE: Final = "agent_tt.replaying.divergence:Divergence"
@@ -74,10 +76,12 @@ class _Resumed:
     def __init__(self, store: Store, run: Run) -> None:
         self._store = store
         self._run = run
-        self._prefix = ExitStack()
+        self._clock: VirtualTime | None = None
         past = read_past(store, run)
         happened = {place: said for place, said in decided_before(run).items() if said is not None}
-        self._resumption = Resumption(past, happened, self._go_live)
+        entries = entries_of(run)
+        redo = bool(entries) and entries[-1].get(REDO) is True
+        self._resumption = Resumption(past, happened, self._go_live, redo_unrecorded=redo)
         self._resumed = ResumedStore(store, past, self._resumption, self._broke_off)
 
     def go_on(self) -> int:
@@ -110,17 +114,18 @@ class _Resumed:
         with ExitStack() as stack:
             stack.enter_context(quiet())
             clock = stack.enter_context(virtual_time(self._resumption))
-            self._prefix.callback(clock.stop)
+            self._clock = clock
             stack.enter_context(serving(self._resumption))
             if "command" in run.metadata:  # the recording of a whole process is around everything
                 new = NewRun(run.name, run.code, run.model)
                 stack.enter_context(Recording(new, None, store=None, durability="full", steps="model calls"))
             stack.enter_context(patched_again(run.metadata.get(PATCHED), root))
-            self._prefix.enter_context(guarded(self._refuse, root=root))
+            stack.enter_context(guarded(self._refuse, root=root, passes=self._resumption.passes))
             try:
                 run_again(self._resumption.tape, state)
             finally:
-                self._prefix.close()
+                if not self._resumption.is_halted:
+                    end_program()  # recorded too, as when the run began
 
     def _refuse(self, attempt: Attempt) -> BaseException:
         facts = {"file": attempt.file, "line": attempt.line, "function": attempt.function}
@@ -128,8 +133,9 @@ class _Resumed:
         return self._resumption.unrecorded_effect(attempt.event, attempt.target, site)
 
     def _go_live(self, step: int | None) -> None:
-        """The first call for real: nothing is guarded any more, and everybody waits as long as they say."""
-        self._prefix.close()
+        """The first call for real: everybody waits as long as they say. The guard asks each lane for itself."""
+        if self._clock is not None:
+            self._clock.stop()
         with store_at_work():
             self._store.add_note(self._run.id, step, "note", _FROM_HERE)
 

@@ -7,6 +7,7 @@
 | `glyphs` | `auto`, `unicode` or `ascii` |
 | `keys` | a table: id of a command to its keys, joined by commas |
 | `calls` | a table: dotted path of a function that `agent-tt record` records to `read`, `write` or `llm` |
+| `headers` | a list: names of request headers that count as part of a question, beside those that always do |
 
 The environment (`AGENT_TT_STORE`, `AGENT_TT_THEME`, `AGENT_TT_GLYPHS`) is stronger than the project, and that is
 stronger than the user's file; options of a command are stronger than all of them. Nothing is ever created by reading.
@@ -30,7 +31,7 @@ GlyphSetting: TypeAlias = Literal["auto", "unicode", "ascii"]
 CallEffect: TypeAlias = Literal["read", "write", "llm"]
 
 _GLYPHS: Final = ("auto", "unicode", "ascii")
-_KEYS: Final = ("store", "theme", "glyphs", "keys", "calls")
+_KEYS: Final = ("store", "theme", "glyphs", "keys", "calls", "headers")
 _EFFECTS: Final = ("read", "write", "llm")
 
 
@@ -44,6 +45,7 @@ class Config:
         glyphs: Which set of glyphs; None where nobody said.
         keys: Ids of commands to keys, joined by commas.
         calls: Dotted paths of functions that are recorded from outside, to what their calls do.
+        headers: Names of request headers that count as part of a question, beside those that always do.
     """
 
     store: Path | None = None
@@ -51,6 +53,7 @@ class Config:
     glyphs: GlyphSetting | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
     calls: Mapping[str, CallEffect] = field(default_factory=dict)
+    headers: tuple[str, ...] = ()
 
 
 def load(folder: Path | None = None, env: Mapping[str, str] | None = None, user: Path | None = None) -> Config:
@@ -84,6 +87,7 @@ def _merge(weak: Config, strong: Config) -> Config:
         glyphs=strong.glyphs or weak.glyphs,
         keys={**weak.keys, **strong.keys},
         calls={**weak.calls, **strong.calls},
+        headers=tuple(dict.fromkeys([*weak.headers, *strong.headers])),
     )
 
 
@@ -148,6 +152,7 @@ def _read_table(table: Mapping[str, object], path: Path, section: str) -> Config
         glyphs=None if glyphs is None else _glyphs(glyphs, f"{path}: glyphs"),
         keys=_keymap(table.get("keys", {}), path),
         calls=_calls(table.get("calls", {}), path),
+        headers=_names(table.get("headers", []), path),
     )
 
 
@@ -179,3 +184,9 @@ def _calls(value: object, path: Path) -> dict[str, CallEffect]:
         f"{path}: calls must be a table of {', '.join(_EFFECTS)} by dotted path",
         hint='For example calls = { "my_app.api.charge" = "write" }.',
     )
+
+
+def _names(value: object, path: Path) -> tuple[str, ...]:
+    if isinstance(value, list) and all(isinstance(name, str) for name in value):
+        return tuple(value)
+    raise UsageError(f"{path}: headers must be a list of names", hint='For example headers = ["x-tenant"].')

@@ -7,6 +7,7 @@ AgentTTError
 │   ├── InvalidValue           a VALUE is not JSON
 │   ├── InvalidEdit            an edit does not fit the state it is for
 │   ├── InvalidEntryPoint      an agent cannot be found, imported or restored
+│   ├── Untrusted              a store that came from elsewhere names code that would run
 │   └── ReadOnlySource         writing was asked of a store that is only read
 ├── NotFound                   exit 3
 │   ├── StoreNotFound
@@ -60,6 +61,7 @@ __all__ = [
     "StoreNotFound",
     "StoreUnreadable",
     "ToolDenied",
+    "Untrusted",
     "UsageError",
 ]
 
@@ -128,6 +130,12 @@ class InvalidEntryPoint(UsageError):
     """An agent's entry point cannot be found or cannot take a state."""
 
     kind = "invalid_entry_point"
+
+
+class Untrusted(UsageError):
+    """Code would run that is named by a store which was not made by this user on this machine."""
+
+    kind = "untrusted"
 
 
 class ReadOnlySource(UsageError):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 RunStatus = Literal["running", "succeeded", "failed", "interrupted", "crashed"]
 StepStatus = Literal["running", "ok", "error", "interrupted"]
 CallStatus = Literal["pending", "ok", "error", "denied"]
-CallKind = Literal["llm", "tool", "http", "clock", "rng", "id", "env", "human"]
+CallKind = Literal["llm", "tool", "http", "subprocess", "clock", "rng", "id", "env", "human"]
 Effect = Literal["read", "write"]
 DeliveryKind = Literal["chunk", "end", "error", "closed"]
 StreamEnd = Literal["end", "error", "closed"]

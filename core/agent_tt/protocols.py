@@ -228,6 +228,14 @@ class Store(RunSource, Protocol):
         """
         ...
 
+    def join_run(self, run_id: str) -> RunWriter:
+        """Write into a run that another process began and will end; to finish the writer ends nothing of the run.
+
+        Raises:
+            RunNotFound: no such run.
+        """
+        ...
+
     def reopen_run(self, run_id: str) -> None:
         """Let a run that broke off (crashed, interrupted) go on: it is running, and waits to be adopted.
 

@@ -48,6 +48,12 @@ def test_functions_to_record_are_named_in_a_table(project: Path, tmp_path: Path)
     assert config.load(project, {}, user).calls == {"a.f": "write", "a.g": "llm"}
 
 
+def test_headers_that_count_are_those_of_user_and_project(project: Path, tmp_path: Path) -> None:
+    user = write(tmp_path / "user.toml", 'headers = ["x-user", "x-tenant"]')
+    write(project.parent / "pyproject.toml", '[tool.agent-tt]\nheaders = ["x-tenant", "x-team"]\n')
+    assert config.load(project, {}, user).headers == ("x-user", "x-tenant", "x-team")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -56,6 +62,7 @@ def test_functions_to_record_are_named_in_a_table(project: Path, tmp_path: Path)
         ("theme = 3", "theme must be a string"),
         ("keys = 3", "keys must be a table"),
         ('calls = { "a.b" = "send" }', "calls must be a table of read, write, llm"),
+        ('headers = "x-tenant"', "headers must be a list of names"),
         ("theme =", "is not valid TOML"),
     ],
 )

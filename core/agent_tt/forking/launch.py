@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import tempfile
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,21 +11,14 @@ from agent_tt.forking.child_environment import RUN_VARIABLE, STORE_VARIABLE
 from agent_tt.forking.handle import ForkHandle
 from agent_tt.model import AgentCode, ErrorInfo, NewRun
 from agent_tt.recording.entry import fingerprint
+from agent_tt.replaying.agent_process import start_agent
 from agent_tt.store import open_store
+from agent_tt.store.provenance import check_made_here
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agent_tt.forking.plan import ForkPlan
 
 __all__ = ["start_fork"]
-
-_FLAGS = (
-    "-P",  # the folder it runs in is not searched for modules: a `json.py` there must not break the start
-    "-u",  # what the agent prints is seen at once, and is not lost when it is killed
-    "-X",
-    "faulthandler",  # a crash of the interpreter says where
-)
 
 
 def start_fork(plan: ForkPlan) -> ForkHandle:
@@ -37,9 +28,11 @@ def start_fork(plan: ForkPlan) -> ForkHandle:
     standard input. What it prints goes to a temporary file that has no name and is gone with the handle.
 
     Raises:
+        Untrusted: the store came from elsewhere.
         InvalidEntryPoint: the process could not be started; the run is kept as failed.
         StoreUnreadable: the run could not be written.
     """
+    check_made_here(plan.store, plan.run)
     store = open_store(plan.store)
     try:
         run_id = store.begin_fork(
@@ -51,12 +44,16 @@ def start_fork(plan: ForkPlan) -> ForkHandle:
             policy=plan.policy,
         )
         with tempfile.TemporaryFile() as output:
+            told = {STORE_VARIABLE: str(store.path.resolve()), RUN_VARIABLE: run_id}
+            code = plan.code
             try:
-                process = _start(plan, store.path, run_id, output.fileno())
-            except OSError as error:
-                why = f"{plan.code.interpreter} could not be started in {plan.code.cwd}: {error.strerror}"
-                store.set_run_status(run_id, "failed", ErrorInfo("agent_tt.errors:InvalidEntryPoint", why))
-                raise InvalidEntryPoint(why, hint="check the run's interpreter and working directory") from error
+                process = start_agent(
+                    "agent_tt._child", plan.run, told, output, interpreter=code.interpreter, folder=code.cwd
+                )
+            except InvalidEntryPoint as error:
+                why = ErrorInfo("agent_tt.errors:InvalidEntryPoint", error.message)
+                store.set_run_status(run_id, "failed", why)
+                raise
             return ForkHandle(plan.store, run_id, process, output)
     finally:
         store.close()
@@ -86,16 +83,4 @@ def _code(plan: ForkPlan) -> AgentCode:
         cwd=plan.code.cwd,
         interpreter=plan.code.interpreter,
         restore=plan.code.restore,
-    )
-
-
-def _start(plan: ForkPlan, store: Path, run_id: str, output: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(  # noqa: S603  running the agent is what was asked for
-        [plan.code.interpreter, *_FLAGS, "-m", "agent_tt._child"],
-        cwd=plan.code.cwd,
-        env={**os.environ, STORE_VARIABLE: str(store.resolve()), RUN_VARIABLE: run_id},
-        stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=output,
-        start_new_session=True,  # Ctrl-C in the terminal reaches us first; we then stop the child and all it started
     )

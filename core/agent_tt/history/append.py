@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from agent_tt.history.log import StateLog
     from agent_tt.history.ops import Op
     from agent_tt.history.rows import Transaction
+    from agent_tt.history.shadow import Admit
     from agent_tt.history.training import DictionaryTrainer
 
 __all__ = ["SHARED", "UNEDITED", "Checkpoint", "TrackWriter", "Unedited", "create_track", "fork_track"]
@@ -70,12 +71,18 @@ class TrackWriter:
     """The open end of one track. After an error in `compare` or `store` it must be thrown away and resumed."""
 
     def __init__(
-        self, log: StateLog, track: int, trainer: DictionaryTrainer, policy: KeyframePolicy | None = None
+        self,
+        log: StateLog,
+        track: int,
+        trainer: DictionaryTrainer,
+        policy: KeyframePolicy | None = None,
+        *,
+        admit: Admit | None = None,
     ) -> None:
         self._log = log
         self._trainer = trainer
         self._policy = policy or KeyframePolicy()
-        self._shadow = Shadow()
+        self._shadow = Shadow(admit)
         self._marks = PendingMarks()
         self._chain = b""
         self.track = track
@@ -83,14 +90,20 @@ class TrackWriter:
 
     @classmethod
     def resume(
-        cls, log: StateLog, track: int, trainer: DictionaryTrainer, policy: KeyframePolicy | None = None
+        cls,
+        log: StateLog,
+        track: int,
+        trainer: DictionaryTrainer,
+        policy: KeyframePolicy | None = None,
+        *,
+        admit: Admit | None = None,
     ) -> TrackWriter:
         """Continues a track where the file says it ends.
 
         Raises:
             Damaged: its last checkpoint cannot be read in full.
         """
-        self = cls(log, track, trainer, policy)
+        self = cls(log, track, trainer, policy, admit=admit)
         seq = log.last_seq(track)
         if seq is None:
             return self
@@ -100,7 +113,7 @@ class TrackWriter:
         self.seq = seq
         self._chain = log.head(track, seq).chain
         births = self._recount(seq)
-        self._shadow = Shadow.from_wire(state.value, births.known())
+        self._shadow = Shadow.from_wire(state.value, births.known(), admit)
         self._policy.last_size = self._shadow.weight()
         ((indexed_to,),) = log.rows.query("SELECT indexed_to FROM tracks WHERE track = ?", (track,))
         first = log.segments(track, seq)[-1].first

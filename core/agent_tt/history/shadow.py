@@ -7,7 +7,7 @@ True and "1", for NaN and -0.0, for tuple and list, for the order of keys.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.codec.encode import Encoder
 from agent_tt.codec.parts import take_apart
@@ -19,9 +19,11 @@ from agent_tt.history.diff import diff_into, list_diff_into, same, text_diff
 from agent_tt.history.digest import DIGEST_SIZE
 from agent_tt.history.forms import Form
 from agent_tt.history.nodes import NODES, RUN, DictNode, EnvelopeNode, Leaf, ListNode, build
+from agent_tt.redaction.marks import MARK
+from agent_tt.redaction.names import depends_on_neighbours
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from agent_tt.codec.wire import Path
     from agent_tt.history.large_parts import PutBlob, Reference
@@ -30,29 +32,48 @@ if TYPE_CHECKING:
 
 __all__ = ["Shadow"]
 
+Admit: TypeAlias = "Callable[[Wire, str], Wire]"
+
 _MISSING: Final = object()
+_MARK: Final = MARK.encode()
+
+
+def _field(path: Path) -> str:
+    """The field that holds what is at `path`: that of the list, for an element of one."""
+    return next((part for part in reversed(path) if type(part) is str and part != VALUE), "")
+
+
+def _as_it_is(value: Wire, _field: str) -> Wire:
+    return value
 
 
 class Shadow:
-    """The last checkpoint of one state, and what it takes to tell the next one from it."""
+    """The last checkpoint of one state, and what it takes to tell the next one from it.
 
-    __slots__ = ("_births", "_encoder", "_ops", "_root")
+    Args:
+        admit: gives what may be kept of a part of the state, and is told the field that holds it. It is asked only of
+            parts that changed, so it costs little; what it gives must be stable: asked of that, it gives the same.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_admit", "_births", "_encoder", "_ops", "_root")
+
+    def __init__(self, admit: Admit | None = None) -> None:
+        self._admit: Admit = _as_it_is if admit is None else admit
         self._root: Node | None = None
         self._births = Births({})
         self._encoder = Encoder()
         self._ops: list[Op] = []
 
     @classmethod
-    def from_wire(cls, wire: Wire, births: Mapping[Path, int] | None = None) -> Shadow:
+    def from_wire(cls, wire: Wire, births: Mapping[Path, int] | None = None, admit: Admit | None = None) -> Shadow:
         """The shadow of a state that is stored already: where a fork begins.
 
         Args:
             wire: the stored state.
             births: its append-only lists, as `append_only_births` gave them at that checkpoint.
+            admit: as of the class.
         """
-        shadow = cls()
+        shadow = cls(admit)
         shadow._root = build(wire)
         shadow._births = Births(births or {})
         return shadow
@@ -76,7 +97,7 @@ class Shadow:
         root, self._root = self._root, None  # an interrupted step leaves no half-updated tree behind
         self._encoder, self._ops = Encoder(), []
         if root is None:
-            wire = self._encoder.encode(value)
+            wire = self._encode(value, ())
             self._ops.append(["s", [], wire])
             root = build(wire)
         else:
@@ -131,7 +152,7 @@ class Shadow:
         return self._replace(node, value, path)
 
     def _replace(self, node: Node, value: object, path: Path) -> Child:
-        wire = self._encoder.encode(value)
+        wire = self._encode(value, path)
         before = len(self._ops)
         diff_into(node.value(), wire, path, self._ops)
         if len(self._ops) == before:
@@ -141,15 +162,18 @@ class Shadow:
     def _update_dict(self, node: DictNode, value: dict[str, object], path: Path) -> DictNode:
         before = len(self._ops)
         items = list(value.items())  # at once: another thread may add to the dict meanwhile
+        if any(key not in node.children for key, _ in items):
+            items = list({self._admit_key(key, node): item for key, item in items}.items())
         keys = [key for key, _ in items]
-        if not node.children.keys() <= set(keys):
-            for key in [key for key in node.children if key not in value]:
+        known = set(keys)
+        if not node.children.keys() <= known:
+            for key in [key for key in node.children if key not in known]:
                 self._ops.append(["d", [*path, key]])
                 node.remove(key)
         self._encoder.enter(value)
         try:
             for key, item in items:
-                self._update_entry(node, key, item, path)
+                self._update_entry(node, key, item, path, value)
         finally:
             self._encoder.leave()
         if list(node.children) != keys:
@@ -162,7 +186,7 @@ class Shadow:
             node.quiet = Form(tlv(node.value()))  # never from `value`, which another thread may just have changed
         return node
 
-    def _update_entry(self, node: DictNode, key: str, item: object, path: Path) -> None:
+    def _update_entry(self, node: DictNode, key: str, item: object, path: Path, entries: dict[str, object]) -> None:
         before = len(self._ops)
         old = node.children.get(key, _MISSING)
         child: Child
@@ -173,23 +197,26 @@ class Shadow:
         elif is_plain_scalar(item):
             if same(old, item):
                 return
-            child, place = item, (*path, key)
-            if type(old) is str and type(child) is str:
-                self._ops.append(text_diff(old, child, place))
+            admitted, place = self._admit_scalar(entries, key, item, path), (*path, key)
+            if admitted is not item and same(old, admitted):
+                return
+            if type(old) is str and type(admitted) is str:
+                self._ops.append(text_diff(old, admitted, place))
             else:
-                self._ops.append(["s", list(place), child])
+                self._ops.append(["s", list(place), admitted])
+            child = admitted if is_plain_scalar(admitted) else None
         else:
-            wire = self._encoder.encode(item)
+            wire = self._encode(item, (*path, key))
             self._ops.append(["s", [*path, key], wire])
             child = build(wire) if isinstance(wire, dict | list) else wire
         node.set(key, child)
 
     def _update_list(self, node: ListNode, value: list[object], path: Path) -> ListNode:
-        encode, old_length = self._encoder.encode, len(node)
+        old_length = len(node)
         self._encoder.enter(value)
         try:
-            start = self._equal_front(node, value)
-            wires = [encode(item) for item in value[start:]]
+            start = self._equal_front(node, value, path)
+            wires = self._encode_items(value, start, len(value), path)
         finally:
             self._encoder.leave()
         if start == old_length:
@@ -211,14 +238,36 @@ class Shadow:
             node.replace_from(start, wires, raws)
         return node
 
-    def _equal_front(self, node: ListNode, value: list[object]) -> int:
+    def _encode(self, value: object, path: Path) -> Wire:
+        """What may be kept of the value at `path`; elements of a list are held by the list's own field."""
+        return self._admit(self._encoder.encode(value), _field(path))
+
+    def _encode_items(self, items: list[object], first: int, end: int, path: Path) -> list[Wire]:
+        """What may be kept of a part of a list; the element before it may say what the first of it is."""
+        before = [item for item in items[max(0, first - 1) : first] if is_plain_scalar(item)]
+        admitted = self._admit([*before, *(self._encoder.encode(item) for item in items[first:end])], _field(path))
+        return admitted[len(before) :] if type(admitted) is list else []
+
+    def _admit_key(self, key: str, node: DictNode) -> str:
+        return key if key in node.children else str(self._admit(key, ""))
+
+    def _admit_scalar(self, entries: dict[str, object], key: str, item: Wire, path: Path) -> Wire:
+        """What may be kept of a scalar of a dict."""
+        if type(item) is not str or not depends_on_neighbours(key):
+            return self._admit(item, key)
+        beside = {name: other for name, other in entries.items() if is_plain_scalar(other)}
+        admitted = self._admit({**beside, key: item}, _field(path))
+        return admitted[key] if type(admitted) is dict and key in admitted else None
+
+    def _equal_front(self, node: ListNode, value: list[object], path: Path) -> int:
         """How many elements are as they were, in whole runs; the old length if all are."""
         for index, run in enumerate(node.runs):
             begin = index * RUN
             now = value[begin : min(begin + RUN, len(node))]
             if run.is_of(now):
                 continue
-            if run.is_plain or run.raw != tlv([self._encoder.encode(item) for item in now]):
+            may_differ_only_in_form = not run.is_plain or _MARK in run.raw
+            if not may_differ_only_in_form or run.raw != tlv(self._encode_items(value, begin, begin + len(now), path)):
                 return begin
         return len(node)
 

@@ -8,6 +8,7 @@
 | `boot/sitecustomize` | what Python runs in them before the first line |
 | `process` | the recording of a process |
 | `again` | the same around a program that a replay runs again |
+| `start_again` | starting that program as Python started it |
 | `late_writer` | a run that begins with the first thing that it holds |
 | `outside_tools` | functions recorded by dotted path: `agent_tt.register` |
 | `dotted`, `wrapping`, `referrers` | finding them, replacing them, and who still holds the original |

@@ -6,8 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.errors import InvalidEntryPoint, NotFound, UsageError
-from agent_tt.launching.interpreter import PythonCommand
-from agent_tt.recording.entry import ARGUMENTS, SCRIPT
+from agent_tt.launching.start_again import command_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,10 +14,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.launching.settings import OutsideEffect
 
-__all__ = ["MODULE", "prepare_again"]
-
-MODULE: Final = "module"
-"""Key of a run's metadata that keeps what ran as `python -m`."""
+__all__ = ["prepare_again"]
 
 _CALLS: Final = "calls"
 
@@ -33,19 +29,18 @@ def prepare_again(metadata: Mapping[str, Wire]) -> None:
         InvalidEntryPoint: the code has changed: a path leads nowhere any more.
     """
     import_module("agent_tt.seams.install")
-    calls, script = metadata.get(_CALLS), metadata.get(SCRIPT)
-    if not isinstance(calls, dict) or not calls:
+    calls, command = metadata.get(_CALLS), command_of(metadata)
+    if not isinstance(calls, dict) or not calls or command is None:
         return
     from agent_tt.launching.outside_tools import OUTSIDE
 
-    given = metadata.get(ARGUMENTS)
-    arguments = tuple(map(str, given)) if isinstance(given, list) else ()
-    if isinstance(script, str):
-        command = PythonCommand(frozenset(), "script", script, arguments)
-    else:
-        command = PythonCommand(frozenset(), "module", str(metadata.get(MODULE, "")), arguments)
+    OUTSIDE.tell = _said_before
     try:
         OUTSIDE.register_for_start(cast("dict[str, OutsideEffect]", calls), command, is_strict=True)
     except (NotFound, UsageError) as error:
         hint = "the code has changed: put the function back, or record the program again"
         raise InvalidEntryPoint(error.message, hint=hint) from error
+
+
+def _said_before(message: str) -> None:
+    """What still holds an original was told when the program was recorded."""

@@ -282,6 +282,9 @@ def _settle(store: Store, run: Run, code: int) -> None:
         if code > 0:  # an exit with a failure; Python does not tell that to anyone inside
             store.set_run_status(run.id, "failed", ErrorInfo("builtins:SystemExit", str(code)))
         return
+    if code == 0:  # it left by `os._exit`
+        store.set_run_status(run.id, "succeeded")
+        return
     status: RunStatus = "interrupted" if -code in _STOPPING else "crashed"
     store.set_run_status(
         run.id, status, ErrorInfo("agent_tt.errors:AgentFailed", f"it ended with {_how_it_died(code)}")

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import re
+import sys
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["PythonCommand", "is_python", "python_command"]
+__all__ = ["Kind", "PythonCommand", "is_python", "python_command"]
+
+Kind: TypeAlias = Literal["script", "module", "code", "stdin"]
 
 _PYTHON: Final = re.compile(r"(?:python|pypy)[0-9.]*t?(?:\.exe)?")
 _TAKES_ARGUMENT: Final = frozenset("WXQ")
+_DECIDING: Final = frozenset("bBdOsv")
+"""Flags without an argument that a program can tell; `-i` is for people, and `-u` is given in any case."""
+
 _LONG_WITH_ARGUMENT: Final = frozenset({"--check-hash-based-pycs"})
 
 
@@ -26,12 +33,14 @@ class PythonCommand:
         kind: whether it runs a script, a module (`-m`), code (`-c`), or reads standard input.
         target: the script's path, the module's name, or the code.
         arguments: what the program gets.
+        options: the options that decide what a program does, one word or two each: `-O`, `-W error`.
     """
 
     flags: frozenset[str]
-    kind: Literal["script", "module", "code", "stdin"]
+    kind: Kind
     target: str
     arguments: tuple[str, ...]
+    options: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -48,13 +57,19 @@ class PythonCommand:
                 return "python"
 
     def folder(self) -> Path | None:
-        """What Python puts first on `sys.path` for it; None where it is told not to (`-P`)."""
+        """What Python puts first on `sys.path` for it, as far as that is its project; None where `-P` forbids it.
+
+        Scripts that installers write for packages lie beside the interpreter, and their project does not.
+        """
         if "P" in self.flags or "I" in self.flags:
             return None
         if self.kind != "script":
             return Path.cwd()
         path = Path(self.target).resolve()
-        return path if path.is_dir() or path.suffix in (".zip", ".pyz") else path.parent
+        if path.is_dir() or zipfile.is_zipfile(path):
+            return path
+        is_installed = not path.suffix and Path(sys.executable).parent in (path.parent, Path(self.target).parent)
+        return Path.cwd() if is_installed else path.parent
 
 
 def is_python(program: str) -> bool:
@@ -68,25 +83,31 @@ def python_command(arguments: Sequence[str]) -> PythonCommand:
     Source of the rules: the documentation of Python, "Command line and environment".
     """
     flags: set[str] = set()
+    options: list[str] = []
     rest = list(arguments)
+
+    def found(kind: Kind, target: str) -> PythonCommand:
+        return PythonCommand(frozenset(flags), kind, target, tuple(rest), tuple(options))
+
     while rest:
         argument = rest.pop(0)
         if argument == "-":
-            return PythonCommand(frozenset(flags), "stdin", "", tuple(rest))
+            return found("stdin", "")
         if not argument.startswith("-"):
-            return PythonCommand(frozenset(flags), "script", argument, tuple(rest))
+            return found("script", argument)
         if argument.startswith("--"):
             if argument in _LONG_WITH_ARGUMENT and rest:
-                rest.pop(0)
+                options += [argument, rest.pop(0)]
             continue
         for position, letter in enumerate(argument[1:], 2):
             given = argument[position:]
             if letter in "cm":
                 target = given or (rest.pop(0) if rest else "")
-                return PythonCommand(frozenset(flags), "code" if letter == "c" else "module", target, tuple(rest))
+                return found("code" if letter == "c" else "module", target)
             if letter in _TAKES_ARGUMENT:
-                if not given and rest:
-                    rest.pop(0)
+                options += [f"-{letter}", given or (rest.pop(0) if rest else "")]
                 break
             flags.add(letter)
-    return PythonCommand(frozenset(flags), "stdin", "", ())
+            if letter in _DECIDING:
+                options.append(f"-{letter}")
+    return found("stdin", "")

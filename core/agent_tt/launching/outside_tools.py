@@ -125,6 +125,10 @@ class OutsideTools:
             check_names(path, folder=folder)
         with self._lock:
             self._paths[text] = effect
+            loaded = None if is_script or path.module == _MAIN else sys.modules.get(path.module)
+            if loaded is not None:  # of the standard library: we needed it before the program did
+                self._replace(loaded, path)
+                return
             self._wait(path)
             if path.module == _MAIN or is_script:
                 in_main = DottedPath(text, _MAIN, path.names)

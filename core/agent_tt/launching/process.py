@@ -1,8 +1,9 @@
 """In a process that is recorded from outside: the recording of everything that its program does.
 
-It begins before the program's first line and ends when the interpreter does. A program that calls `agent_tt.record`
-itself is its own recorder: what it records there is the run, and there is no second one around it. Only what it does
-outside of its own recordings, if that is anything to record, makes a run here as well.
+It begins before the program's first line and ends when the interpreter does. A process that a recorded one started
+writes into the run of that one; see `agent_tt.recording.child_process`. A program that calls `agent_tt.record` itself
+is its own recorder: what it records there is the run, and there is no second one around it. Only what it does outside
+of its own recordings, if that is anything to record, makes a run here as well.
 """
 
 from __future__ import annotations
@@ -17,25 +18,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from agent_tt.codec.encode import encode
-from agent_tt.errors import AgentTTError
-from agent_tt.launching.again import MODULE
+from agent_tt.errors import AgentTTError, NotFound
 from agent_tt.launching.interpreter import PythonCommand, python_command
 from agent_tt.launching.late_writer import LateWriter
-from agent_tt.launching.settings import Report, Settings, settings_here
+from agent_tt.launching.settings import SETTINGS_VARIABLE, Report, Settings, settings_here
+from agent_tt.launching.start_again import COMMAND, MODULE
 from agent_tt.model import AgentCode, NewRun
 from agent_tt.recording.adoption import store_for_all
 from agent_tt.recording.begun import when_begun
+from agent_tt.recording.child_process import Join
 from agent_tt.recording.entry import ARGUMENTS, SCRIPT, fingerprint
+from agent_tt.recording.kept_headers import as_metadata
+from agent_tt.recording.lanes import Lanes
+from agent_tt.recording.model_steps import ModelSteps
 from agent_tt.recording.recorder import Recording, open_for_recording
 from agent_tt.recording.scope import nowhere
+from agent_tt.replaying.agent_process import PYTHON_OPTIONS
 
 if TYPE_CHECKING:
     from agent_tt.protocols import RunWriter
 
 __all__ = ["LaunchedRecording", "begin"]
 
-_SILENT: Final = frozenset({"multiprocessing.resource_tracker", "multiprocessing.forkserver"})
-"""What Python starts for its own ends: code that begins so is no program."""
+_NOT_AGENTS: Final = "multiprocessing.resource_tracker"
+"""What Python starts for its own ends: code with this in it is no program."""
 
 _SEED: Final = "PYTHONHASHSEED"
 """A variable, and the key of a run's metadata that keeps what it was."""
@@ -45,13 +51,26 @@ _RUNPY: Final = "<frozen runpy>"
 
 
 class LaunchedRecording(Recording):
-    """The recording of a whole process. Its run begins with the first thing that it holds."""
+    """The recording of a whole process. Its run begins with the first thing that it holds.
 
-    def __init__(self, new: NewRun, settings: Settings, report: Report | None) -> None:
+    Args:
+        new: the run that the process makes.
+        settings: how it is recorded.
+        report: where the launcher is told.
+        join: the run of another process, into which this one writes instead.
+    """
+
+    def __init__(self, new: NewRun, settings: Settings, report: Report | None, join: Join | None = None) -> None:
         super().__init__(new, None, store=None, durability=settings.durability, steps="model calls")
         self._settings = settings
         self._report = report
+        self._join = join
         self._late = LateWriter(self._begin_run)
+        self.children_know = SETTINGS_VARIABLE
+        if join is not None:
+            self.inside = join.inside
+            self.lanes = Lanes(join.lane)
+            self.model_steps = ModelSteps(self)
 
     def begin(self, *, is_wanted: bool) -> None:
         """Watch from now on.
@@ -62,6 +81,12 @@ class LaunchedRecording(Recording):
         self._late.is_wanted = is_wanted
         self._enter()
         when_begun(self._give_way)
+
+    def can_be_joined(self) -> bool:
+        """See `Recording`. The run begins with that, unless the process may turn out to do nothing worth one."""
+        if self._join is not None or not super().can_be_joined():
+            return super().can_be_joined()
+        return (self._late.has_begun or self._late.is_wanted) and bool(self._late.run_id)
 
     def end(self, error: BaseException | None) -> None:
         """The program is over; `error` is what ended it, if an exception did."""
@@ -77,6 +102,11 @@ class LaunchedRecording(Recording):
         return self._late
 
     def _begin_run(self) -> RunWriter:
+        self._process = os.getpid()  # not that of the process that forked this one before its first call
+        if self._join is not None:
+            with nowhere(), contextlib.suppress(NotFound):
+                self._store = open_for_recording(None, self._durability)
+                return self._store.join_run(self._join.run)
         new = self._new
         if self._settings.name and self._is_first():
             new = replace(new, name=self._settings.name)
@@ -85,7 +115,6 @@ class LaunchedRecording(Recording):
             self._owns_store = shared is None
             self._store = shared or open_for_recording(None, self._durability)
             writer = self._store.begin_run(new, None)
-        self._process = os.getpid()  # a process that the program forked before its first call has a run of its own
         if self._report is not None:
             self._report.add("run", id=writer.run_id, own=False)
         return writer
@@ -97,13 +126,13 @@ class LaunchedRecording(Recording):
 
 def begin() -> None:
     """Begin to record this process as its environment says; nothing happens where it says nothing."""
-    settings, report = settings_here(), Report.here()
+    settings, report, join = settings_here(), Report.here(), Join.take()
     if settings is None:
         return
     if report is not None:
         report.add("boot", ppid=os.getppid(), executable=sys.executable)
     command = python_command(sys.orig_argv[1:])
-    if command.kind == "code" and any(name in command.target for name in _SILENT):
+    if command.kind == "code" and _NOT_AGENTS in command.target:
         return
     is_direct = settings.is_direct and os.getppid() == settings.launcher
     try:
@@ -111,7 +140,7 @@ def begin() -> None:
     except AgentTTError as error:
         _refuse(report, error)
     import_module("agent_tt.seams.install")  # from here on the seams come and go with the recorder's hooks
-    recording = LaunchedRecording(_new_run(settings, command), settings, report)
+    recording = LaunchedRecording(_new_run(settings, command), settings, report, join)
     recording.begin(is_wanted=is_direct)
     patches = contextlib.ExitStack()
     if settings.patch:
@@ -183,7 +212,8 @@ def _refuse(report: Report | None, error: AgentTTError) -> NoReturn:
 
 
 def _new_run(settings: Settings, command: PythonCommand) -> NewRun:
-    file = _file_of(command)
+    place = _place_of(command)
+    file = place / "__main__.py" if place is not None and place.is_dir() else place
     root = command.folder() or Path.cwd()
     location = command.target
     if file is not None:
@@ -197,32 +227,34 @@ def _new_run(settings: Settings, command: PythonCommand) -> NewRun:
             cwd=str(Path.cwd()),
             interpreter=sys.executable or None,
         ),
-        metadata={name: encode(value) for name, value in _facts(settings, command, file).items()},
+        metadata={name: encode(value) for name, value in _facts(settings, command, place).items()},
     )
 
 
-def _facts(settings: Settings, command: PythonCommand, file: Path | None) -> dict[str, object]:
+def _facts(settings: Settings, command: PythonCommand, place: Path | None) -> dict[str, object]:
     """What a replay needs to start the program again, and a person to know what was typed."""
     facts: dict[str, object] = {
-        "command": sys.orig_argv[1:],
+        COMMAND: sys.orig_argv[1:],
         "session": settings.session,
         ARGUMENTS: list(command.arguments),
         _SEED: os.environ.get(_SEED),
     }
-    if file is not None:
-        facts[SCRIPT] = str(file)
+    if place is not None:
+        facts[SCRIPT] = str(place)
     elif command.kind == "module":
         facts[MODULE] = command.target
+    if command.options:
+        facts[PYTHON_OPTIONS] = list(command.options)
     if settings.calls:
         facts["calls"] = dict(settings.calls)
     if settings.patch:
         facts["patched"] = list(settings.patch)
-    return facts
+    return facts | as_metadata(None)
 
 
-def _file_of(command: PythonCommand) -> Path | None:
+def _place_of(command: PythonCommand) -> Path | None:
+    """Where the script lies, or the folder or archive that runs as one."""
     if command.kind != "script":
         return None
     path = Path(command.target).resolve()
-    inside = path / "__main__.py"
-    return inside if inside.is_file() else path if path.is_file() else None
+    return path if path.exists() else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import sys
-from types import CellType, FrameType, FunctionType, ModuleType
+from types import CellType, FrameType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ def holders_of(function: object, *, is_method: bool = False, without: Container[
 def _describe(holder: object, function: object, modules: dict[int, str]) -> str:
     if isinstance(holder, functools.partial):
         return f"a partial{_named(holder, modules)}"
+    if isinstance(holder, MethodType):
+        named = _named(holder, modules)
+        return f"a bound method{named}" if named else ""
     if isinstance(holder, dict):
         if "__wrapped__" in holder and holder["__wrapped__"] is function:
             return ""  # what stands in its place

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 from pathlib import Path
@@ -18,13 +19,16 @@ if TYPE_CHECKING:
 
     from agent_tt.launching.dotted import DottedPath
     from agent_tt.launching.settings import OutsideEffect
+    from agent_tt.model import CallKind
 
     Undo = Callable[[], None]
 
 __all__ = ["Replaced", "replace_at", "replace_everywhere"]
 
-_RECORDERS: Final = frozenset({boundary.__file__, str(Path(boundary.__file__).with_name("streams.py"))})
+_OURS: Final = "agent_tt"
+_RECORDERS: Final = frozenset({__file__, boundary.__file__, str(Path(boundary.__file__).with_name("streams.py"))})
 """Files whose functions record already."""
+_MAKING: Final = frozenset({"__init__", "__new__", "__init_subclass__", "__set_name__", "__del__"})
 _TOOL_METHODS: Final = ("call", "invoke", "run")
 """By what SDKs call the objects that they make of functions; a function in their place would not be a tool to them."""
 
@@ -63,6 +67,10 @@ def replace_at(module: ModuleType, path: DottedPath, effect: OutsideEffect) -> R
         owner = _step(owner, name, path, depth)
     name = path.names[-1]
     _step(owner, name, path, len(path.names) - 1)
+    if name in _MAKING:
+        raise UsageError(
+            f"{path.text} makes objects, which a recording cannot give back", hint="name the method that is called"
+        )
     if name == "__call__" and not isinstance(owner, type | ModuleType):
         owner = type(owner)  # Python looks for it there
     raw = inspect.getattr_static(owner, name)
@@ -163,9 +171,23 @@ def _in_object(owner: object, name: str, path: DottedPath, effect: OutsideEffect
 
 
 def _recorded(function: Callable[..., object], shown: str, effect: OutsideEffect) -> object:
-    if effect == "llm":
-        return mark(function, "llm", None, name=shown)
-    return mark(function, "tool", effect, name=shown)
+    kind: CallKind = "llm" if effect == "llm" else "tool"
+    recorded = mark(function, kind, None if effect == "llm" else effect, name=shown)
+    module = str(getattr(function, "__module__", "")).partition(".")[0]
+    return _unless_ours(function, recorded) if module in sys.stdlib_module_names else recorded
+
+
+def _unless_ours(function: Callable[..., object], recorded: Callable[..., object]) -> Callable[..., object]:
+    """A function of the standard library, which the recorder uses as well: its own calls are not the program's."""
+    if not isinstance(recorded, FunctionType):
+        return recorded
+
+    @functools.wraps(recorded)
+    def call(*args: object, **kwargs: object) -> object:
+        caller = str(sys._getframe(1).f_globals.get("__name__"))  # noqa: SLF001
+        return (function if caller.partition(".")[0] == _OURS else recorded)(*args, **kwargs)
+
+    return call
 
 
 def _is_recorded(function: object) -> bool:

@@ -27,17 +27,18 @@ class AgentModules:
     def __init__(self, root: str | Path, also: tuple[str, ...] = ()) -> None:
         self._root = str(Path(root).resolve())
         self._also = also
+        self._others: dict[str, object] = {}
 
     def loaded(self) -> Iterator[tuple[str, ModuleType]]:
         """Those that are loaded now, by name."""
         for name in list(sys.modules):  # not their items: so many new tuples set the garbage collector going
             module = sys.modules.get(name)
-            if (
-                module is not None
-                and issubclass(type(module), ModuleType)
-                and self.owns(object.__getattribute__(module, "__dict__"))
-            ):
+            if module is None or self._others.get(name) is module:
+                continue
+            if issubclass(type(module), ModuleType) and self.owns(object.__getattribute__(module, "__dict__")):
                 yield name, module
+            else:
+                self._others[name] = module  # nearly all of a large program: the next time they cost a look
 
     def owns(self, namespace: Mapping[str, object]) -> bool:
         """Whether the module that has these globals is the agent's."""

@@ -12,6 +12,9 @@ from collections.abc import Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, overload
 
 from agent_tt.patching.draws import draw
+from agent_tt.redaction.given import GIVEN
+from agent_tt.redaction.marks import MARK
+from agent_tt.redaction.values import redact_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,26 +23,31 @@ __all__ = ["ENVIRON", "HIDDEN", "OS_ENVIRONMENT_NAMES", "variable"]
 
 T = TypeVar("T")
 
-HIDDEN: Final = "[redacted]"
+HIDDEN: Final = MARK
 """What is recorded of a secret."""
 
 _SECRET: Final = re.compile(
     r"KEY|TOKEN|SECRET|PASSW|.PWD$|CREDENTIAL|AUTH|COOKIE|SESSION|PRIVATE|DSN|CERT", re.IGNORECASE
 )
-_SECRET_VALUE: Final = re.compile(r"^\w[\w+.-]*://[^/@\s]*:[^/@\s]*@")
 
 _real = os.environ
 
 
 def _shown(name: str, value: str | None) -> str | None:
     """What is recorded of a variable."""
-    hide = value is not None and (_SECRET.search(name) or _SECRET_VALUE.match(value))
-    return HIDDEN if hide else value
+    if value is None or not (_SECRET.search(name) or redact_text(value) != value):
+        return value
+    GIVEN.add(value)
+    return HIDDEN
 
 
 def _meant(name: str, recorded: str | None) -> str | None:
     """What the agent gets for what was recorded."""
-    return _real.get(name, HIDDEN) if recorded == HIDDEN else recorded
+    if recorded != HIDDEN:
+        return recorded
+    value = _real.get(name, HIDDEN)
+    GIVEN.add(value)  # what is asked with it is the same question
+    return value
 
 
 def variable(name: str) -> str | None:

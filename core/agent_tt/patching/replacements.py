@@ -36,6 +36,11 @@ _NAMES: Final[Mapping[PatchKind, tuple[tuple[ModuleType, Mapping[str, object]], 
     "env": ((os, OS_ENVIRONMENT_NAMES),),
 }
 
+_ORIGINALS: Final[dict[ModuleType, dict[str, object]]] = {}
+for _module, _names in (pair for pairs in _NAMES.values() for pair in pairs):
+    _ORIGINALS.setdefault(_module, {}).update((name, getattr(_module, name)) for name in _names)
+"""By module and name: a replay replaces `time.monotonic` itself, and the agent's modules still hold the original."""
+
 
 class Replacements:
     """Originals and what stands for them, matched by identity: `random.choice` is one object under all its names."""
@@ -48,7 +53,7 @@ class Replacements:
         pairs: list[tuple[object, object]] = []
         for module, names in by_module.items():
             pairs.append((module, StandInModule(module, names)))
-            pairs += [(getattr(module, name), replacement) for name, replacement in names.items()]
+            pairs += [(_ORIGINALS[module][name], replacement) for name, replacement in names.items()]
         self._pairs = pairs  # keeps the originals, and so their ids, alive
         self._forth = {id(original): replacement for original, replacement in pairs}
         self._back = {id(replacement): original for original, replacement in pairs}

@@ -1,8 +1,24 @@
-"""How people name a checkpoint: `RUN@STEP`."""
+"""How people name a checkpoint, `RUN@STEP`, and which one is meant where nobody names one."""
 
 from __future__ import annotations
 
-from agent_tt.errors import UsageError
+from typing import TYPE_CHECKING
+
+from agent_tt.errors import StepNotFound, UsageError
+
+if TYPE_CHECKING:
+    from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
+
+__all__ = ["opening_step", "parse_checkpoint"]
+
+
+def opening_step(source: RunSource, run: Run) -> int:
+    """Where a run is looked at first: its first failed step, else its last one; 0 where it has none."""
+    try:
+        return source.step_number(run, "@error")
+    except StepNotFound:
+        return source.step_count(run.id)
 
 
 def parse_checkpoint(text: str) -> tuple[str, str]:

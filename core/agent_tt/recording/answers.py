@@ -33,6 +33,7 @@ class Question:
         lane_seq: number of the question in its lane, from 0.
         site: where it is asked: `file`, `line`, `function` as far as they are known.
         step: number of the step that it belongs to, where that is known.
+        can_wait: whether a coroutine asks, which waits (`HoldsBack.until_live`) before it makes the call.
     """
 
     kind: CallKind
@@ -44,9 +45,10 @@ class Question:
     lane_seq: int
     site: Mapping[str, Wire] = field(default_factory=dict)
     step: int | None = None
+    can_wait: bool = False
 
 
-def question_of(new: NewCall, step: int | None = None) -> Question:
+def question_of(new: NewCall, step: int | None = None, *, can_wait: bool = False) -> Question:
     """What a replay is asked for a call that is about to be made, in the step of that number."""
     return Question(
         kind=new.kind,
@@ -58,6 +60,7 @@ def question_of(new: NewCall, step: int | None = None) -> Question:
         lane_seq=new.lane_seq,
         site={key: new.meta[key] for key in ("file", "line") if key in new.meta},
         step=step,
+        can_wait=can_wait,
     )
 
 
@@ -92,8 +95,8 @@ class Served(Protocol):
         """The agent takes no piece from `index` on: nobody waits for them any more. Safe in finalizers."""
         ...
 
-    def read_past(self) -> BaseException:
-        """What to raise when the agent wants more than was recorded (the recording stopped reading earlier)."""
+    def read_past(self, why: str = ...) -> BaseException:
+        """What to raise when the agent wants more than was recorded (by default, it stopped reading earlier)."""
         ...
 
     def value(self, recorded: Wire) -> object:
@@ -139,6 +142,19 @@ class KeepsKeys(Protocol):
 
     def key_of(self, question: Question) -> Wire:
         """The key to send a call with that is made for real, in place of its own; None where it keeps that."""
+        ...
+
+
+@runtime_checkable
+class HoldsBack(Protocol):
+    """Answers that let nothing run for real before they have given out all that they have."""
+
+    async def until_live(self, question: Question) -> None:
+        """Wait until a call may be made for real that a coroutine asks for; others wait in `Answers.ask`.
+
+        Raises:
+            Divergence: the replay has failed meanwhile.
+        """
         ...
 
 

@@ -6,9 +6,10 @@ import asyncio
 import concurrent.futures
 import functools
 import inspect
+from dataclasses import replace
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
-from agent_tt.recording.calls import begin_call
+from agent_tt.recording.beginning_calls import begin_call
 from agent_tt.recording.served import (
     served_answer,
     served_async_generator,
@@ -60,6 +61,8 @@ def _plain(function: Callable[P, R], spec: CallSpec) -> Callable[P, R]:
 
 
 def _coroutine(function: Callable[P, Awaitable[R]], spec: CallSpec) -> Callable[P, Coroutine[object, object, R]]:
+    spec = replace(spec, can_wait=True)
+
     @functools.wraps(function)
     async def call_coroutine(*args: P.args, **kwargs: P.kwargs) -> R:
         call = begin_call(spec, args, kwargs)
@@ -86,6 +89,8 @@ def _generator(function: Callable[P, Generator[R]], spec: CallSpec) -> Callable[
 
 
 def _async_generator(function: Callable[P, AsyncGenerator[R]], spec: CallSpec) -> Callable[P, AsyncGenerator[R]]:
+    spec = replace(spec, can_wait=True)
+
     def start(*args: P.args, **kwargs: P.kwargs) -> tuple[RecordedCall | None, AsyncGenerator[R]]:
         call = begin_call(spec, args, kwargs)
         if call is not None and call.served is not None:
@@ -98,6 +103,7 @@ def _async_generator(function: Callable[P, AsyncGenerator[R]], spec: CallSpec) -
 async def _follow(call: RecordedCall, awaitable: Awaitable[R]) -> R:
     call.is_awaited = True
     try:
+        await call.until_live()
         with call.running():
             result = await awaitable
     except BaseException as error:

@@ -10,23 +10,28 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar, cast
 
 from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
-from agent_tt.errors import AgentTTError, ToolDenied, UsageError
+from agent_tt.errors import AgentTTError, ToolDenied
 from agent_tt.model import CallEnd, NewCall
 from agent_tt.recording.adoption import process_policy
-from agent_tt.recording.answers import KeepsKeys, answers_here, question_of
+from agent_tt.recording.answers import HoldsBack, KeepsKeys, answers_here, question_of
 from agent_tt.recording.call_site import call_site
+from agent_tt.recording.changed_arguments import given_arguments
 from agent_tt.recording.exceptions import error_info
-from agent_tt.recording.pace import PACE, Paces, pace_of, stretch_from_here
-from agent_tt.recording.scope import enter, here, leave
+from agent_tt.recording.interruption import INTERRUPTED, is_cleaning_up
+from agent_tt.recording.pace import PACE, PACES, Runs, pace_of, stretch_from_here
+from agent_tt.recording.scope import enter, leave
 from agent_tt.recording.signature import signature_of_call
+from agent_tt.recording.timers import TIMERS, timers_fired
 from agent_tt.recording.usage import usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallKind, Effect, StreamEnd
-    from agent_tt.recording.answers import Answers, Served
+    from agent_tt.recording.answers import Answers, Question, Served
+    from agent_tt.recording.changed_arguments import GivenArguments
     from agent_tt.recording.pace import Stretch
     from agent_tt.recording.scope import Scope
     from agent_tt.recording.signature import Parameters
@@ -50,6 +55,7 @@ class CallSpec:
         parameters: how the function names its arguments.
         idempotency_key: the argument by which the outside world recognises a repeated call.
         model: the model that is called, where it is known.
+        can_wait: whether a coroutine makes it, which awaits `until_live` before it does.
     """
 
     kind: CallKind
@@ -58,6 +64,14 @@ class CallSpec:
     parameters: Parameters
     idempotency_key: str | None = None
     model: str | None = None
+    can_wait: bool = False
+
+    @property
+    def title(self) -> str:
+        """What a step is called that holds such a call alone: of a request the model it asks, else where it goes."""
+        method, _, address = self.name.partition(" ")
+        place = address.partition("://")[2]
+        return (self.model or f"{method} {place}") if place else self.name
 
 
 class RecordedCall:
@@ -81,8 +95,10 @@ class RecordedCall:
         self._is_over = False
         self._inside: set[str] = set()
         self._since_question: Stretch | None = None
-        self._paces = Paces()
+        self._paces, self._timers = Runs(), Runs()
         self._key_before: Wire = None
+        self._given: GivenArguments | None = None
+        self._held_back: tuple[HoldsBack, Question] | None = None
         self.served: Served | None = None
         self.is_awaited = False
         self.returned_as: str | None = None
@@ -98,6 +114,7 @@ class RecordedCall:
         spec = self._spec
         named = spec.parameters.bind(args, kwargs)
         signature = signature_of_call(spec.kind, spec.name, named, without=spec.idempotency_key)
+        self._given = given_arguments(spec.parameters, named, args, kwargs)
         self.begin_asking(named, signature)
 
     def begin_asking(
@@ -127,6 +144,7 @@ class RecordedCall:
             meta={**self._facts(named), **facts},
         )
         step = self._step.number
+        self._recording.journal.handover.goes_on()
         self._number = self._recording.journal.write(lambda writer: writer.begin_call(step, new))
         steps = self._recording.model_steps
         if steps is not None and self.asks_a_model:
@@ -146,14 +164,31 @@ class RecordedCall:
     def _ask(self, answers: Answers, new: NewCall) -> Served | None:
         """Put the call to a replay."""
         try:
-            question = question_of(new, self._step.number)
+            question = question_of(new, self._step.number, can_wait=self._spec.can_wait)
             served = answers.ask(question)
-            if served is None and self._spec.idempotency_key is not None and isinstance(answers, KeepsKeys):
+            if served is None and KEY in new.meta and isinstance(answers, KeepsKeys):
                 self._key_before = answers.key_of(question)
+            if served is None and self._spec.can_wait and isinstance(answers, HoldsBack):
+                self._held_back = answers, question
             return served
         except BaseException as error:
             self.failed(error)
             raise
+
+    async def until_live(self) -> None:
+        """Wait, before a call of a coroutine is made, until a run that goes on has given out what was recorded.
+
+        Raises:
+            Divergence: the agent was halted meanwhile.
+        """
+        if self._held_back is not None:
+            (answers, question), self._held_back = self._held_back, None
+            await answers.until_live(question)
+
+    @property
+    def key_before(self) -> str | None:
+        """The idempotency key with which an earlier try of this very request was sent; None where there was none."""
+        return self._key_before if isinstance(self._key_before, str) else None
 
     def sending(self, function: Callable[P, R]) -> Callable[P, R]:
         """What to call: `function`, with the idempotency key of an earlier try of this very call, if there was one."""
@@ -192,8 +227,10 @@ class RecordedCall:
             return
 
         def write() -> None:
-            journal.write(lambda writer: writer.deliver(step, number, "chunk", piece))
+            with self._in_turn():
+                journal.write(lambda writer: writer.deliver(step, number, "chunk", piece))
             self._paces.add(self._pace())
+            self._timers.add(self._fired())
             self._since_question = stretch_from_here(most=1)
             self._answered()
 
@@ -202,6 +239,14 @@ class RecordedCall:
         except AgentTTError:
             self._is_over = True
             raise
+
+    def reads_on(self) -> None:
+        """The agent wants more of an answer, and has done what it does with what it had."""
+        self._recording.journal.handover.goes_on()
+
+    def _in_turn(self) -> AbstractContextManager[None]:
+        """Around the commit of an answer: in a thread, behind what another does with its own."""
+        return contextlib.nullcontext() if self.served is not None else self._recording.journal.handover.answering()
 
     def stream_ended(
         self,
@@ -264,7 +309,11 @@ class RecordedCall:
                 facts["model"] = model
         if spec.idempotency_key is not None:
             facts[KEY] = named.get(spec.idempotency_key)
-        if around is not None:
+        if is_cleaning_up():
+            facts[INTERRUPTED] = True
+        if around is None and self._recording.inside is not None:
+            facts["inside"] = dict(self._recording.inside)
+        elif around is not None:
             # Either way the function of that call made this one: a replay that gives its answer makes neither.
             facts["outlives" if around.is_over else "inside"] = around.place()
         return facts
@@ -291,11 +340,13 @@ class RecordedCall:
         number, step = self._number, self._step
         if number is None:
             return
-        journal, told = self._recording.journal, replace(end, meta={**end.meta, **self._manner(end)})
+        facts = {**end.meta, **self._manner(end), **self._did_to_arguments()}
+        journal, told = self._recording.journal, replace(end, meta=facts)
         steps = self._recording.model_steps
 
         def write() -> None:
-            journal.write(lambda writer: writer.end_call(step.number, number, told))
+            with self._in_turn() if end.stream != "closed" else contextlib.nullcontext():
+                journal.write(lambda writer: writer.end_call(step.number, number, told))
             if steps is not None and self.asks_a_model:
                 steps.ended(step, self, told, error)
 
@@ -303,17 +354,28 @@ class RecordedCall:
         if self._owns_step:
             step.close(error)
 
+    def _did_to_arguments(self) -> dict[str, Wire]:
+        """What the function did to its arguments; where a replay answers for it, that is done to them here."""
+        given, self._given = self._given, None
+        if given is None:
+            return {}
+        if self.served is None:
+            return given.changes()
+        given.change_again(self.served.call.meta, self.served.value)
+        return {}
+
     def _manner(self, end: CallEnd) -> dict[str, Wire]:
         """How the answer came, where a replay could not tell: see `agent_tt.recording.pace`."""
-        manner: dict[str, Wire] = {} if self.returned_as is None else {"returned_as": self.returned_as}
-        pace = self._pace()
+        manner: dict[str, Wire] = {"returned_as": self.returned_as}
+        pace, fired = self._pace(), self._fired()
         if end.stream is not None:
             self._paces.add(pace)
-            manner |= self._paces.to_meta()
-        elif pace is not None:
-            manner[PACE] = pace
+            self._timers.add(fired)
+            manner |= {PACES: self._paces.to_wire(), TIMERS: self._timers.to_wire()}
+        else:
+            manner |= {PACE: pace, TIMERS: fired}
         self._answered()
-        return manner
+        return {name: fact for name, fact in manner.items() if fact is not None}
 
     def _pace(self) -> Wire:
         """How an answer came that comes now, or a piece of one; None where nothing needs to be said."""
@@ -321,75 +383,14 @@ class RecordedCall:
             return None
         return pace_of(self._since_question, self._recording.since_answer)
 
+    def _fired(self) -> Wire:
+        """How many of the agent's timers have fired since the answer before; None for none."""
+        return (timers_fired() - self._recording.timers_before) or None
+
     def _answered(self) -> None:
         """An answer, or a piece of one, reaches the agent now."""
+        self._recording.timers_before = timers_fired()
         before = self._recording.since_answer
         if before is not None:
             before.is_over = True
         self._recording.since_answer = stretch_from_here() if self.served is None else None
-
-
-def begin_call(spec: CallSpec, args: Sequence[object], kwargs: Mapping[str, object]) -> RecordedCall | None:
-    """Begin a call of the code that asks; None outside any recording, where the function simply runs.
-
-    Outside any step the call makes a step of its own, named after it.
-
-    Raises:
-        ToolDenied: the policy of the fork that this process runs denies the tool.
-        Divergence: a replay has no answer.
-    """
-    scope = here()
-    if scope is None:
-        answers, policy = answers_here(), process_policy()
-        if answers is not None:
-            named = spec.parameters.bind(args, kwargs)
-            signature = signature_of_call(spec.kind, spec.name, named, without=spec.idempotency_key)
-            new = NewCall(spec.kind, spec.name, named, signature, spec.effect, lane="", meta=call_site(None))
-            answers.ask(question_of(new))
-        if policy is not None:
-            policy.check(spec.name, spec.effect)
-        return None
-    return begin_in(scope, spec, lambda call: call.begin(args, kwargs))
-
-
-def begin_in(
-    scope: Scope, spec: CallSpec, begin: Callable[[RecordedCall], None], *, signature: str = ""
-) -> RecordedCall | None:
-    """Begin a call in the open step of `scope`, else in a step of its own; None where the run has just ended.
-
-    Args:
-        scope: where the agent is.
-        spec: what is called.
-        begin: commits the call's intent.
-        signature: digest of the question, where it is known before.
-    """
-    try:
-        step = _step_for(scope, spec, signature)
-    except UsageError:
-        if scope.recording.is_open:
-            raise
-        return None  # another thread ended the run just now
-    if step is not None and step.is_open:
-        call = RecordedCall(scope, spec, step, owns_step=False)
-        begin(call)
-        return call
-    own = scope.recording.step(spec.name)
-    try:
-        own.open(is_current=False)
-    except UsageError:
-        if scope.recording.is_open:
-            raise
-        return None  # another thread ended the run just now
-    call = RecordedCall(scope, spec, own, owns_step=True)
-    try:
-        begin(call)
-    except BaseException as error:
-        own.close(error)
-        raise
-    return call
-
-
-def _step_for(scope: Scope, spec: CallSpec, signature: str) -> RecordedStep | None:
-    steps = scope.recording.model_steps
-    found = None if steps is None else steps.step_for(scope, spec, signature)
-    return scope.step if found is None else found

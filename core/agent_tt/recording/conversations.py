@@ -10,6 +10,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from agent_tt.recording.lanes import MAIN
 from agent_tt.recording.tracks import MAIN_TRACK
 
 if TYPE_CHECKING:
@@ -39,9 +40,12 @@ class Conversation:
 
 
 class Conversations:
-    """All conversations of one run."""
+    """All conversations of one process of a run."""
 
-    def __init__(self) -> None:
+    def __init__(self, process: str = MAIN) -> None:
+        """Begin; `process` is the lane of the process, for whose conversations the other processes have no name."""
+        self._first = MAIN_TRACK if process == MAIN else process
+        self._others = "" if process == MAIN else f"{process} "
         self._lock = threading.Lock()
         self._all: list[Conversation] = []
 
@@ -67,7 +71,7 @@ class Conversations:
             found = max(going_on, key=lambda known: len(known.sent), default=None) or next(iter(own or fitting), None)
             if found is None:
                 number = len(self._all) + 1
-                found = Conversation(MAIN_TRACK if number == 1 else f"conversation {number}")
+                found = Conversation(self._first if number == 1 else f"{self._others}conversation {number}")
                 self._all.append(found)
             found.lane, found.sent, found.opening, found.is_waiting = lane, sent, opening, True
             return found

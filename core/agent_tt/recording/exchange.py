@@ -11,6 +11,7 @@ The pieces of an exchange, as its deliveries keep them:
   the bytes of the connection are recorded, the head is among them and has no piece of its own.
 - `chunk` with a `bytes` envelope: bytes of the body, still encoded, or of the connection, with the borders at which the
   agent received them. An empty one is the end of the connection.
+- `chunk` with `{"withheld": …}`: bytes that are not kept, because a secret is in them and cannot be taken out.
 - `end`: everything was received. `closed`: the agent stopped reading. `error`: the transport failed or somebody
   cancelled; the call's `error` says what. None of them carries data.
 
@@ -21,12 +22,13 @@ is its answer as a person reads it: `{"status", "headers", "body"}`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.model import NewCall
 from agent_tt.recording.answers import answers_here, question_of
+from agent_tt.recording.beginning_calls import begin_in
 from agent_tt.recording.call_site import call_site
-from agent_tt.recording.calls import CallSpec, RecordedCall, begin_in
+from agent_tt.recording.calls import CallSpec, RecordedCall
 from agent_tt.recording.scope import here
 from agent_tt.recording.signature import Parameters
 
@@ -36,6 +38,12 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallKind, Effect
     from agent_tt.recording.answers import Served
+
+IN_TURN: Final = "closed_in_turn"
+"""Among the facts of a call: a coroutine waited until its answer was closed, and `closed` says when that was."""
+
+WITHHELD: Final[Wire] = {"withheld": "a secret in a compressed body"}
+"""A piece that is not kept; a replay halts where the agent wants it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +74,12 @@ def is_watched() -> bool:
     return answers_here() is not None or here() is not None
 
 
-def begin_exchange(asked: Asked) -> RecordedCall | Served | None:
+def begin_exchange(asked: Asked, *, can_wait: bool = False) -> RecordedCall | Served | None:
     """Begin a call of the code that asks.
+
+    Args:
+        asked: what is asked.
+        can_wait: whether a coroutine asks, which awaits the call's `until_live` before it makes it.
 
     Returns:
         The call, whose `served` is a replay's answer to it if it has one; outside any recording that answer alone;
@@ -80,7 +92,7 @@ def begin_exchange(asked: Asked) -> RecordedCall | Served | None:
     """
     scope = here()
     if scope is not None:
-        spec = CallSpec(asked.kind, asked.name, asked.effect, _NO_FUNCTION, model=asked.model)
+        spec = CallSpec(asked.kind, asked.name, asked.effect, _NO_FUNCTION, model=asked.model, can_wait=can_wait)
         return begin_in(scope, spec, _intent(asked), signature=asked.signature)
     answers = answers_here()
     if answers is None:

@@ -1,4 +1,4 @@
-"""The seams at which lanes are created: asyncio tasks, executor jobs and threads.
+"""The seams at which lanes are created: asyncio tasks, executor jobs and threads. Timers are counted beside them.
 
 Installed when the first recording of a process begins, removed when the last one ends. Each hook passes straight
 through where no recording is current.
@@ -17,11 +17,18 @@ from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import thread as _executor_threads
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
+from agent_tt.recording.answers import answers_here
+from agent_tt.recording.call_site import call_site
+from agent_tt.recording.child_process import watch_forks
+from agent_tt.recording.import_watch import ImportWatch
 from agent_tt.recording.lanes import INHERITED, THREAD_LANES
+from agent_tt.recording.list_order import ListOrder
 from agent_tt.recording.scope import CURRENT, here
+from agent_tt.recording.timers import count_timers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
     from agent_tt.recording.lanes import Lane
     from agent_tt.recording.scope import Scope
@@ -29,16 +36,17 @@ if TYPE_CHECKING:
     Function = Callable[..., object]
 
 _LOG = logging.getLogger(__name__)
+_UVLOOP: Final = "uvloop"
 _WORKER: Final = getattr(_executor_threads, "_worker", None)
 
 
 class Patch:
-    """One method of a class, replaced while recordings run.
+    """One method of a class, or function of a module, replaced while recordings run.
 
     A patch that others have patched over cannot be undone; it is then still in place the next time, and not put twice.
     """
 
-    def __init__(self, owner: type, name: str, make: Callable[[Function], Function]) -> None:
+    def __init__(self, owner: type | ModuleType, name: str, make: Callable[[Function], Function]) -> None:
         self._owner = owner
         self._name = name
         self._make = make
@@ -70,14 +78,14 @@ class Patch:
         if self._replacement is None or self._original is None:
             return
         if vars(self._owner).get(self._name) is not self._replacement:
-            _LOG.debug("%s.%s was patched by others; the hook stays beneath", self._owner.__qualname__, self._name)
+            _LOG.debug("%s.%s was patched by others; the hook stays beneath", self._owner.__name__, self._name)
             return
         if self._was_inherited:
             delattr(self._owner, self._name)
         else:
             setattr(self._owner, self._name, self._original)
         if getattr(self._owner, self._name) is not self._original:
-            _LOG.error("%s.%s could not be restored", self._owner.__qualname__, self._name)
+            _LOG.error("%s.%s could not be restored", self._owner.__name__, self._name)
         self._replacement = self._original = None
 
 
@@ -87,7 +95,7 @@ def _hook_create_task(original: Function) -> Function:
         if scope is None:
             return original(loop, coro, **options)
         lanes = scope.recording.lanes
-        lane = lanes.current().child(_label(scope, getattr(coro, "__qualname__", "task")))
+        lane = _new_lane(scope, getattr(coro, "__qualname__", "task"))
         context = options.get("context")
         if isinstance(context, contextvars.Context):
             # A context of the caller's own: it need not know the recording yet. One that is running right now cannot
@@ -109,13 +117,17 @@ def _hook_create_task(original: Function) -> Function:
     return create_task
 
 
-def _label(scope: Scope, label: str) -> str:
-    """What a new lane is called.
+def _new_lane(scope: Scope, label: str) -> Lane:
+    """A lane that the code in `scope` creates.
 
     Lanes that a recorded call creates are counted apart from the agent's own: in a replay the call's answer is given,
     the function does not run, and the agent's own lanes must have the same numbers.
     """
-    return label if scope.call is None else f"call>{label}"
+    creator = scope.recording.lanes.current()
+    lane = creator.child(label if scope.call is None else f"call>{label}")
+    if answers_here() is not None:
+        lane.site = call_site(scope.recording.code.root) or creator.site
+    return lane
 
 
 def _place(scope: Scope, lane: Lane) -> None:
@@ -128,7 +140,7 @@ def _hook_submit(original: Function) -> Function:
         scope = here()
         if scope is None:
             return original(executor, function, *args, **kwargs)
-        lane = scope.recording.lanes.current().child(_label(scope, "work"))
+        lane = _new_lane(scope, "work")
 
         def work(*args: object, **kwargs: object) -> object:
             outer_lane, outer_scope = THREAD_LANES.job, CURRENT.get()
@@ -151,7 +163,7 @@ def _hook_start(original: Function) -> Function:
         scope = here()
         if scope is None or _serves_jobs(thread):
             return original(thread)
-        lane = scope.recording.lanes.current().child(_label(scope, "thread"))
+        lane = _new_lane(scope, "thread")
         run = thread.run
 
         def run_in_lane() -> None:
@@ -174,7 +186,8 @@ def _hook_start(original: Function) -> Function:
 
 
 def _say_ended(scope: Scope, lane: Lane) -> None:
-    """Tell the steps of a run that one of its jobs or threads is over."""
+    """Tell a run that one of its jobs or threads is over."""
+    scope.recording.journal.handover.goes_on()
     steps = scope.recording.model_steps
     if steps is not None:
         steps.lane_ended(lane.id)
@@ -205,13 +218,14 @@ class Hooks:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._users = 0
-        self._companions: list[Companion] = []
+        self._companions: list[Companion] = [ListOrder()]
         self._patches = [
             Patch(asyncio.BaseEventLoop, "create_task", _hook_create_task),
+            Patch(asyncio.BaseEventLoop, "call_at", count_timers),
             Patch(ThreadPoolExecutor, "submit", _hook_submit),
             Patch(threading.Thread, "start", _hook_start),
         ]
-        self._knows_uvloop = False
+        self._imports = ImportWatch(self._hook_uvloop)
 
     @property
     def is_idle(self) -> bool:
@@ -226,28 +240,42 @@ class Hooks:
                 companion.acquire()
 
     def acquire(self) -> None:
-        """Install what is not installed yet. uvloop is hooked only where the program has imported it."""
+        """Install what is not installed yet. uvloop is hooked where the program has imported it, or when it does."""
         with self._lock:
-            uvloop = sys.modules.get("uvloop")
-            if uvloop is not None and not self._knows_uvloop:
-                self._patches.append(Patch(uvloop.Loop, "create_task", _hook_create_task))
-                self._knows_uvloop = True
             for patch in self._patches:
                 patch.apply()
+            watch_forks()
             self._users += 1
-            if self._users == 1:
-                for companion in self._companions:
-                    companion.acquire()
+            if self._users > 1:
+                return
+            self._imports.watch(_UVLOOP)
+            uvloop = sys.modules.get(_UVLOOP)
+            if uvloop is not None:
+                self._hook_uvloop(_UVLOOP, uvloop)
+            for companion in self._companions:
+                companion.acquire()
 
     def release(self) -> None:
         """Remove everything when nobody needs it any more."""
         with self._lock:
             self._users -= 1
             if self._users == 0:
+                self._imports.stop()
                 for companion in reversed(self._companions):
                     companion.release()
                 for patch in reversed(self._patches):
                     patch.undo()
+
+    def _hook_uvloop(self, _: str, module: ModuleType) -> None:
+        loop = getattr(module, "Loop", None)
+        with self._lock:
+            if not self._users or not isinstance(loop, type):
+                return
+            patch = Patch(loop, "create_task", _hook_create_task)
+            known = next((other for other in self._patches if other.place == patch.place), None)
+            if known is None:
+                self._patches.append(patch)
+            (known or patch).apply()
 
 
 HOOKS = Hooks()

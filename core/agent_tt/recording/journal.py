@@ -14,6 +14,7 @@ from collections import deque
 from typing import TYPE_CHECKING, TypeVar
 
 from agent_tt.errors import AgentTTError, StoreUnreadable
+from agent_tt.recording.handover import Handover
 from agent_tt.recording.scope import store_at_work
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Journal:
 
     Attributes:
         failures: the errors of the store, in order; empty while all is well.
+        handover: lets threads take their answers one after another.
     """
 
     def __init__(self, writer: RunWriter) -> None:
@@ -47,6 +49,14 @@ class Journal:
         self._here = _Depth()
         self._deferred: deque[Callable[[], None]] = deque()
         self.failures: list[Exception] = []
+        self.handover = Handover()
+
+    def go_on_forked(self) -> None:
+        """In a process that was forked: what other threads were about to write is their process's to write."""
+        self._gate = threading.Condition()
+        self._active = 0
+        self._deferred.clear()
+        self.handover = Handover()
 
     @property
     def run_id(self) -> str:

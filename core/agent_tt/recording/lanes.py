@@ -17,7 +17,10 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.recording.scope import here
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
+
+    from agent_tt.codec.wire import Wire
 
 MAIN: Final = "main"
 
@@ -30,15 +33,17 @@ class Lane:
         lanes: the lanes of its run.
         base: the nearest lane at or above it that was named with `lane(...)`, else main.
         is_taken: whether a task already runs in it.
+        site: `file` and `line` of the agent's that created it, where a replay may have to name them.
     """
 
-    __slots__ = ("__weakref__", "_ordinals", "_sequence", "base", "id", "is_taken", "lanes")
+    __slots__ = ("__weakref__", "_ordinals", "_sequence", "base", "id", "is_taken", "lanes", "site")
 
     def __init__(self, lanes: Lanes, id: str, base: Lane | None = None) -> None:  # noqa: A002  it is the lane's id
         self.lanes = lanes
         self.id = id
         self.base = base or self
         self.is_taken = False
+        self.site: Mapping[str, Wire] = {}
         self._ordinals: dict[str, int] = {}
         self._sequence = itertools.count(1)
 
@@ -73,13 +78,13 @@ class Lanes:
     """All lanes of one run.
 
     Attributes:
-        main: the lane in which the recording began.
+        main: the lane in which the recording of this process began.
         lock: guards what the lanes count.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, main: str = MAIN) -> None:
         self.lock = threading.RLock()  # reentrant: the garbage collector may run an agent's generators while it is held
-        self.main = Lane(self, MAIN)
+        self.main = Lane(self, main)
         self._tasks: weakref.WeakKeyDictionary[asyncio.Task[object], Lane] = weakref.WeakKeyDictionary()
         self._named: dict[str, Lane] = {}
 
@@ -88,6 +93,11 @@ class Lanes:
         task = _current_task()
         if task is not None:
             self.assign(task, self.main)
+
+    def go_on_forked(self, main: Lane) -> None:
+        """In a process that was forked: whoever has no lane is in `main` now. Other threads are gone with locks."""
+        self.lock = threading.RLock()
+        self.main = main
 
     def current(self) -> Lane:
         """The lane of the code that asks."""

@@ -77,7 +77,7 @@ class ModelSteps:
         self._lanes: dict[str, list[_ModelStep]] = {}
         self._steps: dict[int, _ModelStep] = {}  # those that are open, oldest first
         self._numbers: set[int] = set()
-        self._conversations = Conversations()
+        self._conversations = Conversations(recording.lanes.main.id)
 
     # ------------------------------------------------------------ which step a call belongs to
 

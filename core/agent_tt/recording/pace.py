@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["AT_ONCE", "PACE", "PACES", "Paces", "Stretch", "pace_of", "paces_in", "stretch_from_here"]
+__all__ = ["AT_ONCE", "PACE", "PACES", "Runs", "Stretch", "pace_of", "runs_in", "stretch_from_here"]
 
 PACE: Final = "pace"
 PACES: Final = "paces"
@@ -33,8 +33,6 @@ AT_ONCE: Final = "at once"
 
 _MOST_PASSES: Final = 32
 """A loop that does not come to rest for so long has somebody who polls in it."""
-
-_EMPTY: Final = contextvars.Context()
 
 
 class Stretch:
@@ -53,14 +51,14 @@ class Stretch:
         self.passes = 0
         self.is_over = False
         self._most = most
-        loop.call_soon(self._pass, context=_EMPTY)
+        loop.call_soon(self._pass, context=contextvars.Context())
 
     def _pass(self) -> None:
         self.passes += 1
         # Loops that are not asyncio's own do not show what is ready; they count as at rest.
         self.is_over = self.is_over or self.passes >= self._most or not getattr(self.loop, "_ready", None)
         if not self.is_over:
-            self.loop.call_soon(self._pass, context=_EMPTY)
+            self.loop.call_soon(self._pass, context=contextvars.Context())
 
 
 def stretch_from_here(most: int = _MOST_PASSES) -> Stretch | None:
@@ -90,37 +88,37 @@ def pace_of(since_question: Stretch | None, since_answer: Stretch | None) -> Wir
     return since_answer.passes if since_answer.loop is since_question.loop else None
 
 
-class Paces:
-    """How the pieces of one answer came."""
+class Runs:
+    """What is said of the pieces of one answer, where anything is: `[first, last, what]` of those that are alike."""
 
     def __init__(self) -> None:
         self._count = 0
         self._runs: list[tuple[int, int, Wire]] = []
 
-    def add(self, pace: Wire) -> None:
-        """The next piece came at `pace`; None where nothing needs to be said."""
+    def add(self, what: Wire) -> None:
+        """Say `what` of the next piece; None where nothing needs to be said."""
         number = self._count
         self._count += 1
-        if pace is None:
+        if what is None:
             return
         first, last, known = self._runs[-1] if self._runs else (number, -1, None)
-        if last == number - 1 and known == pace:
-            self._runs[-1] = first, number, pace
+        if last == number - 1 and known == what:
+            self._runs[-1] = first, number, what
         else:
-            self._runs.append((number, number, pace))
+            self._runs.append((number, number, what))
 
-    def to_meta(self) -> dict[str, Wire]:
-        """What is kept of it with the call."""
-        return {PACES: [list(run) for run in self._runs]} if self._runs else {}
+    def to_wire(self) -> Wire:
+        """As it is kept with the call; None where nothing was said."""
+        return [list(run) for run in self._runs] or None
 
 
-def paces_in(meta: Mapping[str, Wire]) -> dict[int, Wire]:
-    """The paces of pieces by their number, from what was kept with a call."""
-    runs = meta.get(PACES)
+def runs_in(meta: Mapping[str, Wire], key: str) -> dict[int, Wire]:
+    """What was kept with a call under `key`, as `Runs` says it, by number of piece."""
+    runs = meta.get(key)
     found: dict[int, Wire] = {}
     for run in runs if isinstance(runs, list) else []:
-        if isinstance(run, list) and len(run) == len(("first", "last", "pace")):
-            first, last, pace = run
+        if isinstance(run, list) and len(run) == len(("first", "last", "what")):
+            first, last, what = run
             if isinstance(first, int) and isinstance(last, int):
-                found.update(dict.fromkeys(range(first, last + 1), pace))
+                found.update(dict.fromkeys(range(first, last + 1), what))
     return found

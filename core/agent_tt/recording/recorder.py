@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import logging
 import os
@@ -16,18 +17,21 @@ from agent_tt.model import ModelConfig, NewRun
 from agent_tt.recording.adoption import store_for_all, take
 from agent_tt.recording.begun import tell_begun
 from agent_tt.recording.block import Block
-from agent_tt.recording.entry import Maker, agent_code, entering_frame, script_facts
+from agent_tt.recording.entry import SCRIPT, Maker, agent_code, entering_frame, script_facts
 from agent_tt.recording.exceptions import error_info
 from agent_tt.recording.held_draws import LEFT_OVER, HeldDraws
 from agent_tt.recording.hooks import HOOKS
 from agent_tt.recording.journal import Journal
+from agent_tt.recording.kept_headers import as_metadata, headers_of
 from agent_tt.recording.lanes import Lanes
 from agent_tt.recording.model_steps import ModelSteps
 from agent_tt.recording.outcome import run_status
+from agent_tt.recording.process_runs import PROCESS, number_of_this_run
 from agent_tt.recording.scope import enter, innermost_step, leave, nowhere
 from agent_tt.recording.signature import Parameters
 from agent_tt.recording.snapshot import snapshot
 from agent_tt.recording.steps import RecordedStep
+from agent_tt.recording.timers import timers_fired
 from agent_tt.recording.tools import mark
 from agent_tt.recording.tracks import Tracks
 
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import AgentCode
     from agent_tt.protocols import RunWriter, Store
+    from agent_tt.recording.lanes import Lane
     from agent_tt.recording.pace import Stretch
     from agent_tt.recording.scope import Scope
 
@@ -59,6 +64,7 @@ def record(
     store: str | os.PathLike[str] | None = None,
     durability: Durability = "full",
     steps: StepsFrom = "names",
+    headers: Sequence[str] | None = None,
 ) -> Recording:
     """Record one run of an agent: `with agent_tt.record("refund-loop", state=state) as run:` (or `async with`).
 
@@ -83,6 +89,8 @@ def record(
             lose the last moments before a crash of the machine, and is faster.
         steps: `names` for an agent that says `run.step(...)`; with `model calls` each call of a model makes a step, and
             the conversation with it is the state.
+        headers: names of request headers that count as part of a question, beside those that always do; else those of
+            the project's settings.
 
     Raises:
         UsageError: the name is empty, or `agent` does not name an entry point.
@@ -99,6 +107,7 @@ def record(
         facts["model_parameters"] = encode(parameters)
     code = agent_code(caller, state=state, agent=agent, version=version)
     facts |= script_facts(caller, code)
+    facts |= as_metadata(headers)
     new = NewRun(
         name=name,
         code=code,
@@ -108,7 +117,7 @@ def record(
         metadata=facts,
     )
     maker = Maker.of(caller) if agent is None else None
-    return Recording(new, state, maker=maker, store=store, durability=durability, steps=steps)
+    return Recording(new, state, maker=maker, store=store, durability=durability, steps=steps, is_agents=True)
 
 
 class Recording(Block):
@@ -116,10 +125,15 @@ class Recording(Block):
 
     Attributes:
         lanes: its logical threads of control.
+        kept_headers: names of request headers that count as part of a question, beside those that always do.
         held: what was drawn between its steps.
         tracks: its state histories.
         since_answer: what its event loop did since the latest answer reached the agent.
+        timers_before: how many of the agent's timers had fired then.
         model_steps: what makes its steps, None where the agent names them.
+        inside: step and number of the call that started this process, where that is another process's; see
+            `agent_tt.recording.child_process`.
+        children_know: the variable by which processes know that they are recorded too; None where they are not.
     """
 
     def __init__(
@@ -131,9 +145,11 @@ class Recording(Block):
         durability: Durability,
         maker: Maker | None = None,
         steps: StepsFrom = "names",
+        is_agents: bool = False,
     ) -> None:
         self._new = new
         self._maker = maker
+        self._is_agents = is_agents
         self._store_path = store
         self._durability: Durability = durability
         self._store: Store | None = None
@@ -146,9 +162,13 @@ class Recording(Block):
         self._lock = threading.RLock()
         self._open_steps: list[RecordedStep] = []
         self.tracks = Tracks(state)
+        self.inside: Mapping[str, Wire] | None = None
+        self.children_know: str | None = None
         self.lanes = Lanes()
+        self.kept_headers = headers_of(new.metadata)
         self.held = HeldDraws()
         self.since_answer: Stretch | None = None
+        self.timers_before = timers_fired()
         self.model_steps = ModelSteps(self) if steps == "model calls" else None
 
     # ------------------------------------------------------------ for agents
@@ -246,6 +266,26 @@ class Recording(Block):
                 hint="use it inside `with agent_tt.record(...) as run:`",
             )
 
+    @property
+    def step_around(self) -> int | None:
+        """The step of another process that the steps of this one are nested in."""
+        step = None if self.inside is None else self.inside.get("step")
+        return step if isinstance(step, int) else None
+
+    def can_be_joined(self) -> bool:
+        """Whether processes that are started or forked now can record into the run."""
+        return self.is_open
+
+    def go_on_forked(self, lane: Lane) -> None:
+        """In a process that was forked from the one that records: go on in `lane`, and end nothing of the other's."""
+        self._lock = threading.RLock()
+        self._open_steps.clear()
+        self.held = HeldDraws()
+        self.lanes.go_on_forked(lane)
+        self.journal.go_on_forked()
+        if self.model_steps is not None:
+            self.model_steps = ModelSteps(self)
+
     def add_open_step(self, step: RecordedStep) -> None:
         """Remember a step that has begun."""
         with self._lock:
@@ -254,7 +294,8 @@ class Recording(Block):
     def remove_open_step(self, step: RecordedStep) -> None:
         """Forget a step that has ended."""
         with self._lock:
-            self._open_steps.remove(step)
+            if step in self._open_steps:  # not so in a process that was forked inside it
+                self._open_steps.remove(step)
 
     # ------------------------------------------------------------ beginning and ending
 
@@ -262,6 +303,8 @@ class Recording(Block):
         if self._journal is not None:
             raise UsageError("a recording was used twice", hint="call record(...) for each run")
         self._find_agent()
+        if self._is_agents:
+            self._say_which()
         with nowhere():
             writer = self._writer()
         self._process = os.getpid()
@@ -270,6 +313,12 @@ class Recording(Block):
         HOOKS.acquire()
         self._scope = enter(self, None)
         tell_begun(self)
+
+    def _say_which(self) -> None:
+        """Say which of its process's recordings it is, where a replay has to start the whole program again."""
+        number = number_of_this_run()
+        if SCRIPT in self._new.metadata:
+            self._new = replace(self._new, metadata={**self._new.metadata, PROCESS: number})
 
     def _find_agent(self) -> None:
         """Take who enters the recording for the agent, where a function made it for others and has returned."""
@@ -311,8 +360,17 @@ class Recording(Block):
     def _exit(self, error: BaseException | None) -> None:
         if self._scope is not None:
             leave(self._scope)
-        if self._process == os.getpid():  # a process that the agent forked leaves the block too, and ends nothing
+        if self._process == os.getpid():
             self.journal.when_free(lambda: self._finish(error))
+        elif self._journal is not None and self._journal.is_open:  # a process that the agent forked ends only its own
+            self.end_forked(error)
+
+    def end_forked(self, error: BaseException | None = None) -> None:
+        """End what a process that was forked has open."""
+        with contextlib.suppress(AgentTTError):  # logged and remembered
+            if self.model_steps is not None:
+                self.model_steps.finish(error)
+            self._abandon_open_steps()
 
     def _finish(self, error: BaseException | None) -> None:
         journal = self.journal

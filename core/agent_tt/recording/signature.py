@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from agent_tt.codec.encode import encode
 from agent_tt.codec.wire import TYPE, VALUE
 from agent_tt.history.digest import digest
+from agent_tt.redaction.values import asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,24 +32,29 @@ class Parameters:
         return self._signature is not None and name in self._signature.parameters
 
     def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Wire]:
-        """The arguments as wire values, as they are now.
+        """The arguments as wire values, as they are now, without secrets.
 
         Where the function's parameters are not known, or do not take these arguments (the call will raise), the result
         is `{"args": [...], "kwargs": {...}}`.
         """
+        return {name: asked(encode(value), name) for name, value in self.objects(args, kwargs).items()}
+
+    def objects(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
+        """The arguments by the names that `bind` has for them."""
+        unnamed: dict[str, object] = {"args": list(args), "kwargs": dict(kwargs)}
         if self._signature is None:
-            return _unnamed(args, kwargs)
+            return unnamed
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError:
-            return _unnamed(args, kwargs)
+            return unnamed
         bound.apply_defaults()
-        named: dict[str, Wire] = {}
+        named: dict[str, object] = {}
         for name, value in bound.arguments.items():
             if name == self._receiver:
                 continue
             is_rest = self._signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
-            named[name] = encode(list(value) if is_rest else value)
+            named[name] = list(value) if is_rest else value
         return named
 
     def replace(
@@ -101,7 +107,3 @@ def _receiver_of(function: Callable[..., object], signature: inspect.Signature |
     first = next(iter(signature.parameters))
     in_class = bool(owner) and not owner.endswith("<locals>")
     return first if in_class and first in {"self", "cls"} else None
-
-
-def _unnamed(args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Wire]:
-    return {"args": encode(list(args)), "kwargs": encode(dict(kwargs))}

@@ -117,7 +117,7 @@ class RecordedStep(Block):
             name=self.name,
             agent=self.agent,
             lane=recording.lanes.current().id,
-            parent=None if self.parent is None else self.parent.number,
+            parent=recording.step_around if self.parent is None else self.parent.number,
         )
         self._number = recording.journal.write(lambda writer: writer.open_step(new))
         if self._number is None:  # another thread ended the run just now

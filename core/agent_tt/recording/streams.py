@@ -70,6 +70,7 @@ def relay(call: RecordedCall, generator: Generator[Y, S, R]) -> Generator[Y, S, 
     advance: Callable[[], Y] = functools.partial(next, generator)
     try:
         while True:
+            call.reads_on()
             with call.running():
                 item = advance()
             try:
@@ -147,5 +148,6 @@ def async_stream(
 async def _advanced(call: RecordedCall | None, advance: Callable[[], Awaitable[Y]]) -> Y:
     if call is None:
         return await advance()
+    await call.until_live()
     with call.running():
         return await advance()

@@ -48,6 +48,13 @@ class Usage:
 NOTHING = Usage()
 
 
+def usage_in(facts: Mapping[str, Wire]) -> Usage:
+    """What the facts of a call say that it cost; see `Usage.to_meta`."""
+    return Usage(
+        _first_count(facts, ("tokens_in",)), _first_count(facts, ("tokens_out",)), _amount(_field(facts, "cost_usd"))
+    )
+
+
 def usage_of(answer: object) -> Usage:
     """What an answer says of its own cost under `usage` (a key or an attribute), `NOTHING` where it says nothing.
 

@@ -9,6 +9,7 @@
 | `divergence`, `findings`, `likeness`, `notes` | what differs, and how it is said |
 | `report` | all of that as data and JSON |
 | `rebuilt_errors`, `special_exceptions`, `unusable`, `loaded_classes` | recorded exceptions and values, made again |
+| `program_end` | what a program does as it ends |
 | `guard`, `quiet` | nothing gets past the replay; nobody complains about its exception |
 | `virtual_time`, `busy_threads`, `rebinding` | nobody waits, and time moves on |
 | `numbering` | where the replaying agent's own recording goes: nowhere |

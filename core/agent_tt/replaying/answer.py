@@ -44,6 +44,8 @@ class Answer:
         number = self._number(index)
         if number is not None:
             self._replay.turns.wait(number)
+        elif self._entry.is_cancelled and "returned_as" not in self.call.meta:
+            pass  # nobody can cancel a plain function: that was its answer
         elif self._never_comes(index):
             self._replay.turns.hang_thread()
             self._replay.check()
@@ -69,9 +71,9 @@ class Answer:
         """Take no piece from `index` on."""
         self._replay.turns.drop(*(number for number in self._entry.turns[index:] if number is not None))
 
-    def read_past(self) -> BaseException:
+    def read_past(self, why: str = "the recorded agent stopped reading here; this one reads on") -> BaseException:
         """What to raise when the agent wants more than was recorded."""
-        return self._replay.read_past(self._entry, "the recorded agent stopped reading here; this one reads on")
+        return self._replay.read_past(self._entry, why)
 
     def value(self, recorded: Wire) -> object:
         """The Python value of a recorded one."""

@@ -11,6 +11,7 @@ from agent_tt.model import AgentCode, NewRun
 from agent_tt.patching.patches import PATCHED, patched_again
 from agent_tt.recording.adoption import recording_into
 from agent_tt.recording.answers import serving
+from agent_tt.recording.process_runs import process_of
 from agent_tt.recording.recorder import Recording
 from agent_tt.replaying.engine import Replay
 from agent_tt.replaying.guard import guarded, uncovered_modules
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
     from agent_tt.replaying.guard import Attempt
     from agent_tt.replaying.numbering import StateCheck
+    from agent_tt.replaying.siblings import Siblings
 
 __all__ = ["open_tape", "replaying", "served"]
 
@@ -84,19 +86,22 @@ def open_tape(
 
 
 @contextlib.contextmanager
-def replaying(replay: Replay, check: StateCheck | None = None) -> Iterator[None]:
+def replaying(replay: Replay, check: StateCheck | None = None, siblings: Siblings | None = None) -> Iterator[None]:
     """Let `replay` answer this process's calls while the block lasts; afterwards it is finished.
 
     Args:
         replay: what answers. Used once.
         check: compares the states of the agent's own recording.
+        siblings: answers other recordings of this process.
 
     Raises:
         Divergence: the block halted. One that it swallowed stands in `replay.failure`.
     """
     root = replay.tape.run.code.root
+    answers = replay if siblings is None else siblings
     # The recording of a whole process has no other one in it: then this one makes the steps.
     is_process = "command" in replay.tape.run.metadata
+    _, number = process_of(replay.tape.run.metadata)
     around = Recording(
         NewRun("replay", AgentCode(root=root)),
         None,
@@ -112,9 +117,9 @@ def replaying(replay: Replay, check: StateCheck | None = None) -> Iterator[None]
 
     with (
         quiet(),
-        virtual_time(replay) as clock,
-        recording_into(NumberingStore(check, checked=0 if is_process else 1).as_store()),
-        serving(replay),
+        virtual_time(answers) as clock,
+        recording_into(NumberingStore(check, checked=0 if is_process else number).as_store()),
+        serving(answers),
         around,
         patched_again(replay.tape.run.metadata.get(PATCHED), root),
         guarded(refuse, root=root) as guard,
@@ -123,6 +128,8 @@ def replaying(replay: Replay, check: StateCheck | None = None) -> Iterator[None]
             yield
         finally:
             replay.finish()
+            if siblings is not None:
+                siblings.finish()
             for name in (*uncovered_modules(), *guard.opened_libraries):
                 replay.notes.add("not covered", f"{name} may reach the world in a way that is not seen")
             for limit in clock.limits:

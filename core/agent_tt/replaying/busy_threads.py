@@ -8,6 +8,7 @@ worker has woken. What any other thread does is not known: it is waited for as l
 from __future__ import annotations
 
 import concurrent.futures.thread
+import platform
 import sys
 import threading
 import time
@@ -16,18 +17,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from concurrent.futures import Future, ThreadPoolExecutor
     from types import CodeType, FrameType
 
-__all__ = ["BusyThreads", "is_waiting"]
+    from agent_tt.replaying.sleepers import Sleeper
 
-_MOMENT: Final = 0.001
-_GRACE: Final = 0.02
-"""Real seconds that a thread gets of which nothing is known, where the system does not tell either."""
+__all__ = ["BusyThreads"]
+
+_MOMENT, _LOCKED, _GRACE = 0.001, 0.1, 0.02
+"""Real seconds for which a thread has to be seen at rest of which nothing is known: any other one; one of an executor,
+or the first, that waits for another thread; and any other one where the system does not tell what it does."""
 
 _RESTS: Final = 20_000
 """Processor time, in nanoseconds, that a thread uses to see that it has to wait on."""
 
+_OWN: Final = "agent-tt "
+"""How the names of this package's own threads begin."""
+
+_sleep: Final = time.sleep
+_monotonic: Final = time.monotonic
 _WORKER: Final = getattr(concurrent.futures.thread, "_worker", None)
 _CONDITION_WAIT: Final = threading.Condition.wait.__code__
 
@@ -38,11 +47,6 @@ def _codes(*functions: object) -> frozenset[CodeType]:
 
 _JOINS: Final = _codes(threading.Thread.join, getattr(threading.Thread, "_wait_for_tstate_lock", None))
 _IDLE_WORKER: Final = _codes(_WORKER)
-
-
-def is_waiting(frame: FrameType) -> bool:
-    """Whether the thread that is in `frame` waits for another thread, and was not notified yet."""
-    return _goes_on(frame) is False
 
 
 def _goes_on(frame: FrameType) -> bool | None:
@@ -72,10 +76,16 @@ class _Activity(NamedTuple):
     Attributes:
         runs: it is on a processor, could be, or waits for a disk.
         nanoseconds: how long it has used a processor.
+        is_locked: it waits for another thread, and not for anything outside.
     """
 
     runs: bool
     nanoseconds: int
+    is_locked: bool
+
+
+_FUTEX: Final = {"x86_64": b"202", "aarch64": b"98"}.get(platform.machine())
+"""Number of the system call in which threads wait for each other, on Linux."""
 
 
 def _activity(thread: threading.Thread) -> _Activity | None:
@@ -84,9 +94,31 @@ def _activity(thread: threading.Thread) -> _Activity | None:
     try:
         used = int((folder / "schedstat").read_bytes().split()[0])
         state = (folder / "stat").read_bytes().rpartition(b")")[2].split()[0]
+        call = (folder / "syscall").read_bytes().split()[0] if _FUTEX else b""
     except (OSError, ValueError, IndexError):
         return None
-    return _Activity(state in (b"R", b"D"), used)
+    return _Activity(state in (b"R", b"D"), used, _FUTEX is not None and call == _FUTEX)
+
+
+class _Seen(NamedTuple):
+    """What was seen of a thread.
+
+    Attributes:
+        activity: the last time.
+        since: when it was first seen at rest, of the times since it was last seen running.
+    """
+
+    activity: _Activity | None
+    since: float
+
+    @classmethod
+    def after(cls, before: _Seen | None, activity: _Activity | None, now: float) -> _Seen:
+        """What is seen of it now."""
+        known = None if before is None else before.activity
+        if before is None or (activity is None) != (known is None):
+            return cls(activity, now)
+        ran = activity is not None and known is not None and activity.nanoseconds > known.nanoseconds + _RESTS
+        return cls(activity, now if ran or (activity is not None and activity.runs) else before.since)
 
 
 class Job:
@@ -140,7 +172,7 @@ class BusyThreads:
         self._lock = threading.Lock()
         self._first = threading.current_thread()
         self._before = weakref.WeakSet(thread for thread in threading.enumerate() if thread is not self._first)
-        self._used: dict[threading.Thread, _Activity | None] = {}
+        self._seen: dict[threading.Thread, _Seen] = {}
 
     @staticmethod
     def serves_jobs(thread: threading.Thread) -> bool:
@@ -156,57 +188,69 @@ class BusyThreads:
         with pool.lock:
             return Job(pool)
 
-    def pause(self, *, is_first: bool) -> float:
-        """Real seconds to wait before asking again, because a thread works; 0 when none does.
+    def works(self, sleepers: Mapping[int, Sleeper], *, is_first: bool) -> bool:
+        """Whether any other thread works, so that something may still happen by itself.
 
-        What an executor's thread or the agent's first thread does is waited for as long as it takes. Any other thread
-        is waited for as long as it runs, as the system sees it.
+        What an executor's thread or the agent's first thread does is waited for as long as it takes, unless it waits
+        for another thread. Any other thread is waited for as long as it runs, as the system sees it.
 
         Args:
-            is_first: nobody has waited yet since the loop came to rest.
+            sleepers: those who wait on the replay's clock, by the ids of their threads.
+            is_first: nobody has looked since the one who asks came to rest.
         """
         if self._is_any_queued():
-            return _MOMENT
+            return True
         others = self._others()
         if not others:
-            return 0.0
-        time.sleep(0)  # whoever was notified just now goes on
+            return False
+        if any(thread.ident not in sleepers for thread in others):
+            _sleep(0)  # whoever was notified just now goes on
         frames = sys._current_frames()  # noqa: SLF001  documented, for debuggers
         unknown = []
         for thread in others:
+            sleeper = sleepers.get(thread.ident or 0)
+            if sleeper is not None:
+                if sleeper.is_fired or sleeper.has_happened:
+                    return True
+                continue
             frame = None if thread.ident is None else frames.get(thread.ident)
-            goes_on = False if frame is None else _goes_on(frame)
-            if goes_on or (goes_on is None and (thread is self._first or self.serves_jobs(thread))):
-                return _MOMENT
+            if frame is None:
+                if not isinstance(thread, threading._DummyThread):  # noqa: SLF001  those of other languages
+                    return True  # it is about to begin, or to end
+                continue
+            goes_on = _goes_on(frame)
+            if goes_on:
+                return True
             if goes_on is None:
                 unknown.append(thread)
-        return _MOMENT if self._is_any_queued() else self._watch(unknown, is_first=is_first)
+        return self._is_any_queued() or self._is_any_active(unknown, is_first=is_first)
+
+    def has_others(self) -> bool:
+        """Whether the agent has any other thread."""
+        return bool(self._others())
+
+    def is_foreign(self, thread: threading.Thread) -> bool:
+        """Whether a thread was there before the agent, or is one of our own: what it does is none of the replay's."""
+        return (thread in self._before and not self.serves_jobs(thread)) or thread.name.startswith(_OWN)
 
     def _others(self) -> list[threading.Thread]:
         me = threading.current_thread()
-        return [
-            thread
-            for thread in threading.enumerate()
-            if thread is not me and (thread not in self._before or self.serves_jobs(thread))
-        ]
+        return [thread for thread in threading.enumerate() if thread is not me and not self.is_foreign(thread)]
 
-    def _watch(self, threads: list[threading.Thread], *, is_first: bool) -> float:
-        """How long to wait for threads of which is not known what they do: a moment, and as long as one of them runs.
+    def _is_any_active(self, threads: list[threading.Thread], *, is_first: bool) -> bool:
+        """Whether any runs of those of which is not known what they do. It takes several looks to say that none does.
 
         A thread that only waits for the interpreter seems to rest; but then it has used the processor meanwhile.
         """
-        before, self._used = self._used, {thread: _activity(thread) for thread in threads}
-        if not self._used:
-            return 0.0
-        if is_first:
-            return _GRACE if None in self._used.values() else _MOMENT
-        for thread, activity in self._used.items():
-            earlier = before.get(thread)
-            if activity is not None and (
-                activity.runs or earlier is None or activity.nanoseconds > earlier.nanoseconds + _RESTS
-            ):
-                return _MOMENT
-        return 0.0
+        before, now = {} if is_first else self._seen, _monotonic()
+        self._seen = {thread: _Seen.after(before.get(thread), _activity(thread), now) for thread in threads}
+        return any(now - seen.since < self._patience(thread, seen.activity) for thread, seen in self._seen.items())
+
+    def _patience(self, thread: threading.Thread, activity: _Activity | None) -> float:
+        """For how many real seconds a thread has to be seen at rest."""
+        if thread is not self._first and not self.serves_jobs(thread):
+            return _GRACE if activity is None else _MOMENT
+        return _LOCKED if activity is not None and activity.is_locked else float("inf")
 
     def _is_any_queued(self) -> bool:
         """Whether a job waits for a worker that is free, or about to be made."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import defaultdict, deque
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agent_tt.recording.kept_headers import headers_of
 from agent_tt.recording.scope import here
 from agent_tt.replaying.answer import Answer
 from agent_tt.replaying.divergence import HALTING, Divergence, Finding
@@ -31,13 +33,16 @@ from agent_tt.replaying.tape import DRAWN
 from agent_tt.replaying.turns import Turns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from agent_tt.codec.wire import Wire
     from agent_tt.errors import NotRebuildable
     from agent_tt.recording.answers import Question, Served
+    from agent_tt.replaying.debugging import Debugger
     from agent_tt.replaying.matching import Match
+    from agent_tt.replaying.report import ReplayReport
     from agent_tt.replaying.tape import Tape, TapeCall, TapeLane
+    from agent_tt.replaying.timeline import Timeline, Upcoming
 
 __all__ = ["Replay"]
 
@@ -51,6 +56,8 @@ class Replay:
         turns: the order in which answers are given out.
         notes: what is worth knowing and no divergence.
         served: how many questions have been answered.
+        on_served: told that number each time.
+        debugger: what looks at each question before it is answered; None in an ordinary replay.
         failure: what the replay failed with; None while it has not.
         is_halted: whether it failed while the agent ran, and not only by what the agent left out.
     """
@@ -66,8 +73,11 @@ class Replay:
         self.tape = tape
         self.is_observing = observe
         self.notes = Notes()
-        self.turns = Turns(tape.turns(), self._relaxed, tape.questions_before() if whole else None)
+        questions = tape.questions_before() if whole else None
+        self.turns = Turns(tape.turns(), self._relaxed, questions, tape.timers())
         self.served = 0
+        self.on_served: Callable[[int], None] | None = None
+        self.debugger: Debugger | None = None
         self.failure: Finding | None = None
         self.is_halted = False
         self._whole = whole
@@ -82,17 +92,26 @@ class Replay:
         """The divergences so far, in the order in which they were found."""
         return tuple(self._findings)
 
+    @property
+    def kept_headers(self) -> frozenset[str]:
+        """Names of request headers that counted as part of a question when the run was recorded."""
+        return headers_of(self.tape.run.metadata)
+
     # ------------------------------------------------------------ questions
 
     def ask(self, question: Question) -> Served | None:
         """Serve a call; see `agent_tt.recording.answers.Answers`."""
+        if self.debugger is not None and self.failure is None and self.debugger.asked(question):
+            return None
         with self._lock:
+            if not question.site:
+                question = replace(question, site=_created_at())
             self.check()
             if self._is_over:
                 raise Divergence(unanswered("extra call", question, where="the end of the replay"))
             self.turns.progressed()
-            if question.kind in DRAWN and not self.tape.knows_kind(question.kind):
-                return None
+            if (question.kind in DRAWN or question.kind == "subprocess") and not self.tape.knows_kind(question.kind):
+                return None  # drawn anew; a process is the guard's to stop
             if not question.lane:
                 raise self._halt(unanswered("unrecorded effect", question, where="no lane of the run"))
             match = self._matching.find(question.lane, question.signature)
@@ -103,8 +122,10 @@ class Replay:
                 self._check_order(question, match)
             entry.served = True
             self.served += 1
+            if self.on_served is not None:
+                self.on_served(self.served)
             if question.kind not in DRAWN:
-                self.turns.asked()
+                self.turns.asked(entry.lasted(), entry.after())
         return Answer(self, entry)
 
     def _check_order(self, question: Question, match: Match) -> None:
@@ -184,6 +205,10 @@ class Replay:
                 self.turns.end()
             return Divergence(self.failure)
 
+    def fail(self, finding: Finding) -> Divergence:
+        """Fail because of what was found elsewhere in this process; what to raise."""
+        return self._halt(finding)
+
     def read_past(self, entry: TapeCall, why: str) -> Divergence:
         """Fail because the agent wants more of an answer than was recorded."""
         return self._halt(past_the_end(entry, why))
@@ -204,7 +229,7 @@ class Replay:
             target: what it reaches for.
             site: `file` and `line` of the agent's code.
         """
-        return self._halt(effect(what, target, site, _step_here()))
+        return self._halt(effect(what, target, site or _created_at(), _step_here()))
 
     def check_sent(self, entry: TapeCall, index: int, recorded: Wire, value: Wire) -> None:
         """Compare what the agent sends into a recorded generator with what it sent when it was recorded."""
@@ -226,6 +251,14 @@ class Replay:
         """Whether somebody waits for an answer, be it one that never comes."""
         return self.turns.is_waited_for or self.turns.hangs
 
+    def follow(self, line: Timeline | None) -> None:
+        """Give answers out when `line` says so; None: as soon as it is their turn."""
+        self.turns.follow(line)
+
+    def upcoming(self) -> Upcoming | None:
+        """The answer that may come next; None where nobody waits for the one whose turn it is."""
+        return self.turns.upcoming()
+
     def relax(self) -> bool:
         """Let something happen where nothing else can; whether there was anything that could.
 
@@ -245,6 +278,12 @@ class Replay:
         self.notes.add("order relaxed", "an answer was given out before others that had come before it")
 
     # ------------------------------------------------------------ the end
+
+    def report(self) -> ReplayReport:
+        """What was found so far, for people and programs."""
+        from agent_tt.replaying.report import report_of
+
+        return report_of(self)
 
     def finish(self) -> None:
         """Look at what was not asked. Afterwards `failure` and `findings` are final."""
@@ -284,3 +323,9 @@ def _step_here() -> int | None:
     """The number of the step that the code that asks is in."""
     scope = here()
     return scope.step.number if scope is not None and scope.step is not None else None
+
+
+def _created_at() -> Mapping[str, Wire]:
+    """Where the lane of the code that asks was created: no frame of the agent's may be on its stack."""
+    scope = here()
+    return {} if scope is None else scope.recording.lanes.current().site

@@ -59,14 +59,18 @@ def unmatched(tape: Tape, lane: TapeLane, question: Question) -> tuple[Finding, 
     nearest = _nearest(tape, lane, question)
     if not tape.knows(question.kind, question.name):
         return unanswered("unrecorded effect", question, lane=lane, nearest=nearest), None
-    was_asked_before = any(entry.served and entry.signature == question.signature for entry in lane.calls)
-    hint = _ASKED_ON if was_asked_before and not tape.knows_kind("clock") else ""
     if expected is None and _broke_off(tape):
         return unanswered("read past the recorded part", question, lane=lane, nearest=nearest), None
+    before = next((entry for entry in lane.calls if entry.served and entry.signature == question.signature), None)
+    if before is not None:
+        hint = "" if tape.knows_kind("clock") else _ASKED_ON
+        nearest = (Near(before.call, 1.0, ()), *nearest)[:_NEAREST]
+        where = f"the same question was answered at step {before.call.step}"
+        return unanswered("extra call", question, lane=lane, nearest=nearest, hint=hint, where=where), None
     if expected is None:
-        return unanswered("extra call", question, lane=lane, nearest=nearest, hint=hint), None
-    if was_asked_before or (expected.call.kind, expected.call.name) != (question.kind, question.name):
-        return unanswered("extra call", question, lane=lane, nearest=nearest, hint=hint), None
+        return unanswered("extra call", question, lane=lane, nearest=nearest), None
+    if (expected.call.kind, expected.call.name) != (question.kind, question.name):
+        return unanswered("extra call", question, lane=lane, nearest=nearest), None
     changes = changed_parts(question.kind, expected.call.args, question.args)
     if not looks_alike(changes):
         return unanswered("extra call", question, lane=lane, nearest=nearest), None

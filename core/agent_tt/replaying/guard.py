@@ -14,16 +14,20 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import inspect
+import os
+import re
 import shlex
 import sys
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike, fsdecode
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.errors import AgentTTError
 from agent_tt.recording.call_site import is_agent_file, shown_path
+from agent_tt.seams.process_question import asks_about_this_machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -63,12 +67,16 @@ class Guard:
 
     Attributes:
         attempts: what was refused so far, in order.
+        passes: asked whether the code that reaches for something now may do so.
         opened_libraries: names of the C libraries that were opened through ctypes meanwhile. What they do is not seen.
     """
 
-    def __init__(self, refuse: Callable[[Attempt], BaseException], root: str | None) -> None:
+    def __init__(
+        self, refuse: Callable[[Attempt], BaseException], root: str | None, passes: Callable[[], bool]
+    ) -> None:
         self._refuse = refuse
         self._root = root
+        self.passes = passes
         self.attempts: list[Attempt] = []
         self.opened_libraries: list[str] = []
 
@@ -78,9 +86,17 @@ class Guard:
         self.attempts.append(attempt)
         return self._refuse(attempt)
 
-    def note_library(self, name: object) -> None:
-        """Remember a library that was opened through ctypes."""
-        if name is not None and str(name) not in self.opened_libraries:  # None is the interpreter itself
+    def note_library(self, name: object, frame: FrameType | None) -> None:
+        """Remember a library that was opened through ctypes in `frame`.
+
+        What every process has loaded anyway is news only where the agent's own code opens it: SDKs ask it for facts.
+        """
+        if name is None or str(name) in self.opened_libraries:  # None is the interpreter itself
+            return
+        while frame is not None and frame.f_globals.get("__name__") in ("ctypes", __name__):
+            frame = frame.f_back
+        is_agents = frame is not None and is_agent_file(frame.f_code.co_filename)
+        if is_agents or _EVERYWHERE.match(Path(str(name)).name) is None:
             self.opened_libraries.append(str(name))
 
     def _place(self, frame: FrameType | None) -> tuple[str, int, str] | tuple[()]:
@@ -115,7 +131,9 @@ _PASS = _Pass()
 
 
 @contextmanager
-def guarded(refuse: Callable[[Attempt], BaseException], *, root: str | None = None) -> Iterator[Guard]:
+def guarded(
+    refuse: Callable[[Attempt], BaseException], *, root: str | None = None, passes: Callable[[], bool] = lambda: False
+) -> Iterator[Guard]:
     """Let nothing of this process reach the world while the block lasts, in any thread.
 
     Guards nest: the innermost one refuses, and the one around it stands again afterwards.
@@ -123,11 +141,12 @@ def guarded(refuse: Callable[[Attempt], BaseException], *, root: str | None = No
     Args:
         refuse: makes what is raised in place of what was tried.
         root: the project root, relative to which files are named.
+        passes: asked at each attempt whether it is let through.
 
     Raises:
         AgentTTError: the interpreter does not take audit hooks, so nothing could be guarded.
     """
-    guard = Guard(refuse, root)
+    guard = Guard(refuse, root, passes)
     with _PROCESS.lock:
         _hook_once()
         before, _PROCESS.guard = _PROCESS.guard, guard
@@ -178,34 +197,49 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
         if event == _CHECK:
             _PROCESS.heard = True
         return
-    if guard is None or _PASS.depth:
+    if guard is None or _PASS.depth or guard.passes():
         return
     if event == "ctypes.dlopen":
-        guard.note_library(args[0])
+        guard.note_library(args[0], inspect.currentframe())
         return
     if event == "socket.sendmsg" and args[1] is None:  # over a pair or a connection, whose opening was seen
         return
     frame = inspect.currentframe()
     caller = None if frame is None else frame.f_back
-    if event in _STARTS_PROCESS and _asks_about_this_machine(caller):
+    if event in _SIGNALS and (args[1] == 0 or args[0] in (0, os.getpid(), os.getpgrp())):
+        return  # it asks whether somebody is there, or means itself
+    if event == "socket.bind" and _is_any_port_of_ours(args[1]) and _is_imported(caller):
+        return
+    if event in _STARTS_PROCESS and asks_about_this_machine(caller):
         return
     raise guard.refuse(event, _TARGETS[event](args), caller)
 
 
-def _asks_about_this_machine(frame: FrameType | None) -> bool:
-    """Whether a module of the standard library starts a helper that only tells what machine this is.
+def _is_any_port_of_ours(address: object) -> bool:
+    """Whether a socket takes any free port of the loopback interface.
 
-    SDKs send such facts along: `platform.processor()` runs `uname -p`. A replay has to tell them too.
+    Libraries do so when they are imported, urllib3 for one, to see whether this machine has IPv6. Nothing is reached.
     """
-    while frame is not None and frame.f_globals.get("__name__") in _BETWEEN:
+    return isinstance(address, tuple) and address[:1] in _LOOPBACK and address[1:2] == (0,)
+
+
+def _is_imported(frame: FrameType | None) -> bool:
+    """Whether a library is just being imported that does what is done in `frame`."""
+    while frame is not None and not is_agent_file(frame.f_code.co_filename):
+        if frame.f_code.co_name == "<module>":
+            return True
         frame = frame.f_back
-    return frame is not None and frame.f_globals.get("__name__") in _ABOUT_THIS_MACHINE
+    return False
 
 
 _CHECK: Final = "agent_tt.guard.check"
+_NO_AGENT: Final = "multiprocessing.resource_tracker"
+"""Part of the command by which Python starts a process that only tidies up shared memory."""
+
+_EVERYWHERE: Final = re.compile(r"lib(?:c|m|dl|rt|pthread|gcc_s|stdc\+\+|System)\.")
+_LOOPBACK: Final = (("127.0.0.1",), ("::1",), ("localhost",))
+_SIGNALS: Final = frozenset({"os.kill", "os.killpg"})
 _STARTS_PROCESS: Final = frozenset({"subprocess.Popen", "os.posix_spawn"})
-_BETWEEN: Final = frozenset({"subprocess", "os"})
-_ABOUT_THIS_MACHINE: Final = frozenset({"platform", "ctypes.util", "uuid", "distro", "distro.distro"})
 
 
 def _address(address: object) -> str:
@@ -241,6 +275,8 @@ _TARGETS: Final[Mapping[str, Callable[[tuple[Any, ...]], str]]] = {
     "os.posix_spawn": lambda args: _command(args[1], args[0]),
     "os.spawn": lambda args: _command(args[2], args[1]),
     "os.fork": lambda _: "",
+    "os.kill": lambda args: f"process {args[0]}, signal {int(args[1])}",
+    "os.killpg": lambda args: f"process group {args[0]}, signal {int(args[1])}",
     "os.forkpty": lambda _: "",
     "os.startfile": lambda args: _text(args[0]),
     "os.startfile/2": lambda args: _text(args[0]),
@@ -267,7 +303,6 @@ _OWN_SOCKETS: Final[Mapping[str, str]] = {
     "zmq": "pyzmq",
     "confluent_kafka.cimpl": "confluent-kafka",
     "pycares": "pycares",
-    "uvloop": "uvloop",
     "gevent._gevent_cares": "gevent",
     "pyarrow._flight": "pyarrow.flight",
     "duckdb": "duckdb",
@@ -297,7 +332,8 @@ def _no_other_spawn() -> Iterator[None]:
 
     def fork_exec(args: Any, *rest: Any) -> int:
         guard = _PROCESS.guard
-        if guard is None or _PASS.depth:
+        is_own_helper = any(_NO_AGENT in _text(word) for word in args)
+        if guard is None or is_own_helper or _PASS.depth or guard.passes():
             return original(args, *rest)
         frame = inspect.currentframe()
         raise guard.refuse("multiprocessing.spawn", _command(list(args)), None if frame is None else frame.f_back)

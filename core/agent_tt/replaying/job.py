@@ -25,6 +25,8 @@ class Job:
         observe: whether it goes on after changed requests.
         arguments: what the agent finds behind its name in `sys.argv`.
         report: path of the file that the report is written to.
+        progress: path of the file that says how many calls were answered so far; see `progress`.
+        debug_at: the step at which a debugger opens on the terminal; None for none.
     """
 
     store: str
@@ -32,6 +34,8 @@ class Job:
     observe: bool
     arguments: tuple[str, ...]
     report: str
+    progress: str
+    debug_at: int | None = None
 
     def to_variable(self) -> str:
         """The text of the environment variable."""

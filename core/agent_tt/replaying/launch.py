@@ -4,34 +4,32 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
-import sys
 import tempfile
+import threading
 import time
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from agent_tt.errors import AgentFailed, InvalidEntryPoint
+from agent_tt.errors import AgentFailed, Interrupted, InvalidEntryPoint
+from agent_tt.replaying.agent_process import start_agent
 from agent_tt.replaying.job import JOB_VARIABLE, Job
+from agent_tt.replaying.progress import calls_answered
 from agent_tt.replaying.report import report_from_json
+from agent_tt.store.provenance import check_made_here
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt.replaying.report import ReplayReport
 
-__all__ = ["HASH_SEED", "run_replay"]
+__all__ = ["run_replay"]
 
-HASH_SEED: Final = "PYTHONHASHSEED"
-"""Also the key of a run's metadata that keeps what it was: lists that agents make of sets are ordered by it."""
-
-FLAGS: Final = ("-P", "-u", "-X", "faulthandler")
-"""As for the process of a fork: no modules from the working directory, output at once, crashes say where."""
-
-_NOT_FOR_THE_AGENT: Final = frozenset({"AGENT_TT_FORK", "AGENT_TT_LAUNCH", "AGENT_TT_REPORT"})
 _TAIL_BYTES: Final = 16 * 1024
 _LAST_LINES: Final = 20
 _POLL_SECONDS: Final = 0.05
@@ -45,6 +43,8 @@ def run_replay(
     arguments: Sequence[str] = (),
     timeout: float | None = None,
     cancelled: Callable[[], bool] | None = None,
+    progress: Callable[[int], None] | None = None,
+    debug_at: int | None = None,
 ) -> ReplayReport:
     """Replay a run and give the report.
 
@@ -54,17 +54,28 @@ def run_replay(
         observe: go on after changed requests and collect what differs.
         arguments: what the agent finds behind its name in `sys.argv`.
         timeout: longest time in seconds; None waits as long as it takes.
-        cancelled: asked a few times a second, in this thread, whether the replay is still wanted; None for always.
+        cancelled: asked a few times a second, in this thread, whether it is not wanted any more; None for never.
+        progress: told as often, in this thread, how many calls were answered so far.
+        debug_at: open pdb in the agent at this step, on our own terminal, where the agent prints too.
 
     Raises:
+        Untrusted: the store came from elsewhere.
         InvalidEntryPoint: the agent cannot be started.
         AgentFailed: its process died, took too long, or was stopped because it is not wanted any more.
+        Interrupted: somebody stopped it in the debugger.
         AgentTTError: what keeps a run from being replayed; the message says why.
     """
+    check_made_here(source.path, run)
     with tempfile.TemporaryDirectory(prefix="agent-tt-replay-") as scratch, tempfile.TemporaryFile() as output:
-        report = Path(scratch) / "report.json"
-        job = Job(str(source.path.resolve()), run.id, observe, tuple(arguments), str(report))
-        code = _run(run, job, output, timeout, cancelled)
+        report, count = Path(scratch) / "report.json", Path(scratch) / "answered"
+        job = Job(str(source.path.resolve()), run.id, observe, tuple(arguments), str(report), str(count), debug_at)
+
+        def is_unwanted() -> bool:
+            if progress is not None:
+                progress(calls_answered(count))
+            return cancelled is not None and cancelled()
+
+        code = _run(run, job, output, timeout, is_unwanted)
         try:
             shape = json.loads(report.read_bytes())
         except (OSError, ValueError):
@@ -73,29 +84,20 @@ def run_replay(
                 traceback=_tail(output),
                 hint=_last_words(output),
             ) from None
+        if "stopped" in shape:
+            raise Interrupted(shape["stopped"])
         if "error" in shape:
             raise InvalidEntryPoint(shape["error"]["message"], hint=shape["error"]["hint"])
         return replace(report_from_json(shape), output=_tail(output))
 
 
-def _run(run: Run, job: Job, output: BinaryIO, timeout: float | None, cancelled: Callable[[], bool] | None) -> int:
-    interpreter, folder = interpreter_of(run), folder_of(run)
-    environment = environment_of(run) | {JOB_VARIABLE: job.to_variable()}
+def _run(run: Run, job: Job, output: BinaryIO, timeout: float | None, is_unwanted: Callable[[], bool]) -> int:
+    has_terminal = job.debug_at is not None
+    told = {JOB_VARIABLE: job.to_variable()}
+    process = start_agent("agent_tt._replay_child", run, told, None if has_terminal else output)
     try:
-        process = subprocess.Popen(  # noqa: S603  running the agent is what was asked for
-            [interpreter, *FLAGS, "-m", "agent_tt._replay_child"],
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,  # whose terminal we may be drawing on: its keys are not the agent's
-        )
-    except OSError as error:
-        why = f"{interpreter} could not be started in {folder}: {error.strerror}"
-        raise InvalidEntryPoint(why, hint="check the run's interpreter and working directory") from error
-    try:
-        return process.wait(timeout) if cancelled is None else _wait(process, timeout, cancelled)
+        with _leaving_ctrl_c_to_the_child() if has_terminal else nullcontext():
+            return _wait(process, timeout, is_unwanted)
     except subprocess.TimeoutExpired:
         raise AgentFailed(
             f"the replay of {run.name} was stopped after {timeout:g} seconds",
@@ -108,10 +110,10 @@ def _run(run: Run, job: Job, output: BinaryIO, timeout: float | None, cancelled:
             process.wait()
 
 
-def _wait(process: subprocess.Popen[bytes], timeout: float | None, cancelled: Callable[[], bool]) -> int:
+def _wait(process: subprocess.Popen[bytes], timeout: float | None, is_unwanted: Callable[[], bool]) -> int:
     """Wait for the end of a process, or until it is not wanted any more."""
     ends = None if timeout is None else time.monotonic() + timeout
-    while not cancelled():
+    while not is_unwanted():
         left = _POLL_SECONDS if ends is None else ends - time.monotonic()
         try:
             return process.wait(max(0.0, min(_POLL_SECONDS, left)))
@@ -121,27 +123,20 @@ def _wait(process: subprocess.Popen[bytes], timeout: float | None, cancelled: Ca
     raise AgentFailed("the replay was stopped")
 
 
-def interpreter_of(run: Run) -> str:
-    """The Python that an agent ran with, else this one."""
-    recorded = run.code.interpreter
-    return recorded if recorded is not None and os.access(recorded, os.X_OK) else sys.executable
+@contextmanager
+def _leaving_ctrl_c_to_the_child() -> Iterator[None]:
+    """While a child has our terminal, its Ctrl-C is the child's: pdb shows its prompt again, and we wait on.
 
-
-def folder_of(run: Run) -> str:
-    """Where the agent ran, else its project, else here."""
-    return next((path for path in (run.code.cwd, run.code.root) if path and Path(path).is_dir()), str(Path.cwd()))
-
-
-def environment_of(run: Run) -> dict[str, str]:
-    """The environment for running an agent again: ours, with the order of sets that it had.
-
-    What we were told ourselves (to be a fork, to be recorded) is not for that agent.
+    A handler of our own, not `SIG_IGN`, which the child would inherit.
     """
-    environment = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_THE_AGENT}
-    seed = run.metadata.get(HASH_SEED)
-    if isinstance(seed, str):
-        environment[HASH_SEED] = seed
-    return environment
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _tail(output: BinaryIO) -> str:

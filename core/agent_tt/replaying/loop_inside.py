@@ -41,8 +41,6 @@ class LoopInside:
             heapq.heappop(loop._scheduled)._scheduled = False
         return float(loop._scheduled[0]._when) if loop._scheduled else None
 
-    @property
-    def thread(self) -> int | None:
-        """Id of the thread that it runs in."""
-        thread: int | None = self._loop._thread_id
-        return thread
+    def wake(self) -> None:
+        """Let it look again, from any thread; as the loop does where callbacks come from other threads."""
+        self._loop._write_to_self()

@@ -17,6 +17,8 @@ NoteKind: TypeAlias = Literal[
     "state differs",
     "outcome differs",
     "not covered",
+    "not reached",
+    "another run",
 ]
 
 

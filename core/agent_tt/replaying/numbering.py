@@ -13,17 +13,26 @@ from agent_tt.protocols import NO_STATE
 from agent_tt.replaying.repeats import marks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, NewCall, NewRun, NewStep, Note, RunStatus, StepEnd
     from agent_tt.protocols import RunSource, Store
     from agent_tt.replaying.engine import Replay
 
-__all__ = ["NumberingStore", "StateCheck"]
+__all__ = ["NumberingStore", "StateCheck", "number_of"]
 
 _CHECKED_STEPS: Final = 300
 """States of so many steps are compared with the recorded ones; in longer runs they are spread evenly."""
+
+
+_PREFIX: Final = "replay-"
+
+
+def number_of(run_id: str) -> int | None:
+    """Which recording of the process has that id here; 0 is the one that the replay puts around all."""
+    number = run_id.removeprefix(_PREFIX)
+    return int(number) if run_id.startswith(_PREFIX) and number.isdecimal() else None
 
 
 class StateCheck:
@@ -51,6 +60,11 @@ class StateCheck:
         self._any = set(self._digests.values()) if len(replay.tape.lanes) > 1 else set()
         self._differs = False
 
+    def opened(self, step: int) -> None:
+        """A step of the run begins again."""
+        if self._replay.debugger is not None:
+            self._replay.debugger.step_opened(step)
+
     def check(self, step: int, state: object) -> None:
         """Compare the state after a step."""
         recorded = self._digests.get(step)
@@ -73,7 +87,7 @@ class StateCheck:
 class _Writer:
     """The open end of a run that is not kept."""
 
-    def __init__(self, run_id: str, first_step: int, check: Callable[[int, object], None] | None) -> None:
+    def __init__(self, run_id: str, first_step: int, check: StateCheck | None) -> None:
         self.run_id = run_id
         self.first_step = first_step
         self._check = check
@@ -83,11 +97,14 @@ class _Writer:
         self._lock = threading.RLock()
 
     def open_step(self, new: NewStep) -> int:  # noqa: ARG002  the shape of a RunWriter
-        return next(self._steps)
+        number = next(self._steps)
+        if self._check is not None:
+            self._check.opened(number)
+        return number
 
     def close_step(self, number: int, end: StepEnd, state: object, *, track: str = "main") -> None:  # noqa: ARG002
         if self._check is not None:
-            self._check(number, state)
+            self._check.check(number, state)
 
     def begin_call(self, step: int, new: NewCall) -> int:  # noqa: ARG002
         with self._lock:
@@ -125,8 +142,8 @@ class NumberingStore:
         """Begin a run that is not kept."""
         number = next(self._begun)
         if number == self._checked and self._check is not None:
-            return _Writer("replay", self._check.first_step, self._check.check)
-        return _Writer("replay", 1, None)
+            return _Writer(f"{_PREFIX}{number}", self._check.first_step, self._check)
+        return _Writer(f"{_PREFIX}{number}", 1, None)
 
     def add_note(self, run_id: str, step: int | None, kind: str, body: str) -> Note | None:
         """Nothing is kept."""

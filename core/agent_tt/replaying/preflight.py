@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
     from agent_tt.replaying.tape import TapeCall
 
-__all__ = ["Answers", "Preflight", "preflight", "why_not_replayable"]
+__all__ = ["Answers", "Preflight", "preflight", "why_no_debugger", "why_not_replayable"]
 
 _MARKS: Final[dict[str, CallKind]] = {"tool": "tool", "llm": "llm"}
 """The decorators by which functions are marked, and the kind of the calls that they make."""
@@ -129,6 +129,15 @@ def preflight(source: RunSource, run: Run, *, from_step: int = 0) -> Preflight:
         lanes=len(tape.lanes),
         problems=tuple(_problems(run, rows)),
     )
+
+
+def why_no_debugger(run: Run, step: int) -> str | None:
+    """What keeps a debugger from opening at a step of a run: its agent did not take it. None where nothing does."""
+    first = (run.fork_step or 0) + 1
+    if step >= first:
+        return None
+    owner = "the input" if step == 0 else f"a step of {run.name.rpartition('/')[0]}, which it was forked from"
+    return f"step {step} is {owner}: the agent of {run.name} ran from step {first} on"
 
 
 def why_not_replayable(run: Run) -> str | None:

@@ -7,7 +7,6 @@ and nothing unpickled. `agent_tt.recording.exception_values` says how the envelo
 
 from __future__ import annotations
 
-import asyncio
 import builtins
 import contextlib
 import types
@@ -52,8 +51,8 @@ def rebuild_error(value: Wire, *, text: str = "", unusable: Refuse | None = None
         A new exception without a traceback.
 
     Raises:
-        NotRebuildable: the class is not loaded, is no exception, has a constructor that cannot be avoided, or is that
-            of a cancellation, which is never an answer. The message names the class and the recorded text.
+        NotRebuildable: the class is not loaded, is no exception, or has a constructor that cannot be avoided. The
+            message names the class and the recorded text.
     """
     return _Rebuilding(text, unusable or _not_rebuildable).run(value)
 
@@ -81,7 +80,7 @@ class _Rebuilding:
     def run(self, value: Wire) -> BaseException:
         name = _class_name(value)
         try:
-            return self._answer(value)
+            return self._error(value)
         except _Refused as refused:
             said = f" It said: {self._text}" if self._text else ""
             raise NotRebuildable(
@@ -90,12 +89,6 @@ class _Rebuilding:
                 class_name=name,
                 hint="the agent's code must have imported its class before the call",
             ) from None
-
-    def _answer(self, value: Wire) -> BaseException:
-        made = self._error(value)
-        if issubclass(type(made), asyncio.CancelledError):
-            raise _Refused("it is a cancellation, which comes from the agent's own task and is never an answer")
-        return made
 
     def _error(self, envelope: Wire) -> BaseException:
         if not isinstance(envelope, dict) or envelope_type(envelope) != "exception":

@@ -134,7 +134,7 @@ def report_from_json(shape: dict[str, Any]) -> ReplayReport:
     )
 
 
-def report_of(replay: Replay, agent: AgentEnd) -> ReplayReport:
+def report_of(replay: Replay, agent: AgentEnd | None = None) -> ReplayReport:
     """The report of a replay that is over."""
     run = replay.tape.run
     return ReplayReport(
@@ -147,7 +147,7 @@ def report_of(replay: Replay, agent: AgentEnd) -> ReplayReport:
         failure=replay.failure,
         divergences=replay.findings,
         notes=replay.notes.all(),
-        agent=agent,
+        agent=AgentEnd() if agent is None else agent,
     )
 
 

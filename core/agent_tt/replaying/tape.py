@@ -11,7 +11,8 @@ from bisect import bisect_left
 from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.recording.pace import AT_ONCE, PACE, paces_in
+from agent_tt.recording.pace import AT_ONCE, PACE, PACES, runs_in
+from agent_tt.recording.timers import TIMERS
 from agent_tt.replaying.repeats import without_repeats
 from agent_tt.replaying.turns import WITH_ITS_OWN
 
@@ -30,6 +31,9 @@ CANCELLATIONS: Final = frozenset(
 
 DRAWN: Final[frozenset[CallKind]] = frozenset({"clock", "rng", "id", "env"})
 """Kinds that a run records only where it was asked to: without any of them, their values are live."""
+
+_LONG_US: Final = 60_000_000
+"""A pause for which the agent did not think: it was interrupted, or the machine slept."""
 
 _UNFINISHED: Final = frozenset({"crashed", "running"})
 _ORDINAL: Final = re.compile(r"[0-9]{1,18}")
@@ -58,7 +62,7 @@ class TapeCall:
         self.lane = lane
         self.index = len(lane.calls)
         self.turns = _turns(call, self.pieces)
-        self.paces = paces_in(call.meta) if self.pieces else {0: call.meta.get(PACE)}
+        self.paces = runs_in(call.meta, PACES) if self.pieces else {0: call.meta.get(PACE)}
         self.served = False
         self.skipped_for: TapeCall | None = None
         self.is_reported = False
@@ -72,6 +76,25 @@ class TapeCall:
     def came_us(self) -> tuple[int | None, ...]:
         """When each of `turns` reached the agent, in microseconds since the epoch, as far as that is known."""
         return tuple(piece.at_us for piece in self.pieces) if self.pieces else (self.call.ended_us,)
+
+    def lasted(self) -> dict[int, float]:
+        """By number of an answer or piece, the seconds from the question until it reached the agent."""
+        began = self.call.started_us
+        return {
+            number: max(came - began, 0) / 1e6
+            for number, came in zip(self.turns, self.came_us, strict=True)
+            if number is not None and came is not None and began is not None
+        }
+
+    def after(self) -> tuple[int, float] | None:
+        """The last answer of its lane before its question, and the seconds from then on; None where that is long."""
+        before = self.lane.calls[self.index - 1] if self.index else None
+        number, came, began = None, None, self.call.started_us
+        if before is not None:
+            number, came = before.turns[-1], before.came_us[-1]
+        if number is None or came is None or began is None or not 0 <= began - came <= _LONG_US:
+            return None
+        return number, (began - came) / 1e6
 
     @property
     def is_cancelled(self) -> bool:
@@ -200,6 +223,18 @@ class Tape:
                     at_once = WITH_ITS_OWN if index and pace == AT_ONCE else None
                     yield number, pace if isinstance(pace, int) else at_once
 
+    def timers(self) -> dict[int, int]:
+        """By number of an answer or piece, how many timers had fired since the one before it, where any had."""
+        found: dict[int, int] = {}
+        for entry in self.calls:
+            meta = entry.call.meta
+            counts = runs_in(meta, TIMERS) if entry.pieces else {0: meta.get(TIMERS)}
+            for index, number in enumerate(entry.turns):
+                count = counts.get(index)
+                if number is not None and isinstance(count, int):
+                    found[number] = count
+        return found
+
     def questions_before(self) -> dict[int, int]:
         """By number of an answer or piece, how many questions had been asked when it reached the agent.
 
@@ -279,7 +314,8 @@ def _turns(call: Call, pieces: Sequence[Delivery]) -> tuple[int | None, ...]:
     if not pieces:
         return (None if cancelled else call.delivered,)
     numbers: list[int | None] = [piece.number for piece in pieces]
-    if pieces[-1].kind == "closed" or (cancelled and pieces[-1].kind == "error"):
+    is_left = pieces[-1].kind == "closed" and call.meta.get(IN_TURN) is not True
+    if is_left or (cancelled and pieces[-1].kind == "error"):
         numbers[-1] = None
     return tuple(numbers)
 

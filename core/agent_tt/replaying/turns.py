@@ -1,12 +1,16 @@
 """The order in which recorded answers are given out: that in which they reached the agent when it was recorded.
 
 Who wants an answer waits until every answer with a smaller number has been given out, dropped, or turns out not to be
-wanted. Threads wait on an event. Coroutines wait on a future; theirs is released when nothing else on their event loop
-is ready to run, because that is when answers from outside come (see `agent_tt.recording.pace` for those that did not).
+wanted. Then it comes when none of the agent's threads and event loops has anything else to do, because that is when
+answers from outside come (see `agent_tt.recording.pace` for those that did not), and when its moment has come on the
+clock of the replay (`agent_tt.replaying.timeline`). So whoever got one does what it does with it before the next comes.
+
+Without such a clock (a run that is resumed waits for real) an answer comes as soon as it is its turn; to coroutines
+when nothing else on their loop is ready to run.
 
 A faithful replay cannot get stuck: what came before an answer did not depend on it. Where the agent has changed it can,
-and then the earliest answer that is waited for is released, with a note: at once where nothing else can happen (the
-virtual clock says so), and for threads after half a second without any progress.
+and then the earliest answer that is waited for is released, with a note: at once where nothing else can happen, and
+without a clock to say so for threads after half a second without any progress.
 """
 
 from __future__ import annotations
@@ -17,13 +21,17 @@ import threading
 import weakref
 from bisect import bisect_right
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.replaying.waiters import NO_CONTEXT, SLICE_SECONDS, TaskWaiter, ThreadWaiter, running_loop
+from agent_tt.recording.timers import timers_fired
+from agent_tt.replaying.timeline import Upcoming
+from agent_tt.replaying.waiters import SLICE_SECONDS, TaskWaiter, ThreadWaiter, no_context, running_loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from agent_tt.replaying.timeline import Timeline
     from agent_tt.replaying.waiters import Waiter
 
 __all__ = ["WITH_ITS_OWN", "Turns"]
@@ -34,6 +42,9 @@ WITH_ITS_OWN: Final = -1
 _PATIENT_SLICES: Final = 20
 """Half a second; counted in slices in which we ran, so that a machine that is busy elsewhere does not use it up."""
 
+_MOST_PATIENT_SLICES: Final = 80
+"""Two seconds, for who waits until all answers have been given out."""
+
 _BUSY_PASSES: Final = 50
 """Passes of an event loop that never comes to rest (somebody polls in it) before an answer comes all the same."""
 
@@ -41,12 +52,16 @@ _BUSY_PASSES: Final = 50
 class Turns:
     """Gives out answers in order, to any threads and event loops.
 
+    Attributes:
+        is_held: whether nobody's patience ends, because somebody looks at the agent in a debugger.
+
     Args:
         numbers: every number that is to be given out, and how many passes of the event loop after the one before it;
             None where the loop had come to rest, `WITH_ITS_OWN` for pieces that came with the one before.
         relaxed: told of a number that was given out before its turn.
         questions: by number, how many questions had been asked when it was given out. Coroutines get an answer only
             when as many have been asked again: one that is still on its way through a thread is not seen in the loop.
+        timers: by number, how many of the agent's timers had fired since the answer before it, where any had.
     """
 
     def __init__(
@@ -54,6 +69,7 @@ class Turns:
         numbers: Iterable[tuple[int, int | None]],
         relaxed: Callable[[int], None],
         questions: Mapping[int, int] | None = None,
+        timers: Mapping[int, int] | None = None,
     ) -> None:
         self._passes = dict(numbers)
         self._order = sorted(self._passes)
@@ -61,9 +77,14 @@ class Turns:
         self._head = 0
         self._relaxed = relaxed
         self._questions = questions or {}
+        self._timers = timers or {}
+        self._fired = timers_fired()
         self._asked = 0
+        self._line: Timeline | None = None
+        self._moments: dict[int, tuple[float, float]] = {}
         self._waiters: dict[int, Waiter] = {}
         self._hung: dict[int, Waiter] = {}
+        self._behind: dict[int, Waiter] = {}
         self._lock = threading.RLock()
         self._depth = 0
         self._dropped: deque[tuple[int, ...]] = deque()
@@ -72,13 +93,17 @@ class Turns:
         self._due: set[int] = set()
         self._progress = 0
         self._is_over = False
+        self.is_held = False
 
     # ------------------------------------------------------------ for those who wait
 
     def wait(self, number: int) -> None:
         """Block this thread until it is the turn of `number`; gives it out."""
         with self._locked():
-            if self._try_take(number):
+            line = self._line
+            if line is None and self._try_take(number):
+                return
+            if self._is_over or number not in self._outstanding:
                 return
             if self._stands_in_its_own_way():
                 self._make_next(number)
@@ -88,7 +113,8 @@ class Turns:
             self._waiters[number] = waiter
             self._announce()
         try:
-            self._pause(waiter)
+            if line is None or not line.block(waiter):
+                self._pause(waiter)
         finally:
             with self._locked():
                 self._waiters.pop(number, None)
@@ -139,8 +165,36 @@ class Turns:
             if self._is_over:
                 return
             self._hung[id(waiter)] = waiter
-        while not waiter.pause():
-            pass
+            line = self._line
+        if line is None or not line.block(waiter):
+            while not waiter.pause():
+                pass
+
+    def wait_for_all(self) -> None:
+        """Block this thread until every answer has been given out or dropped; sooner where nothing else happens."""
+        waiter = ThreadWaiter()
+        if self._stands_behind(waiter):
+            line = self._line
+            try:
+                if line is None or not line.block(waiter):
+                    self._pause(waiter, _MOST_PATIENT_SLICES)
+            finally:
+                with self._locked():
+                    self._behind.pop(id(waiter), None)
+
+    async def turn_after_all(self) -> None:
+        """As `wait_for_all`, for a coroutine: the event loop goes on meanwhile."""
+        loop = running_loop()
+        if loop is None:
+            self.wait_for_all()
+            return
+        waiter = TaskWaiter(loop, loop.create_future(), at_once=True)
+        if self._stands_behind(waiter):
+            try:
+                await self._released(waiter)
+            finally:
+                with self._locked():
+                    self._behind.pop(id(waiter), None)
 
     # ------------------------------------------------------------ for those who see more
 
@@ -152,8 +206,10 @@ class Turns:
     def relax(self) -> bool:
         """Release the earliest answer that is waited for, because nothing else can happen; whether there was one."""
         with self._locked():
-            if not self._waiters or self._is_over:
+            if self._is_over or self.is_held:
                 return False
+            if not self._waiters:
+                return self._release_behind()
             number = min(self._waiters)
             if self._next() != number:
                 self._make_next(number)
@@ -163,7 +219,7 @@ class Turns:
     @property
     def is_waited_for(self) -> bool:
         """Whether somebody waits for a turn."""
-        return bool(self._waiters)
+        return bool(self._waiters or self._behind)
 
     @property
     def progress(self) -> int:
@@ -175,11 +231,45 @@ class Turns:
         """Whether somebody waits for an answer that never came."""
         return bool(self._hung)
 
-    def asked(self) -> None:
-        """A question was asked, and will be answered."""
+    def asked(self, lasted: Mapping[int, float], after: tuple[int, float] | None = None) -> None:
+        """A question was asked, and will be answered.
+
+        Args:
+            lasted: seconds from the question to each of the answers that it has, by number, as recorded.
+            after: an answer that came before it in its lane, and the seconds from then to the question.
+        """
         with self._locked():
             self._asked += 1
+            if self._line is not None:
+                asked = self._line.now()
+                if after is not None and after[0] in self._moments:
+                    asked = max(asked, self._moments[after[0]][0] + after[1])
+                self._moments.update({number: (asked + seconds, seconds) for number, seconds in lasted.items()})
             self._announce()
+
+    def follow(self, line: Timeline | None) -> None:
+        """Give answers out when `line` says so; None: as soon as it is their turn."""
+        with self._locked():
+            self._line = line
+            self._announce()
+
+    def upcoming(self) -> Upcoming | None:
+        """The answer that may come next; None where nobody waits for the one whose turn it is."""
+        with self._locked():
+            number = self._next()
+            is_wanted = number is not None and number in self._waiters and not self.is_held
+            if number is None or not is_wanted or self._asked < self._questions.get(number, 0):
+                return None
+            due, lasted = self._moments.get(number, (0.0, 0.0))
+            fired = timers_fired() - self._fired
+            return Upcoming(due, lasted, self._timers.get(number, 0) - fired, partial(self._give, number))
+
+    def _give(self, number: int) -> None:
+        """Release whoever waits for `number`, whose turn it is."""
+        with self._locked():
+            waiter = self._waiters.get(number)
+            if waiter is not None and self._next() == number:
+                self._release(number, waiter)
 
     def progressed(self) -> None:
         """Something happened: those who wait are patient again."""
@@ -189,7 +279,7 @@ class Turns:
         """Release everybody: no more answers are given out."""
         with self._locked():
             self._is_over = True
-            for waiter in [*self._waiters.values(), *self._hung.values()]:
+            for waiter in [*self._waiters.values(), *self._hung.values(), *self._behind.values()]:
                 waiter.release()
 
     # ------------------------------------------------------------ inside the lock
@@ -241,6 +331,7 @@ class Turns:
     def _take(self, number: int) -> None:
         self._progress += 1
         self._outstanding.discard(number)
+        self._fired = timers_fired()
         loop = running_loop()
         if loop is not None:
             self._follow_up(loop, number)
@@ -252,14 +343,20 @@ class Turns:
         self._relaxed(number)
 
     def _announce(self) -> None:
-        """Release whoever waits for the next number."""
+        """Release whoever waits for the next number, where it is not the clock that says when."""
         number = self._next()
+        if number is None:
+            self._release_behind()
         if number is None or number in self._coming:
             return
         waiter = self._waiters.get(number)
-        if isinstance(waiter, TaskWaiter) and not waiter.at_once and number not in self._due:
+        if waiter is None:
+            return
+        if number in self._due or (isinstance(waiter, TaskWaiter) and waiter.at_once):
+            self._release(number, waiter)
+        elif self._line is None and isinstance(waiter, TaskWaiter):
             self._conduct(waiter.loop)
-        elif waiter is not None:
+        elif self._line is None:
             self._release(number, waiter)
 
     def _release(self, number: int, waiter: Waiter) -> None:
@@ -277,7 +374,21 @@ class Turns:
         elif self._passes[following] is not None:
             self._coming.add(following)
             # It runs behind the waiter that was just released, in the same pass.
-            waiter.loop.call_soon(self._count_passes, waiter.loop, following, context=NO_CONTEXT)
+            waiter.loop.call_soon(self._count_passes, waiter.loop, following, context=no_context())
+
+    def _stands_behind(self, waiter: Waiter) -> bool:
+        """Whether there are answers that `waiter` has to wait for; then it does."""
+        with self._locked():
+            if self._is_over or self._next() is None:
+                return False
+            self._behind[id(waiter)] = waiter
+            return True
+
+    def _release_behind(self) -> bool:
+        """Release those who wait until all has been given out; whether there were any."""
+        for waiter in self._behind.values():
+            waiter.release()
+        return bool(self._behind)
 
     def _stands_in_its_own_way(self) -> bool:
         """Whether this thread would wait for a coroutine of the event loop that it runs: neither could go on."""
@@ -287,13 +398,13 @@ class Turns:
 
     # ------------------------------------------------------------ patience
 
-    def _pause(self, waiter: ThreadWaiter) -> None:
+    def _pause(self, waiter: ThreadWaiter, patience: int = _PATIENT_SLICES) -> None:
         seen, slices = self._progress, 0
         while not waiter.pause():
             self._drain()
             slices = slices + 1 if self._progress == seen else 0
             seen = self._progress
-            if slices >= _PATIENT_SLICES:
+            if slices >= patience:
                 slices = 0
                 self.relax()
 
@@ -335,9 +446,9 @@ class Turns:
             nonlocal left
             left -= 1
             if left < 0:
-                loop.call_later(0, told, context=NO_CONTEXT)
+                loop.call_later(0, told, context=no_context())
             else:
-                loop.call_soon(count, context=NO_CONTEXT)
+                loop.call_soon(count, context=no_context())
 
         if left < 0:
             told()
@@ -369,7 +480,7 @@ class Turns:
             nonlocal passes
             passes += 1
             if passes < _BUSY_PASSES and getattr(loop, "_ready", None):
-                loop.call_soon(conduct, context=NO_CONTEXT)
+                loop.call_soon(conduct, context=no_context())
                 return
             with self._locked():
                 self._conducted.discard(loop)
@@ -381,9 +492,9 @@ class Turns:
                     self._release(number, waiter)
 
         if running_loop() is loop:
-            loop.call_soon(conduct, context=NO_CONTEXT)
+            loop.call_soon(conduct, context=no_context())
             return
         try:
-            loop.call_soon_threadsafe(conduct, context=NO_CONTEXT)
+            loop.call_soon_threadsafe(conduct, context=no_context())
         except RuntimeError:  # closed: whoever waited there is gone
             self._conducted.discard(loop)

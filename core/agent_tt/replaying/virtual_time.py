@@ -1,193 +1,139 @@
-"""While a recording is replayed, nobody waits: clocks jump to the next moment at which something happens.
+"""While a recording is replayed, nobody waits: the clock jumps to the next moment at which something happens.
 
-An event loop's clock jumps to its next timer when nothing else can happen: no callback is ready, no file descriptor is
-readable, and no thread works on something that it might hand over. So sleeps, timeouts and back-offs cost nothing and
-keep their order among each other. (A sleep that simply returned would not keep it.) `time.sleep` in a thread beside a
-running loop is a timer of that loop; elsewhere it returns at once and moves the thread's own clock.
+Put in place here, for all of the process, is what makes the agent's threads and event loops wait on the clock of
+`agent_tt.replaying.timeline`: `time.sleep` under all its names, `time.monotonic`, `threading.Condition.wait` with
+a timeout (on which events, queues, semaphores and futures are built), `Thread.join` with a timeout, and the moment at
+which asyncio's event loop looks for what to do next. (A sleep that simply returned would not keep the order.)
 
-Only waiting is virtual. A thread that waits for a lock, an event or a queue with a timeout waits for real, and an event
-loop that is not asyncio's own (uvloop) keeps its clock: `VirtualTime.limits` says so.
+Threads that were there before are none of the agent's and keep the real time. A lock or a `SimpleQueue` that is waited
+for with a timeout waits for real. uvloop's clock cannot be moved, so its loops are made asyncio's own.
 """
 
 from __future__ import annotations
 
 import asyncio
+import queue
 import sys
 import threading
 import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.errors import AgentTTError
 from agent_tt.recording.hooks import Patch
 from agent_tt.recording.moved_time import move_by
 from agent_tt.recording.rebinding import Rebinding
-from agent_tt.replaying.busy_threads import BusyThreads
-from agent_tt.replaying.clocks import Clock, Nap
 from agent_tt.replaying.loop_inside import LoopInside
+from agent_tt.replaying.sleepers import Gate, Joining, RestingLoop
+from agent_tt.replaying.standard_loops import StandardLoops
+from agent_tt.replaying.timeline import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["VirtualTime", "Waiting", "check_event_loop", "virtual_time"]
+    from agent_tt.replaying.timeline import Waiting
 
-_PATIENT_JUMPS, _PATIENT_SECONDS, _MOST_JUMPS = 1_000, 3_600.0, 100_000
-"""How often, and for how much virtual time, timers are run while somebody waits for an answer and none is given out.
+__all__ = ["VirtualTime", "check_event_loop", "virtual_time"]
 
-A recorded pause may be long, so it takes both; then a heartbeat beats in vain, and the one that waits is released.
-"""
+_BUSY_PASSES: Final = 50
+"""Passes of an event loop that never comes to rest (somebody polls in it) before an answer comes all the same."""
+
+_CONDITION_INSIDE: Final = ("_waiters", "_is_owned", "_release_save", "_acquire_restore")
+
+_MONOTONIC: Final = ((time, "monotonic"), (threading, "_time"), (queue, "time"))
 
 _real_sleep: Final = time.sleep
+_real_monotonic: Final = time.monotonic
 _LOOP: Final = asyncio.BaseEventLoop
 
 
-class Waiting(Protocol):
-    """Those who wait for recorded answers, as `agent_tt.replaying.turns` keeps them."""
-
-    @property
-    def is_waited_for(self) -> bool:
-        """Whether somebody waits for its turn."""
-        ...
-
-    @property
-    def progress(self) -> int:
-        """Another number whenever an answer was given out."""
-        ...
-
-    def relax(self) -> bool:
-        """Release the earliest, because nothing else can happen; whether there was one."""
-        ...
-
-
-class _Here(threading.local):
-    clock: Clock | None = None
-
-
 class VirtualTime:
-    """The clocks of this process while a replay runs; made by `virtual_time`."""
+    """The clock of this process while a replay runs; made by `virtual_time`.
+
+    Attributes:
+        line: on what everybody waits.
+        loops: in place of uvloop's.
+    """
 
     def __init__(self, waiting: Waiting | None) -> None:
+        self.line = Timeline(waiting)
         self._waiting = waiting
-        self._is_over = False
-        self._here = _Here()
-        self._clocks: weakref.WeakKeyDictionary[asyncio.BaseEventLoop, Clock] = weakref.WeakKeyDictionary()
-        self._busy = BusyThreads()
-        self._progress = 0
-        self._jumps = 0
-        self._jumped = 0.0
+        self._passes: weakref.WeakKeyDictionary[asyncio.BaseEventLoop, int] = weakref.WeakKeyDictionary()
+        self.loops = StandardLoops()
 
     @property
     def offset(self) -> float:
         """Seconds that the clock of this code has moved on beyond the real time."""
-        return self.clock.offset
+        return 0.0 if self._is_foreign() else self.line.offset
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """What of this program waits for real, as sentences."""
-        if "uvloop" in sys.modules:
-            return ("uvloop's clock cannot be moved: sleeps in its loops wait for real; replay on asyncio's own loop",)
-        return ()
-
-    @property
-    def clock(self) -> Clock:
-        """The clock of this thread."""
-        clock = self._here.clock
-        if clock is None:
-            clock = self._here.clock = Clock()
-        return clock
+        """What of this program is otherwise than it was, as sentences."""
+        return ("uvloop's loops ran as asyncio's own: its clock cannot be moved",) if self.loops.made else ()
 
     def stop(self) -> None:
-        """From now on everybody waits for real. Event loops keep what they are ahead, for the sake of their timers."""
-        self._is_over = True
-        move_by(None)
+        """From now on everybody waits for real; who sleeps has slept.
 
-    # ------------------------------------------------------------ event loops
-
-    def clock_of(self, loop: asyncio.BaseEventLoop) -> Clock:
-        """The clock that a loop goes by: that of the thread it runs in, also when others ask."""
-        clock = self._clocks.get(loop)
-        return self.clock if clock is None else clock
-
-    def before_pass(self, loop: asyncio.BaseEventLoop) -> None:
-        """Called before each pass of a loop, in its thread: jump, if nothing else can happen."""
-        if self._is_over:
-            return
-        clock = self.clock
-        if self._clocks.get(loop) is not clock:
-            self._clocks[loop] = clock
-        clock.drives(loop)
-        inside = LoopInside(loop)
-        if not inside.has_work and not self._others_work(loop, inside):
-            self.jump(loop)
-
-    def jump(self, loop: asyncio.BaseEventLoop) -> None:
-        """Nothing happens by itself any more: move on to the next timer, or release who waits for an answer."""
-        timer = LoopInside(loop).next_timer()
-        waiting = self._waiting if self._waiting is not None and self._waiting.is_waited_for else None
-        if waiting is not None and (timer is None or self._is_in_vain(waiting)) and waiting.relax():
-            self._jumps, self._jumped = 0, 0.0
-            return
-        distance = 0.0 if timer is None else timer - loop.time()
-        if distance > 0:
-            self.clock.offset += distance
-            self._jumps, self._jumped = self._jumps + 1, self._jumped + distance
-
-    def _others_work(self, loop: asyncio.BaseEventLoop, inside: LoopInside) -> bool:
-        """Let other threads finish what they do; whether the loop then has something to do, or nothing to jump to.
-
-        Threads are looked at before the loop is: one that hands something over works until the loop has it.
+        Clocks keep what they are ahead, for the sake of timers.
         """
-        is_first = True
-        while not inside.hears(0):
-            timer = inside.next_timer()
-            if timer is None and (self._waiting is None or not self._waiting.is_waited_for):
-                return True
-            pause, is_first = self._busy.pause(is_first=is_first), False
-            if inside.has_work:
-                return True
-            if not pause:
-                return inside.hears(0)
-            if inside.hears(pause) or (timer is not None and timer <= loop.time()):
-                return True
-        return True
+        self.line.stop()
+        if self._waiting is not None:
+            self._waiting.follow(None)
 
-    def _is_in_vain(self, waiting: Waiting) -> bool:
-        if waiting.progress != self._progress:
-            self._progress, self._jumps, self._jumped = waiting.progress, 0, 0.0
-        return self._jumps >= _MOST_JUMPS or (self._jumps >= _PATIENT_JUMPS and self._jumped >= _PATIENT_SECONDS)
+    # ------------------------------------------------------------ what stands for Python's own
 
-    # ------------------------------------------------------------ threads
+    def monotonic(self) -> float:
+        """In place of `time.monotonic`; and itself for who still holds it when virtual time is over."""
+        return _real_monotonic() + self.offset if _PROCESS.virtual is self else _real_monotonic()
 
     def sleep(self, seconds: float, /) -> None:
-        """In place of `time.sleep`; and `time.sleep` itself for who still holds it when virtual time is over."""
-        if _PROCESS.virtual is not self or self._is_over:
+        """In place of `time.sleep`; and itself for who still holds it when virtual time is over."""
+        if not self.keeps_time():
             _real_sleep(seconds)
             return
-        clock = self.clock
-        loop = clock.loop
-        if not seconds > 0 or loop is None or loop is _running_loop():
-            _real_sleep(min(seconds, 0))  # refuses what is no number, and lets other threads run
-            if seconds > 0:
-                clock.offset += seconds
+        _real_sleep(min(seconds, 0))  # refuses what is no number, and lets other threads run
+        if seconds > 0:
+            self.line.block(Gate(self.line.now() + seconds))
+
+    def wait(self, condition: Any, seconds: float) -> bool:
+        """In place of `threading.Condition.wait` with a timeout: the same, but for the waiting itself."""
+        if not condition._is_owned():  # noqa: SLF001  as the original asks
+            raise RuntimeError("cannot wait on un-acquired lock")
+        lock = threading.Lock()
+        lock.acquire()
+        condition._waiters.append(lock)  # noqa: SLF001  where `notify` finds it
+        saved = condition._release_save()  # noqa: SLF001
+        is_notified, until = False, self.line.now() + seconds
+        gate = Gate(until, lock)
+        try:
+            is_notified = self.line.block(gate) or (not gate.is_fired and gate.poll(until - self.line.now()))
+        finally:
+            condition._acquire_restore(saved)  # noqa: SLF001
+            if not is_notified and lock in condition._waiters:  # noqa: SLF001
+                condition._waiters.remove(lock)  # noqa: SLF001
+        return is_notified
+
+    def before_pass(self, loop: asyncio.BaseEventLoop) -> None:
+        """Called before each pass of a loop, in its thread: wait until something happens that it has to do with."""
+        if not self.keeps_time():
             return
-        if not Nap(loop, seconds).take():
-            clock.offset += seconds
+        inside = LoopInside(loop)
+        if inside.has_work:
+            passes = self._passes[loop] = self._passes.get(loop, 0) + 1
+            if passes % _BUSY_PASSES == 0:
+                self.line.restless()
+            return
+        self._passes[loop] = 0
+        self.line.block(RestingLoop(inside))
 
-    def follow(self, clock: Clock | None) -> None:
-        """Let this thread go by `clock`, or by one of its own."""
-        self._here.clock = clock
+    def keeps_time(self) -> bool:
+        """Whether this thread waits on our clock."""
+        return _PROCESS.virtual is self and not self.line.is_over and not self._is_foreign()
 
-    def child_clock(self) -> Clock:
-        """The clock for work that this thread gives away: the same where a loop keeps it, else one that starts here."""
-        clock = self.clock
-        return Clock(clock.offset) if clock.loop is None else clock
-
-    @property
-    def busy(self) -> BusyThreads:
-        """What the executors' threads have to do."""
-        return self._busy
+    def _is_foreign(self) -> bool:
+        return self.line.busy.is_foreign(threading.current_thread())
 
 
 class _Process:
@@ -204,7 +150,7 @@ def virtual_time(waiting: Waiting | None = None) -> Iterator[VirtualTime]:
     """Let nobody of this process wait while the block lasts. Everything is undone afterwards, whatever happens in it.
 
     Args:
-        waiting: those who wait for recorded answers; the earliest is released when nothing else can happen.
+        waiting: those who wait for recorded answers.
 
     Raises:
         AgentTTError: this Python's event loop has another shape than the ones we know, or virtual time stands already.
@@ -214,10 +160,13 @@ def virtual_time(waiting: Waiting | None = None) -> Iterator[VirtualTime]:
     check_event_loop()
     virtual = VirtualTime(waiting)
     patches = [
-        Patch(_LOOP, "time", _shifted(virtual)),
         Patch(_LOOP, "_run_once", _jumping(virtual)),
         Patch(ThreadPoolExecutor, "submit", _counting(virtual)),
-        Patch(threading.Thread, "start", _inheriting(virtual)),
+        Patch(threading.Condition, "wait", _timing_out(virtual)),
+        Patch(threading.Thread, "join", _joining(virtual)),
+        # Under the names by which the standard library measures its own waits; the agent's own names are patched
+        # where its other clocks are, and whoever else has one of their own keeps the real time.
+        *(Patch(module, name, _telling(virtual)) for module, name in _MONOTONIC),
     ]
     sleeps = Rebinding(time.sleep, virtual.sleep)
     try:
@@ -226,8 +175,13 @@ def virtual_time(waiting: Waiting | None = None) -> Iterator[VirtualTime]:
         for patch in patches:
             patch.apply()
         sleeps.apply()
+        virtual.loops.apply()
+        if waiting is not None:
+            waiting.follow(virtual.line)
         yield virtual
     finally:
+        virtual.stop()
+        virtual.loops.undo()
         sleeps.undo()
         for patch in reversed(patches):
             patch.undo()
@@ -236,16 +190,6 @@ def virtual_time(waiting: Waiting | None = None) -> Iterator[VirtualTime]:
 
 
 # ---------------------------------------------------------------- patches
-
-
-def _shifted(virtual: VirtualTime) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def make(original: Callable[..., float]) -> Callable[..., float]:
-        def loop_time(loop: asyncio.BaseEventLoop) -> float:
-            return original(loop) + virtual.clock_of(loop).offset
-
-        return loop_time
-
-    return make
 
 
 def _jumping(virtual: VirtualTime) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -259,22 +203,57 @@ def _jumping(virtual: VirtualTime) -> Callable[[Callable[..., Any]], Callable[..
     return make
 
 
+def _telling(virtual: VirtualTime) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def make(_: Callable[..., float]) -> Callable[..., float]:
+        def monotonic() -> float:
+            return virtual.monotonic()
+
+        return monotonic
+
+    return make
+
+
+def _timing_out(virtual: VirtualTime) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def make(original: Callable[..., bool]) -> Callable[..., bool]:
+        def wait(condition: threading.Condition, timeout: float | None = None) -> bool:
+            if timeout is not None and timeout > 0 and virtual.keeps_time():
+                return virtual.wait(condition, timeout)
+            return original(condition, timeout)
+
+        return wait
+
+    return make
+
+
+def _joining(virtual: VirtualTime) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def make(original: Callable[..., None]) -> Callable[..., None]:
+        def join(thread: threading.Thread, timeout: float | None = None) -> None:
+            can_wait = thread.is_alive() and thread is not threading.current_thread()
+            if timeout is None or not timeout > 0 or not can_wait or not virtual.keeps_time():
+                original(thread, timeout)
+                return
+            line, until = virtual.line, virtual.line.now() + timeout
+            joining = Joining(thread, lambda seconds: original(thread, seconds), until)
+            if not line.block(joining) and not joining.is_fired:
+                original(thread, max(until - line.now(), 0))
+
+        return join
+
+    return make
+
+
 def _counting(virtual: VirtualTime) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Count what executors have to do, and let each job go by its submitter's clock."""
+    """Count what executors have to do: a job may be queued before a worker has woken."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         def submit(executor: ThreadPoolExecutor, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-            parent, clock = virtual.clock, virtual.child_clock()
-            job = virtual.busy.queued(executor)
+            job = virtual.line.busy.queued(executor)
 
             def work(*args: Any, **kwargs: Any) -> Any:
                 job.begin()
-                virtual.follow(clock)
                 try:
                     return function(*args, **kwargs)
                 finally:
-                    virtual.follow(None)
-                    parent.reach(clock.offset)
                     job.end()
 
             try:
@@ -290,66 +269,23 @@ def _counting(virtual: VirtualTime) -> Callable[[Callable[..., Any]], Callable[.
     return make
 
 
-def _inheriting(virtual: VirtualTime) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Let each thread begin with its creator's clock."""
-
-    def make(original: Callable[..., None]) -> Callable[..., None]:
-        def start(thread: threading.Thread) -> None:
-            if BusyThreads.serves_jobs(thread):
-                original(thread)
-                return
-            parent, clock, run = virtual.clock, virtual.child_clock(), thread.run
-            own = vars(thread).get("run")
-
-            def put_back() -> None:
-                if own is None:
-                    vars(thread).pop("run", None)
-                else:
-                    vars(thread)["run"] = own
-
-            def run_on_clock() -> None:
-                put_back()
-                virtual.follow(clock)
-                try:
-                    run()
-                finally:
-                    parent.reach(clock.offset)
-
-            thread.run = run_on_clock  # type: ignore[method-assign]
-            try:
-                original(thread)
-            except RuntimeError:  # it cannot be started (again); leave no trace in it
-                put_back()
-                raise
-
-        return start
-
-    return make
-
-
-def _running_loop() -> asyncio.AbstractEventLoop | None:
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
-
-
 def check_event_loop() -> None:
     """Try on a loop that never runs whether its inside is as we know it (CPython 3.11 to 3.13).
 
     Raises:
         AgentTTError: it is not.
     """
-    virtual = VirtualTime(None)
     loop = asyncio.SelectorEventLoop()
-    before = virtual.clock.offset
     try:
         loop.call_later(1, print).cancel()
         loop.call_later(3600, print)
-        virtual.jump(loop)
         inside = LoopInside(loop)
-        is_idle = not inside.has_work and not inside.hears(0) and inside.thread is None
-        knows = is_idle and virtual.clock.offset - before > 3500 and callable(vars(_LOOP)["_run_once"])
+        timer = inside.next_timer()
+        is_idle = not inside.has_work and not inside.hears(0)
+        inside.wake()
+        is_late = timer is not None and timer - loop.time() > 3500
+        knows = is_idle and is_late and inside.hears(0) and callable(vars(_LOOP)["_run_once"])
+        knows = knows and all(hasattr(threading.Condition(), name) for name in _CONDITION_INSIDE)
     except Exception:  # noqa: BLE001  whatever a strange inside says
         knows = False
     finally:

@@ -5,34 +5,33 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
-import threading
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-__all__ = ["NO_CONTEXT", "SLICE_SECONDS", "TaskWaiter", "ThreadWaiter", "Waiter", "running_loop"]
+from agent_tt.replaying.sleepers import Gate
+
+__all__ = ["SLICE_SECONDS", "TaskWaiter", "ThreadWaiter", "Waiter", "no_context", "running_loop"]
 
 SLICE_SECONDS: Final = 0.025
 """Real seconds for which a thread waits at a time."""
 
-NO_CONTEXT: Final = contextvars.Context()
-"""Callbacks of ours run in no scope of the agent's."""
+def no_context() -> contextvars.Context:
+    """For callbacks of ours, which run in no scope of the agent's: each its own, as two threads cannot be in one."""
+    return contextvars.Context()
 
 
-class ThreadWaiter:
+class ThreadWaiter(Gate):
     """A thread that waits for its turn."""
 
-    __slots__ = ("_event",)
-
-    def __init__(self) -> None:
-        self._event = threading.Event()
+    __slots__ = ()
 
     def release(self) -> None:
         """Its turn has come."""
-        self._event.set()
+        self.open()
 
     def pause(self) -> bool:
         """Wait for a moment; whether the turn has come."""
-        return self._event.wait(SLICE_SECONDS)
+        return self.poll(SLICE_SECONDS)
 
 
 @dataclass(slots=True)
@@ -55,7 +54,7 @@ class TaskWaiter:
             self._set()
         else:
             with contextlib.suppress(RuntimeError):  # its loop is closed: nobody waits any more
-                self.loop.call_soon_threadsafe(self._set, context=NO_CONTEXT)
+                self.loop.call_soon_threadsafe(self._set, context=no_context())
 
     def _set(self) -> None:
         if not self.future.done():

@@ -1,7 +1,7 @@
 """Going on with a run that broke off: it crashed, was killed, or was interrupted.
 
 The agent runs from its beginning in a process of its own. What its calls were answered is given to it again from the
-recording, in the same order, and they are not made again; each lane whose recorded part is used up goes on for real. A
+recording, in the same order, and they are not made again. When all of that has been given, it goes on for real. A
 call that was in flight is made again where it only reads, asks a model, or has an idempotency key; of any other that
 writes somebody has to say whether it happened.
 
@@ -14,6 +14,7 @@ finished, and the second had not yet come to, in neither's reach.)
 |---|---|
 | `past` | what the run had done: what is given again, what was in flight |
 | `plan` | what is to be asked about before anything runs |
+| `said` | what a person says that a call gave |
 | `engine` | questions in; recorded answers out, or the world |
 | `writer` | keeps what is recorded already from being written again |
 | `launch` | the child process |
@@ -40,6 +41,7 @@ def resume(
     run: str | Run,
     *,
     in_flight: Callable[[Call], Happened | None] | None = None,
+    redo_unrecorded: bool = False,
     store: str | Path | None = None,
 ) -> ResumeHandle:
     """Go on with a run that broke off, in a child process.
@@ -56,6 +58,8 @@ def resume(
         run: a run that crashed or was interrupted; or its id, name, unique id prefix, or `latest`.
         in_flight: asked of each call that writes and was in flight, unless it has an idempotency key. It gives
             `Happened(result)` where that did happen, None where it did not and is to be made.
+        redo_unrecorded: let the agent do again, before the break, what nothing was recorded of: connections that it
+            opens, processes that it starts. Else that halts it, since nobody knows how much of it was done.
         store: the store that holds the run; else the one that this project uses.
 
     Returns:
@@ -66,6 +70,8 @@ def resume(
         UsageError: the run did not break off; or there are calls in flight to decide about, and no `in_flight`.
         InvalidEntryPoint: the agent cannot be started.
     """
+    from dataclasses import replace
+
     from agent_tt.resuming.launch import start_resume
     from agent_tt.resuming.plan import plan_resume
     from agent_tt.store import open_store
@@ -76,6 +82,7 @@ def resume(
         plan = plan_resume(source, source.run(run) if isinstance(run, str) else run)
     finally:
         source.close()
+    plan = replace(plan, redo_unrecorded=redo_unrecorded)
     return start_resume(plan if in_flight is None else plan.decide(in_flight))
 
 

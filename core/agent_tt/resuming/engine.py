@@ -1,7 +1,12 @@
-"""Answering the calls of a run that goes on: from its recording while a lane has some left, then for real.
+"""Answering the calls of a run that goes on: from its recording while there is some left, then for real.
 
 Who writes the run asks first, because a call that is only given again has its row already. Both are told the same of
 one question, by its number in its lane.
+
+Nothing is made for real before all that was recorded has been given out, in every lane: none of that can depend on what
+had no answer yet. So the answers to come stand behind those that were there, as a replay will give them out. Where a
+lane does not come to the end of its part, the others go on without it, and it is still served and guarded; so they do
+for a plain function that an event loop's own thread calls, because nothing else could happen there meanwhile.
 """
 
 from __future__ import annotations
@@ -12,12 +17,14 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.recording.answers import question_of
 from agent_tt.recording.calls import KEY
+from agent_tt.recording.scope import here
 from agent_tt.replaying.answer import Answer
 from agent_tt.replaying.divergence import Divergence
 from agent_tt.replaying.engine import Replay
 from agent_tt.replaying.findings import unanswered
 from agent_tt.replaying.repeats import place_of
 from agent_tt.replaying.tape import DRAWN, lay_out
+from agent_tt.replaying.waiters import running_loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Claim", "Resumption"]
 
+_CLAIM_SLICES, _CLAIM_SECONDS = 20, 0.025
 _PATIENT_SLICES: Final = 4
 _SLICE_SECONDS: Final = 0.5
 """Nobody sees when nothing else can happen once calls are made for real, so after two seconds an answer comes early."""
@@ -57,6 +65,25 @@ class Claim:
         return self.call is None and not self.is_live
 
 
+class _Said(Answer):
+    """The answer to a call that was in flight, as a person said it: it comes after all that were recorded."""
+
+    def __init__(self, resumption: Resumption, entry: TapeCall) -> None:
+        super().__init__(resumption, entry)
+        self._turns = resumption.turns
+
+    def wait(self, index: int = 0) -> None:
+        """Block until everything that was recorded has been given out."""
+        if running_loop() is None:
+            self._turns.wait_for_all()
+        super().wait(index)
+
+    async def turn(self, index: int = 0) -> None:
+        """As `wait`, for a coroutine."""
+        await self._turns.turn_after_all()
+        await super().turn(index)
+
+
 class Resumption(Replay):
     """Answers the calls of this process from what was recorded; lets them run where that is used up.
 
@@ -64,19 +91,28 @@ class Resumption(Replay):
         is_live: whether a call has been made for real.
     """
 
-    def __init__(self, past: Past, happened: Mapping[Place, Happened], went_live: Callable[[int | None], None]) -> None:
+    def __init__(
+        self,
+        past: Past,
+        happened: Mapping[Place, Happened],
+        went_live: Callable[[int | None], None],
+        *,
+        redo_unrecorded: bool = False,
+    ) -> None:
         """Begin.
 
         Args:
             past: what was recorded.
             happened: of calls that were in flight, those that are known to have happened, with their results.
             went_live: told, once, before the first call that is made for real, and in which step.
+            redo_unrecorded: let the agent do again what it does without it being recorded.
         """
         super().__init__(lay_out(past.run, past.calls))
         self.is_live = False
         self._open = past.open
         self._happened = dict(happened)
         self._went_live = went_live
+        self._redo_unrecorded = redo_unrecorded
         self._claims: dict[tuple[str, int], Claim] = {}
         self._keys: dict[tuple[str, int], Wire] = {}
         for entry in self.tape.calls:
@@ -97,8 +133,32 @@ class Resumption(Replay):
     # ------------------------------------------------------------ questions
 
     def claim(self, new: NewCall, step: int) -> Claim:
-        """What becomes of a call that is about to be written down."""
-        return self._claim(question_of(new, step))
+        """What becomes of a call that is about to be written down.
+
+        Threads that take their work from one queue take other pieces of it this time, and one may be first with a new
+        piece while another has not asked yet what it took before. So a thread waits a moment before it is halted.
+        """
+        question = question_of(new, step)
+        claim, pause, seen, slices = self._claim(question), threading.Event(), self.turns.progress, 0
+        while (
+            claim.lane is not None
+            and slices < _CLAIM_SLICES
+            and running_loop() is None
+            and self._has_beside(claim.lane)
+        ):
+            pause.wait(_CLAIM_SECONDS)
+            slices = slices + 1 if self.turns.progress == seen else 0
+            seen = self.turns.progress
+            with self._lock:
+                self._claims.pop((question.lane, question.lane_seq))
+                claim = self._claim(question)
+        return claim
+
+    def _has_beside(self, lane: TapeLane) -> bool:
+        """Whether lanes beside it were recorded, which may do what it was to do."""
+        return bool(lane.parent) and any(
+            other is not lane and other.parent == lane.parent for other in self.tape.lanes.values()
+        )
 
     def ask(self, question: Question) -> Served | None:
         """Serve a call, or let it run: see `agent_tt.recording.answers.Answers`."""
@@ -116,14 +176,36 @@ class Resumption(Replay):
                 lane = claim.lane
                 raise self._halt(unanswered("extra call", question)) if lane is None else self._diverged(question, lane)
             if claim.call is not None and question.kind not in DRAWN:
-                self.turns.asked()
-            if claim.call is None or claim.call.call.status == "pending":
-                if question.kind not in DRAWN:
-                    self._go_live(question.step)
-                if claim.call is not None:
-                    self._keys[question.lane, question.lane_seq] = claim.call.call.meta.get(KEY)
-                return None
-            return Answer(self, claim.call)
+                self.turns.asked(claim.call.lasted(), claim.call.after())
+            if claim.call is not None and claim.call.call.status != "pending":
+                return (_Said if self._is_open(claim.call.call) else Answer)(self, claim.call)
+            if claim.call is not None:
+                self._keys[question.lane, question.lane_seq] = claim.call.call.meta.get(KEY)
+        if question.kind not in DRAWN and not question.can_wait:
+            self._until_live_here(question)
+        return None
+
+    def _until_live_here(self, question: Question) -> None:
+        if not self.is_live and running_loop() is None:
+            self.turns.wait_for_all()
+        self._go_live(question.step)
+
+    async def until_live(self, question: Question) -> None:
+        """Wait until a coroutine may make a call for real: see `agent_tt.recording.answers.HoldsBack`."""
+        if not self.is_live:
+            await self.turns.turn_after_all()
+        self._go_live(question.step)
+
+    def passes(self) -> bool:
+        """Whether this code may reach for the world past all that is recorded: its lane's recorded part is used up.
+
+        Called inside audit hooks, so it takes no lock.
+        """
+        if not self.is_live or self.failure is not None:
+            return self._redo_unrecorded
+        scope = here()
+        lane = None if scope is None else self._matching.bound(scope.recording.lanes.current().id)
+        return lane is None or lane.next() is None or self._redo_unrecorded
 
     def key_of(self, question: Question) -> Wire:
         """The idempotency key of a call that was in flight, once: see `agent_tt.recording.answers.KeepsKeys`."""
@@ -138,7 +220,8 @@ class Resumption(Replay):
 
     def _check_outside(self, question: Question) -> None:
         """A call that no recording reaches: it was not recorded, so nothing says whether it was made before."""
-        if any(not entry.served and not self._is_open(entry.call) for entry in self.tape.calls):
+        is_over = all(entry.served or self._is_open(entry.call) for entry in self.tape.calls)
+        if not is_over and not self._redo_unrecorded:
             raise self._halt(unanswered("unrecorded effect", question, where="no lane of the run"))
 
     def _claim(self, question: Question) -> Claim:
@@ -168,10 +251,12 @@ class Resumption(Replay):
     # ------------------------------------------------------------ going live
 
     def _go_live(self, step: int | None) -> None:
-        if self.is_live:
-            return
-        self.is_live = True
-        self._went_live(step)
+        with self._lock:
+            self.check()
+            if self.is_live:
+                return
+            self.is_live = True
+            self._went_live(step)
         threading.Thread(target=self._be_patient, name="agent-tt resume", daemon=True).start()
 
     def _be_patient(self) -> None:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from agent_tt.recording.interruption import INTERRUPTED
 from agent_tt.replaying.repeats import (
     AGAIN,
     RESUMED,
@@ -112,7 +113,9 @@ class _Nesting:
         if _INSIDE not in call.meta:
             return True
         around = self._around(call)
-        return around is not None and place_of(around) in self._open and self.is_made_again(around)
+        if around is None or around.kind == "subprocess":  # another process: it is started anew, or not at all
+            return False
+        return place_of(around) in self._open and self.is_made_again(around)
 
     def is_covered(self, call: Call) -> bool:
         """Whether a function that writes makes it."""
@@ -130,6 +133,8 @@ def writes(call: Call) -> bool:
     """Whether a call may have changed the world. A model that is asked changes nothing, even if it costs."""
     if call.kind == "tool":
         return call.effect != "read"
+    if call.kind == "subprocess":
+        return True
     return call.kind == "http" and call.name.partition(" ")[0] not in _SAFE_METHODS
 
 
@@ -147,7 +152,7 @@ def marks_now(source: RunSource, run: Run) -> Marks:
     """What an interruption has made of a run, which then did not simply break off.
 
     Ctrl-C ends the call that is being made with a `KeyboardInterrupt`, or cancels it, and every step around it; and the
-    agent may clean up. None of that is what the agent was doing.
+    agent may clean up, which its calls say of themselves. None of that is what the agent was doing.
     """
     if run.status != "interrupted":
         return Marks()
@@ -155,10 +160,11 @@ def marks_now(source: RunSource, run: Run) -> Marks:
     known = marks_of(run)
     lanes: defaultdict[str, Calls] = defaultdict(list)
     for call, pieces in sorted(calls, key=lambda pair: pair[0].lane_seq):
-        if _INSIDE not in call.meta and "outlives" not in call.meta:
+        if _INSIDE not in call.meta and "outlives" not in call.meta and INTERRUPTED not in call.meta:
             lanes[call.lane].append((call, pieces))
     is_open: set[Place] = set()
-    cut: set[Place] = set()
+    cut = {place_of(call) for call, _ in calls if INTERRUPTED in call.meta}
+    only_cut = {step for step, _ in cut} - {call.step for call, _ in calls if place_of(call) not in cut}
     cut_at: dict[str, int] = {}
     for lane, asked in lanes.items():
         stop = next((index for index, (call, _) in enumerate(asked) if _is_interrupted(call)), None)
@@ -173,15 +179,17 @@ def marks_now(source: RunSource, run: Run) -> Marks:
         if outer in is_open and (_is_interrupted(call) or _is_stopped(call, pieces)):
             is_open.add(place_of(call))
     steps = source.steps(run.id, (run.fork_step or 0) + 1)
-    return Marks(frozenset(is_open), frozenset(cut), _ended_steps(steps, known.steps, cut_at))
+    return Marks(frozenset(is_open), frozenset(cut), _ended_steps(steps, known.steps, cut_at, only_cut))
 
 
-def _ended_steps(steps: Sequence[Step], known: frozenset[int], cut_at: dict[str, int]) -> frozenset[int]:
+def _ended_steps(
+    steps: Sequence[Step], known: frozenset[int], cut_at: dict[str, int], only_cut: set[int]
+) -> frozenset[int]:
     """The steps that the interruption ended, and those that were taken because of it."""
     lanes: defaultdict[str, list[Step]] = defaultdict(list)
-    ended: set[int] = set()
+    ended = only_cut - known
     for step in steps:
-        if step.number in known:
+        if step.number in known or step.number in ended:
             continue
         if step.lane in cut_at and (step.started_us or 0) >= cut_at[step.lane]:
             ended.add(step.number)

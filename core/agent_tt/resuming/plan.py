@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.encode import encode
@@ -10,6 +10,7 @@ from agent_tt.errors import ReadOnlySource, UsageError
 from agent_tt.recording.calls import KEY
 from agent_tt.replaying.repeats import entries_of, place_of, place_said
 from agent_tt.resuming.past import marks_now, read_past, writes
+from agent_tt.resuming.said import check_said, read_said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from agent_tt.resuming.past import Past
 
 __all__ = ["Happened", "ResumePlan", "decided_before", "plan_resume"]
+
+REDO: Final = "redo_unrecorded"
+"""In what a run's metadata say of a time that it was resumed: whether what is not recorded may be done again."""
 
 _SESSION: Final = "mcp server"
 
@@ -42,6 +46,15 @@ class Happened:
         return encode(self.result)
 
 
+class Recorded(Happened):
+    """The same, with the result as a call's row keeps it."""
+
+    @property
+    def wire(self) -> Wire:
+        """The result as it was written."""
+        return self.result  # type: ignore[return-value]
+
+
 @dataclass(frozen=True, slots=True)
 class ResumePlan:
     """A run that could be resumed.
@@ -55,6 +68,8 @@ class ResumePlan:
             safely.
         decided: what was said of such calls; `Happened`, or None where they did not happen.
         marks: what an interruption did to the run.
+        redo_unrecorded: whether what the agent does without it being recorded may be done again.
+        examples: what earlier calls of the same functions gave, for those that are unknown.
     """
 
     store: Path
@@ -64,6 +79,20 @@ class ResumePlan:
     unknown: tuple[Call, ...]
     decided: Mapping[Place, Happened | None] = field(default_factory=dict)
     marks: Marks | None = None
+    redo_unrecorded: bool = False
+    examples: Mapping[Place, Wire] = field(default_factory=dict)
+
+    def example_of(self, call: Call) -> Wire:
+        """What an earlier call of the same function gave, as a wire value; None where none did."""
+        return self.examples.get(place_of(call))
+
+    def said(self, call: Call, text: str) -> Happened:
+        """What a person typed as the result of a call that happened: JSON, with envelopes for what that does not know.
+
+        Raises:
+            UsageError: it is no JSON, or not such as the function gives.
+        """
+        return Recorded(read_said(text, call, self.example_of(call)))
 
     def decide(self, in_flight: Callable[[Call], Happened | None]) -> ResumePlan:
         """The same with an answer to what is unknown.
@@ -72,7 +101,8 @@ class ResumePlan:
             in_flight: asked of each call in turn: `Happened(result)`, or None when it did not happen and is to be made.
 
         Raises:
-            UsageError: a request is said to have happened; its answer cannot be given by hand.
+            UsageError: a request is said to have happened, whose answer cannot be given by hand; or a result cannot be
+                given, or is not such as the function gives.
         """
         said = dict(self.decided)
         for call in self.unknown:
@@ -87,8 +117,10 @@ class ResumePlan:
                     f"the answer to {call.name} cannot be given by hand",
                     hint="say that it did not happen to send it again; record it as a tool to be able to answer for it",
                 )
+            if answer is not None:
+                check_said(answer.wire, call, self.example_of(call))
             said[place_of(call)] = answer
-        return ResumePlan(self.store, self.run, self.answered, self.in_flight, (), said, self.marks)
+        return replace(self, unknown=(), decided=said)
 
     def to_wire(self) -> dict[str, Wire]:
         """As the run's metadata keeps it."""
@@ -97,7 +129,8 @@ class ResumePlan:
             for (step, call), said in sorted(self.decided.items())
         ]
         marks = {} if self.marks is None else self.marks.to_wire()
-        return {"run": self.run.id, "status": self.run.status, **marks, "decided": decided}
+        redo: dict[str, Wire] = {REDO: True} if self.redo_unrecorded else {}
+        return {"run": self.run.id, "status": self.run.status, **marks, **redo, "decided": decided}
 
 
 def plan_resume(source: RunSource, run: Run) -> ResumePlan:
@@ -121,8 +154,17 @@ def plan_resume(source: RunSource, run: Run) -> ResumePlan:
         )
     known = decided_before(run)
     unknown = [call for call in waiting if place_of(call) not in known and _is_unknown(call, past)]
-    answered = len(past.calls) - len(waiting)
-    return ResumePlan(source.path, run, answered, tuple(waiting), tuple(unknown), {}, marks)
+    gave = {(call.kind, call.name): call.result for call, _ in past.calls if call.status == "ok"}
+    examples = {place_of(call): gave[call.kind, call.name] for call in unknown if (call.kind, call.name) in gave}
+    return ResumePlan(
+        store=source.path,
+        run=run,
+        answered=len(past.calls) - len(waiting),
+        in_flight=tuple(waiting),
+        unknown=tuple(unknown),
+        marks=marks,
+        examples=examples,
+    )
 
 
 def decided_before(run: Run) -> dict[Place, Happened | None]:
@@ -133,17 +175,8 @@ def decided_before(run: Run) -> dict[Place, Happened | None]:
         for said in decided if isinstance(decided, list) else ():
             place = place_said(said)
             if place is not None and isinstance(said, dict):
-                found[place] = _Recorded(said.get("result")) if said.get("happened") is True else None
+                found[place] = Recorded(said.get("result")) if said.get("happened") is True else None
     return found
-
-
-class _Recorded(Happened):
-    """A result that was said before, as it was written."""
-
-    @property
-    def wire(self) -> Wire:
-        """The result as it was written."""
-        return self.result  # type: ignore[return-value]
 
 
 def _check_status(run: Run) -> None:
@@ -159,5 +192,5 @@ def _check_status(run: Run) -> None:
 
 def _is_unknown(call: Call, past: Past) -> bool:
     """Whether nobody but a person knows if the world has changed: it would not recognise the call as a repeated one."""
-    is_recognised = call.kind == "tool" and call.meta.get(KEY) is not None
+    is_recognised = call.meta.get(KEY) is not None
     return writes(call) and not is_recognised and place_of(call) not in past.covered

@@ -12,9 +12,10 @@ import itertools
 import threading
 from collections import Counter, defaultdict
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from agent_tt.recording.calls import KEY
+from agent_tt.recording.usage import NOTHING, Usage, usage_in
 from agent_tt.replaying.repeats import AGAIN, COPY, place_of
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from agent_tt.resuming.past import Past
 
 __all__ = ["ResumedStore"]
+
+N = TypeVar("N", int, float)
 
 _NOWHERE = 1 << 40
 """Numbers from here on are of what is not kept: the agent has been halted."""
@@ -93,6 +96,8 @@ class _ResumedWriter:
         self._open = past.open
         self._last_seq = defaultdict(int, past.last_seq)
         self._kept: set[Place] = set()
+        self._copies: set[Place] = set()
+        self._counted: dict[int, Usage] = {}
         self._not_kept = itertools.count(_NOWHERE)
 
     @property
@@ -118,7 +123,9 @@ class _ResumedWriter:
     def close_step(self, number: int, end: StepEnd, state: object, *, track: str = "main") -> None:
         """Commit the end of a step that had not ended. Of an agent that was halted none has."""
         if number not in self._over and number < _NOWHERE and self._resumption.failure is None:
-            self._writer.close_step(number, end, state, track=track)
+            with self._lock:
+                counted = self._counted.pop(number, NOTHING)
+            self._writer.close_step(number, _without(end, counted), state, track=track)
 
     # ------------------------------------------------------------ calls
 
@@ -143,6 +150,8 @@ class _ResumedWriter:
         number = self._writer.begin_call(step, new)
         with self._lock:
             self._kept.add((step, number))
+            if COPY in facts:
+                self._copies.add((step, number))
         return number
 
     def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:
@@ -155,6 +164,9 @@ class _ResumedWriter:
         """Commit what came back of a call that is new."""
         if (step, number) in self._kept:
             self._writer.end_call(step, number, end)
+        if (step, number) in self._copies:
+            with self._lock:
+                self._counted[step] = self._counted.get(step, NOTHING) + usage_in(end.meta)
 
     # ------------------------------------------------------------ the end
 
@@ -165,3 +177,17 @@ class _ResumedWriter:
             self._writer.finish(status, error)
         else:
             self._broke_off(status, error)
+
+
+def _without(end: StepEnd, counted: Usage) -> StepEnd:
+    """The end of a step without what the step that it is taken in place of has counted already."""
+    return replace(
+        end,
+        tokens_in=_less(end.tokens_in, counted.tokens_in),
+        tokens_out=_less(end.tokens_out, counted.tokens_out),
+        cost_usd=_less(end.cost_usd, counted.cost_usd),
+    )
+
+
+def _less(total: N | None, counted: N | None) -> N | None:
+    return total if total is None or counted is None else max(total - counted, type(total)(0))

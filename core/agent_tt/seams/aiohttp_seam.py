@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.recording.exchange import is_watched
 from agent_tt.recording.hooks import Patch
+from agent_tt.seams.fitness import need_attributes, need_members, need_parameters
 from agent_tt.seams.http_exchange import open_wire_exchange
-from agent_tt.seams.http_request import HttpRequest
+from agent_tt.seams.http_request import IDEMPOTENCY_KEY, HttpRequest
 from agent_tt.seams.served_transport import ServedTransport
 
 if TYPE_CHECKING:
@@ -38,6 +39,12 @@ def patches(module: ModuleType) -> list[Patch]:
         AttributeError: this version does not have what we replace.
     """
     connector, protocol = module.connector, module.client_proto.ResponseHandler
+    need_attributes(connector.BaseConnector.__init__, "_acquired", "_factory")
+    need_attributes(protocol.__init__, "_payload")
+    need_members(protocol, "connection_made", "force_close", "set_exception")
+    need_members(module.client_reqrep.ClientRequest, "_body", "connection_key")
+    need_parameters(connector.Connection.__init__, "connector", "key", "protocol", "loop")
+    need_parameters(connector.BaseConnector.connect, "req")
     return [
         Patch(connector.BaseConnector, "connect", partial(_connect, connector.Connection)),
         Patch(module.client_reqrep.ClientRequest, "send", _send),
@@ -57,6 +64,9 @@ def _connect(make_connection: _Function, original: _Function) -> _Function:
             return await original(connector, request, *args, **options)
         try:
             if exchange.answer is None:
+                await exchange.until_live()
+                if exchange.key_before is not None:
+                    request.headers[IDEMPOTENCY_KEY] = exchange.key_before
                 connection = await original(connector, request, *args, **options)
             else:
                 protocol = await _served_protocol(connector, request, exchange.answer)
@@ -142,7 +152,7 @@ async def _served_protocol(connector: Any, request: Any, answer: ServedAnswer) -
                 error.args = (request.connection_key, *error.args[1:])
             raise
     if answer.is_upgrade:  # a WebSocket: what went through it afterwards was not recorded
-        raise answer.read_past()
+        raise answer.upgraded()
     protocol = connector._factory()  # noqa: SLF001  the connector is asked for its protocols here only
     transport = ServedTransport(protocol, answer, partial(_refuse, protocol))
     protocol.connection_made(transport)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-import zlib
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.encode import encode
+from agent_tt.redaction.packing import unpacker
 from agent_tt.seams.http_body import parsed_json, text_or_bytes
 from agent_tt.seams.http_request import joined_headers, shown_headers
 
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
 
 LARGEST_READ: Final = 1024 * 1024
 """Bytes of a body that are read for display; of a longer one only its size is shown."""
-
-_GZIP: Final = 16 + zlib.MAX_WBITS
 
 
 def readable_answer(head: Head | None, body: bytes, size: int) -> Wire:
@@ -43,25 +40,10 @@ def decoded_body(head: Head, body: bytes) -> bytes:
     """A body without its content coding; as it is where that is unknown, broken or cut off."""
     coding = joined_headers(head.headers).get("content-encoding", "").strip().lower()
     try:
-        return _decoded(coding, body)
+        unpacked = unpacker(coding)
+        return body if unpacked is None else unpacked.decompress(body)
     except Exception:  # noqa: BLE001  each library has errors of its own; the agent's client reads the bytes itself
         return body
-
-
-def _decoded(coding: str, body: bytes) -> bytes:
-    if coding in ("gzip", "x-gzip"):
-        return zlib.decompressobj(_GZIP).decompress(body)
-    if coding == "deflate":
-        return zlib.decompressobj().decompress(body)
-    if coding == "zstd":
-        import zstandard
-
-        return zstandard.ZstdDecompressor().decompressobj().decompress(body)
-    if coding == "br":
-        # The agent's client asked for it, so it has one of these loaded.
-        brotli = sys.modules.get("brotli") or sys.modules.get("brotlicffi")
-        return body if brotli is None else bytes(brotli.decompress(body))
-    return body
 
 
 def _readable(content_type: str, body: bytes) -> Wire:

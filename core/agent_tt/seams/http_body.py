@@ -14,7 +14,9 @@ from urllib.parse import parse_qsl
 
 from agent_tt.codec.encode import encode
 from agent_tt.codec.wire import MAX_DEPTH
-from agent_tt.seams.redaction import redact_fields
+from agent_tt.redaction.marks import MARK
+from agent_tt.redaction.names import is_secret_field
+from agent_tt.redaction.values import asked_bytes, asked_parameters
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -23,6 +25,8 @@ _LARGEST_KEPT: Final = 64 * 1024
 """Bytes that are kept of a body that is neither JSON nor a form; of a larger one its size and digest."""
 
 _BOUNDARY: Final = re.compile(r'boundary=(?:"([^"]*)"|([^;\s]*))', re.IGNORECASE)
+
+_FIELD: Final = re.compile(r'(?<![*\w])name="([^"]*)"')
 
 
 def canonical_body(content_type: str, body: bytes) -> Wire:
@@ -62,7 +66,7 @@ def parsed_json(body: bytes | str) -> tuple[Wire] | None:
 def text_or_bytes(body: bytes, largest: int = _LARGEST_KEPT) -> Wire:
     """A body as text where it is UTF-8, else as bytes; `{"size", "blake2b"}` for more than `largest` bytes."""
     if len(body) > largest:
-        return {"size": len(body), "blake2b": _digest(body)}
+        return _told_apart(body)
     try:
         return body.decode()
     except UnicodeDecodeError:
@@ -90,7 +94,7 @@ def _form(body: bytes) -> Wire:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, strict_parsing=True, errors="strict")
     except ValueError:  # not ASCII, not pairs, or bytes that are no text
         return None
-    return encode([list(pair) for pair in sorted(redact_fields(pairs))])
+    return encode([list(pair) for pair in sorted(asked_parameters(pairs))])
 
 
 def _multipart(content_type: str, body: bytes) -> Wire:
@@ -112,13 +116,17 @@ def _part(piece: bytes) -> Wire:
         name, colon, value = line.partition(":")
         if colon:
             headers[name.strip().lower()] = value.strip()
+    field = _FIELD.search(headers.get("content-disposition", ""))
+    if field is not None and is_secret_field(field[1]):
+        return {"disposition": headers["content-disposition"], "redacted": MARK}
     return {
         "disposition": headers.get("content-disposition"),
         "type": headers.get("content-type"),
-        "size": len(payload),
-        "blake2b": _digest(payload),
+        **_told_apart(payload),
     }
 
 
-def _digest(payload: bytes) -> str:
-    return hashlib.blake2b(payload, digest_size=16).hexdigest()
+def _told_apart(payload: bytes) -> dict[str, Wire]:
+    """Size and digest of bytes, in which a secret counts as what stands for it."""
+    asked = asked_bytes(payload)
+    return {"size": len(asked), "blake2b": hashlib.blake2b(asked, digest_size=16).hexdigest()}

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from agent_tt.codec.encode import encode
 from agent_tt.providers import read_answer, recognise
 from agent_tt.recording.calls import RecordedCall
-from agent_tt.recording.exchange import begin_exchange
+from agent_tt.recording.exchange import IN_TURN, WITHHELD, begin_exchange
+from agent_tt.redaction.answers import Veil
 from agent_tt.seams.answer_text import LARGEST_READ, readable_answer
 from agent_tt.seams.http_request import question_of
 from agent_tt.seams.served_answer import ServedAnswer
@@ -49,16 +51,35 @@ class HttpExchange:
         self._body = bytearray()
         self._size = 0
         self._has_pieces = False
+        self._veil = Veil()
 
     @property
     def is_over(self) -> bool:
         """Whether nothing more is recorded."""
         return self._call is None or self._call.is_over
 
+    async def until_live(self) -> None:
+        """Wait, before a request is made for real, as long as its call has to; see `RecordedCall.until_live`."""
+        if self._call is not None:
+            await self._call.until_live()
+
+    @property
+    def key_before(self) -> str | None:
+        """The idempotency key to send the request with in place of its own, because an earlier try was sent so."""
+        return None if self._call is None else self._call.key_before
+
+    def reads_on(self) -> None:
+        """The agent wants more of the answer, and has done what it does with what it had."""
+        if self._call is not None:
+            self._call.reads_on()
+
     def head(self, head: Head) -> None:
         """The head of the answer has arrived."""
         self._head = head
-        facts: dict[str, Wire] = {"status": head.status, "headers": [list(pair) for pair in head.headers]}
+        facts: dict[str, Wire] = {
+            "status": head.status,
+            "headers": [list(pair) for pair in self._veil.headers(head.headers)],
+        }
         if head.http_version is not None:
             facts["http_version"] = head.http_version
         if head.reason is not None:
@@ -68,18 +89,23 @@ class HttpExchange:
     def chunk(self, data: bytes) -> None:
         """Bytes of the body have arrived, still encoded."""
         if not self.is_over:
-            self._gave(encode(data))
+            shown = self._veil.body(data)
+            self._gave(WITHHELD if shown is None else encode(shown))
             self._keep(data)
 
     def ended(self) -> None:
         """The answer is complete."""
         self._stream_ended("end")
 
-    def closed(self) -> None:
-        """The agent wants no more of it."""
+    def closed(self, *, in_turn: bool = False) -> None:
+        """The agent wants no more of it.
+
+        Args:
+            in_turn: a coroutine has waited until it was closed, and goes on now: a replay keeps when that was.
+        """
         if self.answer is not None:
             self.answer.leave()
-        self._stream_ended("closed")
+        self._stream_ended("closed", {IN_TURN: True} if in_turn else {})
 
     def failed(self, error: BaseException) -> None:
         """The transport raised `error`, or somebody cancelled."""
@@ -107,14 +133,14 @@ class HttpExchange:
         if self._size <= LARGEST_READ:
             self._body += body
 
-    def _stream_ended(self, how: StreamEnd) -> None:
+    def _stream_ended(self, how: StreamEnd, manner: Mapping[str, Wire] = MappingProxyType({})) -> None:
         if self._call is None or self._call.is_over:
             return
         if self.answer is not None:
-            self._call.stream_ended(how, self.answer.result, priced={"usage": self.answer.facts})
+            self._call.stream_ended(how, self.answer.result, priced={"usage": self.answer.facts}, facts=manner)
             return
         result, said = self._read()
-        self._call.stream_ended(how, result, priced={"usage": said}, facts=said)
+        self._call.stream_ended(how, result, priced={"usage": said}, facts={**said, **manner})
 
     def _read(self) -> tuple[Wire, Mapping[str, Wire]]:
         """The answer as people read it, and what a model's answer says of itself."""
@@ -149,9 +175,11 @@ class WireExchange(HttpExchange):
         """
         if self.is_over:
             return
-        self._gave(encode(data))
-        self._keep(self._wire.feed(data))
+        body = self._wire.feed(data)
         self._head = self._wire.head
+        shown = self._veil.wire(data, self._wire.body_spans, None if self._head is None else self._head.headers)
+        self._gave(WITHHELD if shown is None else encode(shown))
+        self._keep(body)
         if self._wire.is_complete or not data:
             self.ended()
 
@@ -173,7 +201,7 @@ def open_wire_exchange(request: HttpRequest, *, is_awaited: bool) -> WireExchang
 
 def _open(make: type[E], request: HttpRequest, *, is_awaited: bool) -> E | None:
     asked, model_call = _question(request)
-    begun = begin_exchange(asked)
+    begun = begin_exchange(asked, can_wait=is_awaited)
     if begun is None:
         return None
     call, served = (begun, begun.served) if isinstance(begun, RecordedCall) else (None, begun)

@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
 
 from agent_tt.history.digest import digest
+from agent_tt.recording.calls import KEY
 from agent_tt.recording.exchange import Asked
+from agent_tt.recording.kept_headers import headers_here
+from agent_tt.redaction.marks import MARK
+from agent_tt.redaction.names import is_secret_header
+from agent_tt.redaction.values import asked, asked_parameters, asked_text, redact_text
 from agent_tt.seams.http_body import canonical_body
-from agent_tt.seams.redaction import REDACTED, is_secret_header, redact_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,7 +28,10 @@ if TYPE_CHECKING:
 KEPT_HEADERS: Final = frozenset(
     {"accept", "content-type", "anthropic-version", "anthropic-beta", "openai-beta", "mcp-protocol-version"}
 )
-"""Headers that count, in lower case; their parameters (`; charset=…`, a multipart boundary) do not."""
+"""Headers that always count, in lower case; their parameters (`; charset=…`, a multipart boundary) do not."""
+
+IDEMPOTENCY_KEY: Final = "idempotency-key"
+"""The header by which a server recognises a request that is sent again (draft-ietf-httpapi-idempotency-key-header)."""
 
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
@@ -58,24 +65,30 @@ def question_of(request: HttpRequest) -> Asked:
     """
     method = request.method.upper()
     url = urlsplit(request.url)
-    place = f"{url.scheme.lower()}://{_host(url)}{url.path or '/'}"
-    query = redact_fields(parse_qsl(url.query, keep_blank_values=True, errors="backslashreplace"))
-    kept: dict[str, Wire] = {
-        name: ", ".join(part.partition(";")[0].strip() for part in value.split(","))
+    place = f"{url.scheme.lower()}://{_host(url)}{asked_text(url.path) or '/'}"
+    query = asked_parameters(parse_qsl(url.query, keep_blank_values=True, errors="backslashreplace"))
+    kept = KEPT_HEADERS | headers_here()
+    headers: dict[str, Wire] = {
+        name: MARK if is_secret_header(name) else ", ".join(part.partition(";")[0].strip() for part in value.split(","))
         for name, value in joined_headers(request.headers).items()
-        if name in KEPT_HEADERS
+        if name in kept
     }
-    body = canonical_body(request.header("content-type"), request.body)
+    body = asked(canonical_body(request.header("content-type"), request.body))
     pairs: list[Wire] = [list(pair) for pair in sorted(query)]
-    signature = digest(["http", f"{method} {place}", pairs, kept, body]).hex()
+    signature = digest(["http", f"{method} {place}", pairs, headers, body]).hex()
     shown = place + (f"?{urlencode(query, safe='<>', quote_via=quote)}" if query else "")
     return Asked(
         kind="http",
         name=f"{method} {place}",
-        args={"method": method, "url": shown, "headers": kept, "body": body},
+        args={"method": method, "url": shown, "headers": headers, "body": body},
         signature=signature,
-        facts={"headers": dict[str, "Wire"](shown_headers(request.headers))},
+        facts={"headers": dict[str, "Wire"](shown_headers(request.headers)), **_key_of(request)},
     )
+
+
+def _key_of(request: HttpRequest) -> dict[str, Wire]:
+    key = request.header(IDEMPOTENCY_KEY)
+    return {KEY: key} if key else {}
 
 
 def joined_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -90,7 +103,7 @@ def joined_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
 def shown_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Headers as they are shown: joined, without secrets."""
     return {
-        name: REDACTED if is_secret_header(name) else value.encode("utf-8", "backslashreplace").decode()
+        name: MARK if is_secret_header(name) else redact_text(value.encode("utf-8", "backslashreplace").decode())
         for name, value in joined_headers(headers).items()
     }
 

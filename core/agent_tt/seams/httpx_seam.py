@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from agent_tt.recording.exchange import is_watched
 from agent_tt.recording.hooks import Patch
+from agent_tt.seams.fitness import need_members, need_parameters
 from agent_tt.seams.http_exchange import open_exchange
-from agent_tt.seams.http_request import HttpRequest
+from agent_tt.seams.http_request import IDEMPOTENCY_KEY, HttpRequest
 from agent_tt.seams.wire_answer import SWITCHING, Head
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class _Headers(Protocol):
     @property
     def raw(self) -> Sequence[tuple[bytes, bytes]]: ...
     def multi_items(self) -> list[tuple[str, str]]: ...
+    def __setitem__(self, name: str, value: str) -> None: ...
 
 
 class _Request(Protocol):
@@ -59,6 +61,9 @@ def patches(module: ModuleType) -> list[Patch]:
         AttributeError: this version does not have what we replace.
     """
     streams = _Streams(module)
+    need_parameters(module.HTTPTransport.handle_request, "request")
+    need_parameters(module.AsyncHTTPTransport.handle_async_request, "request")
+    need_members(module.Request, "read", "aread")
     return [
         Patch(module.HTTPTransport, "handle_request", lambda original: _sync(cast("_Handle", original), streams)),
         Patch(
@@ -79,6 +84,7 @@ def _sync(original: _Handle, streams: _Streams) -> Callable[..., object]:
         answer = exchange.answer
         try:
             if answer is None:
+                _keep_key(request, exchange)
                 response = original(transport, request)
             else:
                 response = streams.served(answer.head(), streams.served_stream(answer), answer)
@@ -106,6 +112,8 @@ def _async(original: _HandleAsync, streams: _Streams) -> Callable[..., object]:
         answer = exchange.answer
         try:
             if answer is None:
+                await exchange.until_live()
+                _keep_key(request, exchange)
                 response = await original(transport, request)
             else:
                 response = streams.served(await answer.head_async(), streams.served_async_stream(answer), answer)
@@ -121,6 +129,12 @@ def _async(original: _HandleAsync, streams: _Streams) -> Callable[..., object]:
         return response
 
     return handle_async_request
+
+
+def _keep_key(request: _Request, exchange: HttpExchange) -> None:
+    """Send a request again with the idempotency key that its earlier try had."""
+    if exchange.key_before is not None:
+        request.headers[IDEMPOTENCY_KEY] = exchange.key_before
 
 
 def _question(request: _Request, body: bytes) -> HttpRequest:
@@ -151,7 +165,7 @@ class _Streams:
     def served(self, head: Head, stream: object, answer: ServedAnswer) -> _Response:
         """The response with a recorded head."""
         if head.status == SWITCHING:  # a WebSocket: what went through it afterwards was not recorded
-            raise answer.read_past()
+            raise answer.upgraded()
         extensions = {
             key: value.encode("latin-1")
             for key, value in (("http_version", head.http_version), ("reason_phrase", head.reason))
@@ -169,10 +183,12 @@ class _Tee:
         self._exchange = exchange
 
     def __iter__(self) -> Iterator[bytes]:
+        self._exchange.reads_on()
         try:
             for chunk in self._inner:
                 self._exchange.chunk(chunk)
                 yield chunk
+                self._exchange.reads_on()
         except BaseException as error:
             self._exchange.left(error)
             raise
@@ -204,9 +220,11 @@ class _AsyncTee:
 
     async def aclose(self) -> None:
         try:
-            self._exchange.closed()
-        finally:
             await self._inner.aclose()
+        except BaseException:
+            self._exchange.closed()
+            raise
+        self._exchange.closed(in_turn=True)  # others go on while a connection closes: when it has is part of the order
 
 
 class _Served:
@@ -234,4 +252,4 @@ class _AsyncServed:
             yield chunk
 
     async def aclose(self) -> None:
-        self._answer.leave()
+        await self._answer.leave_async()

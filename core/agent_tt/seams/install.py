@@ -7,6 +7,7 @@ seams are counted by who needs them. Importing this module makes them go with th
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import threading
 from importlib import import_module
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from agent_tt.recording.hooks import HOOKS
 from agent_tt.recording.import_watch import ImportWatch
+from agent_tt.redaction.given import GIVEN
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -43,6 +45,9 @@ LIBRARIES: Final = {
     "urllib3": "agent_tt.seams.urllib3_seam",
     "aiohttp": "agent_tt.seams.aiohttp_seam",
     "mcp.client.stdio": "agent_tt.seams.mcp_seam",
+    "subprocess": "agent_tt.seams.popen_seam",
+    "asyncio.base_events": "agent_tt.seams.async_process_seam",
+    "multiprocessing.util": "agent_tt.seams.spawn_seam",
 }
 """The modules that are patched, and who knows how: `patches(module)` of the seam gives what to replace."""
 
@@ -68,6 +73,7 @@ class Seams:
             self._users += 1
             if self._users > 1:
                 return
+            GIVEN.begin(os.environ)
             for name in LIBRARIES:
                 self._imports.watch(name)
                 module = sys.modules.get(name)

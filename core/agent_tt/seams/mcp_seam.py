@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import json
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from agent_tt.codec.encode import encode
@@ -18,6 +18,8 @@ from agent_tt.history.digest import digest
 from agent_tt.recording.calls import RecordedCall
 from agent_tt.recording.exchange import Asked, begin_exchange, is_watched
 from agent_tt.recording.rebinding import Rebinding
+from agent_tt.recording.scope import nowhere
+from agent_tt.redaction.values import asked as asked_value
 from agent_tt.seams.mcp_streams import RecordedTalk, ServedTalk
 
 if TYPE_CHECKING:
@@ -65,7 +67,9 @@ def _recorded(module: ModuleType) -> Any:
             return
         talk = RecordedTalk(cast("RecordedCall", call), frames, ask)
         try:
-            async with original(server, *args, **options) as (read, write):
+            async with AsyncExitStack() as stack:
+                with nowhere():  # the process and the tasks around it are part of this call, not calls of the agent's
+                    read, write = await stack.enter_async_context(original(server, *args, **options))
                 talk.has_begun = True
                 yield talk.streams(read, write)
         except BaseException as error:
@@ -78,7 +82,7 @@ def _recorded(module: ModuleType) -> Any:
 
 
 def _connecting(command: list[str]) -> Asked:
-    named: dict[str, Wire] = {"command": encode(command)}
+    named: dict[str, Wire] = {"command": asked_value(encode(command))}
     return Asked("tool", "mcp server", named, digest(["mcp server", named["command"]]).hex(), effect="read")
 
 
@@ -89,7 +93,11 @@ def _ask(command: list[str], frame: Frame) -> RecordedCall | Served | None:
     name, effect = method, _READS
     if method == _CALLS_A_TOOL and isinstance(asked, dict):
         name, effect = str(asked.get("name")), "write"  # what its server says of it is a hint, not a promise
-    named: dict[str, Wire] = {"server": encode(command), "method": method, "params": encode(asked)}
+    named: dict[str, Wire] = {
+        "server": asked_value(encode(command)),
+        "method": method,
+        "params": asked_value(encode(asked)),
+    }
     return begin_exchange(Asked("tool", name, named, digest(["mcp", named]).hex(), effect=effect))
 
 

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final, NoReturn, cast
 
 from agent_tt.codec.decode import decode
+from agent_tt.recording.exchange import IN_TURN, WITHHELD
 from agent_tt.seams.wire_answer import SWITCHING, Head
 
 if TYPE_CHECKING:
@@ -123,6 +124,13 @@ class ServedAnswer:
         if self._pieces:
             self._served.leave(self.position)
 
+    async def leave_async(self) -> None:
+        """As `leave`, for a coroutine that waits until it is closed, in its turn where it was closed at this place."""
+        at_its_end = self.position == len(self._pieces) - 1 and self._pieces[-1].kind == "closed"
+        if at_its_end and self.facts.get(IN_TURN) is True:
+            await self._served.turn(self.position)
+        self.leave()
+
     async def hang(self) -> NoReturn:
         """Wait for the agent to leave, as it did when it was recorded.
 
@@ -132,9 +140,9 @@ class ServedAnswer:
         await asyncio.sleep(2 * (self._served.call.duration_us or 0) / 1e6 + _SLACK_S)
         raise self._served.read_past()
 
-    def read_past(self) -> BaseException:
-        """What to raise when the agent wants what was never recorded."""
-        return self._served.read_past()
+    def upgraded(self) -> BaseException:
+        """What to raise where the connection went on as a WebSocket, or as something else that is not recorded."""
+        return self._served.read_past("a WebSocket was opened here, and what goes through one is not recorded")
 
     def _wait(self) -> None:
         if self._is_beyond:
@@ -161,6 +169,8 @@ class ServedAnswer:
         self.position += 1
         if piece.kind == "error":
             raise self._served.failure()
+        if piece.data == WITHHELD:
+            raise self._served.read_past("a secret was in this part of a compressed answer, which is not kept")
         return piece if piece.kind == "chunk" else None
 
 

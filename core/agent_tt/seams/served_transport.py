@@ -49,24 +49,33 @@ class ServedTransport(asyncio.Transport):
         self._feeding = asyncio.Task(self._feed(), loop=self._loop)
 
     async def _feed(self) -> None:
+        failure: BaseException | None = None
         try:
-            while not self._answer.is_complete:
-                await self._may_read.wait()
-                if self._answer.ends_with_the_agent:
-                    await self._answer.hang()
-                data = await self._answer.wire_bytes_async()
-                if self._is_closed:
-                    return
-                if not data:
-                    self._lose(None)
-                    return
-                self._receiver.data_received(data)
-        except Exception as error:  # noqa: BLE001  what the recorded connection was lost with
-            self._lose(error)
+            if not await self._hand_out():
+                return
         except asyncio.CancelledError:
             raise
-        except BaseException as error:  # noqa: BLE001  a divergence belongs where the agent waits, not in a task of ours
-            self._refuse(error)
+        except BaseException as error:  # noqa: BLE001  what the recorded connection was lost with, or a divergence
+            failure = error
+        # Outside the handler: what the agent's library raises now is not raised while this one is handled.
+        if failure is None or isinstance(failure, Exception):
+            self._lose(failure)
+        else:
+            self._refuse(failure)  # a divergence belongs where the agent waits, not in a task of ours
+
+    async def _hand_out(self) -> bool:
+        """Hand out the answer; whether the connection ended with it."""
+        while not self._answer.is_complete:
+            await self._may_read.wait()
+            if self._answer.ends_with_the_agent:
+                await self._answer.hang()
+            data = await self._answer.wire_bytes_async()
+            if not data:
+                return True
+            if self._is_closed:
+                return False
+            self._receiver.data_received(data)
+        return False
 
     def _lose(self, error: BaseException | None) -> None:
         if not self._is_closed:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.recording.exchange import is_watched
 from agent_tt.recording.hooks import Patch
+from agent_tt.seams.fitness import need_attributes, need_members, need_parameters
 from agent_tt.seams.http_exchange import open_wire_exchange
-from agent_tt.seams.http_request import HttpRequest
+from agent_tt.seams.http_request import IDEMPOTENCY_KEY, HttpRequest
 from agent_tt.seams.wire_files import RecordedSocket, ServedSocket
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ def patches(module: ModuleType) -> list[Patch]:
         AttributeError: this version does not have what we replace.
     """
     connections, pools = module.connection, module.connectionpool
+    need_attributes(connections.HTTPConnection.__init__, "_has_connected_to_proxy", "proxy")
+    need_members(connections.HTTPConnection, "response_class", "default_port", "is_verified", "proxy_is_verified")
+    need_parameters(pools.HTTPConnectionPool.urlopen, "method", "url", "body", "headers")
+    need_parameters(connections.HTTPConnection.request, "method", "url", "body", "headers")
     return [
         Patch(pools.HTTPConnectionPool, "urlopen", _urlopen),
         Patch(connections.HTTPConnection, "connect", _connect),
@@ -141,6 +146,9 @@ def _request(original: _Function) -> _Function:
             attempt = _Try(HttpRequest(method, _place(connection, url), _pairs(headers or {}), payload))
         exchange = attempt.begin()
         answer = None if exchange is None else exchange.answer
+        if exchange is not None and exchange.key_before is not None:
+            kept = {name: value for name, value in (headers or {}).items() if _text(name).lower() != IDEMPOTENCY_KEY}
+            headers = kept | {IDEMPOTENCY_KEY: exchange.key_before}
         vars(connection)[_EXCHANGE] = exchange
         try:
             if answer is not None and not isinstance(connection.sock, ServedSocket):

@@ -39,6 +39,7 @@ class WireAnswer:
     Attributes:
         head: its head, None until that has arrived whole.
         is_complete: whether everything that belongs to it has arrived.
+        body_spans: where in the bytes that it was fed last those of the body are: first, and one after the last.
     """
 
     def __init__(self, method: str) -> None:
@@ -50,14 +51,18 @@ class WireAnswer:
         self._is_opaque = False
         self.head: Head | None = None
         self.is_complete = False
+        self.body_spans: list[tuple[int, int]] = []
+        self._fed_to = 0
 
     def feed(self, data: bytes) -> bytes:
         """Take bytes of the wire; the bytes of the body that became known by them. None (`b""`) is the end."""
+        self.body_spans = []
         if self.is_complete:
             return b""
         if not data:
             return self._connection_ended()
         self._buffer += data
+        self._fed_to = len(data)
         if self.head is None and not self._is_opaque:
             self._read_heads()
         return self._read_body() if self.head is not None and not self.is_complete else b""
@@ -98,8 +103,7 @@ class WireAnswer:
     def _read_body(self) -> bytes:
         if self._is_chunked:
             return self._read_chunks()
-        taken = bytes(self._buffer if self._left is None else self._buffer[: self._left])
-        del self._buffer[: len(taken)]
+        taken = self._take_body(len(self._buffer) if self._left is None else self._left)
         if self._left is not None:
             self._left -= len(taken)
             self.is_complete = self._left == 0
@@ -109,10 +113,12 @@ class WireAnswer:
         body = bytearray()
         while not self.is_complete and self._buffer and not self._is_opaque:
             if self._left is not None:  # inside a chunk; the line break after it counts as its last two bytes
-                taken = bytes(self._buffer[: self._left])
-                del self._buffer[: len(taken)]
-                body += taken[: max(0, self._left - 2)]
-                self._left -= len(taken)
+                content = self._take_body(max(0, self._left - 2))
+                self._left -= len(content)
+                body += content
+                rest = self._buffer[: self._left] if self._left <= 2 else b""
+                del self._buffer[: len(rest)]
+                self._left -= len(rest)
                 if self._left:
                     break
                 self._left = None
@@ -124,6 +130,15 @@ class WireAnswer:
             del self._buffer[: end + 1]
             self._read_line(line)
         return bytes(body)
+
+    def _take_body(self, most: int) -> bytes:
+        """The next bytes, of the body; they are among those that came last, because none are ever left waiting."""
+        start = self._fed_to - len(self._buffer)
+        taken = bytes(self._buffer[:most])
+        del self._buffer[: len(taken)]
+        if taken:
+            self.body_spans.append((start, start + len(taken)))
+        return taken
 
     def _read_line(self, line: bytes) -> None:
         """A line between chunks: the size of the next, or one of the trailer."""

@@ -33,6 +33,7 @@ class _RecordedFile(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int | None:
+        self._exchange.reads_on()
         try:
             count: int | None = self._inner.readinto(buffer)
         except BaseException as error:

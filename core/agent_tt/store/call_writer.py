@@ -84,7 +84,7 @@ class CallWriter:
         with self._database.transaction() as tx:
             self._facts(tx, step, call)
             number = self._next_number(tx)
-            delivery = Delivery(number, kind, now_us(), door.admit(data))
+            delivery = Delivery(number, kind, now_us(), door.admit_answer(data))
             deliveries.insert(tx, self._blobs, delivery, run=self._run, step=step, call=call)
         return number
 
@@ -100,11 +100,11 @@ class CallWriter:
         with self._database.lock:
             with self._database.transaction() as tx:
                 if end.status == "ok":
-                    result = pack_call_value(door.admit(end.result), self._blob_sink(tx, refs))
+                    result = pack_call_value(door.admit_answer(end.result), self._blob_sink(tx, refs))
                 facts = {**self._facts(tx, step, call), **door.admit_mapping(end.meta)}
                 number, now = self._next_number(tx), now_us()
                 if end.stream is not None:
-                    delivery = Delivery(number, end.stream, now, door.admit(end.returned))
+                    delivery = Delivery(number, end.stream, now, door.admit_answer(end.returned))
                     deliveries.insert(tx, self._blobs, delivery, run=self._run, step=step, call=call)
                 tx.execute(
                     "UPDATE calls SET status = ?, result = ?, error = ?,"

@@ -1,13 +1,15 @@
 """The one write door: everything that an agent or a person put in passes here before it is compared or stored.
 
-Rules for secrets and personal data belong here, and nowhere else. There are none yet: everything passes as it is. What
-agent-tt says on its own account (ids, statuses, times, the agent's code and process, signatures) does not pass.
+Secrets end here: `agent_tt.redaction` says what they are and what stands for them. What agent-tt says on its own
+account (ids, statuses, times, the agent's code and process, signatures) does not pass.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agent_tt.redaction.values import given, redact, redact_text, reported
 from agent_tt.store.columns import sound
 
 if TYPE_CHECKING:
@@ -16,12 +18,22 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import ErrorInfo
 
-__all__ = ["admit", "admit_error", "admit_mapping", "admit_state", "admit_text"]
+__all__ = ["admit", "admit_answer", "admit_error", "admit_mapping", "admit_text"]
 
 
-def admit(value: Wire) -> Wire:
-    """Arguments, results, pieces of streams and edits, as they may be stored."""
-    return value
+def admit(value: Wire, name: str = "") -> Wire:
+    """Arguments, edits, states and parts of states, as they may be stored.
+
+    Args:
+        value: the value.
+        name: the field that holds it.
+    """
+    return redact(value, name)
+
+
+def admit_answer(value: Wire) -> Wire:
+    """Results and pieces of streams, as they may be stored. A secret among them is known when the agent hands it on."""
+    return given(value)
 
 
 def admit_mapping(facts: Mapping[str, Wire]) -> dict[str, Wire]:
@@ -32,15 +44,16 @@ def admit_mapping(facts: Mapping[str, Wire]) -> dict[str, Wire]:
 
 def admit_text(words: str) -> str:
     """Names, tags, notes and decisions, as they may be stored; never with lone surrogates, which UTF-8 cannot hold."""
-    admitted = admit(words)
-    return sound(admitted) if isinstance(admitted, str) else ""
-
-
-def admit_state(state: object) -> object:
-    """An agent's state, as it may be compared and stored."""
-    return state
+    return sound(redact_text(words))
 
 
 def admit_error(error: ErrorInfo | None) -> ErrorInfo | None:
     """An exception, as it may be stored."""
-    return error
+    if error is None:
+        return None
+    return replace(
+        error,
+        message=redact_text(error.message, is_report=True),
+        traceback=redact_text(error.traceback, is_report=True),
+        value=reported(error.value),
+    )

@@ -15,7 +15,7 @@ __all__ = ["OpenStep", "answer_fingerprint"]
 _UNREPEATABLE: Final = frozenset({"clock", "rng", "id"})
 """Kinds of calls that never ask the same twice, and so say nothing about a step being a repetition."""
 
-_ACTING: Final = frozenset({"tool", "http", "human"})
+_ACTING: Final = frozenset({"tool", "http", "subprocess", "human"})
 """Kinds of calls that do something. A model is asked with all that was said so far, so in a loop only they repeat."""
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt import _version
 from agent_tt.errors import NewerFormat, NotAStore, ReadOnlySource, StoreNotFound, StoreUnreadable
-from agent_tt.store import locate, migrate, schema
+from agent_tt.store import locate, migrate, provenance, schema
 from agent_tt.store.connection import BUSY_TIMEOUT_S, Database, connect
 from agent_tt.store.sqlite_errors import our_error
 from agent_tt.store.tables import check_tables
@@ -86,6 +86,9 @@ def _make_tables(connection: sqlite3.Connection) -> None:
         "created_by": f"agent-tt {_version.__version__}",
         "gc_epoch": "0",
     }
+    stamp = provenance.new_stamp()
+    if stamp is not None:
+        facts[provenance.META_KEY] = stamp
     connection.executemany("INSERT INTO meta(key, value) VALUES(?, ?)", list(facts.items()))
     connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {schema.FORMAT_VERSION}")

@@ -48,6 +48,9 @@ version.
 references; `deliveries.data` names one where it is TEXT. `blobs.id` is the number made from the hash, or the next one
 that is free; the hash decides. `form` is `json`, or `raw` for bytes that are no JSON.
 
+**Origin.** `made_at` in `meta` says, in a way that only the user who made the file can tell, that they made it: see
+`store.provenance`. Without it, or on another machine, nothing that the file names is run unasked.
+
 Views are for people with an SQLite browser, may change at any time, and no program reads them. Tables without row
 numbers are those whose rows stay small: large rows in an index b-tree make the file several times larger. Row numbers
 that other rows name are AUTOINCREMENT, because one that came back after a deletion would point a live reader elsewhere.

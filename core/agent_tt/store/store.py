@@ -16,7 +16,7 @@ from agent_tt.store.liveness import Heart, current_owner, now_us
 from agent_tt.store.opening import open_database
 from agent_tt.store.reader import StoreReader
 from agent_tt.store.run_rows import shown_status
-from agent_tt.store.writer import SqliteRunWriter
+from agent_tt.store.writer import JoinedRunWriter, SqliteRunWriter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -142,6 +142,19 @@ class SqliteStore(StoreReader):
         writer.resume()
         self._heart.add(run)
         return writer
+
+    def join_run(self, run_id: str) -> SqliteRunWriter:
+        """Writes into a run that another process began and will end.
+
+        Raises:
+            RunNotFound: no such run.
+        """
+        run = self.lineage.number(run_id)
+        ((entry, name),) = self.database.query("SELECT agent, name FROM runs WHERE run = ?", (run,))
+        parent, fork_step = self.lineage.origin(run)
+        first_step = 1 if parent is None else fork_step + 1
+        trainer = DictionaryTrainer(self.database, entry or name)
+        return JoinedRunWriter(self.database, self.log, self.lineage, self._heart, run, run_id, first_step, trainer)
 
     def reopen_run(self, run_id: str) -> None:
         """Lets a run that broke off go on: it is running again, and this process owns it until it is adopted.

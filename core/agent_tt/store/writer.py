@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agent_tt.store.lineage import Lineage
     from agent_tt.store.liveness import Heart
 
-__all__ = ["SqliteRunWriter"]
+__all__ = ["JoinedRunWriter", "SqliteRunWriter"]
 
 
 class SqliteRunWriter:
@@ -114,7 +114,7 @@ class SqliteRunWriter:
                     self._end_step(tx, number, end, self._track_number(track), None)
             else:
                 writer = self._track(track)
-                checkpoint = writer.compare(door.admit_state(state))
+                checkpoint = writer.compare(state)
                 with self._database.transaction() as tx:
                     writer.store(tx, checkpoint, shared=end.shared_track)
                     self._end_step(tx, number, end, writer.track, checkpoint.seq)
@@ -160,8 +160,8 @@ class SqliteRunWriter:
 
     def start_track(self, tx: Transaction, state: object) -> None:
         """Writes checkpoint 0 of a new run, in the transaction of the run's row."""
-        writer = TrackWriter(self._log, create_track(tx, self._run, "main"), self._trainer)
-        writer.store(tx, writer.compare(door.admit_state(state)))
+        writer = TrackWriter(self._log, create_track(tx, self._run, "main"), self._trainer, admit=door.admit)
+        writer.store(tx, writer.compare(state))
         self._tracks["main"] = writer
 
     def resume(self) -> None:
@@ -207,7 +207,7 @@ class SqliteRunWriter:
             if number is None:
                 with self._database.transaction() as tx:
                     number = self._new_track(tx, door.admit_text(name))
-            writer = self._tracks[name] = TrackWriter.resume(self._log, number, self._trainer)
+            writer = self._tracks[name] = TrackWriter.resume(self._log, number, self._trainer, admit=door.admit)
         return writer
 
     def _track_number(self, name: str) -> int | None:
@@ -285,3 +285,15 @@ class SqliteRunWriter:
         self._open.clear()
         self._heart.remove(self._run)
         self._database.checkpoint("TRUNCATE")
+
+
+class JoinedRunWriter(SqliteRunWriter):
+    """Writes into a run of another process, which ends it."""
+
+    def finish(self, status: RunStatus, error: ErrorInfo | None = None) -> None:  # noqa: ARG002  they are the other's to say
+        """Flushes indexes. The run goes on."""
+        with self._database.transaction() as tx:
+            for track in self._tracks.values():
+                track.flush(tx)
+        self._tracks.clear()
+        self._open.clear()

@@ -6,6 +6,7 @@ import asyncio
 import importlib
 import inspect
 import itertools
+import os
 import sys
 import textwrap
 import warnings
@@ -42,6 +43,8 @@ class Api(Base):
     def __call__(self, q): return ("dunder", q)
     @property
     def prop(self): return 1
+class Made:
+    def __init__(self): self.n = 0
 class Slotted:
     __slots__ = ()
     def call(self, q): return q
@@ -116,6 +119,20 @@ def test_a_function_that_is_registered_later_is_found_under_every_name_and_the_r
     assert f"the entry 'c' of a dict called {shop}_user.TABLE" in message
     assert f"a default argument of {shop}_user.default" in message
     assert asked(recorded(lambda: (module.charge("1"), user.plain(), user.table(), user.default()))) == [CHARGE] * 2
+
+
+def test_a_bound_method_that_was_kept_before_is_warned_of(shop):
+    module = importlib.import_module(shop)
+    module.kept = module.client.call
+    with pytest.warns(UnrecordedCalls, match=f"a bound method called {shop}.kept"):
+        agent_tt.register(f"{shop}.Api.call", effect="read")
+
+
+def test_functions_of_the_standard_library_are_recorded_where_the_program_calls_them(recorded):
+    """The recorder itself calls them too, while it records."""
+    agent_tt.register("os.path.exists", effect="read")
+    (call,) = recorded(lambda: os.path.exists("/"))  # noqa: PTH110  it is what is registered
+    assert (call.name, call.result) == ("exists", True)
 
 
 def test_everything_that_can_be_called(shop, recorded):
@@ -206,6 +223,7 @@ def test_registered_twice_or_marked_already_it_is_recorded_once(shop, recorded):
         ("Api", UsageError, "is a class"),
         ("client", UsageError, "is a Api, which is more than a function"),
         ("Api.prop", UsageError, "is a property"),
+        ("Made.__init__", UsageError, "makes objects"),
         ("slotted.call", UsageError, "cannot be replaced"),
     ],
 )

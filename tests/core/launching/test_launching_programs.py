@@ -156,38 +156,6 @@ class TestAsBare:
 
 
 class TestOtherProcesses:
-    def test_a_python_that_the_program_starts_has_a_run_of_its_own(self, project: Project) -> None:
-        project.write(
-            tools=TOOLS,
-            helper="import tools\ntools.look('helper')\n",
-            idle="print('did nothing')",
-            agent="import subprocess, sys, tools\ntools.look('agent')\n"
-            "for name in ('idle', 'helper'):\n    subprocess.run([sys.executable, f'{name}.py'], check=True)\n",
-        )
-        project.record("agent.py", options=["--call", "tools.look=read", "--name", "nightly"])
-        agent, helper = project.runs()
-        assert (agent.name, helper.name) == ("nightly", "helper")
-        assert agent.metadata["session"] == helper.metadata["session"]
-        assert [call.args for call in project.calls(helper)] == [{"what": "helper"}]
-
-    def test_processes_of_multiprocessing(self, project: Project) -> None:
-        project.write(
-            tools=TOOLS,
-            agent="import multiprocessing as mp, tools\n"
-            "if __name__ == '__main__':\n"
-            "    print(tools.look('here'))\n"
-            "    for how in ('fork', 'spawn'):\n"
-            "        with mp.get_context(how).Pool(1) as pool:\n"
-            "            print(pool.map(tools.look, [how]))\n"
-            "            pool.close()\n            pool.join()\n",
-        )
-        done = project.record("agent.py", options=["--call", "tools.look=read"])
-        assert (done.code, done.out, done.err) == (0, "saw here\n['saw fork']\n['saw spawn']\n", "")
-        runs = project.runs()
-        assert runs[0].status == "succeeded"
-        assert [call.args["what"] for call in project.calls(runs[0])] == ["here", "fork"]
-        assert [call.args["what"] for run in runs[1:] for call in project.calls(run)] == ["spawn"]
-
     def test_a_command_that_is_no_python_but_starts_one(self, project: Project) -> None:
         project.write(tools=TOOLS, agent="import tools\ntools.look(1)\nraise SystemExit(6)")
         done = project.record("-c", f"{sys.executable} agent.py", program="sh", options=["--call", "tools.look=read"])

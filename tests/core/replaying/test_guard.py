@@ -218,6 +218,21 @@ def test_what_only_tells_about_the_machine_passes():
     assert guard.attempts == []
 
 
+def test_a_library_that_is_imported_may_look_whether_there_is_a_port(tmp_path, monkeypatch):
+    library = tmp_path / "site-packages" / "a_library_with_sockets.py"
+    library.parent.mkdir()
+    library.write_text("import socket\nwith socket.socket() as found:\n    found.bind(('127.0.0.1', 0))\n")
+    own = tmp_path / "an_agent_with_sockets.py"
+    own.write_text(library.read_text())
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.syspath_prepend(str(library.parent))
+    with guarded(lambda attempt: Refused(str(attempt))) as guard:
+        __import__("a_library_with_sockets")
+        assert guard.attempts == []
+        with pytest.raises(Refused, match=r"an_agent_with_sockets\.py:3"):
+            __import__("an_agent_with_sockets")
+
+
 def test_a_library_opened_through_ctypes_is_said():
     with guarded(lambda attempt: Refused(str(attempt))) as guard:
         ctypes.CDLL(None)

@@ -442,9 +442,7 @@ def test_a_lazy_module_is_not_asked():
         del sys.modules["lazy_for_errors"]
 
 
-def test_a_cancellation_is_never_an_answer_but_may_be_a_cause():
-    assert "cancellation" in str(refused(error_info(asyncio.CancelledError("m")).value))
-
+def test_a_cancellation_may_be_a_cause():
     async def slow():
         async with asyncio.timeout(0):
             await asyncio.sleep(1)

@@ -457,3 +457,19 @@ def test_outside_any_replay_functions_run(tmp_path):
     before = runs()
     assert run_agent(lambda: weigh(5), store=tmp_path / "more.db").weight == Decimal("6.00")
     assert runs() == before + 2
+
+
+@pytest.mark.parametrize("kind", [asyncio.CancelledError, GeneratorExit])
+def test_what_a_plain_function_raises_is_its_answer_though_it_is_a_cancellation(tmp_path, kind):
+    @agent_tt.tool(effect="read")
+    def wait_for_nothing():
+        runs()
+        raise kind("gone")
+
+    def agent():
+        try:
+            wait_for_nothing()
+        except kind as error:
+            return type(error), error.args
+
+    is_faithful(record(tmp_path, agent), agent)

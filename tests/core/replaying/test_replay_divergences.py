@@ -98,6 +98,15 @@ def test_an_unlike_question_shows_the_nearest_recorded_ones(recorded):
     assert all(near.changes for near in finding.nearest)
 
 
+def test_a_question_that_is_asked_again_names_the_one_that_was_answered(recorded):
+    a, b, *_ = QUESTIONS
+    _, replay = recorded.replay(lambda: agent([a, b, a]))
+    (finding,) = replay.findings
+    assert "the same question was answered at step 1" in finding.message
+    assert (finding.nearest[0].call.step, finding.nearest[0].likeness, finding.nearest[0].changes) == (1, 1.0, ())
+    assert replay.report().failure is finding
+
+
 def test_observing_collects_every_changed_request_and_serves_its_place(recorded):
     a, b, c, d = QUESTIONS
     changed = [f"{a}!", b.replace("w700 ", "w7OO "), f"{c}?", d]

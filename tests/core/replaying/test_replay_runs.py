@@ -236,8 +236,10 @@ def test_an_agent_that_swallows_everything_is_not_faithful(shop):
 
 
 def test_an_agent_that_kills_its_process_is_a_failure_of_the_agent(shop):
-    shop.write(WITH_STATE.replace("def main(state=None):", "def main(state=None):\n    import os; os._exit(7)"))
-    with pytest.raises(AgentFailed, match="exit code 7"):
+    shop.write(
+        WITH_STATE.replace("def main(state=None):", "def main(state=None):\n    import os; os.kill(os.getpid(), 9)")
+    )
+    with pytest.raises(AgentFailed, match="killed by signal 9"):
         shop.replay()
 
 

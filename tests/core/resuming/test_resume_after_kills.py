@@ -47,7 +47,8 @@ from pathlib import Path
 import agent_tt
 import agent_tt.recording.begun as begun
 from agent_tt import _resume_child
-from agent_tt.resuming import Happened, launch
+from agent_tt.replaying import agent_process
+from agent_tt.resuming import Happened
 from agent_tt.store import open_store
 
 root, seed, kills = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
@@ -89,7 +90,7 @@ class Forked:
         return self.returncode
 
 
-launch.subprocess.Popen = Forked
+agent_process.subprocess.Popen = Forked
 
 
 def begin(folder, delay):

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
@@ -43,6 +43,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.hits: Counter[str] = Counter()
+        self.keys: defaultdict[str, list[str | None]] = defaultdict(list)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Whoever was killed does not take its answer."""
@@ -56,6 +57,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.hits[self.path] += 1
+        self.server.keys[self.path].append(self.headers["idempotency-key"])
         if self.path == "/3" and self.server.hits[self.path] == 1:
             os.kill(int(self.headers["pid"]), signal.SIGKILL)
             return
@@ -78,8 +80,8 @@ def server() -> Iterator[Server]:
         thread.join()
 
 
-def broken_off(folder: Path, server: Server, method: str) -> Path:
-    (folder / "agent.py").write_text(AGENT)
+def broken_off(folder: Path, server: Server, method: str, agent: str = AGENT) -> Path:
+    (folder / "agent.py").write_text(agent)
     store = folder / "runs.db"
     command = [sys.executable, "agent.py", str(server.server_port), method]
     done = subprocess.run(
@@ -153,3 +155,58 @@ def test_a_half_received_body_is_asked_for_again(tmp_path: Path, server: Server)
     report = agent_tt.replay("latest", store=store, timeout=PATIENCE_SECONDS)
     assert report.is_faithful, report.divergences
     assert (report.served, server.hits.total()) == (3, 4)
+
+
+KEYED = """
+import os, sys, uuid
+
+port, how = sys.argv[1:]
+url = f"http://127.0.0.1:{port}"
+
+
+def headers():
+    return {"Idempotency-Key": str(uuid.uuid4()), "pid": str(os.getpid())}
+
+
+def plain(send):
+    return sum(send(n) for n in range(5))
+
+
+if how == "httpx":
+    import httpx
+    with httpx.Client(trust_env=False) as client:
+        total = plain(lambda n: client.post(f"{url}/{n}", headers=headers()).json()["n"])
+elif how == "requests":
+    import requests
+    with requests.Session() as session:
+        session.trust_env = False
+        total = plain(lambda n: session.post(f"{url}/{n}", headers=headers()).json()["n"])
+else:
+    import asyncio
+
+    async def work():
+        if how == "aiohttp":
+            import aiohttp
+            async with aiohttp.ClientSession() as session:
+                async def send(n):
+                    async with session.post(f"{url}/{n}", headers=headers()) as response:
+                        return (await response.json(content_type=None))["n"]
+                return sum([await send(n) for n in range(5)])
+        import httpx
+        async with httpx.AsyncClient(trust_env=False) as client:
+            return sum([(await client.post(f"{url}/{n}", headers=headers())).json()["n"] for n in range(5)])
+
+    total = asyncio.run(work())
+with open("total", "w") as file:
+    file.write(str(total))
+"""
+
+
+@pytest.mark.parametrize("how", ["httpx", "async httpx", "requests", "aiohttp"])
+def test_a_request_with_an_idempotency_key_is_sent_again_with_the_same_key(tmp_path: Path, server: Server, how: str):
+    pytest.importorskip(how.rpartition(" ")[2])
+    store = broken_off(tmp_path, server, how, KEYED)
+    assert agent_tt.resume("latest", store=store).result().status == "succeeded"
+    check_done(store, server)
+    assert {path: len(set(keys)) for path, keys in server.keys.items()} == {f"/{n}": 1 for n in range(5)}
+    assert [len(server.keys[f"/{n}"]) for n in range(5)] == [1, 1, 1, 2, 1]

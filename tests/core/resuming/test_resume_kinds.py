@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -229,3 +230,41 @@ def test_a_run_may_break_off_and_go_on_again_and_again(project: Project):
     run = project.check(*(f"{what}-{n}" for n in range(5) for what in ("look", "send")))
     with closing(open_store(project.store, read_only=True)) as store:
         assert store.state(run.id, run.steps) == {"total": 10}
+
+
+CHILD = """
+import os, signal
+
+
+def work(n):
+    with open("did", "a") as file:
+        file.write(f"work-{n}\\n")
+    return n
+
+
+if __name__ == "__main__":
+    work(0)
+    if not os.path.exists("broke off"):
+        open("broke off", "w").close()
+        os.killpg(0, signal.SIGKILL)
+    work(1)
+"""
+
+PARENT = """
+os.getpgrp() == os.getpid() or os.setpgid(0, 0)
+did("parent")
+subprocess.run([sys.executable, "child.py"], capture_output=True)
+did("parent again")
+"""
+
+
+def test_a_process_in_flight_is_started_from_its_beginning(project: Project):
+    (project.folder / "child.py").write_text(CHILD)
+    record = ("-m", "agent_tt_tui", "record", "--call", "agent.did=write", "--call", "child.work=write", "--")
+    project.begin("import subprocess\n" + PARENT, *record, sys.executable, "agent.py", exit_code=137)
+    assert project.done() == ["parent", "work-0"]
+    asked: list[str] = []
+    project.resume(lambda call: asked.append(call.kind)).result()
+    assert asked == ["subprocess"]
+    assert project.done() == ["parent", "work-0", "work-0", "work-1", "parent", "again"]
+    assert project.read()[0].status == "succeeded"

@@ -71,8 +71,10 @@ class Project:
         self.write(source)
         assert self.run(*command) == exit_code, self.said
 
-    def resume(self, in_flight: Callable[[Call], Happened | None] | None = None) -> ResumeHandle:
-        handle = agent_tt.resume("latest", store=self.store, in_flight=in_flight)
+    def resume(
+        self, in_flight: Callable[[Call], Happened | None] | None = None, *, redo_unrecorded: bool = False
+    ) -> ResumeHandle:
+        handle = agent_tt.resume("latest", store=self.store, in_flight=in_flight, redo_unrecorded=redo_unrecorded)
         assert handle.wait(PATIENCE_SECONDS) is not None
         return handle
 
@@ -227,9 +229,12 @@ def test_an_agent_that_fails_after_the_break_has_failed(project: Project):
 def test_what_is_not_recorded_halts_before_the_break(project: Project):
     agent = IN_FLIGHT.replace("order = find(n)", "order = find(n)\n                os.system('true')")
     project.begin(agent)
-    with pytest.raises(AgentTTError, match="unrecorded effect"):
+    with pytest.raises(AgentTTError, match="unrecorded effect") as halted:
         project.resume(not_happened).result()
+    assert "--redo-unrecorded" in halted.value.hint
     assert project.read()[0].status == "crashed"
+    project.resume(not_happened, redo_unrecorded=True).result()
+    assert sorted(project.done()) == sorted(["find-0", "charge", "find-1", "charge-1", "find-2", "charge"])
 
 
 KEYS = """
@@ -511,5 +516,90 @@ def test_an_agent_that_cannot_be_found_leaves_the_run_as_it_was(project: Project
     (project.folder / "agent.py").rename(project.folder / "moved.py")
     handle = project.resume(not_happened)
     assert handle.poll() == InvalidEntryPoint.exit_code
-    assert "there is no file agent.py" in handle.output()
+    with pytest.raises(InvalidEntryPoint, match=r"there is no file agent\.py"):
+        handle.result()
     assert project.read()[0].status == "crashed"
+
+
+CLEANS_UP_ASYNC = """
+@agent_tt.llm
+async def think(n):
+    await asyncio.sleep(0)
+    did(f"think-{n}")
+    return {"usage": {"input_tokens": 10, "output_tokens": 1}}
+
+
+@agent_tt.tool(effect="write")
+async def send(n):
+    await asyncio.sleep(0)
+    did(f"send-{n}")
+    return n
+
+
+@agent_tt.tool(effect="write")
+async def close(n):
+    await asyncio.sleep(0)
+    did(f"close-{n}")
+
+
+async def stopped_here():
+    breaks_off("", "SIGINT")
+    await asyncio.sleep(0)
+
+
+async def in_a_row(run, state):
+    try:
+        for n in range(3):
+            async with run.step("one"):
+                await think(n)
+                await stopped_here() if n == 1 else None
+                state["sent"].append(await send(n))
+    finally:
+        async with run.step("clean up"):
+            await close(len(state["sent"]))
+
+
+async def at_once(run, state):
+    async def one(n):
+        try:
+            await think(n)
+            await stopped_here() if n == 1 else None
+            await asyncio.sleep(0.001)
+            state["sent"].append(await send(n))
+        finally:
+            await close(n)
+
+    async with run.step("all"):
+        await asyncio.gather(*(one(n) for n in range(3)))
+
+
+async def work(state):
+    async with agent_tt.record("cleans-up", state=state) as run:
+        await WORK(run, state)
+
+
+def main(state=None):
+    asyncio.run(work(state or {"sent": []}))
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(("work", "cleaned_up"), [("in_a_row", 1), ("at_once", 3)])
+def test_an_async_run_goes_on_before_what_it_cleaned_up(project: Project, work: str, cleaned_up: int):
+    project.begin(CLEANS_UP_ASYNC.replace("WORK", work), exit_code=-signal.SIGINT)
+    before = project.done()
+    assert project.read()[0].status == "interrupted"
+    assert len([word for word in before if word.startswith("close")]) == cleaned_up
+    run = project.resume().result()
+    after = project.done()[len(before) :]
+    closes = ["close-3"] if work == "in_a_row" else ["close-0", "close-1", "close-2"]
+    assert sorted(word for word in after if word.startswith("close")) == closes
+    rest = [word for word in before + after if not word.startswith("close")]
+    assert sorted(rest) == [f"{what}-{n}" for what in ("send", "think") for n in range(3)]
+    assert (run.tokens_in, run.tokens_out) == (30, 3)  # a step that is taken again counts once
+    with closing(open_store(project.store, read_only=True)) as store:
+        assert sorted(store.state(run.id, run.steps)["sent"]) == [0, 1, 2]
+    project.check(*project.done())

@@ -11,6 +11,7 @@ import gzip
 import json
 import random
 import socket
+import struct
 import threading
 import time
 from collections import Counter
@@ -121,7 +122,11 @@ class Handler(BaseHTTPRequestHandler):
         elif path == "/redirect":
             self.send(b"", status=302, headers={"Location": "/echo?after=redirect", "Set-Cookie": new("sid=")})
         elif path == "/stream":
-            self.stream((new("part ") + ";" for _ in range(10)), stop_before=4 if probe == "drop" else None)
+            self.stream(
+                (new("part ") + ";" for _ in range(10)),
+                stop_before=4 if probe in ("drop", "reset") else None,
+                resets=probe == "reset",
+            )
         elif path == "/until-close":
             self.close_connection = True
             self.send_response(200)
@@ -136,8 +141,17 @@ class Handler(BaseHTTPRequestHandler):
         elif path == "/empty":
             self.send(b"", status=204)
         else:
-            shown = {"path": self.path, "id": new("echo "), "cookie": self.headers.get("Cookie"), "size": len(body)}
+            cookies = sorted(part.partition("=")[0].strip() for part in self.headers.get("Cookie", "").split(";"))
+            shown = {"path": self.path, "id": new("echo "), "cookies": cookies, "size": len(body)}
             self.send(json.dumps(shown).encode())
+
+    def reset(self) -> None:
+        """End the connection with RST."""
+        self.close_connection = True
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.rfile.close()
+        self.wfile.close()
+        self.connection.close()
 
     def send(
         self, body: bytes, *, status: int = 200, kind: str = "application/json", headers: dict[str, str] | None = None
@@ -161,6 +175,7 @@ class Handler(BaseHTTPRequestHandler):
         kind: str = "text/event-stream",
         stop_before: int | None = None,
         headers: dict[str, str] | None = None,
+        resets: bool = False,
     ) -> None:
         self.send_response(200)
         if kind:
@@ -172,6 +187,8 @@ class Handler(BaseHTTPRequestHandler):
         for index, piece in enumerate(pieces):
             if index == stop_before:
                 self.close_connection = True
+                if resets:
+                    self.reset()
                 return
             data = piece.encode() if isinstance(piece, str) else piece
             self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))

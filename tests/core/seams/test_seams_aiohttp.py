@@ -133,7 +133,7 @@ def test_reading_further_than_was_recorded_is_refused(server: Loopback, tmp_path
         replayed(many, kept)
 
 
-@pytest.mark.parametrize("probe", ["drop", "refuse", "hang"])
+@pytest.mark.parametrize("probe", ["drop", "reset", "refuse", "hang"])
 def test_connections_that_fail(server: Loopback, twice: Twice, probe: str):
     async def agent() -> Any:
         timeout = aiohttp.ClientTimeout(sock_read=0.1 if probe == "hang" else 20)
@@ -142,7 +142,8 @@ def test_connections_that_fail(server: Loopback, twice: Twice, probe: str):
                 async with session.post(server.url + "/stream", headers={"x-probe": probe}) as response:
                     await response.read()
             except Exception as error:
-                return type(error), str(error), type(error.__cause__)
+                cause = error.__cause__
+                return type(error), str(error), type(cause), type(cause and cause.__context__)
 
     twice(agent)
 
@@ -194,7 +195,7 @@ def test_a_connection_that_changed_its_protocol_is_not_served(server: Loopback, 
 
     first, kept = recorded(agent, tmp_path / "runs.db")
     assert first == 101
-    with pytest.raises(Divergence, match="stopped reading here"):
+    with pytest.raises(Divergence, match="a WebSocket was opened"):
         replayed(agent, kept)
 
 

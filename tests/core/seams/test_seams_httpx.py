@@ -12,7 +12,7 @@ import httpx2
 import pytest
 from tests.core.seams.certificates import certificate
 from tests.core.seams.loopback import Loopback
-from tests.core.seams.runs import recorded, replayed
+from tests.core.seams.runs import Kept, recorded, replayed
 
 import agent_tt
 from agent_tt.errors import StoreUnreadable
@@ -22,8 +22,6 @@ from agent_tt.replaying.divergence import Divergence
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from tests.core.seams.runs import Kept
 
     Twice = Callable[[Callable[[], Any]], Kept]
 
@@ -48,7 +46,7 @@ def test_answers_of_every_shape(server: Loopback, twice: Twice, library: Any):
         with library.Client(follow_redirects=True) as client:
             paths = ("/echo?a=1&b=", "/gzip", "/redirect", "/empty", "/until-close")
             seen += [facts(client.get(server.url + path)) for path in paths]
-            seen += [facts(client.head(server.url + "/echo")), dict(client.cookies)]
+            seen += [facts(client.head(server.url + "/echo")), sorted(client.cookies)]
             with client.stream("GET", server.url + "/gzip-stream") as response:
                 seen.append(list(response.iter_raw()))
             with client.stream("GET", server.url + "/gzip-stream") as response:
@@ -269,5 +267,30 @@ def test_a_connection_that_changed_its_protocol_is_not_served(server: Loopback, 
 
     first, kept = recorded(agent, tmp_path / "runs.db")
     assert first == 101
-    with pytest.raises(Divergence, match="stopped reading here"):
+    with pytest.raises(Divergence, match="a WebSocket was opened"):
         replayed(agent, kept)
+
+
+def test_more_headers_count_where_a_run_says_so(server: Loopback, tmp_path: Path):
+    def ask(tenant: str) -> str:
+        with httpx2.Client(headers={"X-Tenant": tenant, "X-Trace": tenant}) as client:
+            return client.get(server.url + "/echo").json()["id"]
+
+    store = tmp_path / "runs.db"
+    with agent_tt.record("one", store=store, headers=["X-Tenant"]):
+        first = ask("a")
+    kept = Kept(store)
+    assert kept.calls[0][0].args["headers"]["x-tenant"] == "a"
+    assert "x-trace" not in kept.calls[0][0].args["headers"]
+    assert replayed(lambda: ask("a"), kept) == first
+    with pytest.raises(Divergence) as info:
+        replayed(lambda: ask("b"), kept)
+    assert info.value.finding.kind == "changed request"
+
+
+def test_a_project_says_which_headers_count(server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "pyproject.toml").write_text('[tool.agent-tt]\nheaders = ["x-tenant"]\n')
+    monkeypatch.chdir(tmp_path)
+    with agent_tt.record("one", store=tmp_path / "runs.db"), httpx2.Client() as client:
+        client.get(server.url + "/echo", headers={"X-Tenant": "a"})
+    assert Kept(tmp_path / "runs.db").calls[0][0].args["headers"]["x-tenant"] == "a"

@@ -11,17 +11,18 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import aiohttp
 import httpx2
+import pytest
 
 import agent_tt
 from agent_tt.recording.hooks import HOOKS
 from agent_tt.recording.import_watch import ImportWatch
+from agent_tt.seams.fitness import need_attributes, need_members, need_parameters
 from agent_tt.seams.install import LIBRARIES, SEAMS, Seams
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def python(code: str, *arguments: str) -> str:
@@ -114,12 +115,20 @@ def test_a_version_that_does_not_fit_is_named_and_left_alone(
 
 def test_a_version_that_fits_in_part_is_left_alone_as_a_whole(monkeypatch: pytest.MonkeyPatch):
     class Pool:
-        def urlopen(self) -> str:
+        def urlopen(self, method: str, url: str, body: Any = None, headers: Any = None) -> str:
             return "mine"
 
     class Connection:
+        response_class = default_port = is_verified = proxy_is_verified = None
+
+        def __init__(self) -> None:
+            self.proxy = self._has_connected_to_proxy = None
+
         def connect(self) -> None:
-            """It has no `request`."""
+            """It has no `getresponse`."""
+
+        def request(self, method: str, url: str, body: Any = None, headers: Any = None) -> None:
+            """Send nothing."""
 
     strange: Any = ModuleType("urllib3")
     strange.connectionpool = SimpleNamespace(HTTPConnectionPool=Pool)
@@ -130,7 +139,7 @@ def test_a_version_that_fits_in_part_is_left_alone_as_a_whole(monkeypatch: pytes
     seams.acquire()
     assert vars(Pool)["urlopen"] is original
     seams.release()
-    assert "request" in seams.unfit["urllib3"]
+    assert "getresponse" in seams.unfit["urllib3"]
 
 
 def test_a_loader_that_serves_several_modules_is_watched_for_one(monkeypatch: pytest.MonkeyPatch):
@@ -186,7 +195,10 @@ def test_other_modules_are_none_of_our_business():
         assert SEAMS._imports.names == set(LIBRARIES)
     finally:
         SEAMS.release()
-    assert set(LIBRARIES) == {"httpx", "httpx2", "urllib3", "aiohttp", "mcp.client.stdio"}
+    assert set(LIBRARIES) == {
+        "httpx", "httpx2", "urllib3", "aiohttp", "mcp.client.stdio",
+        "subprocess", "asyncio.base_events", "multiprocessing.util",
+    }  # fmt: skip
 
 
 def test_outside_any_recording_a_request_only_passes_through(monkeypatch: pytest.MonkeyPatch):
@@ -207,3 +219,38 @@ def test_outside_any_recording_a_request_only_passes_through(monkeypatch: pytest
 def test_the_seams_come_with_record():
     assert agent_tt.record is not None
     assert SEAMS in HOOKS._companions
+
+
+def test_a_version_whose_private_names_have_changed_is_refused_before_anything_is_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    def make(connector: Any, *, loop: object = None) -> None:
+        connector._taken = set()  # `_acquired` has another name
+
+    original = aiohttp.BaseConnector.connect
+    monkeypatch.setattr(aiohttp.BaseConnector, "__init__", make)
+    seams = Seams()
+    seams.acquire()
+    try:
+        assert f"aiohttp {aiohttp.__version__}" in seams.unfit["aiohttp"]
+        assert "_acquired" in seams.unfit["aiohttp"]
+        assert aiohttp.BaseConnector.connect is original
+    finally:
+        seams.release()
+
+
+@pytest.mark.parametrize(
+    ("check", "problem"),
+    [
+        (lambda: need_attributes(Seams.__init__, "_lock", "_gone"), "knows no _gone"),
+        (lambda: need_members(Seams, "patch", "gone"), "Seams has no gone"),
+        (lambda: need_parameters(Seams.patch, "module"), "takes name, not module"),
+    ],
+)
+def test_what_does_not_fit_is_said(check: Any, problem: str):
+    with pytest.raises(AttributeError, match=problem):
+        check()
+
+
+def test_a_function_that_passes_on_what_it_is_given_fits():
+    need_parameters(lambda *args, **options: (args, options), "request")

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tt.codec.encode import encode
+from agent_tt.redaction.marks import MARK
+from agent_tt.redaction.names import is_secret_header, is_secret_parameter
 from agent_tt.seams.http_body import canonical_body
 from agent_tt.seams.http_request import HttpRequest, question_of
-from agent_tt.seams.redaction import REDACTED, is_secret_field, is_secret_header
 
 if TYPE_CHECKING:
     import random
@@ -164,18 +165,18 @@ def test_secrets_are_neither_stored_nor_hashed():
     one = asked("s3cr3t-one")
     assert "s3cr3t" not in repr(one)
     assert one == asked("s3cr3t-two")
-    assert one.args["url"] == f"https://host/x?key={REDACTED}&X-Amz-Signature={REDACTED}&q=1"
-    assert one.facts["headers"]["x-api-key"] == REDACTED
+    assert one.args["url"] == f"https://host/x?key={MARK}&X-Amz-Signature={MARK}&q=1"
+    assert one.facts["headers"]["x-api-key"] == MARK
 
 
 @pytest.mark.parametrize("name", ["key", "api_key", "apiKey", "access_token", "sig", "X-Amz-Credential", "password"])
 def test_names_of_secret_fields(name: str):
-    assert is_secret_field(name)
+    assert is_secret_parameter(name)
 
 
 @pytest.mark.parametrize("name", ["monkey", "keyword", "max_tokens", "tokenizer", "author", "signal", "q", "page"])
 def test_names_of_other_fields(name: str):
-    assert not is_secret_field(name)
+    assert not is_secret_parameter(name)
 
 
 @pytest.mark.parametrize("name", ["content-type", "accept", "x-request-id", "sec-websocket-key", "anthropic-version"])

@@ -2,70 +2,22 @@
 
 from __future__ import annotations
 
-import sqlite3
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import zstandard
 from tests.core.store.recordings import many_keyframes
+from tests.core.stored_bytes import contents
 
 import agent_tt
 from agent_tt.model import Edit, NewRun
-from agent_tt.store import door, open_store
+from agent_tt.redaction.marks import MARK
+from agent_tt.store import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-SECRET = "sk-marker-4711"
-SHOWN = "<secret>"
-
-
-def masked(value: Any) -> Any:
-    """The value with the secret replaced, wherever it stands."""
-    if isinstance(value, str):
-        return value.replace(SECRET, SHOWN)
-    if isinstance(value, dict):
-        return {masked(key): masked(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(masked(item) for item in value)
-    return value
-
-
-@pytest.fixture
-def guarded(monkeypatch):
-    """A door that lets the secret through nowhere."""
-
-    def admit_error(error):
-        if error is None:
-            return None
-        masks = {name: masked(getattr(error, name)) for name in ("message", "traceback", "value")}
-        return replace(error, **masks)
-
-    monkeypatch.setattr(door, "admit", masked)
-    monkeypatch.setattr(door, "admit_state", masked)
-    monkeypatch.setattr(door, "admit_error", admit_error)
-
-
-def contents(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Every value in the file as bytes, compressed ones also as what they hold."""
-    connection = sqlite3.connect(path)
-    dictionaries = {
-        number: zstandard.ZstdCompressionDict(zstandard.ZstdDecompressor().decompress(data), 1)
-        for number, data in connection.execute("SELECT id, data FROM dicts")
-    }
-    for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
-        cursor = connection.execute(f"SELECT * FROM {table}")
-        names = [column[0] for column in cursor.description]
-        for row in cursor:
-            for name, value in zip(names, row, strict=True):
-                raw = value if isinstance(value, bytes) else str(value).encode()
-                yield f"{table}.{name}", raw
-                if raw[:4] == b"\x28\xb5\x2f\xfd":
-                    dictionary = dictionaries.get(dict(zip(names, row, strict=True)).get("dict", 0))
-                    yield f"{table}.{name}", zstandard.ZstdDecompressor(dict_data=dictionary).decompress(raw)
-    connection.close()
+SECRET = "sk-marker-4711-and-more"
+SHOWN = MARK
 
 
 @agent_tt.tool(effect="read", name=f"look {SECRET} up")
@@ -91,7 +43,7 @@ def agent(path: Path) -> str:
     state: dict[str, Any] = {
         "key": SECRET,
         "log": [SECRET],
-        SECRET: {"nested": (SECRET, "x" * 5000 + SECRET), "turn": 0},
+        SECRET: {"nested": (SECRET, "x " * 2500 + SECRET), "turn": 0},
     }
     with agent_tt.record(
         f"run {SECRET}",
@@ -120,7 +72,7 @@ def agent(path: Path) -> str:
     return run.id
 
 
-def test_a_door_that_masks_a_secret_leaves_no_trace_of_it_in_the_file(tmp_path, guarded, monkeypatch):
+def test_a_door_that_masks_a_secret_leaves_no_trace_of_it_in_the_file(tmp_path, monkeypatch):
     many_keyframes(monkeypatch, rows=3)
     path = tmp_path / "runs.db"
     with pytest.raises(RuntimeError, match=SECRET):

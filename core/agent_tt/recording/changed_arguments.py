@@ -1,0 +1,211 @@
+"""What a function did to its arguments: recorded with its answer, and done again where only the answer is given.
+
+A tool that takes a list of messages and appends to it answers twice: by what it returns, and by the list. A replay does
+not run it, so the agent would go on with a list that is too short. Objects are changed in place, and as little of them
+as differs: who holds a part of one goes on holding it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from agent_tt.codec.encode import encode
+from agent_tt.codec.wire import TYPE, VALUE
+
+if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
+    from agent_tt.recording.signature import Parameters
+
+__all__ = ["AFTERWARDS", "GivenArguments", "bring_to", "given_arguments"]
+
+AFTERWARDS: Final = "args_after"
+"""Among the facts of a call: the arguments that it left otherwise than it found them, as they were then, by name."""
+
+Decode = Callable[["Wire"], object]
+
+_WITH_FIELDS: Final = frozenset({"dataclass", "pydantic"})
+
+
+class GivenArguments:
+    """The arguments of one call while it is made."""
+
+    def __init__(
+        self, parameters: Parameters, before: Mapping[str, Wire], args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> None:
+        self._parameters = parameters
+        self._before = before
+        self._args = args
+        self._kwargs = kwargs
+
+    def changes(self) -> dict[str, Wire]:
+        """What the function did to them, for the facts of the call."""
+        objects = self._parameters.objects(self._args, self._kwargs)
+        # Most are as they were, and hold no secret. Texts are compared because that is fast, and tells 1 from True.
+        if json.dumps(self._before) == json.dumps({name: encode(value) for name, value in objects.items()}):
+            return {}
+        now = self._parameters.bind(self._args, self._kwargs)
+        after = {name: value for name, value in now.items() if not _is_same(self._before.get(name), value)}
+        return {AFTERWARDS: after} if after else {}
+
+    def change_again(self, facts: Mapping[str, Wire], decode: Decode) -> None:
+        """Do to them what the facts of the recorded call say."""
+        after = facts.get(AFTERWARDS)
+        if isinstance(after, dict):
+            objects = self._parameters.objects(self._args, self._kwargs)
+            now = self._parameters.bind(self._args, self._kwargs)
+            for name in after.keys() & now.keys():
+                bring_to(objects[name], now[name], after[name], decode)
+
+
+def given_arguments(
+    parameters: Parameters, named: Mapping[str, Wire], args: Sequence[object], kwargs: Mapping[str, object]
+) -> GivenArguments | None:
+    """The arguments of a call that begins; None where none of them can be changed.
+
+    Args:
+        parameters: those of the function.
+        named: the arguments as they are now, by name.
+        args: the arguments.
+        kwargs: those that were given by name.
+    """
+    can_change = any(isinstance(value, (list, dict)) for value in named.values())
+    return GivenArguments(parameters, named, args, kwargs) if can_change else None
+
+
+def bring_to(live: object, now: Wire, after: Wire, decode: Decode) -> bool:
+    """Change an object in place.
+
+    Args:
+        live: the object.
+        now: its wire value.
+        after: the wire value that it is to have.
+        decode: makes Python values of wire values.
+
+    Returns:
+        Whether it now is as it should be; False for what cannot be changed in place.
+    """
+    if _is_same(now, after):
+        return True
+    if type(live) is list and isinstance(now, list) and isinstance(after, list):
+        _bring_list(live, now, after, decode)
+        return True
+    if not isinstance(now, dict) or not isinstance(after, dict) or now.get(TYPE) != after.get(TYPE):
+        return False
+    if TYPE not in now:
+        return _bring_fields(_Items(live), now, after, decode) if type(live) is dict else False
+    if now.get("class") != after.get("class"):
+        return False
+    if now[TYPE] in _WITH_FIELDS:
+        first, last = now.get(VALUE), after.get(VALUE)
+        is_whole = isinstance(first, dict) and isinstance(last, dict) and first.keys() == last.keys()
+        return is_whole and _bring_fields(_Attributes(live), first, last, decode)  # type: ignore[arg-type]
+    return _refill(live, after, decode)
+
+
+def _bring_list(live: list[Any], now: list[Wire], after: list[Wire], decode: Decode) -> None:
+    shorter = min(len(now), len(after))
+    start = next((index for index in range(shorter) if not _is_same(now[index], after[index])), shorter)
+    end = next((index for index in range(shorter - start) if not _is_same(now[-1 - index], after[-1 - index])), None)
+    end = shorter - start if end is None else end
+    for index in range(start, shorter - end):
+        if not bring_to(live[index], now[index], after[index], decode):
+            live[index] = decode(after[index])
+    live[shorter - end : len(now) - end] = [decode(item) for item in after[shorter - end : len(after) - end]]
+
+
+class _Items:
+    """A dict, as something with fields."""
+
+    def __init__(self, live: Any) -> None:
+        self._live = live
+
+    def get(self, name: str) -> object:
+        return self._live.get(name)
+
+    def set(self, name: str, value: object) -> None:
+        self._live[name] = value
+
+    def drop(self, name: str) -> None:
+        self._live.pop(name, None)
+
+
+class _Attributes:
+    """A dataclass or pydantic object, as something with fields. Nothing of its class runs."""
+
+    def __init__(self, live: object) -> None:
+        self._live = live
+
+    def get(self, name: str) -> object:
+        return object.__getattribute__(self._live, name)
+
+    def set(self, name: str, value: object) -> None:
+        object.__setattr__(self._live, name, value)
+
+    def drop(self, name: str) -> None:
+        object.__delattr__(self._live, name)
+
+
+def _bring_fields(
+    live: _Items | _Attributes, now: Mapping[str, Wire], after: Mapping[str, Wire], decode: Decode
+) -> bool:
+    for name in now:
+        if name not in after:
+            live.drop(name)
+    for name, value in after.items():
+        if name not in now or not bring_to(live.get(name), now[name], value, decode):
+            live.set(name, decode(value))
+    return True
+
+
+def _refill(live: Any, after: Wire, decode: Decode) -> bool:
+    """Give a container that JSON does not know another content; whether it is one that can be refilled."""
+    for kind, fill in _REFILLED:
+        if isinstance(live, kind):
+            wanted = decode(after)
+            fill(live, wanted)
+            return True
+    return False
+
+
+def _refill_dict(live: dict[object, object], wanted: dict[object, object]) -> None:
+    native: Any = OrderedDict if isinstance(live, OrderedDict) else dict
+    native.clear(live)
+    for key, value in wanted.items():
+        native.__setitem__(live, key, value)
+
+
+def _refill_list(live: list[object], wanted: Sequence[object]) -> None:
+    list.__setitem__(live, slice(None), wanted)
+
+
+def _refill_set(live: set[object], wanted: set[object]) -> None:
+    set.clear(live)
+    set.update(live, wanted)
+
+
+def _refill_deque(live: deque[object], wanted: deque[object]) -> None:
+    deque.clear(live)
+    deque.extend(live, wanted)
+
+
+_REFILLED: Final[tuple[tuple[type, Callable[[Any, Any], object]], ...]] = (
+    (dict, _refill_dict),
+    (list, _refill_list),
+    (set, _refill_set),
+    (deque, _refill_deque),
+    (bytearray, lambda live, wanted: bytearray.__setitem__(live, slice(None), wanted)),
+)
+
+
+def _is_same(a: Wire, b: Wire) -> bool:
+    """Whether two wire values say the same: `1`, `1.0` and `True` do not; what is recorded only as text does."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        if a.get(TYPE) == "opaque" == b.get(TYPE):
+            return a.get("class") == b.get("class")
+        return a.keys() == b.keys() and all(_is_same(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_is_same, a, b))
+    return type(a) is type(b) and a == b

@@ -1,0 +1,50 @@
+"""Headers of requests that count as part of a question, beside those that always do.
+
+They are said for a project (`[tool.agent-tt] headers = ["x-tenant"]`) or a run (`record(..., headers=["x-tenant"])`),
+kept with the run, and taken from there by its replays: what counted then counts now.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.recording.answers import answers_here
+from agent_tt.recording.scope import here
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agent_tt.codec.wire import Wire
+
+HEADERS: Final = "headers"
+"""The key of a run's metadata that keeps their names."""
+
+
+def headers_of(metadata: Mapping[str, Wire]) -> frozenset[str]:
+    """The names that a run keeps, in lower case."""
+    names = metadata.get(HEADERS)
+    return frozenset(str(name).lower() for name in names) if isinstance(names, list) else frozenset()
+
+
+def as_metadata(headers: Iterable[str] | None) -> dict[str, Wire]:
+    """What a run keeps of the names that were said for it; of those of its project where none were.
+
+    Raises:
+        UsageError: the project's settings cannot be read.
+    """
+    if headers is None:
+        from agent_tt import config
+
+        headers = config.load().headers
+    names: list[Wire] = [*sorted({name.strip().lower() for name in headers if name.strip()})]
+    return {HEADERS: names} if names else {}
+
+
+def headers_here() -> frozenset[str]:
+    """The names that count for the code that asks: those of the run that answers, else of the one that is recorded."""
+    answers = answers_here()
+    if answers is not None:
+        found: frozenset[str] = getattr(answers, "kept_headers", frozenset())
+        return found
+    scope = here()
+    return frozenset() if scope is None else scope.recording.kept_headers

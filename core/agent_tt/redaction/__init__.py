@@ -1,0 +1,14 @@
+"""What is a secret, and what is kept in its place. No input or output; the store's door and the seams ask here.
+
+| module | what it knows |
+|---|---|
+| `names` | names of fields, headers and query parameters whose values let somebody in |
+| `shapes` | what keys, tokens and private keys look like wherever they stand |
+| `marks` | what stands for a secret: always the same, so that another key asks the same question |
+| `given` | secrets that answers gave to the agent, recognised when it hands them on |
+| `values` | wire values without their secrets |
+| `packing` | bodies that are compressed |
+| `answers` | answers of servers, byte for byte as long as they were |
+
+What is replaced is gone: no digest of it is kept, because a short password could be guessed from one.
+"""

@@ -1,0 +1,138 @@
+"""Secrets that the agent was given: recognised when it hands them on under a name that does not say so.
+
+They come from answers, and from variables of the environment whose names say what they hold. A replay gives the agent
+a mark in place of such a secret (or another secret, from another environment), and whatever it asks with it then holds
+a mark. So a question that is recorded has the same mark wherever the secret itself stands in it, also as addresses and
+forms write it.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, quote_plus, unquote
+
+from agent_tt.redaction.marks import JWT_START, is_mark, numbered, unsigned
+from agent_tt.redaction.names import is_secret_field
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SHORTEST: Final = 6
+_LONGEST: Final = 16_384
+_MOST: Final = 256
+_MOST_NUMBERS: Final = 10_000
+_DIGITS: Final = 8
+"""Digits that no other number of a run is likely to have."""
+_LETTERS: Final = 16
+"""Letters that no word is likely to have."""
+
+
+class Given:
+    """The latest of these secrets, of this process.
+
+    Attributes:
+        version: another number whenever there is one more.
+        secrets: the secrets, each in every way in which it is written, the longest first.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._forms: dict[str, frozenset[str]] = {}
+        self._numbers: dict[str, int] = {}
+        self._count = 0
+        self.version = 0
+        self.secrets: tuple[str, ...] = ()
+
+    def add(self, secret: str) -> None:
+        """Remember one that is told from a word or number, and long enough."""
+        if _is_common(secret) or not _SHORTEST <= len(secret) <= _LONGEST or is_mark(secret):
+            return
+        with self._lock:
+            if secret in self._forms:
+                return
+            self._forms[secret] = _forms_of(secret)
+            while len(self._forms) > _MOST:
+                del self._forms[next(iter(self._forms))]
+            self._changed()
+
+    def hide(self, secret: str, begun: str = "", *, is_begun: bool = False) -> str:
+        """Remember a secret that is in an answer.
+
+        Args:
+            secret: as it is written there.
+            begun: what came of it in the piece before this, which `hide` gave the mark of a secret that is begun.
+            is_begun: whether more of it may come in the next piece.
+
+        Returns:
+            What stands for it there: as long, and the same each time.
+        """
+        plain = _said(secret)
+        with self._lock:
+            if begun and self._forms.pop(begun, None) is not None:
+                self._changed()
+            number = self._numbers.get(begun) or self._numbers.get(plain)
+            if number is None:
+                self._count += 1
+                number = self._count
+            for form in (plain, *_forms_of(plain)):
+                self._numbers.setdefault(form, number)
+            while len(self._numbers) > _MOST_NUMBERS:
+                del self._numbers[next(iter(self._numbers))]
+        self.add(plain)
+        token = unsigned(secret) if secret.startswith(JWT_START) and not begun and not is_begun else None
+        return token or numbered(number, len(secret), is_begun=is_begun)
+
+    def begin(self, environment: Mapping[str, str]) -> None:
+        """Begin a run: what others were given says nothing of its questions; what its environment gives does.
+
+        Args:
+            environment: the variables of the process.
+        """
+        self.forget()
+        for name, value in environment.items():
+            if is_secret_field(name):
+                self.add(value)
+
+    def forget(self) -> None:
+        """Forget all of them."""
+        with self._lock:
+            self._forms.clear()
+            self._numbers.clear()
+            self._count = 0
+            self._changed()
+
+    def _changed(self) -> None:
+        forms = {form for forms in self._forms.values() for form in forms}
+        self.secrets = tuple(sorted(forms, key=len, reverse=True))
+        self.version += 1
+
+
+GIVEN: Final = Given()
+
+
+def _is_common(secret: str) -> bool:
+    """Whether other words or numbers of a run may be the same."""
+    if any(letter.isspace() for letter in secret):
+        return True
+    if secret.isdigit():
+        return len(secret) < _DIGITS
+    is_word = secret.isalpha() and (secret.islower() or secret.isupper() or secret.istitle())
+    return is_word and len(secret) < _LETTERS
+
+
+def _forms_of(secret: str) -> frozenset[str]:
+    """How a secret is written: as it is, in addresses and in forms; one that stood in an address, also as it is."""
+    forms = {secret, quote(secret, safe=""), quote(secret), quote_plus(secret), unquote(secret)}
+    return frozenset(form for form in forms if len(form) >= _SHORTEST)
+
+
+def _said(secret: str) -> str:
+    """A secret as JSON says it, without the backslashes."""
+    if "\\" not in secret:
+        return secret
+    try:
+        return str(json.loads(f'"{secret}"'))
+    except ValueError:
+        return secret

@@ -1,0 +1,71 @@
+"""What stands for a secret.
+
+In a question it is always `MARK`: a run that is replayed with another key, or with none, asks the same. In an answer it
+is as long as the secret and has a number, so that a client parses what it parsed, two secrets are two, and a program
+that compares or measures them does as it did. It is made of letters that no address, form, cookie, JSON or XML writes
+otherwise (RFC 3986 §2.3). A JSON Web Token loses its signature only: clients read what it claims.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from typing import Final
+
+MARK: Final = "<redacted>"
+JWT_START: Final = "eyJ"
+"""`{"` in base64."""
+
+_WORD: Final = "~redacted"
+_SHORTEST: Final = 4
+_NUMBERED: Final = re.compile(r"~r(?:edacted|edacte|edact|edac|eda|ed|e)?\d+~+")
+_QUOTED: Final = re.compile(r"%3[Cc]redacted%3[Ee]")
+_ASTERISKS: Final = re.compile(rf"\*{{1,{_SHORTEST - 1}}}")
+_SIGNATURE: Final = "redacted"
+_JWT: Final = re.compile(r"eyJ[\w-]+\.[\w-]+\.redactedA*")
+
+
+def numbered(number: int, length: int, *, is_begun: bool = False) -> str:
+    """The mark of a secret in an answer; asterisks where no mark fits in.
+
+    Args:
+        number: number of the secret, from 1 on.
+        length: of the secret.
+        is_begun: whether the rest of the secret is still to come: then this is the beginning of a longer mark.
+    """
+    if is_begun:
+        return f"{_WORD}{number}".ljust(length, "~")[:length]
+    if length < _SHORTEST:
+        return "*" * length
+    digits = str(number)[3 - length :]
+    return f"{_WORD[: max(2, length - len(digits) - 1)]}{digits}".ljust(length, "~")
+
+
+def is_mark(text: str) -> bool:
+    """Whether a text is nothing but the mark of a secret, of any length."""
+    return text == MARK or any(shape.fullmatch(text) for shape in (_NUMBERED, _QUOTED, _ASTERISKS, _JWT))
+
+
+def canonical(text: str) -> str:
+    """A text in which every mark is the same."""
+    if "~r" in text:
+        text = _NUMBERED.sub(MARK, text)
+    return _JWT.sub(MARK, _QUOTED.sub(MARK, text)) if "redacted" in text else text
+
+
+def unsigned(token: str) -> str | None:
+    """A JSON Web Token as long as it was, without its signature; None where it is none, or has a very short one."""
+    head, _, rest = token.partition(".")
+    claims, _, signature = rest.partition(".")
+    try:
+        is_token = all(isinstance(json.loads(_unpacked(part)), dict) for part in (head, claims))
+    except (ValueError, RecursionError):
+        return None
+    if not is_token or len(signature) < len(_SIGNATURE):
+        return None
+    return f"{head}.{claims}.{_SIGNATURE.ljust(len(signature), 'A')}"
+
+
+def _unpacked(part: str) -> bytes:
+    return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))

@@ -1,0 +1,293 @@
+"""Wire values without their secrets. A value that holds none is given back as it is, never copied."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from agent_tt.codec.wire import TYPE, VALUE
+from agent_tt.redaction.given import GIVEN
+from agent_tt.redaction.marks import JWT_START, MARK, canonical, is_mark, unsigned
+from agent_tt.redaction.names import (
+    is_secret_cookie,
+    is_secret_field,
+    is_secret_header,
+    is_secret_parameter,
+    is_token,
+)
+from agent_tt.redaction.shapes import is_secret_token, secrets_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.redaction.shapes import Span
+
+    Hide: TypeAlias = Callable[[str], str]
+
+_SHORTEST: Final = 8
+"""Characters of the shortest text that any shape fits."""
+
+_COOKIE: Final = re.compile(
+    r"(?:^|,)\s*(?P<name>[^=;,\s]+)\s*=\s*\"?(?P<it>[^;\"\s,](?:(?!,\s*[^=;,\s]+=)[^;\"])*)"
+)
+"""A cookie at the beginning of a header, or of the next of several that were joined (RFC 6265 §4.1.1)."""
+_BINARY_FROM: Final = 2048
+_REMEMBERED_FROM: Final = 64
+_MOST_REMEMBERED: Final = 50_000
+
+
+class _Clean:
+    """Long texts in which nothing was found, by their hashes: a conversation says most of its words again and again."""
+
+    def __init__(self) -> None:
+        self._version = -1
+        self._seen: set[tuple[int, int]] = set()
+
+    def knows(self, text: str) -> bool:
+        if self._version != GIVEN.version or len(self._seen) > _MOST_REMEMBERED:
+            self._seen, self._version = set(), GIVEN.version
+        return (hash(text), len(text)) in self._seen
+
+    def add(self, text: str) -> None:
+        self._seen.add((hash(text), len(text)))
+
+
+_CLEAN: Final = _Clean()
+
+
+def redact(value: Wire, name: str = "") -> Wire:
+    """A wire value without secrets.
+
+    Args:
+        value: what is to be kept.
+        name: name of the field that holds it.
+    """
+    return _Walk(redact_text).value(value, name)
+
+
+def asked(value: Wire, name: str = "") -> Wire:
+    """As `redact`, for what a question asks: every secret is the same, and so is a mark that a replay gave."""
+    return _Walk(asked_text).value(value, name)
+
+
+def asked_text(text: str) -> str:
+    """As `asked`, for a text."""
+    return canonical(redact_text(text))
+
+
+def asked_parameters(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """As `asked`, for a query or form."""
+    return [(name, MARK if is_secret_parameter(name) and value else asked_text(value)) for name, value in pairs]
+
+
+def asked_bytes(data: bytes) -> bytes:
+    """As `asked`, for bytes: of the text in them."""
+    return _cleaned_bytes(data, asked_text)
+
+
+def reported(value: Wire) -> Wire:
+    """As `redact`, for what an exception says."""
+    return _Walk(lambda text: redact_text(text, is_report=True)).value(value, "")
+
+
+def given(value: Wire) -> Wire:
+    """As `redact`, for an answer: what it gives the agent is recognised when that hands it on."""
+    return _Walk(lambda text: redact_text(text, hide=GIVEN.hide), hide=GIVEN.hide).value(value, "")
+
+
+def redact_text(text: str, *, is_report: bool = False, hide: Hide | None = None) -> str:
+    """A text without secrets.
+
+    Args:
+        text: any text.
+        is_report: whether it is a message or traceback, which may show what Python or an agent says of its values.
+        hide: gives what stands for a secret; None for what stands for one in a question.
+    """
+    if len(text) < _SHORTEST and not any(secret in text for secret in GIVEN.secrets):
+        return text
+    is_long = len(text) >= _REMEMBERED_FROM and not is_report
+    if is_long and _CLEAN.knows(text):
+        return text
+    hide = hide or _marked
+    shown = replaced(text, secrets_in(text, is_json=_is_json(text), is_report=is_report), hide)
+    for secret in GIVEN.secrets:
+        if secret in shown:
+            shown = shown.replace(secret, hide(secret))
+    if is_long and shown is text:
+        _CLEAN.add(text)
+    return shown
+
+
+def _marked(secret: str) -> str:
+    """What stands for a secret in a question."""
+    return (unsigned(secret) if secret.startswith(JWT_START) else None) or MARK
+
+
+def _cleaned_bytes(data: bytes, clean: Callable[[str], str]) -> bytes:
+    if is_binary(data):
+        return data
+    text = data.decode("latin-1")
+    shown = clean(text)
+    return data if shown == text else shown.encode("latin-1")
+
+
+def is_binary(data: bytes) -> bool:
+    """Whether bytes are many and no text: pictures, sound, archives. Searching them costs much and finds nothing."""
+    return len(data) > _BINARY_FROM and b"\0" in data[:_BINARY_FROM]
+
+
+def replaced(text: str, spans: list[Span], hide: Hide) -> str:
+    """The text with marks in place of the spans.
+
+    Args:
+        text: any text.
+        spans: where secrets stand in it.
+        hide: gives what stands for a secret.
+    """
+    if not spans:
+        return text
+    parts, at = [], 0
+    for start, end in spans:
+        parts += [text[at:start], hide(text[start:end])]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def header_value(name: str, value: str, hide: Hide | None = None) -> str:
+    """The value of a header, without secrets. Of a cookie its name and attributes stay.
+
+    Args:
+        name: in any case.
+        value: as received.
+        hide: gives what stands for a secret; None for what stands for one in a question.
+    """
+    hide = hide or _marked
+    if name.lower() == "set-cookie":
+        return _without_cookies(value, hide)
+    if is_mark(value):
+        return value
+    return hide(value) if is_secret_header(name) else redact_text(value, hide=hide)
+
+
+def _without_cookies(value: str, hide: Hide) -> str:
+    def shown(match: re.Match[str]) -> str:
+        cookie = match["it"].rstrip()
+        if is_mark(cookie) or not is_secret_cookie(match["name"], cookie):
+            return match[0]
+        start = match.start("it") - match.start()
+        return match[0][:start] + hide(cookie) + match[0][start + len(cookie) :]
+
+    return _COOKIE.sub(shown, value)
+
+
+def _is_json(text: str) -> bool:
+    return text[:1] in ("{", "[") and text.rstrip()[-1:] in ("}", "]")
+
+
+class _Walk:
+    """Goes through one value.
+
+    Args:
+        clean: gives a text without secrets.
+        hide: gives what stands for a secret whose name gave it away.
+    """
+
+    def __init__(self, clean: Callable[[str], str], hide: Hide | None = None) -> None:
+        self._clean = clean
+        self._hide = hide or _marked
+
+    def value(self, value: Wire, name: str) -> Wire:
+        kind = type(value)
+        if kind is str:
+            return self._text(value, name)  # type: ignore[arg-type]  # its kind is known
+        if kind is dict:
+            return self._dict(value, name)  # type: ignore[arg-type]
+        return self._list(value, name) if kind is list else value  # type: ignore[arg-type]
+
+    def _text(self, text: str, name: str) -> str:
+        if name and text and is_secret_field(name):
+            return self._secret(text, name)
+        return self._clean(text)
+
+    def _secret(self, text: str, name: str = "") -> str:
+        """What stands for a secret."""
+        if name.lower() == "set-cookie":
+            return _without_cookies(text, self._hide)
+        if is_mark(text):
+            return self._clean(text)
+        return self._clean(self._hide(text))
+
+    def _dict(self, fields: dict[str, Wire], name: str) -> Wire:
+        if fields.get(TYPE) in ("bytes", "bytearray") and type(fields.get(VALUE)) is str:
+            return self._packed(fields)
+        changed: dict[str, Wire] = {}
+        for key, item in fields.items():
+            kind = type(item)
+            if kind is not str and kind is not dict and kind is not list:
+                continue
+            # What an envelope wraps, and the value in `{"name": "api_key", "value": …}`, have a name of their own.
+            field = name if key == VALUE else _named_beside(fields) if key == "value" else key
+            if kind is str and is_token(field) and not is_secret_token(item, " ".join(fields)):  # type: ignore[arg-type]
+                field = ""
+            shown = self.value(item, field or (name if key == "value" else ""))
+            if shown is not item:
+                changed[key] = shown
+        cleaned = {**fields, **changed} if changed else fields
+        return self._with_clean_keys(cleaned)
+
+    def _with_clean_keys(self, fields: dict[str, Wire]) -> dict[str, Wire]:
+        if all(len(key) < _SHORTEST or self._clean(key) == key for key in fields):
+            return fields
+        return {self._clean(key): item for key, item in fields.items()}
+
+    def _list(self, items: list[Wire], name: str) -> Wire:
+        if len(items) == 2 and _is_header_pair(items):
+            shown_value = self._clean(header_value(str(items[0]), str(items[1]), self._hide))
+            return items if shown_value == items[1] else [items[0], shown_value]
+        shown = [self.value(item, name) for item in items]
+        before = ""
+        for index, item in enumerate(items):
+            if type(item) is str:
+                if before and is_secret_field(before) and not item.startswith("-"):
+                    shown[index] = self._secret(item)
+                before = _flag(item)
+                option, equals, value = item.partition("=")
+                if equals and value and is_secret_field(_flag(option)):
+                    shown[index] = f"{option}={self._secret(value)}"
+        return shown if any(new is not old for new, old in zip(shown, items, strict=True)) else items
+
+    def _packed(self, envelope: dict[str, Wire]) -> Wire:
+        """The envelope of bytes."""
+        try:
+            data = base64.b64decode(str(envelope[VALUE]))
+        except (ValueError, binascii.Error):
+            return envelope
+        shown = _cleaned_bytes(data, self._clean)
+        return envelope if shown is data else {**envelope, VALUE: base64.b64encode(shown).decode()}
+
+
+def _flag(item: str) -> str:
+    """The name of an option of a command: of `--api-key`."""
+    return item.lstrip("-") if item.startswith("-") and " " not in item else ""
+
+
+def _is_header_pair(items: list[Wire]) -> bool:
+    name, value = items
+    return type(name) is str and type(value) is str and bool(value) and " " not in name and _is_strict(name)
+
+
+def _is_strict(name: str) -> bool:
+    """Whether a name can be that of a header alone: two words of a list are often tags."""
+    return is_secret_header(name) and (name.lower() in ("authorization", "cookie", "set-cookie") or "-" in name)
+
+
+def _named_beside(fields: Mapping[str, Wire]) -> str:
+    for key in ("name", "key"):
+        name = fields.get(key)
+        if type(name) is str:
+            return name
+    return ""

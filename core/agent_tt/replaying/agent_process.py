@@ -1,0 +1,98 @@
+"""The process in which a recorded agent runs once more: to replay it, to go on with it, or to fork it.
+
+It is the run's own Python in the run's own folder, in a session of its own and without standard input: whose terminal
+it is may be drawing on it, and Ctrl-C reaches us first. In a debugger it has our terminal instead.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from agent_tt.errors import InvalidEntryPoint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent_tt.model import Run
+
+__all__ = ["HASH_SEED", "PYTHON_OPTIONS", "environment_of", "folder_of", "interpreter_of", "start_agent"]
+
+HASH_SEED: Final = "PYTHONHASHSEED"
+"""Also the key of a run's metadata that keeps what it was: lists that agents make of sets are ordered by it."""
+
+PYTHON_OPTIONS: Final = "python_options"
+"""Key of a run's metadata: the options of its Python that decide what a program does, such as `-O` or `-W error`."""
+
+_FLAGS: Final = (
+    "-P",  # the folder it runs in is not searched for modules: a `json.py` there must not break the start
+    "-u",  # what the agent prints is seen at once, and is not lost when it is killed
+    "-X",
+    "faulthandler",  # a crash of the interpreter says where
+)
+_NOT_FOR_THE_AGENT: Final = frozenset({"AGENT_TT_FORK", "AGENT_TT_LAUNCH", "AGENT_TT_REPORT", "AGENT_TT_JOIN"})
+
+
+def start_agent(
+    module: str,
+    run: Run,
+    told: Mapping[str, str],
+    output: BinaryIO | None,
+    *,
+    interpreter: str | None = None,
+    folder: str | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start the process of an agent.
+
+    Args:
+        module: what runs in it: one of our own.
+        run: the run, which says with what and where.
+        told: variables of the environment that tell the module what to do.
+        output: where it prints; None for our own terminal, from which it reads too.
+        interpreter: the Python, where it is not the run's.
+        folder: the folder, where it is not the run's.
+
+    Raises:
+        InvalidEntryPoint: it could not be started.
+    """
+    python, place = interpreter or interpreter_of(run), folder or folder_of(run)
+    options = run.metadata.get(PYTHON_OPTIONS)
+    try:
+        return subprocess.Popen(  # noqa: S603  running the agent is what was asked for
+            [python, *_FLAGS, *map(str, options if isinstance(options, list) else ()), "-m", module],
+            cwd=place,
+            env={**environment_of(run), **told},
+            stdin=None if output is None else subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=output is not None,
+        )
+    except OSError as error:
+        why = f"{python} could not be started in {place}: {error.strerror}"
+        raise InvalidEntryPoint(why, hint="check the run's interpreter and working directory") from error
+
+
+def interpreter_of(run: Run) -> str:
+    """The Python that an agent ran with, else this one."""
+    recorded = run.code.interpreter
+    return recorded if recorded is not None and os.access(recorded, os.X_OK) else sys.executable
+
+
+def folder_of(run: Run) -> str:
+    """Where the agent ran, else its project, else here."""
+    return next((path for path in (run.code.cwd, run.code.root) if path and Path(path).is_dir()), str(Path.cwd()))
+
+
+def environment_of(run: Run) -> dict[str, str]:
+    """The environment for running an agent again: ours, with the order of sets that it had.
+
+    What we were told ourselves (to be a fork, to be recorded) is not for that agent.
+    """
+    environment = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_THE_AGENT}
+    seed = run.metadata.get(HASH_SEED)
+    if isinstance(seed, str):
+        environment[HASH_SEED] = seed
+    return environment

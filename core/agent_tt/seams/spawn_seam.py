@@ -1,0 +1,44 @@
+"""Processes that `multiprocessing` starts anew (`spawn`, `forkserver`): they are told which run they belong to."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.recording.child_process import JOIN_VARIABLE, join_from_here
+from agent_tt.recording.hooks import Patch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import ModuleType
+
+__all__ = ["patches"]
+
+_NOT_AGENTS: Final = "multiprocessing.resource_tracker"
+_LOCK: Final = threading.Lock()
+
+
+def patches(module: ModuleType) -> list[Patch]:
+    """What is replaced in `multiprocessing.util`.
+
+    Raises:
+        AttributeError: this version, or this system, does not have what we replace.
+    """
+    module.spawnv_passfds  # noqa: B018  it raises
+    return [Patch(module, "spawnv_passfds", _hook_spawn)]
+
+
+def _hook_spawn(original: Callable[..., object]) -> Callable[..., object]:
+    def spawnv_passfds(path: object, args: Sequence[object], passfds: object) -> object:
+        join = None if any(_NOT_AGENTS in str(word) for word in args) else join_from_here()
+        if join is None:
+            return original(path, args, passfds)
+        with _LOCK:  # it gives the environment of this process on, and takes no other
+            os.environ[JOIN_VARIABLE] = join.to_text()
+            try:
+                return original(path, args, passfds)
+            finally:
+                os.environ.pop(JOIN_VARIABLE, None)
+
+    return spawnv_passfds

@@ -1,0 +1,162 @@
+"""Wire values without their secrets, and everything else as it was."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given as for_all
+from hypothesis import strategies as st
+
+from agent_tt.codec.decode import decode
+from agent_tt.codec.encode import encode
+from agent_tt.redaction.given import GIVEN
+from agent_tt.redaction.marks import MARK, canonical, filled, is_mark
+from agent_tt.redaction.values import asked, given, redact, redact_text, reported
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def _segment(value: dict[str, Any]) -> str:
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
+
+
+JWT = f"{_segment({'alg': 'RS256'})}.{_segment({'sub': 'alice', 'exp': 1999999999})}.c2lnbmF0dXJlc2lnbmF0dXJl"
+PRIVATE_KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0\nQWxhZGRpbg==\n-----END RSA PRIVATE KEY-----\n"
+SHAPES = {
+    "sk-proj-Abc123Def456Ghi789": "sk-proj-Abc123Def456Ghi789",
+    "sk-ant-api03-AAbb_cc-11": "sk-ant-api03-AAbb_cc-11",
+    "ghp_0123456789abcdefghijABCDEFGHIJ012345": "0123456789abcdefghij",
+    "github_pat_11ABCDEFG0aBcDeFgHiJ_kL": "11ABCDEFG0aBcDeFgHiJ_kL",
+    "glpat-abcdefghij0123456789": "abcdefghij0123456789",
+    "xoxb-123456789012-abcdefABCDEF": "123456789012-abcdefABCDEF",
+    "AKIAIOSFODNN7EXAMPLE": "IOSFODNN7EXAMPLE",
+    "AIzaSyD-0123456789abcdefghijABCDEFGHIJ0": "D-0123456789",
+    "sk_live_4eC39HqLyjWDarjtT1zdp7dc": "4eC39HqLyjWDarjtT1zdp7dc",
+    "hf_AbCdEfGhIjKlMnOp0123": "AbCdEfGhIjKlMnOp0123",
+    JWT: "c2lnbmF0dXJlc2lnbmF0dXJl",
+    PRIVATE_KEY: "MIIEvQIBADANBgkqhkiG9w0",
+    "Bearer abc.def-123/456": "abc.def-123/456",
+    "{'Authorization': 'Basic dXNlcjpwdw=='}": "dXNlcjpwdw==",
+    "postgres://admin:pa55word@db.local/x": "pa55word",
+    "https://host/x?key=k3yk3y&q=1&access_token=t0k": "k3yk3y",
+    "https://host/x?sv=1&sig=aBc%2F1": "aBc%2F1",
+}
+HARMLESS: list[Any] = [
+    {"token_count": 5, "max_tokens": 7, "prompt_tokens_details": {"cached_tokens": 1}},
+    {"logprobs": {"content": [{"token": "internationalization2", "logprob": -0.5, "bytes": [1], "top_logprobs": []}]}},
+    {"nextPageToken": "CAEQAA==", "next_token": "abc123def", "pagination_token": "p4g3", "progressToken": "p1"},
+    {"type": "thinking", "thinking": "hm", "signature": "EqQBCgIYAhIM0123456789abcdefghij"},
+    {"encrypted_content": "gAAAAABo0123456789", "key": "lang", "value": "en", "public_key": "ssh-rsa AAAA0"},
+    {"id": "call_0123456789abcdefABCDEF", "idempotency_key": "3f2a9c10-1", "cache_key": "v1/abc"},
+    ["password", "reset"],
+    {"pwd": "/home/ann1/x", "cwd": "/tmp/x1"},
+    ["--verbose", "--key-points", "3"],
+    {"role": "user", "content": "How do I use a token? task-list-for-2024-and-2025, scikit-learn 1.2, monkey=1"},
+    {"password": "", "secret": None, "api_key": False, "token": 5, "author": "x1y2z3w4"},
+    "import os\npassword = input('your password: ')\nkey = data['key']\n",
+    "https://example.org/a?page=2&keyword=x#top and mail me@example.org",
+    encode(b"\x00\xff\x10 binary \x89PNG"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_was_given() -> Iterator[None]:
+    GIVEN.forget()
+    yield
+    GIVEN.forget()
+
+
+@pytest.mark.parametrize(("text", "secret"), SHAPES.items(), ids=range(len(SHAPES)))
+def test_secrets_are_known_by_their_shape_wherever_they_stand(text: str, secret: str):
+    around = f"before {text} after"
+    assert secret in around
+    places: list[Any] = [around, [around], {"x": {"y": around}}, {around: 1}, encode((around,))]
+    for place in places:
+        shown = json.dumps(redact(place))
+        assert secret not in shown
+    assert secret.encode() not in bytes(decode(redact(encode(around.encode()))))  # type: ignore[arg-type]
+    assert str(redact(around)).startswith("before ")
+    assert secret not in str(reported(around))
+
+
+@pytest.mark.parametrize(
+    "name", ["password", "db_password", "clientSecret", "API_KEY", "x-api-key", "refresh_token", "githubToken", "token"]
+)
+def test_fields_are_secret_by_their_names(name: str):
+    assert redact({name: "s3cret!x"}) == {name: MARK}
+    assert redact({"a": [{name: "s3cret!x"}]}) == {"a": [{name: MARK}]}
+    assert redact({"name": name, "value": "s3cret!x"}) == {"name": name, "value": MARK}
+    assert redact(["run", f"--{name}", "s3cret!x"]) == ["run", f"--{name}", MARK]
+    assert redact([f"--{name}=s3cret!x"]) == [f"--{name}={MARK}"]
+    assert "s3cret" not in redact_text(json.dumps({"q": 1, name: "s3cret!x"}))
+    assert "s3cret" not in redact_text(json.dumps({"args": json.dumps({name: 's3cret"!x'})}))
+
+
+@pytest.mark.parametrize("value", HARMLESS, ids=range(len(HARMLESS)))
+def test_what_is_no_secret_stays_the_very_object(value: Any):
+    assert redact(value) is value
+    assert asked(value) is value
+    assert given(value) is value
+
+
+wires = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(sorted(SHAPES)),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(["password", "token", "value"]), inner),
+    max_leaves=10,
+)
+
+
+@for_all(wires)
+def test_without_secrets_it_stays_as_it_is(value: Any):
+    wire = encode(value)
+    once = redact(wire)
+    assert redact(once) == once
+    assert asked(once) == asked(wire) == asked(asked(wire))
+
+
+def test_a_question_is_the_same_with_the_mark_that_a_replay_gave():
+    for secret in ("opaque-t0ken-of-some-length", JWT, "hunter2"):
+        answer = {"access_token": secret}
+        handed_on = given(answer)["access_token"]  # type: ignore[index,call-overload]
+        for stretched in (handed_on, filled(len(secret)) if secret is not JWT else handed_on):
+            assert is_mark(stretched)
+            assert asked({"session": secret}) == asked({"session": stretched}) == {"session": MARK}
+            assert asked(["x", secret]) == asked(["x", stretched])
+    assert canonical(f"a {filled(40)} b %3Credacted~~%3E") == f"a {MARK} b {MARK}"
+
+
+def test_a_secret_that_was_given_is_known_under_another_name_later():
+    assert redact({"code": "abc123def"}) == {"code": "abc123def"}
+    given({"token": "abc123def", "password": "word"})
+    assert redact({"code": "my abc123def"}) == {"code": f"my {MARK}"}
+    assert redact("a word") == "a word"  # too common to be told from any other
+    GIVEN.forget()
+    assert redact({"code": "abc123def"}) == {"code": "abc123def"}
+
+
+def test_secrets_of_the_environment_are_known_from_the_beginning():
+    given({"token": "abc123def"})
+    GIVEN.begin({"SERVICE_TOKEN": "from-env-99", "PASSWORD": "word", "PWD": "/home/ann1", "GPG_KEY": "A035C8C19219"})
+    assert redact("a from-env-99 b") == f"a {MARK} b"
+    for text in ("a word", "at /home/ann1", "A035C8C19219", "abc123def"):
+        assert redact(text) == text
+
+
+def test_a_token_still_says_when_it_ends():
+    shown = str(redact(JWT))
+    assert len(shown) == len(JWT)
+    head, payload, signature = shown.split(".")
+    for part in (head, payload, signature):
+        base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
+    assert json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4))) == {"exp": 1999999999}
+
+
+def test_reports_show_no_values_of_secret_names():
+    text = "Config(api_key='abc', \"password\": 'pw 1') --token=xyz1 host='h'"
+    assert redact_text(text, is_report=True) == (
+        f"Config(api_key='{MARK}', \"password\": '{MARK}') --token={MARK} host='h'"
+    )

@@ -1,0 +1,182 @@
+"""What came first when it was recorded, an answer or a timer, comes first again; nobody waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures as cf
+import queue
+import random
+import threading
+import time
+from itertools import count
+
+import pytest
+from tests.core.replaying.recorded import record
+
+import agent_tt
+
+REAL = {"monotonic": time.monotonic}  # in a dict: names of modules are bound anew
+MADE = count()
+
+
+@agent_tt.llm
+def ask(question):
+    time.sleep(question.get("takes") or random.random() * 0.02)
+    return next(MADE)
+
+
+@agent_tt.llm
+async def ask_later(question):
+    await asyncio.sleep(question.get("takes") or random.random() * 0.02)
+    return next(MADE)
+
+
+def deadline_of_calls():
+    end, found = time.monotonic() + 0.5, []
+    while time.monotonic() < end:
+        found.append(ask({"takes": 0.2}))
+    return found
+
+
+async def deadline_of_a_loop():
+    loop, found = asyncio.get_running_loop(), []
+    end = loop.time() + 0.5
+    while loop.time() < end:
+        found.append(await ask_later({"takes": 0.2}))
+    return found
+
+
+async def heartbeat(in_thread=False):
+    beats, found = [], []
+
+    async def beat():
+        while True:
+            beats.append(None)
+            await asyncio.sleep(0.01)
+
+    beating = asyncio.create_task(beat())
+    for number in range(3):
+        question = {"takes": 0.05, "number": number}
+        answer = await (asyncio.to_thread(ask, question) if in_thread else ask_later(question))
+        # A thread's answer is there a moment before the loop hears of it, in which the heart may beat once more.
+        found.append((answer, len(beats) > 2 * number + 1 if in_thread else len(beats)))
+    beating.cancel()
+    return found
+
+
+async def heartbeat_beside_a_thread():
+    return await heartbeat(in_thread=True)
+
+
+async def timer_before_an_answer():
+    log = []
+
+    async def sleeps():
+        await asyncio.sleep(0.03)
+        log.append("slept")
+
+    async def asks():
+        log.append(await ask_later({"takes": 0.15}))
+
+    await asyncio.gather(asks(), sleeps())
+    return log
+
+
+def in_thread(work):
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def event_in_vain():
+    done, found = threading.Event(), []
+    thread = in_thread(lambda: (found.append(ask({"takes": 0.2})), done.set()))
+    is_done = done.wait(0.05)
+    thread.join()
+    return is_done, found
+
+
+def event_in_time():
+    done = threading.Event()
+    thread = in_thread(lambda: (ask({"takes": 0.03}), done.set()))
+    is_done = done.wait(60)
+    thread.join()
+    return is_done
+
+
+def future_in_vain():
+    with cf.ThreadPoolExecutor(1) as pool:
+        future = pool.submit(ask, {"takes": 0.2})
+        with pytest.raises(TimeoutError):
+            future.result(timeout=0.05)
+        return ask({"instead": True}), future.result()
+
+
+def join_in_vain():
+    thread = in_thread(lambda: ask({"takes": 0.2}))
+    thread.join(0.05)
+    was_alive = thread.is_alive()
+    thread.join()
+    return was_alive
+
+
+def queue_in_vain():
+    items = queue.Queue()
+    thread = in_thread(lambda: items.put(ask({"takes": 0.2})))
+    found = []
+    while not found:
+        try:
+            found.append(items.get(timeout=0.13))
+        except queue.Empty:
+            found.append("empty")
+    thread.join()
+    return found
+
+
+def jobs_as_they_end():
+    with cf.ThreadPoolExecutor(24) as pool:
+        jobs = {pool.submit(ask, {"the": "same"}): number for number in range(24)}
+        return sorted((jobs[job], job.result()) for job in cf.as_completed(jobs))
+
+
+AGENTS = [
+    deadline_of_calls,
+    deadline_of_a_loop,
+    heartbeat,
+    heartbeat_beside_a_thread,
+    timer_before_an_answer,
+    event_in_vain,
+    event_in_time,
+    future_in_vain,
+    join_in_vain,
+    queue_in_vain,
+    jobs_as_they_end,
+]
+
+
+@pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.__name__)
+def test_time_passes_as_it_did(agent, tmp_path):
+    recorded = record(tmp_path, agent)
+    for _ in range(4):
+        result, replay = recorded.replay(agent)
+        assert replay.findings == ()
+        assert result == recorded.result
+        assert replay.notes.all() == ()
+
+
+def test_a_wait_of_an_hour_takes_no_time(tmp_path):
+    hours = iter([0.001, 3600.0, 3600.0])
+
+    def agent():
+        seconds = next(hours)
+        threading.Event().wait(seconds)
+        with pytest.raises(queue.Empty):
+            queue.Queue().get(timeout=seconds)
+        time.sleep(seconds)
+        return ask({"takes": 0.001})
+
+    recorded = record(tmp_path, agent)
+    before = REAL["monotonic"]()
+    for _ in range(2):
+        assert recorded.replay(agent)[0] == recorded.result
+    assert REAL["monotonic"]() - before < 600

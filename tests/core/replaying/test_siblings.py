@@ -1,0 +1,100 @@
+"""A script that records several runs: any can be replayed; the others are answered from their own recordings."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent_tt.replaying import ReplayReport, replay
+from agent_tt.store import open_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCRIPT = """
+import asyncio
+import random
+import sys
+
+import agent_tt
+
+
+@agent_tt.tool(effect="write")
+def note(text):
+    open("noted.txt", "a").write(text)
+    return random.random()
+
+
+@agent_tt.llm
+async def ask(question):
+    await asyncio.sleep(0.001)
+    return question.upper()
+
+
+async def answer(question):
+    with agent_tt.record(f"about {question}") as run:
+        with run.step("ask"):
+            text = await ask(question)
+        with run.step("note"):
+            note(text)
+    return text
+
+
+for question in ("ants", "bees", "cats"):
+    asyncio.run(answer(question))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "batch.py").write_text(SCRIPT)
+    environment = {**os.environ, "AGENT_TT_STORE": str(tmp_path / "runs.db")}
+    subprocess.run([sys.executable, "batch.py"], cwd=tmp_path, env=environment, check=True)
+    (tmp_path / "noted.txt").unlink()
+    return tmp_path
+
+
+def again(folder: Path, run: str) -> ReplayReport:
+    report = replay(run, store=folder / "runs.db")
+    assert not (folder / "noted.txt").exists()
+    with closing(open_store(folder / "runs.db", read_only=True)) as store:
+        assert len(store.runs()) == 3
+    return report
+
+
+@pytest.mark.parametrize("run", ["about ants", "about bees", "about cats"])
+def test_each_run_is_replayed(folder: Path, run: str):
+    report = again(folder, run)
+    assert report.is_faithful, report.divergences
+    assert (report.served, report.recorded, report.notes) == (2, 2, ())
+    assert report.agent.status == "ended"
+
+
+def test_what_differs_in_the_replayed_run_is_found_in_it(folder: Path):
+    script = folder / "batch.py"
+    script.write_text(SCRIPT.replace("await ask(question)", "await ask(question.replace('bees', 'wasps'))"))
+    report = again(folder, "about bees")
+    (finding,) = report.divergences
+    assert (finding.kind, finding.step, finding.name) == ("changed request", 1, "ask")
+
+
+def test_another_run_that_cannot_be_answered_halts_and_says_so(folder: Path):
+    script = folder / "batch.py"
+    script.write_text(SCRIPT.replace('("ants", ', '("ants", "more ants", '))
+    report = again(folder, "about bees")
+    assert not report.is_faithful
+
+
+def test_another_run_that_leaves_something_out_is_noted(folder: Path):
+    script = folder / "batch.py"
+    script.write_text(SCRIPT.replace("            note(text)", "            question == 'ants' or note(text)"))
+    report = again(folder, "about bees")
+    assert report.is_faithful, report.divergences
+    assert [(note.kind, note.text) for note in report.notes] == [
+        ("another run", "about ants, recorded by the same process: missing call")
+    ]
