@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agent_tt_tui.cli.root import COMMANDS
 from agent_tt_tui.commands import Context, display_key
-from agent_tt_tui.contexts import COMPARE, DEBUGGER, EDIT, FORK, REPLAY, REPLAYED, RUNS
+from agent_tt_tui.contexts import COMPARE, DEBUGGER, EDIT, FORK, REPLAY, REPLAYED, RESUME, RUNS
 from agent_tt_tui.glyphs import UNICODE
 
 README = Path(__file__).parents[2] / "README.md"
@@ -22,6 +22,7 @@ _SHOWN: tuple[tuple[str, Context, frozenset[str]], ...] = (
     ("Fork", FORK, frozenset({"Fork"})),
     ("Replay", REPLAY, frozenset({"Replay"})),
     ("Replayed", REPLAYED, frozenset({"Replayed"})),
+    ("Resume", RESUME, frozenset({"Resume"})),
     ("Compare", COMPARE, frozenset({"Compare"})),
 )
 

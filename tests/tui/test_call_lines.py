@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,7 @@ from agent_tt_tui.viewmodel.messages import Asked, Message, conversation_in, mes
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from agent_tt.codec.wire import Wire
     from agent_tt_tui.viewmodel.pieces import TextLine
 
 
@@ -34,6 +36,14 @@ def test_an_error_is_shown_with_all_of_its_message_and_its_traceback_folded() ->
     folded = text_of(error_lines(error, 40, UNICODE))
     assert folded == ["✗ ValueError: first", "second", f"{UNICODE.folded} traceback"]
     assert text_of(error_lines(error, 40, UNICODE, {"traceback"}))[3:] == ["Traceback:", "line"]
+
+
+def nested(depth: int) -> Wire:
+    """A list in a list, and so on."""
+    value: Wire = "x"
+    for _ in range(depth):
+        value = [value]
+    return value
 
 
 FIND = Asked("c1", "find", {"q": "x"})
@@ -100,3 +110,97 @@ def test_a_request_to_a_provider_is_shown_as_a_conversation() -> None:
     assert "Be brief." in said
     assert "thinking   ▎ hm" in said
     assert 'find(q="x")' in said
+
+
+def request(url: str, body: Wire, status: int, answer: Wire, **facts: Wire) -> Call:
+    """A call of a model's provider, as it is recorded."""
+    return Call(
+        1,
+        1,
+        "llm",
+        f"POST {url}",
+        "ok",
+        args={"method": "POST", "url": url, "headers": {"accept": "application/json"}, "body": body},
+        result={"status": status, "headers": {"retry-after": "7"}, "body": answer},
+        meta=facts,
+    )
+
+
+CHAT = "https://api.example.com/v1/chat/completions"
+RUN = Run("t", "t", "succeeded", started_us=0)
+
+
+def shown(call: Call, *toggled: str, columns: int = 70) -> list[str]:
+    return text_of(call_lines(call, CallContext(RUN, None, [call]), columns, UNICODE, set(toggled)))
+
+
+def test_an_answer_that_is_an_error_says_what_went_wrong_and_is_whole_under_raw() -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    call = request(CHAT, body, 529, {"error": {"type": "overloaded_error", "message": "Overloaded"}})
+    lines = shown(call)
+    assert "✗ 529 Overloaded" in lines
+    assert not any("retry-after" in line for line in lines)
+    assert "▸ answer  529" in lines
+    opened = shown(call, "raw answer")
+    assert "retry-after: 7" in opened
+    assert '"type": "overloaded_error",' in opened
+
+
+def test_tokens_say_how_many_were_cached_and_thought() -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    call = request(CHAT, body, 200, {}, tokens_in=1204, tokens_cached=1024, tokens_out=310, tokens_reasoning=256)
+    assert "1,204 tokens in (1,024 cached) · 310 out (256 reasoning)" in "\n".join(shown(call))
+
+
+def test_a_long_text_that_was_seen_before_is_folded_and_a_new_one_shown() -> None:
+    old, new = ("\n".join(f"{word} {number}" for number in range(30)) for word in ("rule", "line"))
+    messages = [
+        {"role": "system", "content": old},
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "yes?"},
+        {"role": "user", "content": new},
+    ]
+    call = request(CHAT, {"model": "m", "messages": messages}, 200, {})
+    lines = shown(call)
+    assert [line for line in lines if line.startswith("rule")] == [f"rule {number}" for number in range(5)]
+    assert "▸ 25 more rows" in lines
+    assert [line for line in lines if line.startswith("line")] == new.splitlines()
+    assert "rule 29" in shown(call, "saw text0")
+
+
+def test_a_plain_request_shows_what_was_asked_and_answered_before_its_headers() -> None:
+    call = replace(request("https://shop.example/orders", {"id": 7}, 201, {"state": "paid"}), kind="http")
+    lines = shown(call)
+    assert lines.index("ASKED") < lines.index("CAME BACK  201") < lines.index("RAW")
+    assert "paid" in lines[lines.index("CAME BACK  201") + 1]
+    assert not any("accept: application/json" in line for line in lines)
+    assert "accept: application/json" in shown(call, "raw request")
+
+
+HOSTILE = "\x1b[2J\x1b]0;title\x07[red]x[/red]\u202e\x00\x9b31m"
+
+
+@pytest.mark.parametrize("url", [CHAT, "https://x/v1/messages", "https://x/v1/responses", "https://x/any"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        HOSTILE,
+        {HOSTILE: HOSTILE},
+        {
+            "choices": [
+                {"message": {"role": HOSTILE, "content": [HOSTILE], "tool_calls": [{"function": {"name": HOSTILE}}]}}
+            ]
+        },
+        {"error": {"message": HOSTILE}},
+        '{"choices": [{"message": {"role": "assi',
+        "<html>Just a moment</html>",
+        nested(400),
+        None,
+    ],
+)
+def test_whatever_a_host_says_is_text(url: str, answer: Wire) -> None:
+    body = {"model": HOSTILE, "max_tokens": 1, "input": HOSTILE, "messages": [{"role": "user", "content": HOSTILE}]}
+    for kind in ("llm", "http"):
+        call = replace(request(url, body, 200, answer, model=HOSTILE, finish_reason=HOSTILE), kind=kind)
+        drawn = "".join(shown(call, "raw request", "raw answer"))
+        assert not [char for char in drawn if ord(char) < 32 or 0x7F <= ord(char) < 0xA0 or char == "\u202e"]

@@ -47,6 +47,26 @@ async def test_at_least_eighteen_steps_are_shown_as_only_in_the_original(forked)
         assert any("<" in line and "search_docs" in line for line in screen_text(forked))
 
 
+async def test_on_a_narrow_screen_a_stands_above_b_and_the_cursor_takes_both_at_once(forked):
+    async with forked.run_test(size=(60, 24)) as pilot:
+        steps = await read(forked, pilot)
+        text = screen_text(forked)
+        at = next(index for index, line in enumerate(text) if " A     2 ● search_docs" in line)
+        assert text[at + 1].startswith(" ≠ B     2 ◆ answer")
+        assert text[at + 2].startswith(" < A     3 ")
+        assert steps.current.row.a == steps.current.row.b == 2
+        await pilot.press("right")
+        assert (steps.current.row.a, steps.current.row.b) == (3, None)
+        await pilot.press("left", "left")
+        assert steps.current.row.a == 1
+        await pilot.press("right_curly_bracket")
+        assert steps.current.row.a == 2
+        await pilot.resize_terminal(100, 24)
+        await pilot.pause()
+        assert steps.current.row.a == 2
+        assert any("● search_docs" in line and "◆ answer" in line for line in screen_text(forked))
+
+
 async def test_arrows_go_from_pair_to_pair_and_pass_over_the_rule(forked):
     async with forked.run_test(size=(80, 24)) as pilot:
         steps = await read(forked, pilot)

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import contextmanager
 
 import pytest
 from base_screens import screen_text
@@ -13,6 +14,7 @@ from agent_tt.errors import InvalidEdit, UsageError
 from agent_tt.forking.edits import apply_edits
 from agent_tt.model import Edit
 from agent_tt_tui.screens.edit import EditDialog
+from agent_tt_tui.screens.external import with_terminal
 from agent_tt_tui.viewmodel.editing import MOST_CHARACTERS, Editable, change_pieces, judge
 from agent_tt_tui.viewmodel.external_editor import edit_outside, editor_command
 from agent_tt_tui.viewmodel.pending import Pending
@@ -246,4 +248,23 @@ async def test_e_says_so_where_the_terminal_cannot_be_handed_over():
     async with debugger(refund_loop(), step=2).run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         await pilot.press("E")
-        assert screen_text(pilot.app)[-1] == " this terminal cannot be handed to an editor"
+        assert screen_text(pilot.app)[-1] == " this terminal cannot be handed to another program"
+
+
+def test_the_app_has_its_terminal_again_when_what_had_it_fails():
+    class Suspended:
+        is_back = False
+
+        @contextmanager
+        def suspend(self):
+            yield  # as Textual: what follows is not done where the block raises
+            self.is_back = True
+
+    def fails() -> str:
+        raise UsageError("the editor is not there")
+
+    app = Suspended()
+    with pytest.raises(UsageError, match="is not there"):
+        with_terminal(app, fails)  # type: ignore[arg-type]
+    assert app.is_back
+    assert with_terminal(app, lambda: "text") == "text"  # type: ignore[arg-type]

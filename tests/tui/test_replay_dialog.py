@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from contextlib import closing
@@ -20,11 +21,15 @@ from tests.tui.waiting import until
 from agent_tt.errors import Damaged
 from agent_tt.store import open_store
 from agent_tt_tui.app import AgentTT
+from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.glyphs import ASCII
 from agent_tt_tui.look import Look
 from agent_tt_tui.screens.debugger import DebuggerScreen
-from agent_tt_tui.screens.replay import ReplayDialog, ReplayedDialog
+from agent_tt_tui.screens.replay import ReplayDialog, Replayed
+from agent_tt_tui.screens.replayed import ReplayedDialog
+from agent_tt_tui.screens.runs import RunsScreen
 from agent_tt_tui.widgets.replay_form import ReplayAction
+from agent_tt_tui.widgets.run_list import RunList
 
 AGENT = """
 import os
@@ -284,6 +289,80 @@ async def test_a_run_can_be_replayed_again_after_the_agent_was_mended(sender):
         await until(pilot, lambda: "faithful" in shown.text)
 
 
+async def test_a_run_is_replayed_from_the_list_of_runs_and_its_divergence_opened(sender):
+    sender.change(("second postcard", "second picture"))
+    app = AgentTT(lambda: RunsScreen(sender.store), look=Look())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.screen.query_one(RunList).line_count > 0)
+        await pilot.press("r")
+        await until(pilot, lambda: isinstance(app.screen, ReplayDialog) and not app.screen.query_one(ReplayAction).busy)
+        await pilot.press("right", "F")
+        await until(pilot, lambda: isinstance(app.screen, ReplayedDialog))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, DebuggerScreen) and app.screen.view is not None)
+        await until(pilot, lambda: app.screen.view.number == 3 and app.screen._landing is None)
+        await pilot.pause()
+        text = "\n".join(screen_text(app))
+        assert "DIVERGENCE 1 of 1  changed request" in text
+        assert "second postcard picture" in text
+        await pilot.press("r")
+        await until(pilot, lambda: isinstance(app.screen, ReplayedDialog))
+
+
+async def test_the_agent_may_be_given_other_arguments_and_they_are_kept_for_the_next_time(sender):
+    sender.change(("import os\n", "import os, sys\n"), ('"a second postcard"', 'f"a {sys.argv[1:]} postcard"'))
+    shown = Debugger(sender.store, "sender")
+    async with shown.app.run_test(size=(80, 24)) as pilot:
+        await shown.begin(pilot).preflight()
+        await pilot.press("a", *"one 'two", "enter")
+        assert "that is no list of arguments" in shown.text
+        await pilot.press("apostrophe", "enter")
+        await pilot.pause()
+        assert "sender.py:main one two" in shown.text
+        await pilot.press("F")
+        await until(pilot, lambda: isinstance(shown.screen, ReplayedDialog))
+        await pilot.press("enter")
+        await shown.landed(3)
+        assert "['one', 'two']" in shown.text
+        await pilot.press("r", "r")
+        await until(
+            pilot, lambda: isinstance(shown.screen, ReplayDialog) and not shown.screen.query_one(ReplayAction).busy
+        )
+        assert "sender.py:main one two" in shown.text
+
+
+async def test_while_a_replay_runs_it_says_how_many_calls_are_answered(sender):
+    sender.change(
+        ("        for text in", "        while not os.path.exists('enough'):\n            pass\n        for text in")
+    )
+    (sender.folder / "enough").unlink(missing_ok=True)
+    shown = Debugger(sender.store, "sender")
+    async with shown.app.run_test(size=(80, 24)) as pilot:
+        await shown.begin(pilot).preflight()
+        await pilot.press("F")
+        await until(pilot, lambda: "2 of 5 calls answered" in shown.text)
+        (sender.folder / "enough").touch()
+        await until(pilot, lambda: "faithful" in shown.text)
+
+
+async def test_what_a_store_from_elsewhere_names_runs_only_after_a_yes(sender):
+    with closing(sqlite3.connect(sender.store.path)) as connection:
+        connection.execute("DELETE FROM meta WHERE key = 'made_at'")
+        connection.commit()
+    shown = Debugger(sender.store, "sender")
+    async with shown.app.run_test(size=(80, 24)) as pilot:
+        await shown.begin(pilot).preflight()
+        await pilot.press("F")
+        await until(pilot, lambda: "Run it, and trust this store from now on?" in shown.text)
+        assert "sender.py:main" in shown.text
+        await pilot.press("n")
+        await until(pilot, lambda: "was not made here" in shown.text)
+        await pilot.press("F")
+        await until(pilot, lambda: isinstance(shown.screen, ConfirmDialog))
+        await pilot.press("y")
+        await until(pilot, lambda: "faithful" in shown.text)
+
+
 async def test_escape_stops_a_replay_and_its_process(sender):
     pid_file = sender.folder / "pid"
     pid_file.unlink(missing_ok=True)
@@ -346,7 +425,7 @@ def _lives(pid):
     ("words", "said"),
     [
         (("def main(", "def another("), "main"),
-        (("    state = state or", "    os._exit(7)\n    state = state or"), "exit code 7"),
+        (("    state = state or", "    os.kill(os.getpid(), 9)\n    state = state or"), "signal 9"),
     ],
     ids=["gone", "died"],
 )
@@ -391,7 +470,7 @@ async def test_a_report_is_drawn_whole_at_every_size(size, ascii_only):
     app = debugger(source, look=Look(glyphs=ASCII) if ascii_only else Look())
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: isinstance(app.screen, DebuggerScreen) and app.screen.view is not None)
-        app.screen._replayed(made)
+        app.screen._replayed(*app.screen.at_hand(), Replayed(made))
         await until(pilot, lambda: isinstance(app.screen, ReplayedDialog))
         await pilot.press("j")
         await pilot.pause()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tt_tui.row import Row
-from agent_tt_tui.text import clean, cut, fit, show, width
+from agent_tt_tui.text import call_name, clean, cut, fit, show, width
 
 anything = st.text(alphabet=st.characters(), max_size=60)
 
@@ -77,3 +77,17 @@ def test_showing_a_megabyte_reads_only_what_fits(monkeypatch):
 @given(anything, st.integers(min_value=1, max_value=30))
 def test_shown_text_never_exceeds_its_columns(text, columns):
     assert width(show(text * 20, columns, "…")) <= columns
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "shown"),
+    [
+        ("search_docs", 20, "search_docs"),
+        ("POST https://api.openai.com/v1/responses", 40, "POST api.openai.com/v1/responses"),
+        ("POST https://api.openai.com/v1/responses", 22, "POST …com/v1/responses"),
+        ("a\x1b[2Jb", 20, clean("a\x1b[2Jb")),
+    ],
+)
+def test_of_an_address_that_is_called_its_end_is_shown(name, columns, shown):
+    assert call_name(name, columns, "…") == shown
+    assert width(shown) <= columns

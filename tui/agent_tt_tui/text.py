@@ -127,3 +127,20 @@ def _visible(match: re.Match[str]) -> str:
     if code <= 0xFF:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def call_name(name: str, columns: int, more: str) -> str:
+    """What is called, safe and in so many columns: of an address without its scheme, and cut in its middle.
+
+    `POST https://api.openai.com/v1/responses` becomes `POST …com/v1/responses`: its end says more than its beginning.
+
+    Args:
+        name: Any text.
+        columns: Columns there are.
+        more: The glyph that says something was cut.
+    """
+    method, _, address = clean(name).partition(" ")
+    place = address.partition("://")[2]
+    if not place:
+        return cut(clean(name), columns, more)
+    return f"{method} {cut_start(place, max(1, columns - width(method) - 1), more)}"

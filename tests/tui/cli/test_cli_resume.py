@@ -129,3 +129,30 @@ def test_an_agent_that_asks_something_else_ends_with_1(command: Command, folder:
     assert "Traceback" not in said
     assert sent(folder) == ["0", "1", "2"]
     assert command("show", "sender", "--store", str(folder / "runs.db"), "--json").json["run"]["status"] == "crashed"
+
+
+def test_options_say_what_happened(command: Command, folder: Path):
+    store = str(folder / "runs.db")
+
+    def refused(*options: str) -> str:
+        done = command("resume", "sender", "--store", store, "--json", *options)
+        assert (done.code, done.error["kind"], done.out) == (2, "usage", "")
+        return done.error["message"]
+
+    assert "is no JSON" in refused("--happened", "3.1={")
+    assert "send gave an object before, and this is a number" in refused("--happened", "3.1=5")
+    assert "STEP.CALL=JSON" in refused("--happened", "3.1")
+    assert "2.1 is not asked about: only 3.1 of sender is" in refused("--not-happened", "2.1")
+    assert "happened and not" in refused("--not-happened", "3.1", "--happened", '3.1={"sent": 2}')
+    assert "cannot be given" in refused("--happened", '3.1={"$type": "date", "$v": {}}')
+    assert sent(folder) == ["0", "1", "2"]
+    done = command("resume", "sender", "--store", store, "--json", "--happened", '3.1={"sent": 2}')
+    assert (done.code, done.json["status"]) == (0, "succeeded")
+    assert sent(folder) == ["0", "1", "2", "3"]
+
+
+def test_an_answer_of_another_kind_is_asked_for_once_more(folder: Path):
+    code, said = at_a_terminal(folder, ("[y/n]:", "y"), ("[null]:", "7"), ("[null]:", '{"sent": 2}'))
+    assert code == 0, said
+    assert 'An earlier call gave {"sent": 1}' in said
+    assert "send gave an object before, and this is a number" in said

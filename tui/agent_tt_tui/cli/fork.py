@@ -8,6 +8,7 @@ import click
 
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.stopping import stopped_as_by_ctrl_c
+from agent_tt_tui.cli.trust import ask_for_trust, trust_option
 
 if TYPE_CHECKING:
     from agent_tt.forking.boundary import Expected
@@ -28,6 +29,7 @@ _POLL_SECONDS = 0.1
 @click.option("--allow", multiple=True, metavar="TOOL", help="Let this tool write; all others that write are denied.")
 @click.option("--name", help="Name of the new run, instead of RUN/fork-N.")
 @click.option("--dry-run", is_flag=True, help="Show what would run, and run nothing.")
+@trust_option
 @common_options
 def command(
     options: Options,
@@ -39,6 +41,7 @@ def command(
     allow: tuple[str, ...],
     name: str | None,
     dry_run: bool,
+    trust: bool,
 ) -> None:
     """Run RUN's agent again from the state after STEP, for real, in a process of its own.
 
@@ -65,6 +68,7 @@ def command(
     elif dry_run:
         _print_plan(options.terminal(), plan)
     else:
+        ask_for_trust(options, plan.store, plan.run, trust=trust)
         _run(options, plan)
 
 

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from agent_tt.errors import UsageError
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
+from agent_tt_tui.cli.trust import ask_for_trust, trust_option
 
 if TYPE_CHECKING:
+    from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
     from agent_tt.replaying.divergence import ChangedPart, Finding
     from agent_tt.replaying.preflight import Preflight
     from agent_tt.replaying.report import ReplayReport
@@ -27,6 +31,9 @@ _MOST_CHANGES: Final = 5
 @click.option("--dry-run", is_flag=True, help="Show what is recorded, and run nothing.")
 @click.option("--from", "from_step", default="0", metavar="STEP", help="With --dry-run: count the answers after it.")
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Give up after so long.")
+@click.option("--pdb", "with_pdb", is_flag=True, help="Open pdb in the agent, where a step asks its first call.")
+@click.option("--at", "at", metavar="STEP", help="With --pdb: the step; else the first that failed, else the last.")
+@trust_option
 @common_options
 def command(
     options: Options,
@@ -37,15 +44,19 @@ def command(
     dry_run: bool,
     from_step: str,
     timeout: float | None,
+    with_pdb: bool,
+    at: str | None,
+    trust: bool,
 ) -> int:
     """Run RUN's agent again with every call answered from the recording; nothing is reached, nothing is recorded.
 
     What follows -- is given to the agent. Exit code 0 when it went as recorded, 1 when it diverged, 5 when
-    the agent failed otherwise than it did then.
+    the agent failed otherwise than it did then, 130 when it was stopped in the debugger.
 
     \b
     agent-tt replay refund-loop
     agent-tt replay latest --observe --json -- --verbose
+    agent-tt replay refund-loop --pdb --at 3
     --json: {run, name, mode, faithful, recorded, served, nested, failure, agent, notes, output,
              divergences: [{kind, message, hint, step, call, lane, lane_seq, call_kind, name,
                             file, line, asked, recorded, changes: [{path, old, new, words}], nearest}]};
@@ -54,6 +65,10 @@ def command(
     from agent_tt.replaying.launch import run_replay
     from agent_tt.replaying.preflight import preflight
 
+    if with_pdb and options.as_json:
+        raise UsageError("--pdb talks on the terminal, so there is no --json", hint="leave one of them out")
+    if at is not None and not with_pdb:
+        raise UsageError("--at says where --pdb opens", hint=f"agent-tt replay {run} --pdb --at {at}")
     with options.source(run) as source:
         found = source.run(run)
         if dry_run:
@@ -63,12 +78,31 @@ def command(
             else:
                 _print_plan(options.terminal(), plan)
             return 0
-        report = run_replay(source, found, observe=observe, arguments=arguments, timeout=timeout)
+        ask_for_trust(options, source.path, found, trust=trust)
+        step = _debugged(source, found, at) if with_pdb else None
+        report = run_replay(source, found, observe=observe, arguments=arguments, timeout=timeout, debug_at=step)
     if options.as_json:
         write_json(report.to_json())
     else:
         _print_report(options.terminal(), report)
     return _exit_code(report)
+
+
+def _debugged(source: RunSource, run: Run, at: str | None) -> int:
+    """The step at which the debugger opens.
+
+    Raises:
+        StepNotFound: there is no such step.
+        UsageError: nothing of the agent runs there.
+    """
+    from agent_tt.querying.checkpoints import opening_step
+    from agent_tt.replaying.preflight import why_no_debugger
+
+    step = opening_step(source, run) if at is None else source.step_number(run, at)
+    trouble = why_no_debugger(run, step)
+    if trouble is not None:
+        raise UsageError(trouble, hint="name another step with --at")
+    return step
 
 
 def _exit_code(report: ReplayReport) -> int:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import click
 
+from agent_tt.errors import UsageError
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.stopping import stopped_as_by_ctrl_c
+from agent_tt_tui.cli.trust import ask_for_trust, trust_option
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -26,13 +29,29 @@ _LONGEST_ARGUMENTS: Final = 300
 @click.command()
 @click.argument("run", shell_complete=complete_runs)
 @click.option("--dry-run", is_flag=True, help="Show what was in flight, and run nothing.")
+@click.option("--happened", metavar="STEP.CALL=JSON", multiple=True, help="This call did happen, and gave that.")
+@click.option("--not-happened", metavar="STEP.CALL", multiple=True, help="This call did not happen: make it.")
+@click.option("--redo-unrecorded", is_flag=True, help="What was not recorded (a connection, a process) is done again.")
+@trust_option
 @common_options
-def command(options: Options, run: str, *, dry_run: bool) -> None:
+def command(
+    options: Options,
+    run: str,
+    *,
+    dry_run: bool,
+    happened: tuple[str, ...],
+    not_happened: tuple[str, ...],
+    redo_unrecorded: bool,
+    trust: bool,
+) -> None:
     """Go on with RUN where it crashed or was interrupted, for real, in a process of its own.
 
     What its calls were answered is given to the agent again; none of them is made twice. A call that was in flight is
     made again if it only reads, asks a model or has an idempotency key. Of any other that writes you are asked
-    whether it happened; with --json, or without a terminal, the run is not resumed then (exit code 2).
+    whether it happened; with --json, or without a terminal, the run is not resumed then (exit code 2), unless
+    --happened or --not-happened says so.
+
+    What the agent does before the break without it being recorded halts it: nobody knows how much of it was done.
 
     Exit code 1 when the agent does not ask again what was recorded, 5 when it failed.
 
@@ -51,9 +70,14 @@ def command(options: Options, run: str, *, dry_run: bool) -> None:
     elif dry_run:
         _print_plan(options.terminal(), plan)
     else:
-        if plan.unknown and not options.as_json and sys.stdin.isatty():
+        ask_for_trust(options, plan.store, plan.run, trust=trust)
+        said = _decisions(plan, happened, not_happened)
+        if all(_place(call) in said for call in plan.unknown):
+            plan = plan.decide(lambda call: said[_place(call)])
+        elif not options.as_json and sys.stdin.isatty():
             terminal = options.terminal()
-            plan = plan.decide(lambda call: _ask(terminal, call))
+            plan = plan.decide(lambda call: said[_place(call)] if _place(call) in said else _ask(terminal, plan, call))
+        plan = replace(plan, redo_unrecorded=redo_unrecorded)
         resumed_us = time.time_ns() // 1000
         with stopped_as_by_ctrl_c(), start_resume(plan) as handle:
             if not options.as_json:
@@ -94,27 +118,55 @@ def _tell_end(options: Options, handle: ResumeHandle) -> None:
     handle.result()
 
 
-def _ask(terminal: Terminal, call: Call) -> Happened | None:
+def _place(call: Call) -> str:
+    """A call as the options name it."""
+    return f"{call.step}.{call.number}"
+
+
+def _decisions(
+    plan: ResumePlan, happened: tuple[str, ...], not_happened: tuple[str, ...]
+) -> dict[str, Happened | None]:
+    """What the options say of calls in flight."""
+    waiting = {_place(call): call for call in plan.unknown}
+    said: dict[str, Happened | None] = dict.fromkeys(not_happened)
+    for words in happened:
+        place, is_said, text = words.partition("=")
+        if not is_said:
+            raise click.UsageError(f"--happened {words}: write STEP.CALL=JSON, the result as JSON")
+        if place in said:
+            raise click.UsageError(f"{place} cannot have happened twice, or happened and not")
+        said[place] = plan.said(waiting[place], text) if place in waiting else None
+    for place in said.keys() - waiting.keys():
+        known = f"only {', '.join(waiting)}" if waiting else "no call"
+        raise click.UsageError(f"{place} is not asked about: {known} of {plan.run.name} is")
+    return said
+
+
+def _ask(terminal: Terminal, plan: ResumePlan, call: Call) -> Happened | None:
     """Ask a person whether a call happened, and what it gave."""
-    from agent_tt.resuming.plan import Happened
     from agent_tt_tui.cli.terminal import Cell
 
     terminal.line(Cell(terminal.safe(call.name), "strong"), f"  step {call.step}: {_arguments(terminal, call)}")
     terminal.line("It was in flight, and nobody knows whether it happened.")
     if call.kind != "tool":
-        click.confirm("It is sent again now. Go on?", abort=True)
+        again = "started again from its beginning" if call.kind == "subprocess" else "sent again"
+        click.confirm(f"It is {again} now. Go on?", abort=True)
         return None
     if not click.confirm("Did it happen?", default=None):
         return None
-    return Happened(click.prompt("What did it give (JSON)", default="null", value_proc=_read_json))
+    example = plan.example_of(call)
+    if example is not None:
+        shown = terminal.short(json.dumps(example, ensure_ascii=False), _LONGEST_ARGUMENTS)
+        terminal.line(Cell(f"An earlier call gave {shown}", "muted"))
 
+    def read(text: str) -> Happened:
+        try:
+            return plan.said(call, text)
+        except UsageError as error:  # click asks once more then
+            raise click.UsageError("\n".join(filter(None, (error.message, error.hint)))) from None
 
-def _read_json(text: str) -> object:
-    try:
-        value: object = json.loads(text)
-    except ValueError as error:
-        raise click.UsageError(f"that is no JSON: {error}") from None
-    return value
+    answer: Happened = click.prompt("What did it give (JSON)", default="null", value_proc=read)
+    return answer
 
 
 def _arguments(terminal: Terminal, call: Call) -> str:
@@ -129,14 +181,14 @@ def _print_plan(terminal: Terminal, plan: ResumePlan) -> None:
     if plan.in_flight:
         rows = [
             [
-                Cell(str(call.step)),
+                Cell(_place(call)),
                 Cell(f"{call.name} ({'writes' if call.effect == 'write' else call.kind})"),
                 Cell(_arguments(terminal, call)),
                 Cell("you are asked" if call in plan.unknown else "made again"),
             ]
             for call in plan.in_flight
         ]
-        columns = (Column("STEP", "right"), Column("CALL"), Column("ARGUMENTS", flexible=True), Column(""))
+        columns = (Column("STEP.CALL", "right"), Column("NAME"), Column("ARGUMENTS", flexible=True), Column(""))
         terminal.table(columns, rows)
     terminal.line(Cell("Nothing was run.", "muted"))
 

@@ -12,7 +12,7 @@ from agent_tt.errors import AgentTTError, Interrupted
 from agent_tt_tui.chrome import Pane, PaneTitle
 from agent_tt_tui.contexts import COMPARE
 from agent_tt_tui.running_forks import forks_of
-from agent_tt_tui.screens.ending import RunWatch
+from agent_tt_tui.screens.run_watch import RunWatch
 from agent_tt_tui.viewmodel.comparison import CompareView, read_comparison
 from agent_tt_tui.widgets.compare_frame import CompareHeader, PairStrip, SideTitles
 from agent_tt_tui.widgets.compare_state import CompareState
@@ -151,13 +151,13 @@ class CompareScreen(RunWatch):
         lines = view.lines(only_differences=self._only_differences)
         steps.show(view, lines)
         if first:
-            steps.move_to(view.opening_line(lines))
+            steps.go_to(view.opening_line(lines))
         elif self._following and runs[1].status == "running":
-            steps.move_to(len(lines) - 1)
+            steps.go_to(len(lines) - 1)
         elif self._following:
             # The last step of a run that has ended says less than where it parted from the other.
             self._following = False
-            steps.move_to(view.opening_line(lines))
+            steps.go_to(view.opening_line(lines))
         self._show_live()
         self._select()
         self.refresh_footer()
@@ -287,7 +287,7 @@ class CompareScreen(RunWatch):
         """Go along with the newest step."""
         self._follow(on=True)
         steps = self.query_one(CompareSteps)
-        steps.move_to(steps.line_count - 1)
+        steps.go_to(len(steps.lines) - 1)
 
     def action_zoom(self) -> None:
         """Give the steps or the state all rows between header and footer, or take them back."""

@@ -19,11 +19,11 @@ from agent_tt_tui.look import look_of
 from agent_tt_tui.screens import run_reading as reading
 from agent_tt_tui.screens.compare import CompareScreen
 from agent_tt_tui.screens.copy import CopyKeys
+from agent_tt_tui.screens.debugging import DebuggingScreen
 from agent_tt_tui.screens.edit import EditDialog
 from agent_tt_tui.screens.external import edit_state
 from agent_tt_tui.screens.fork import ForkDialog
 from agent_tt_tui.screens.pick import Choice, PickDialog
-from agent_tt_tui.screens.replaying import ReplayingScreen
 from agent_tt_tui.viewmodel.pending import Pending
 from agent_tt_tui.widgets.find_panel import FindPanel
 from agent_tt_tui.widgets.inspector import no_further_call
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _EDITING = frozenset({"edit.value", "edit.state", "edit.remove"})
 
 
-class DebuggerScreen(ReplayingScreen):
+class DebuggerScreen(DebuggingScreen):
     """One run, its steps and its states."""
 
     CONTEXT = DEBUGGER

@@ -9,7 +9,7 @@ from textual.containers import Horizontal, Vertical
 from agent_tt_tui.chrome import HeaderRow, Pane, PaneTitle
 from agent_tt_tui.contexts import DEBUGGER
 from agent_tt_tui.look import look_of
-from agent_tt_tui.screens.ending import RunWatch
+from agent_tt_tui.screens.running_again import RunAgainScreen
 from agent_tt_tui.viewmodel.debugger_layout import DebuggerLayout
 from agent_tt_tui.widgets.call_pane import CallPane
 from agent_tt_tui.widgets.diff_pane import DiffPane
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _LEAST_DIVERGENCE = 6
 
 
-class DebuggerFrame(RunWatch):
+class DebuggerFrame(RunAgainScreen):
     """Timeline, inspector, diff, find panel and scrubber of one run; what they show is up to a subclass."""
 
     CONTEXT = DEBUGGER

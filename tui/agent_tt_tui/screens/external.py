@@ -1,9 +1,9 @@
-"""Handing the terminal to the user's editor."""
+"""Handing the terminal to another program: the user's editor, for one."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from textual.app import SuspendNotSupported
 
@@ -21,6 +21,33 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Edit
 
+R = TypeVar("R")
+
+
+def with_terminal(app: App[None], work: Callable[[], R]) -> R:
+    """Suspend the app while `work` has the terminal.
+
+    Args:
+        app: The app; it has the terminal again whatever happens.
+        work: What is done meanwhile. It blocks.
+
+    Raises:
+        UsageError: This terminal cannot be handed over.
+        Exception: What `work` raised.
+    """
+    trouble: Exception | None = None
+    try:
+        with app.suspend():
+            try:
+                done = work()
+            except Exception as error:  # noqa: BLE001  raised below: Textual resumes only after a block that ends well
+                trouble = error
+    except SuspendNotSupported as error:
+        raise UsageError("this terminal cannot be handed to another program") from error
+    if trouble is not None:
+        raise trouble
+    return done
+
 
 def edit_in_terminal(app: App[None], text: str, suffix: str, check: Callable[[str], str | None]) -> str | None:
     """Suspend the app while the user's editor has the terminal.
@@ -37,11 +64,7 @@ def edit_in_terminal(app: App[None], text: str, suffix: str, check: Callable[[st
     Raises:
         UsageError: The editor failed, or this terminal cannot be handed over.
     """
-    try:
-        with app.suspend():
-            return edit_outside(text, suffix, check=check, ask_again=_ask_again, env=os.environ)
-    except SuspendNotSupported as error:
-        raise UsageError("this terminal cannot be handed to an editor") from error
+    return with_terminal(app, lambda: edit_outside(text, suffix, check=check, ask_again=_ask_again, env=os.environ))
 
 
 def edit_state(app: App[None], state: Wire) -> tuple[Edit, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.worker import get_current_worker
 
 from agent_tt import samples
-from agent_tt.errors import AgentTTError, StoreNotFound
+from agent_tt.errors import AgentTTError, StoreNotFound, Untrusted
 from agent_tt.forking.handle import ForkHandle
 from agent_tt.forking.launch import start_fork
 from agent_tt.forking.plan import ForkPlan, plan_fork
@@ -15,6 +15,7 @@ from agent_tt_tui.contexts import FORK
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.screens.pick import Choice, PickDialog
 from agent_tt_tui.screens.prompt import PromptDialog
+from agent_tt_tui.screens.trust import ask_for_trust
 from agent_tt_tui.widgets.fork_form import BoundaryTable, BoundaryTitle, ForkAction, ForkCost, ForkFacts
 
 if TYPE_CHECKING:
@@ -202,10 +203,18 @@ class ForkDialog(Dialog[ForkHandle]):
     def _start(self, plan: ForkPlan) -> None:
         try:
             handle = start_fork(plan)
+        except Untrusted as error:
+            self.app.call_from_thread(self._ask_for_trust, error, plan)
+            return
         except AgentTTError as error:
             self.app.call_from_thread(self._not_started, (error.message, error.hint))
             return
         self.app.call_from_thread(self.dismiss, handle)
+
+    def _ask_for_trust(self, error: Untrusted, plan: ForkPlan) -> None:
+        self._starting = False
+        self._show(plan)
+        ask_for_trust(self.app, error, self._source.path, run=self.action_run, refuse=self._not_started)
 
     def _not_started(self, trouble: tuple[str, str]) -> None:
         self._starting = False

@@ -1,25 +1,24 @@
-"""The replay dialogs: what a recording has answers for, the replay itself, and what it found."""
+"""The replay dialog: what a recording has answers for, and the replay itself."""
 
 from __future__ import annotations
 
+import shlex
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.worker import get_current_worker
 
-from agent_tt.errors import AgentTTError
+from agent_tt.errors import AgentTTError, Untrusted
 from agent_tt.forking.code import plan_code
 from agent_tt.replaying.launch import run_replay
 from agent_tt.replaying.preflight import Preflight, preflight
-from agent_tt_tui.chrome import PaneTitle
-from agent_tt_tui.contexts import REPLAY, REPLAYED
+from agent_tt_tui.contexts import REPLAY
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.look import look_of
-from agent_tt_tui.row_widget import RowWidget
-from agent_tt_tui.text import clean, show
-from agent_tt_tui.viewmodel.replayed import remark_lines, trouble_lines, verdict
-from agent_tt_tui.widgets.finding_views import FindingList, FindingView
+from agent_tt_tui.screens.prompt import PromptDialog
+from agent_tt_tui.screens.trust import ask_for_trust
+from agent_tt_tui.viewmodel.replayed import trouble_lines
 from agent_tt_tui.widgets.replay_form import (
     FACT_ROWS,
     AnswersTable,
@@ -42,12 +41,9 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
     from agent_tt.replaying.report import ReplayReport
     from agent_tt_tui.lines import LineView
-    from agent_tt_tui.palette import Palette
-    from agent_tt_tui.row import Row
     from agent_tt_tui.viewmodel.pieces import TextLine
 
 _TALL_FROM: Final = 30
-_LOW_BELOW: Final = 24
 _FRAME_ROWS: Final = 9
 """Rows of the footer, the border, the title, the facts, the table's titles and the action."""
 
@@ -71,15 +67,30 @@ class TroubleView(QuietTextView):
         return list(trouble_lines(*self.trouble, columns, look_of(self).glyphs)) if self.trouble[0] else []
 
 
-class ReplayDialog(Dialog["ReplayReport"]):
-    """Shows what a run has answers for, and replays it in a process of its own; returns the report."""
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A replay that was made.
+
+    Attributes:
+        report: What it found.
+        arguments: What the agent was given in place of the arguments that it was recorded with; empty for those.
+    """
+
+    report: ReplayReport
+    arguments: tuple[str, ...] = ()
+
+
+class ReplayDialog(Dialog[Replayed]):
+    """Shows what a run has answers for, and replays it in a process of its own; returns what that found."""
 
     CONTEXT = REPLAY
     BINDINGS: ClassVar[list[BindingType]] = REPLAY.screen_bindings()
     AUTO_FOCUS = "AnswersTable"
     HELP = "A replay: left and right choose the mode, F or enter runs it offline, esc stops it or closes."
 
-    def __init__(self, source: RunSource, run: Run, step: int = 0, *, observe: bool = False) -> None:
+    def __init__(
+        self, source: RunSource, run: Run, step: int = 0, *, observe: bool = False, arguments: tuple[str, ...] = ()
+    ) -> None:
         """Look at a run.
 
         Args:
@@ -87,13 +98,17 @@ class ReplayDialog(Dialog["ReplayReport"]):
             run: The run.
             step: Answers after this step are counted too; 0 counts the whole run once.
             observe: Whether the replay goes on after a changed request, to begin with.
+            arguments: What the agent is given in place of its recorded arguments, to begin with.
         """
         super().__init__()
         self._source, self._run, self._step, self._observe = source, run, step, observe
+        self._arguments = arguments
         self._plan: Preflight | None = None
         self._started: float | None = None
         """When the replay began, on the monotonic clock; None while none runs."""
         self._clock: Timer | None = None
+        self._answered = 0
+        """How many calls the replay that runs has answered."""
 
     def compose_content(self) -> ComposeResult:
         """Yield the pre-flight from top to bottom."""
@@ -107,7 +122,8 @@ class ReplayDialog(Dialog["ReplayReport"]):
 
     def on_mount(self) -> None:
         """Look at what is recorded."""
-        self.query_one(ReplayFacts).observe = self._observe
+        facts = self.query_one(ReplayFacts)
+        facts.observe, facts.arguments = self._observe, self._arguments
         self.query_one(ReplayAction).busy = _READING
         self.run_worker(self._read_plan, group="plan", thread=True, exit_on_error=False)
 
@@ -130,7 +146,7 @@ class ReplayDialog(Dialog["ReplayReport"]):
         plan, changed, trouble = None, False, ("", "")
         try:
             plan = preflight(self._source, self._run, from_step=self._step)
-            changed = _is_changed(self._run)
+            changed = is_changed(self._run)
         except AgentTTError as error:
             trouble = (error.message, error.hint)
         if not worker.is_cancelled:
@@ -184,15 +200,33 @@ class ReplayDialog(Dialog["ReplayReport"]):
         self._observe = not self._observe
         self.query_one(ReplayFacts).observe = self._observe
 
+    def action_arguments(self) -> None:
+        """Ask for the agent's arguments."""
+        prompt = PromptDialog(
+            "Arguments",
+            detail="as in a shell; empty for those it was recorded with",
+            value=shlex.join(self._arguments),
+            check=_no_arguments,
+        )
+        self.app.push_screen(prompt, self._given)
+
+    def _given(self, text: str | None) -> None:
+        if text is not None:
+            self._arguments = tuple(shlex.split(text))
+            self.query_one(ReplayFacts).arguments = self._arguments
+
     def action_run(self) -> None:
         """Start the replay."""
         self._show_trouble(("", ""))
+        self._answered = 0
         self._started = time.monotonic()
         self._clock = self.set_interval(0.5, self._tick)
         self._tick()
         self.refresh_footer()
-        observe = self._observe
-        self.run_worker(lambda: self._replay(observe=observe), group="replay", thread=True, exit_on_error=False)
+        observe, arguments = self._observe, self._arguments
+        self.run_worker(
+            lambda: self._replay(arguments, observe=observe), group="replay", thread=True, exit_on_error=False
+        )
 
     def action_escape(self) -> None:
         """Stop the replay that runs, else close."""
@@ -205,26 +239,52 @@ class ReplayDialog(Dialog["ReplayReport"]):
 
     def _tick(self) -> None:
         seconds = int(time.monotonic() - (self._started or 0.0))
-        self.query_one(ReplayAction).busy = f"replaying  {seconds} s  esc stops" if seconds else "replaying  esc stops"
+        total = sum(answers.recorded for answers in self._plan.answers) if self._plan is not None else 0
+        facts = [
+            "replaying",
+            f"{self._answered:,} of {total:,} calls answered" if self._answered else "",
+            f"{seconds} s" if seconds else "",
+            "esc stops",
+        ]
+        self.query_one(ReplayAction).busy = "  ".join(filter(None, facts))
 
-    def _replay(self, *, observe: bool) -> None:
+    def _count(self, answered: int) -> None:
+        """Keep how far the replay is, in its thread; the next tick of the clock says it."""
+        self._answered = answered
+
+    def _replay(self, arguments: tuple[str, ...], *, observe: bool) -> None:
         worker = get_current_worker()
-        report, trouble = None, ("", "")
+        done, trouble = None, ("", "")
         try:
-            report = run_replay(self._source, self._run, observe=observe, cancelled=lambda: worker.is_cancelled)
+            report = run_replay(
+                self._source,
+                self._run,
+                observe=observe,
+                arguments=arguments,
+                cancelled=lambda: worker.is_cancelled,
+                progress=self._count,
+            )
+            done = Replayed(report, arguments)
+        except Untrusted as error:
+            self.app.call_from_thread(self._ask_for_trust, error)
+            return
         except AgentTTError as error:
             trouble = (error.message, error.hint)
         if not worker.is_cancelled:
-            self.app.call_from_thread(self._ended, worker, report, trouble)
+            self.app.call_from_thread(self._ended, worker, done, trouble)
 
-    def _ended(self, worker: object, report: ReplayReport | None, trouble: tuple[str, str]) -> None:
+    def _ask_for_trust(self, error: Untrusted) -> None:
+        self._end()
+        ask_for_trust(self.app, error, self._source.path, run=self.action_run, refuse=self._show_trouble)
+
+    def _ended(self, worker: object, done: Replayed | None, trouble: tuple[str, str]) -> None:
         if getattr(worker, "is_cancelled", False):
             return  # esc came while this was on its way
         self._end()
-        if report is None:
+        if done is None:
             self._show_trouble(trouble)
         else:
-            self.dismiss(report)
+            self.dismiss(done)
 
     def _end(self) -> None:
         self._started = None
@@ -235,125 +295,19 @@ class ReplayDialog(Dialog["ReplayReport"]):
         self.refresh_footer()
 
 
-def _is_changed(run: Run) -> bool:
+def _no_arguments(text: str) -> str | None:
+    """What keeps a text from being a list of arguments; None if nothing does."""
+    try:
+        shlex.split(text)
+    except ValueError as error:
+        return f"that is no list of arguments: {str(error).lower()}"
+    return None
+
+
+def is_changed(run: Run) -> bool:
     """Whether the file of a run's entry point is known to be another than when it was recorded."""
     try:
         code, _ = plan_code(run, None)
     except AgentTTError:  # an entry point that takes no state can be replayed, but not forked
         return False
     return bool(code.changed)
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What a person wants after a replay.
-
-    Attributes:
-        index: The divergence to go to; None for none.
-        again: Whether to replay once more.
-    """
-
-    index: int | None = None
-    again: bool = False
-
-
-class VerdictRows(RowWidget):
-    """How the replay went, and below it how the agent ended."""
-
-    DEFAULT_CSS = "VerdictRows { height: 2; }"
-
-    def __init__(self, report: ReplayReport) -> None:
-        super().__init__()
-        self._verdict = verdict(report)
-
-    def draw(self, y: int, columns: int, styles: Palette) -> Row:
-        """Draw one row."""
-        row, glyphs, said = self.new_row(), look_of(self).glyphs, self._verdict
-        if y == 0:
-            row.add(f"{glyphs.well if said.well else glyphs.differs} ", styles.well if said.well else styles.failed)
-            return row.add(show(said.text, columns - row.cells, glyphs.cut), styles.strong)
-        return row.add("  ").add(show(said.detail, columns - 2, glyphs.cut), styles.muted)
-
-
-class RemarkView(QuietTextView):
-    """What else is worth knowing of a replay."""
-
-    HELP = "Notes on the replay, and what the agent printed."
-
-    def __init__(self, report: ReplayReport) -> None:
-        super().__init__(id="replay-remarks")
-        self._report = report
-
-    def lay_out(self, columns: int) -> Sequence[TextLine]:
-        """Lay out the notes, and what the agent failed with and printed."""
-        return list(remark_lines(self._report, columns, look_of(self).glyphs))
-
-
-class ReplayedDialog(Dialog[Wish]):
-    """Shows what a replay found; returns which divergence to go to, or that it is wanted again."""
-
-    CONTEXT = REPLAYED
-    BINDINGS: ClassVar[list[BindingType]] = REPLAYED.screen_bindings()
-    AUTO_FOCUS = "FindingList"
-    HELP = "What a replay found: enter goes to a divergence, r replays again, esc closes."
-
-    def __init__(self, report: ReplayReport, index: int = 0) -> None:
-        """Show a report.
-
-        Args:
-            report: What was found.
-            index: The divergence to select.
-        """
-        super().__init__(classes="" if report.is_faithful else "tall")
-        self._report, self._index = report, index
-
-    def compose_content(self) -> ComposeResult:
-        """Yield the verdict, the divergences with all that is known of the selected one, and the remarks."""
-        report = self._report
-        mode = "observed" if report.observed else "strict"
-        yield DialogTitle("Replay", detail=report.run_name, hint=mode)
-        yield VerdictRows(report)
-        if report.divergences:
-            yield FindingList(report.divergences)
-            yield PaneTitle("Divergence", id="finding-title")
-            yield FindingView(id="finding")
-        yield RemarkView(report)
-
-    def on_mount(self) -> None:
-        """Select the divergence."""
-        remarks = self.query_one(RemarkView)
-        remarks.display = bool(remarks.lay_out(80))
-        if self._report.divergences:
-            self.query_one(FindingList).move_to(self._index)
-            self._show_finding(self._index)
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Give up blank rows where there are few."""
-        self.set_class(event.size.height < _TALL_FROM, "short")
-        self.set_class(event.size.height < _LOW_BELOW, "low")
-
-    def on_line_view_cursor_moved(self, message: LineView.CursorMoved) -> None:
-        """Show the divergence under the cursor."""
-        if isinstance(message.view, FindingList) and 0 <= message.index < len(self._report.divergences):
-            self._show_finding(message.index)
-
-    def _show_finding(self, index: int) -> None:
-        finding = self._report.divergences[index]
-        title = self.query_one("#finding-title", PaneTitle)
-        title.detail = f"{index + 1} of {len(self._report.divergences)}  {clean(finding.kind)}"
-        self.query_one(FindingView).show(finding)
-
-    def on_line_view_chosen(self, message: LineView.Chosen) -> None:
-        """Go to the divergence under the cursor."""
-        if isinstance(message.view, FindingList):
-            self.dismiss(Wish(index=message.index))
-
-    def blocked(self, command_id: str) -> str | None:
-        """Say why a command cannot be used now."""
-        if command_id == "list.choose" and not self._report.divergences:
-            return "nothing differs: there is nowhere to go"
-        return None
-
-    def action_again(self) -> None:
-        """Replay once more."""
-        self.dismiss(Wish(again=True))

@@ -13,7 +13,7 @@ from agent_tt_tui import format as fmt
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState, Pane, PaneTitle
 from agent_tt_tui.contexts import RUNS
 from agent_tt_tui.paths import short_path
-from agent_tt_tui.screens.ending import RunWatch
+from agent_tt_tui.screens.running_again import RunAgainScreen
 from agent_tt_tui.viewmodel.preview import Preview, read_preview
 from agent_tt_tui.viewmodel.runtree import SORT_KEYS, SortKey, run_rows
 from agent_tt_tui.widgets.run_list import RunColumns, RunList
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
+    from agent_tt.replaying.report import ReplayReport
     from agent_tt_tui.lines import LineView
+    from agent_tt_tui.screens.debugger import DebuggerScreen
 
 WIDE_FROM: Final = 100
 """From how many columns on the preview stands beside the list."""
@@ -43,7 +45,7 @@ _PREVIEW_DELAY_SECONDS: Final = 0.06
 _COMPARED: Final = 2
 
 
-class RunsScreen(RunWatch):
+class RunsScreen(RunAgainScreen):
     """The runs of one store."""
 
     CONTEXT = RUNS
@@ -195,9 +197,31 @@ class RunsScreen(RunWatch):
 
     def open_run(self, run: Run) -> None:
         """Open a run in the debugger."""
+        self.app.push_screen(self._debugger(run))
+
+    def _debugger(self, run: Run, step: int | None = None) -> DebuggerScreen:
+        """The debugger of a run, which knows its last replay too."""
         from agent_tt_tui.screens.debugger import DebuggerScreen
 
-        self.app.push_screen(DebuggerScreen(self.source, run))
+        screen = DebuggerScreen(self.source, run, step)
+        screen.replays = self.replays
+        return screen
+
+    def at_hand(self) -> tuple[RunSource, Run] | None:
+        """The run under the cursor."""
+        run = self.query_one(RunList).current
+        return None if run is None else (self.source, run)
+
+    def show_divergence(self, report: ReplayReport, index: int) -> None:
+        """Open the debugger at a divergence."""
+        run = self.source.run(report.run_id)
+        screen = self._debugger(run, report.divergences[index].step)
+        screen.land_on = index
+        self.app.push_screen(screen)
+
+    def show_resumed(self, run: Run) -> None:
+        """Open the debugger, which follows the run."""
+        self.open_run(run)
 
     def action_select(self) -> None:
         """Select the run under the cursor, or not any more; go to the next one."""

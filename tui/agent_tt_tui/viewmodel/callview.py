@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import pretty, summary
 from agent_tt.codec.wire import envelope_type, is_envelope
+from agent_tt.replaying.repeats import AGAIN, place_said
+from agent_tt.resuming.plan import decided_before
 from agent_tt_tui import format as fmt
 from agent_tt_tui.status import kind_glyph
 from agent_tt_tui.text import clean, fit, width
 from agent_tt_tui.viewmodel.conversation import conversation_lines, turns_of
+from agent_tt_tui.viewmodel.exchange import exchange_of, raw_lines
 from agent_tt_tui.viewmodel.highlight import highlighted
 from agent_tt_tui.viewmodel.messages import ASSISTANTS, conversation_in, message_of
 from agent_tt_tui.viewmodel.pieces import TextLine, wrap_text
@@ -95,6 +98,7 @@ class _Layout:
         self._call, self._context, self._columns = call, context, columns
         self._glyphs, self._toggled = glyphs, toggled
         self._provider_call = provider_call(call)
+        self._exchange = exchange_of(call)
 
     def model_call(self) -> Iterator[TextLine]:
         call = self._call
@@ -108,6 +112,7 @@ class _Layout:
             yield from self._conversation(sent.messages)
             yield from self._outcome("what it answered")
             yield from self._tools_offered([tool_line(tool) for tool in sent.tools])
+            yield from self._raw()
             yield from self._source()
             return
         path = conversation_in(call.args)
@@ -126,7 +131,8 @@ class _Layout:
     def _conversation(self, messages: Sequence[Wire]) -> Iterator[TextLine]:
         new = _since_last_answer(messages)
         fresh = f", {len(new)} new" if new else ""
-        yield from self._heading("what the model saw", f"{len(messages):,} messages{fresh}")
+        count = f"{len(messages):,} message{'' if len(messages) == 1 else 's'}"
+        yield from self._heading("what the model saw", f"{count}{fresh}")
         yield from conversation_lines(turns_of(messages, new), self._columns, self._glyphs, self._toggled, name="saw ")
 
     def _tools_offered(self, tools: Sequence[tuple[str, str]]) -> Iterator[TextLine]:
@@ -138,10 +144,14 @@ class _Layout:
     def other_call(self) -> Iterator[TextLine]:
         call, step = self._call, self._context.step
         facts = [f"{call.effect}s" if call.effect else call.kind, f"lane {call.lane}", f"seq {call.lane_seq}"]
-        yield self._who(call.name, f" {self._glyphs.dot} ".join(facts), "text")
-        yield from self._heading("asked")
-        yield from self._value(call.args)
+        sent = self._exchange
+        name = call.name if sent is None else f"{sent.method} {sent.address}"
+        yield self._who(name, f" {self._glyphs.dot} ".join(facts), "text")
+        yield from self._heading("asked", "" if sent is None else "for its address alone" if sent.asked is None else "")
+        if sent is None or sent.asked is not None:
+            yield from self._value(call.args if sent is None else sent.asked)
         yield from self._outcome("came back")
+        yield from self._raw()
         if step is not None and step.repeat_of is not None:
             yield _BLANK
             said = f"{self._glyphs.same} same question and same answer as step "
@@ -176,12 +186,13 @@ class _Layout:
         return f" {self._glyphs.dot} ".join(shown[:_MOST_PARAMETERS])
 
     def _usage(self) -> str:
+        """What it cost: tokens, of which so many came from a cache or were thoughts, and money."""
         meta, facts = self._call.meta, []
         tokens_in, tokens_out, cost = meta.get("tokens_in"), meta.get("tokens_out"), meta.get("cost_usd")
         if isinstance(tokens_in, int):
-            facts.append(f"{tokens_in:,} tokens in")
+            facts.append(f"{tokens_in:,} tokens in{_part(meta.get('tokens_cached'), 'cached')}")
         if isinstance(tokens_out, int):
-            facts.append(f"{tokens_out:,} out")
+            facts.append(f"{tokens_out:,} out{_part(meta.get('tokens_reasoning'), 'reasoning')}")
         if isinstance(cost, int | float):
             facts.append(fmt.cost(cost))
         return f" {self._glyphs.dot} ".join(facts)
@@ -198,6 +209,9 @@ class _Layout:
                 yield TextLine(((f"  {glyphs.person} no answer yet", "note"),))
             elif self._context.run.status == "running":
                 yield TextLine(((f"  {glyphs.still} not yet", "note"),))
+            elif (again := made_again(call, self._context.calls)) is not None:
+                said = f"it broke off here: made again as call {again.number}"
+                yield TextLine(((f"  {glyphs.interrupted} {said}", "note"),))
             else:
                 yield TextLine(((f"  {glyphs.unknown} outcome unknown", "failed"),))
                 yield TextLine((("  the run ended before an answer was recorded", "note"),))
@@ -209,22 +223,51 @@ class _Layout:
             yield from error_lines(call.error, self._columns, glyphs, self._toggled)
         else:
             stopped = f"stop: {sent.stopped}" if sent is not None and sent.stopped else ""
-            yield from self._heading(title, stopped or _stop_reason(call.result))
+            status = str(self._exchange.status) if sent is None and self._exchange is not None else ""
+            yield from self._heading(title, stopped or _stop_reason(call.result) or status)
             yield from self._result(call.result)
+            yield from self._after_resuming()
+
+    def _after_resuming(self) -> Iterator[TextLine]:
+        """What is to be known of the answer to a call that was in flight when the run broke off."""
+        before = place_said(self._call.meta.get(AGAIN))
+        if before is None:
+            return
+        step, number = before
+        where = f"call {number}" if step == self._call.step else f"call {number} of step {step}"
+        if decided_before(self._context.run).get(before) is not None:
+            said = f"a person said that {where} had happened"
+            yield TextLine(((f"  {self._glyphs.person} ", "yours"), (said, "note")))
+        else:
+            yield TextLine(((f"  in place of {where}, which broke off", "note"),))
 
     def _result(self, result: Wire) -> Iterator[TextLine]:
-        sent = self._provider_call
+        sent, exchange = self._provider_call, self._exchange
+        if sent is not None and sent.error:
+            for pieces in wrap_text(
+                f"{self._glyphs.failed} {sent.error}", self._columns - 2, "failed_text", self._glyphs.cut, limit=2000
+            ):
+                yield TextLine((("  ", "text"), *pieces))
         if sent is not None and sent.answer:
             lines = turns_of(sent.answer)
-            yield from conversation_lines(lines, self._columns, self._glyphs, self._toggled, name="answer ")
+            yield from conversation_lines(lines, self._columns, self._glyphs, self._toggled, name="answer ", whole=True)
+            return
+        if exchange is not None:
+            if not (sent is not None and sent.error):
+                yield from self._value(exchange.answered)
             return
         answer = _answer_in(result)
         if self._call.kind == "llm" and answer is not None:
             lines = turns_of([answer])
-            yield from conversation_lines(lines, self._columns, self._glyphs, self._toggled, name="answer ")
+            yield from conversation_lines(lines, self._columns, self._glyphs, self._toggled, name="answer ", whole=True)
             return
         said = message_of(result)
         yield from self._value(said.text if said is not None else result)
+
+    def _raw(self) -> Iterator[TextLine]:
+        if self._exchange is not None:
+            yield from self._heading("raw")
+            yield from raw_lines(self._exchange, self._columns, self._glyphs, self._toggled)
 
     def _source(self) -> Iterator[TextLine]:
         place, excerpt = place_of(self._call), self._context.excerpt
@@ -263,6 +306,17 @@ class _Layout:
         for pieces in wrap_text(_readable(value), room, "text", self._glyphs.cut, limit=_MOST_TEXT):
             yield TextLine(pieces, (lead,))
             lead = (" " * width(lead[0]), "text")
+
+
+def _part(count: Wire, word: str) -> str:
+    """` (1,024 cached)`; empty where there are none."""
+    return f" ({count:,} {word})" if isinstance(count, int) and count else ""
+
+
+def made_again(call: Call, calls: Sequence[Call]) -> Call | None:
+    """The call that took the place of one that was in flight when the run broke off, among those of its step."""
+    place = (call.step, call.number)
+    return next((other for other in calls if place_said(other.meta.get(AGAIN)) == place), None)
 
 
 def _readable(value: Wire) -> str:

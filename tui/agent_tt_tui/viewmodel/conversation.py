@@ -24,6 +24,8 @@ _MOST_TURNS: Final = 120
 """So many of the last turns are laid out at first; a row says how many came before."""
 
 _MOST_TEXT: Final = 20_000
+_MOST_ROWS: Final = {True: 40, False: 5}
+"""Rows that a text has before it is folded: one that is new, and one that was seen before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,13 @@ def turns_of(items: Sequence[Wire], new: Container[int] = ()) -> list[Turn]:
 
 
 def conversation_lines(
-    turns: Sequence[Turn], columns: int, glyphs: Glyphs, toggled: Container[str] = (), *, name: str = ""
+    turns: Sequence[Turn],
+    columns: int,
+    glyphs: Glyphs,
+    toggled: Container[str] = (),
+    *,
+    name: str = "",
+    whole: bool = False,
 ) -> Iterator[TextLine]:
     """Lay out a conversation.
 
@@ -90,6 +98,7 @@ def conversation_lines(
         glyphs: The glyphs to use.
         toggled: Folds that are not as they are by themselves.
         name: Begins the names of the folds, to tell those of several conversations apart.
+        whole: Whether long texts are shown whole; else they are folded.
     """
     room = max(8, columns - ROLE_COLUMNS - 5)
     start = 0
@@ -102,7 +111,7 @@ def conversation_lines(
         fold = f"{name}alike{turns[first].position}"
         if count < LEAST_ALIKE or fold in toggled:
             for turn in turns[first : first + count]:
-                yield from _turn(turn, room, glyphs, toggled, name, opens=turn.new or count == 1)
+                yield from _turn(turn, room, glyphs, toggled, name, opens=turn.new or count == 1, whole=whole)
             continue
         yield from _turn(turns[first], room, glyphs, toggled, name, opens=False)
         note = f"{count - 2:,} more like it  {glyphs.same} same arguments, same answer"
@@ -124,7 +133,15 @@ def _alike(turns: Sequence[Turn], start: int) -> Iterator[tuple[int, int]]:
 
 
 def _turn(
-    turn: Turn, room: int, glyphs: Glyphs, toggled: Container[str], name: str, *, opens: bool, nth: int = 0
+    turn: Turn,
+    room: int,
+    glyphs: Glyphs,
+    toggled: Container[str],
+    name: str,
+    *,
+    opens: bool,
+    nth: int = 0,
+    whole: bool = False,
 ) -> Iterator[TextLine]:
     mark: Piece = (f"{glyphs.added} " if turn.new else "  ", "added_mark")
     message = turn.message
@@ -137,9 +154,18 @@ def _turn(
     tone: PieceRole = "muted" if role == "muted" and not turn.new else "text"
     lead: tuple[Piece, ...] = (*who, bar)
     if message.text or not message.calls:
-        for pieces in wrap_text(message.text, room, tone, glyphs.cut, limit=_MOST_TEXT):
-            yield TextLine(pieces, lead)
+        rows, long = (
+            list(wrap_text(message.text, room, tone, glyphs.cut, limit=_MOST_TEXT)),
+            f"{name}text{turn.position}",
+        )
+        most = len(rows) if whole or long in toggled else _MOST_ROWS[turn.new]
+        most = len(rows) if len(rows) <= most + 2 else most  # a row that says so would take as much room
+        folds = len(rows) > _MOST_ROWS[turn.new] + 2 and not whole
+        for index, pieces in enumerate(rows[:most]):
+            yield TextLine(pieces, lead, fold=long if folds and not index else None)
             lead = (blank, bar)
+        if most < len(rows):
+            yield TextLine(((f"{glyphs.folded} {len(rows) - most:,} more rows", "note"),), lead, fold=long)
     fold = f"{name}turn{turn.position}"
     opened = opens != (fold in toggled)
     for number, call in enumerate(message.calls):

@@ -25,6 +25,7 @@ class ProviderCall:
         tools: What it was offered.
         parameters: What else it was sent.
         stopped: Why it stopped, in the provider's words.
+        error: What went wrong, where the answer is an error.
     """
 
     messages: Sequence[Wire]
@@ -32,6 +33,7 @@ class ProviderCall:
     tools: Sequence[OfferedTool]
     parameters: Mapping[str, Wire]
     stopped: str
+    error: str = ""
 
 
 def provider_call(call: Call) -> ProviderCall | None:
@@ -46,6 +48,7 @@ def provider_call(call: Call) -> ProviderCall | None:
         tools=asked.tools,
         parameters=asked.parameters,
         stopped=answer.finish_reason,
+        error=answer.error,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
-from agent_tt_tui.text import clean, cut_start, show, width
+from agent_tt_tui.text import call_name, clean, show, width
 from agent_tt_tui.viewmodel.difflines import CUT
 from agent_tt_tui.viewmodel.pieces import TextLine, wrap, wrap_text
 
@@ -26,6 +26,9 @@ _MOST_STRETCHES: Final = 200
 
 _LONGEST: Final = 2_000
 """Characters shown of a message, a hint, or a stretch of words."""
+
+_LONG_TEXT: Final = 200
+"""Characters from which on it is said where in a text it changed."""
 
 _NAME: Final = 32
 """Columns of what is called, in the list."""
@@ -90,8 +93,7 @@ def finding_pieces(finding: Finding, glyphs: Glyphs) -> tuple[Piece, ...]:
         (f"{finding.kind:<{_KIND}}", "failed"),
     ]
     if finding.name:
-        # Of an address the end says more, and the path behind it must be seen.
-        pieces.append((f" {cut_start(clean(finding.name), _NAME, glyphs.cut)}", "text"))
+        pieces.append((f" {call_name(finding.name, _NAME, glyphs.cut)}", "text"))
     if finding.changes:
         first, more = finding.changes[0], len(finding.changes) - 1
         pieces.append((f" {glyphs.path} {clean(first.path) or 'all of it'}", "muted"))
@@ -113,13 +115,25 @@ def finding_lines(finding: Finding, columns: int, glyphs: Glyphs) -> Iterator[Te
     Yields:
         What happened, where, which words changed, which recorded calls look most like it, and what to do.
     """
-    yield from _passage(finding.message, "strong", columns, glyphs)
-    yield from _place(finding, columns, glyphs)
+    # An address is long: once is enough, and its scheme says nothing.
+    named = bool(finding.name) and finding.name in finding.message
+    short = call_name(finding.name, _LONGEST, glyphs.cut)
+    message = finding.message.replace(finding.name, short) if named else finding.message
+    head, _, paths = message.rpartition(": ")
+    if finding.changes and head and paths.startswith(finding.changes[0].path):
+        message = head  # they stand below, with what changed in each
+    yield from _passage(message, "strong", columns, glyphs)
+    place = list(_place(finding, short, columns, glyphs))
+    # Where there is little room the words come first: where it is, the debugger shows too.
+    if len(place) == 1:
+        yield from place
     for change in finding.changes[:_MOST_CHANGES]:
         yield from _change(change, columns, glyphs)
     left = len(finding.changes) - _MOST_CHANGES
     if left > 0:
         yield TextLine(((f"{glyphs.cut} {left:,} more changes", "note"),))
+    if len(place) > 1:
+        yield from place
     own = (finding.step, finding.call)
     others = [near for near in finding.nearest if not finding.changes or (near.call.step, near.call.number) != own]
     if others:
@@ -130,12 +144,19 @@ def finding_lines(finding: Finding, columns: int, glyphs: Glyphs) -> Iterator[Te
         yield from _passage(finding.hint, "note", columns, glyphs)
 
 
-def _place(finding: Finding, columns: int, glyphs: Glyphs) -> Iterator[TextLine]:
-    """`step 3 · call 2 · llm support_model · lane main`, and the source line that asked."""
+def _place(finding: Finding, name: str, columns: int, glyphs: Glyphs) -> Iterator[TextLine]:
+    """`step 3 · call 2 · llm support_model · lane main`, and the source line that asked.
+
+    Args:
+        finding: The divergence.
+        name: What is called; empty where that was said already.
+        columns: Columns there are.
+        glyphs: The glyphs to use.
+    """
     parts = [
         "outside any step" if finding.step is None else f"step {finding.step}",
         "" if finding.call is None else f"call {finding.call}",
-        " ".join(filter(None, (finding.call_kind, clean(finding.name)))),
+        " ".join(filter(None, (finding.call_kind, name))),
         f"lane {clean(finding.lane)}" if finding.lane else "",
         f"from {clean(finding.source)}" if finding.source else "",
     ]
@@ -155,17 +176,27 @@ def _place(finding: Finding, columns: int, glyphs: Glyphs) -> Iterator[TextLine]
 def _change(change: ChangedPart, columns: int, glyphs: Glyphs) -> Iterator[TextLine]:
     """The path, and the words below it; on one row where they fit."""
     path: Piece = (clean(change.path) or "the whole question", "text")
+    where: Piece = (_from_character(change), "muted")
     words = list(_words(change, glyphs))
     lead: Piece = (f"{glyphs.changed} ", "changed_mark")
-    rows = list(wrap([path, ("  ", "text"), *words], columns - _INDENT))
+    rows = list(wrap([path, where, ("  ", "text"), *words], columns - _INDENT))
     if len(rows) == 1:
         yield TextLine(rows[0], lead=(lead,))
         return
     below: Piece = (" " * _INDENT, "text")
-    for index, pieces in enumerate(wrap([path], columns - _INDENT)):
+    for index, pieces in enumerate(wrap([path, where], columns - _INDENT)):
         yield TextLine(pieces, lead=(below if index else lead,))
     for pieces in wrap(words, columns - _INDENT):
         yield TextLine(pieces, lead=(below,))
+
+
+def _from_character(change: ChangedPart) -> str:
+    """Where in a long text the first change is; empty in a short one, where it is seen."""
+    old, new = change.old, change.new
+    if not isinstance(old, str) or not isinstance(new, str) or min(len(old), len(new)) < _LONG_TEXT:
+        return ""
+    same = next((index for index, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), None)
+    return f"  from character {(min(len(old), len(new)) if same is None else same) + 1:,}"
 
 
 def _words(change: ChangedPart, glyphs: Glyphs) -> Iterator[Piece]:
@@ -195,7 +226,7 @@ def _near(near: Near, columns: int, glyphs: Glyphs) -> Iterator[TextLine]:
     unlike = f"{glyphs.differs} {', '.join(paths)}{f' +{more:,}' if more else ''}" if paths else "the same question"
     pieces: list[Piece] = [
         (f"step {call.step} call {call.number} ", "strong"),
-        (clean(call.name), "text"),
+        (call_name(call.name, _LONGEST, glyphs.cut), "text"),
         (f"  {near.likeness:.0%} alike  ", "muted"),
         (unlike, "muted"),
     ]

@@ -13,7 +13,7 @@ from agent_tt_tui.row import Row
 from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.status import run_glyph, run_style
 from agent_tt_tui.text import clean, cut_start, width
-from agent_tt_tui.widgets.compare_steps import GUTTER, half
+from agent_tt_tui.widgets.compare_steps import GUTTER, SIDE_BY_SIDE_FROM, half
 
 if TYPE_CHECKING:
     from agent_tt.comparing.runs import Row as Pair
@@ -69,7 +69,7 @@ class CompareHeader(RowWidget):
 
 
 class SideTitles(RowWidget):
-    """`STEPS 21` over each side."""
+    """`STEPS 21` over each side, or of both where A stands above B."""
 
     DEFAULT_CSS = "SideTitles { height: 1; }"
 
@@ -80,8 +80,12 @@ class SideTitles(RowWidget):
     def draw(self, _y: int, columns: int, styles: Palette) -> Row:
         """Draw both titles."""
         row = self.new_row().add(look_of(self).glyphs.bar if self.active else " ", styles.bar_focused)
+        stacks = columns < SIDE_BY_SIDE_FROM
         for index, run in enumerate(self.runs or ()):
-            row.pad_to((half(columns) + GUTTER + 1) * index + 1)
+            if stacks:
+                row.add("  " if index else "").add(f"{'AB'[index]} ", styles.muted)
+            else:
+                row.pad_to((half(columns) + GUTTER + 1) * index + 1)
             row.add("STEPS", styles.title if self.active else styles.title_blurred).add("  ").add(
                 fmt.count(run.steps), styles.muted
             )

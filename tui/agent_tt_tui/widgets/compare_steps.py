@@ -32,6 +32,12 @@ _LEAST_NAME: Final = 6
 GUTTER: Final = 4
 """Columns between the two sides; the glyph stands in the third."""
 
+SIDE_BY_SIDE_FROM: Final = 72
+"""From how many columns on the two sides of a pair stand beside each other; on a narrower screen A stands above B."""
+
+_STACKED: Final = 4
+"""Columns of the glyph and the letter before a step of one side, where A stands above B."""
+
 
 def half(columns: int) -> int:
     """The columns of one side on a screen so wide: what the gutter, the cursor bar and the free column leave."""
@@ -58,38 +64,64 @@ class CompareSteps(LineView):
         """What is compared; None while it is read."""
         self.lines: Sequence[Line] = ()
         """What is shown, in order."""
+        self._rows: Sequence[tuple[int, str]] = ()
+        """The line that each row shows, and which side of it: `both`, `a` or `b`."""
 
     @property
     def line_count(self) -> int:
-        """How many lines there are, rules among them."""
-        return len(self.lines)
+        """How many rows there are, rules among them."""
+        return len(self._rows)
 
     @property
     def current(self) -> Line | None:
         """The line under the cursor."""
-        return self.lines[self.cursor] if 0 <= self.cursor < len(self.lines) else None
+        return self.lines[self._rows[self.cursor][0]] if 0 <= self.cursor < len(self._rows) else None
 
     def show(self, view: CompareView, lines: Sequence[Line]) -> None:
         """Show a comparison; the cursor stays on the pair that it is on."""
         current = self.current
         self.view, self.lines = view, lines
+        self._lay_out(current)
+
+    def on_resize(self) -> None:
+        """Put the sides beside each other, or A above B."""
+        self._lay_out(self.current)
+
+    def _lay_out(self, current: Line | None) -> None:
+        stacks = self.size.width < SIDE_BY_SIDE_FROM
+        rows: list[tuple[int, str]] = []
+        for index, line in enumerate(self.lines):
+            parts = line.row is not None and line.row.kind in ("different", "pending") and stacks
+            rows += [(index, "a"), (index, "b")] if parts else [(index, "both")]
+        self._rows = rows
         self.refresh_lines_data()
         if current is not None and current.row is not None:
-            index = next((index for index, line in enumerate(lines) if line.row == current.row), None)
-            if index is not None and index != self.cursor:
-                self.move_to(index)
+            same = next((number for number, line in enumerate(self.lines) if line.row == current.row), None)
+            if same is not None:
+                self.go_to(same)
+
+    def go_to(self, index: int) -> None:
+        """Put the cursor on one of the lines."""
+        row = next((row for row, (line, _) in enumerate(self._rows) if line == index), None)
+        if row is not None and row != self.cursor:
+            self.move_to(row)
 
     def action_move(self, rows: int) -> None:
         """Move the cursor by so many lines; rules do not count."""
         index, direction = self.cursor, 1 if rows > 0 else -1
         for _ in range(abs(rows)):
             target = index + direction
-            while 0 <= target < len(self.lines) and self.lines[target].row is None:
+            while 0 <= target < len(self._rows) and not self._holds_cursor(target):
                 target += direction
-            if not 0 <= target < len(self.lines):
+            if not 0 <= target < len(self._rows):
                 break
             index = target
         self.move_to(index)
+
+    def _holds_cursor(self, row: int) -> bool:
+        """Whether the cursor may stand on a row: of a pair that takes two, on the first."""
+        line, side = self._rows[row]
+        return self.lines[line].row is not None and side != "b"
 
     def action_first(self) -> None:
         """Move the cursor to the first pair."""
@@ -101,18 +133,19 @@ class CompareSteps(LineView):
 
     def next_difference(self, direction: int) -> bool:
         """Go to the next difference (or rejoining) in a direction; say whether there was one."""
-        index = self.cursor + direction
+        index = (self._rows[self.cursor][0] if self.cursor < len(self._rows) else 0) + direction
         while 0 <= index < len(self.lines):
             line, before = self.lines[index], self.lines[index - 1] if index else None
             if line.row is not None and (line.row.kind != "same" or (before is not None and before.kind == "rejoined")):
-                self.move_to(index)
+                self.go_to(index)
                 return True
             index += direction
         return False
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:
-        """Draw a pair, a fold or a rule."""
-        line = self.lines[index]
+        """Draw a pair, one side of it, a fold or a rule."""
+        number, part = self._rows[index]
+        line = self.lines[number]
         drawing = _Drawing(styles, look_of(self).glyphs, width)
         if line.row is None:
             return _rule(line, drawing, self.view)
@@ -123,6 +156,17 @@ class CompareSteps(LineView):
         a = view.cells_a.get(line.row.a) if line.row.a is not None else None
         b = view.cells_b.get(line.row.b) if line.row.b is not None else None
         row = Row(drawing.glyphs.cut)
+        if width < SIDE_BY_SIDE_FROM - 2:
+            if part == "both":
+                part = "b" if line.row.kind == "only_b" else "a"
+            glyph, style = _gutter(line, drawing) if part == "b" or line.row.kind != "different" else (" ", None)
+            row.add(glyph, style).add(" " if line.row.kind == "same" else f" {part.upper()}", styles.muted)
+            room = width - _STACKED
+            return (
+                row.pad_to(_STACKED)
+                .upto_row(_cell(a if part == "a" else b, line, part, room, drawing), room)
+                .strip(width)
+            )
         row.upto_row(_cell(a, line, "a", side, drawing), side).pad_to(side + 2)
         glyph, style = _gutter(line, drawing)
         row.add(glyph, style).pad_to(side + GUTTER)
@@ -195,6 +239,9 @@ def _rule(line: Line, drawing: _Drawing, view: CompareView | None) -> Strip:
     """A rule across both sides, or the line that names the edits."""
     styles, glyphs, columns = drawing.styles, drawing.glyphs, drawing.columns
     side = half(columns + 2)
+    if line.kind == "edits" and columns < SIDE_BY_SIDE_FROM - 2:
+        row = Row(glyphs.cut).add(glyphs.edited, styles.yours).pad_to(_STACKED)
+        return row.upto(clean(line.text), columns, styles.yours).strip(columns)
     if line.kind == "edits":
         row = Row(glyphs.cut).pad_to(side + 2).add(glyphs.edited, styles.yours).pad_to(side + GUTTER + 6)
         return row.upto(clean(line.text), columns, styles.yours).strip(columns)

@@ -14,7 +14,7 @@ from agent_tt_tui.paths import short_path
 from agent_tt_tui.row import Row
 from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.status import kind_glyph
-from agent_tt_tui.text import clean, cut_start, show, width
+from agent_tt_tui.text import call_name, clean, cut_start, show, width
 from agent_tt_tui.widgets.action_row import ActionRow
 
 if TYPE_CHECKING:
@@ -174,7 +174,11 @@ class BoundaryTable(LineView):
         entry, glyphs = self.rows[index], look_of(self).glyphs
         kind = entry.kind if entry.kind == "llm" else "write" if entry.effect == "write" else "read"
         row = Row(glyphs.cut).add(f"{kind_glyph(kind, glyphs)} ", styles.model if kind == "llm" else styles.text)
-        row.column(clean(entry.name), _NAME - 1, styles.strong if styles.on_cursor_row else styles.text)
+        row.column(
+            call_name(entry.name, _NAME - 1, glyphs.cut),
+            _NAME - 1,
+            styles.strong if styles.on_cursor_row else styles.text,
+        )
         seen, expected, policy_at = _columns(width)
         row.column(fmt.count(entry.seen) if entry.seen else glyphs.interrupted, seen, styles.muted, "right")
         row.column(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Final
 
 from textual.reactive import reactive
@@ -12,7 +13,7 @@ from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.status import kind_glyph
-from agent_tt_tui.text import clean, show
+from agent_tt_tui.text import call_name, clean, show
 from agent_tt_tui.widgets.action_row import ActionRow
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class ReplayFacts(RowWidget):
     """Whether it goes on after a changed request."""
     changed: reactive[bool] = reactive(default=False)
     """Whether the agent's file is another than when the run was recorded."""
+    arguments: reactive[tuple[str, ...]] = reactive(())
+    """What the agent is given in place of its recorded arguments; empty for those."""
 
     def draw(self, y: int, columns: int, styles: Palette) -> Row:
         """Draw one fact."""
@@ -54,7 +57,11 @@ class ReplayFacts(RowWidget):
             return row
         if y == 0:
             row.column("will run", _LABEL, styles.muted)
-            row.upto(clean(_what_runs(plan.run)), columns, styles.text)
+            row.upto(clean(what_runs(plan.run)), columns, styles.text)
+            if self.arguments:
+                row.upto(clean(f" {shlex.join(self.arguments)}"), columns, styles.yours)
+            else:
+                row.upto(clean(f" {recorded_arguments(plan.run)}").rstrip(), columns, styles.muted)
             for text in ("changed since it was recorded", "changed") if self.changed else ():
                 if row.cells + 4 + len(text) <= columns:
                     return row.add(f"  {glyphs.differs} {text}", styles.changed_mark)
@@ -73,7 +80,13 @@ class ReplayFacts(RowWidget):
         return row.add(f"  {_MODES[self.observe]}", styles.muted)
 
 
-def _what_runs(run: Run) -> str:
+def recorded_arguments(run: Run) -> str:
+    """The arguments that the run's script was given, as a shell would take them."""
+    given = run.metadata.get("arguments")
+    return shlex.join(map(str, given)) if isinstance(given, list) else ""
+
+
+def what_runs(run: Run) -> str:
     """The function that recorded the run; of a script just its file."""
     return (run.code.entry or str(run.metadata.get("script", ""))).removesuffix(":__main__")
 
@@ -146,7 +159,11 @@ class AnswersTable(LineView):
             answers.kind, "other"
         )
         row = Row(glyphs.cut).add(f"{kind_glyph(kind, glyphs)} ", styles.model if kind == "llm" else styles.text)
-        row.column(clean(answers.name), _NAME - 2, styles.strong if styles.on_cursor_row else styles.text)
+        row.column(
+            call_name(answers.name, _NAME - 2, glyphs.cut),
+            _NAME - 2,
+            styles.strong if styles.on_cursor_row else styles.text,
+        )
         for _, room, attribute in _columns(self._from_step, width):
             figure = getattr(answers, attribute)
             style = styles.faint if not figure else styles.failed if attribute == "open" else styles.text

@@ -1,0 +1,53 @@
+"""Asking before code is run that is named by a store from elsewhere."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from agent_tt.model import Run
+    from agent_tt_tui.cli.options import Options
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+__all__ = ["ask_for_trust", "trust_option"]
+
+
+def trust_option(function: Callable[P, R]) -> Callable[P, R]:
+    """Give a command that runs agents the option `--trust`; it gets it as `trust`."""
+
+    @click.option("--trust", is_flag=True, help="Run what a store from elsewhere names, from now on.")
+    @functools.wraps(function)
+    def command(*args: P.args, **kwargs: P.kwargs) -> R:
+        return function(*args, **kwargs)
+
+    return command
+
+
+def ask_for_trust(options: Options, store: Path, run: Run, *, trust: bool) -> None:
+    """Let the agents of a store run if it was made here, or if the user says so now; remembered in the store.
+
+    Raises:
+        Untrusted: they do not say so, or cannot be asked: there is no terminal, or output is for programs.
+    """
+    from agent_tt.errors import Untrusted
+    from agent_tt.store.provenance import check_made_here, trust_store
+
+    try:
+        check_made_here(store, run)
+    except Untrusted as error:
+        if not trust:
+            if options.as_json or not sys.stdin.isatty():
+                raise
+            options.terminal().line(options.terminal().safe(f"{error.message}."))
+            if not click.confirm("Run it, and trust this store from now on?", default=False):
+                raise
+        trust_store(store)

@@ -1,0 +1,51 @@
+"""The key tables, by screen: one declaration for each key gives its binding, footer, help and palette entry."""
+
+from __future__ import annotations
+
+from agent_tt_tui.contexts.compare import COMPARE
+from agent_tt_tui.contexts.debugger import DEBUGGER, FIND
+from agent_tt_tui.contexts.dialogs import CONFIRM, COPY, EDIT, PICK, PROMPT, READING
+from agent_tt_tui.contexts.running import FORK, REPLAY, REPLAYED, RESUME
+from agent_tt_tui.contexts.runs import EMPTY, RUNS
+from agent_tt_tui.contexts.widgets import LIST, TIMELINE, TREE
+
+__all__ = [
+    "COMPARE",
+    "CONFIRM",
+    "CONTEXTS",
+    "COPY",
+    "DEBUGGER",
+    "EDIT",
+    "EMPTY",
+    "FIND",
+    "FORK",
+    "LIST",
+    "PICK",
+    "PROMPT",
+    "READING",
+    "REPLAY",
+    "REPLAYED",
+    "RESUME",
+    "RUNS",
+    "TIMELINE",
+    "TREE",
+]
+
+CONTEXTS = (
+    DEBUGGER,
+    COMPARE,
+    FORK,
+    REPLAY,
+    REPLAYED,
+    RESUME,
+    EDIT,
+    RUNS,
+    EMPTY,
+    PROMPT,
+    FIND,
+    PICK,
+    COPY,
+    CONFIRM,
+    READING,
+)
+"""Every context that a person meets, for the key table and the test against clashes."""

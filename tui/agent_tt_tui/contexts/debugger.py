@@ -1,0 +1,141 @@
+"""The keys of the debugger."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agent_tt_tui.commands import Command, Context, Group
+from agent_tt_tui.contexts.shared import CHOOSE, ENDING, EVERYWHERE, HELP_WHILE_TYPING, LIVE, MOVES, PALETTE, RUN_AGAIN
+from agent_tt_tui.contexts.widgets import FOLDING, TIMELINE
+
+PANES = Group(
+    "Panes",
+    (
+        Command("pane.zoom", "zoom", ("z",), "Give the pane the whole screen, or take it back", footer="zoom", rank=90),
+        Command("pane.grow", "resize_pane(1)", ("+", "="), "Make the pane larger"),
+        Command("pane.shrink", "resize_pane(-1)", ("-",), "Make the pane smaller"),
+    ),
+)
+
+TIME = Group(
+    "Time",
+    (
+        Command(
+            "time.previous", "step(-1)", ("left",), "Go to the step before", footer="step", rank=10, pair="time.next"
+        ),
+        Command("time.next", "step(1)", ("right",), "Go to the step after"),
+        Command("time.ten_back", "step(-10)", ("shift+left", "H"), "Go ten steps back"),
+        Command("time.ten_on", "step(10)", ("shift+right", "L"), "Go ten steps on"),
+        Command("time.first", "first_step", ("home", "0"), "Go to the first step"),
+        Command("time.last", "last_step", ("end", "$"), "Go to the last step"),
+        Command(
+            "time.lane_previous",
+            "lane_step(-1)",
+            ("<",),
+            "Go to the step before in this lane",
+            footer="lane",
+            rank=15,
+            pair="time.lane_next",
+            fleeting=True,
+        ),
+        Command("time.lane_next", "lane_step(1)", (">",), "Go to the step after in this lane"),
+        Command(
+            "time.write_previous",
+            "write(-1)",
+            ("[", "W"),
+            "Go to where the selected path was last written",
+            footer="path",
+            rank=20,
+            pair="time.write_next",
+        ),
+        Command("time.write_next", "write(1)", ("]", "w"), "Go to where the selected path is written next"),
+        Command(
+            "time.error_previous",
+            "error(-1)",
+            ("{", "X"),
+            "Go to the error before; after a replay, to the divergence before",
+            footer="error",
+            rank=70,
+            pair="time.error_next",
+        ),
+        Command(
+            "time.error_next", "error(1)", ("}", "x"), "Go to the error after; after a replay, to the divergence after"
+        ),
+        Command("time.go_to", "go_to", (":",), "Go to a step by its number"),
+        Command("time.mark", "mark", ("m",), "Mark this step with the next free letter, or take the mark away"),
+        Command("time.go_to_mark", "go_to_mark", ("'", "M"), "Go to a marked step"),
+    ),
+)
+
+STRUCTURE = Group(
+    "Structure",
+    (
+        *MOVES,
+        CHOOSE,
+        *FOLDING,
+        Command("view.wrap", "wrap", ("v",), "Wrap long values, or cut them"),
+        Command("view.copy", "copy", ("y",), "Copy the path, the value or the key"),
+        Command("tab.state", "tab(1)", ("1",), "Show the state"),
+        Command("tab.call", "tab(2)", ("2",), "Show the call"),
+        Command("tab.messages", "tab(3)", ("3",), "Show the messages"),
+        Command("tab.raw", "tab(4)", ("4",), "Show the state as it was recorded"),
+        Command("call.previous", "call(-1)", (",",), "Go to the call before in this step"),
+        Command("call.next", "call(1)", (".",), "Go to the call after in this step"),
+    ),
+)
+
+ASK_AND_ACT = Group(
+    "Ask and act",
+    (
+        Command("diff.base", "diff_base", ("d",), "Compare against the next base", footer="diff against", rank=80),
+        Command("find.open", "find", ("/",), "Find text in this run", footer="find", rank=60),
+        Command("find.next", "find_next(1)", ("n",), "Go to the next hit"),
+        Command("find.previous", "find_next(-1)", ("N",), "Go to the hit before"),
+        Command("edit.value", "edit", ("e",), "Edit the selected value", footer="edit", rank=30),
+        Command("edit.state", "edit_state", ("E",), "Edit the whole state in $EDITOR"),
+        Command("edit.undo", "undo_edit", ("u",), "Undo the last edit"),
+        Command("edit.undo_all", "undo_edits", ("U",), "Undo all edits"),
+        Command("edit.remove", "remove", ("delete", "backspace"), "Remove the selected value from the state"),
+        Command("fork.open", "fork", ("f",), "Run on from this step", footer="fork", rank=40),
+        Command("compare.open", "compare", ("c",), "Compare with another run", footer="compare", rank=50),
+        *RUN_AGAIN,
+        Command("pdb.open", "pdb", ("P",), "Open pdb in the agent, at this step of a replay", footer="pdb", rank=85),
+        replace(ENDING, footer=""),
+    ),
+)
+
+DEBUGGER = Context("Debugger", (EVERYWHERE, PANES, TIME, *TIMELINE.groups, STRUCTURE, ASK_AND_ACT, LIVE))
+
+FIND = Context(
+    "Find",
+    (
+        Group(
+            "Find",
+            (
+                Command("find.hit_next", "hit(1)", ("down",), "Go to the next hit", scope="widget"),
+                Command(
+                    "find.hit_previous",
+                    "hit(-1)",
+                    ("up",),
+                    "Go to the hit before",
+                    footer="hit",
+                    rank=10,
+                    pair="find.hit_next",
+                    scope="widget",
+                ),
+                Command("find.accept", "accept", ("enter",), "Stay at this hit", footer="go", rank=20, scope="widget"),
+                Command(
+                    "find.close",
+                    "close",
+                    ("escape",),
+                    "Go back to the step where the search began",
+                    footer="back",
+                    pinned=True,
+                    scope="widget",
+                ),
+            ),
+        ),
+        Group("Everywhere", (HELP_WHILE_TYPING, PALETTE)),
+    ),
+)
+"""The line that a search is typed into, in the debugger."""

@@ -1,0 +1,108 @@
+"""The keys of the dialogs that ask something, or show something."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agent_tt_tui.commands import Command, Context, Group
+from agent_tt_tui.contexts.shared import CANCEL, CHOOSE, HELP, HELP_WHILE_TYPING, MOVES, NEXT_PANE, PREVIOUS_PANE
+
+EDIT = Context(
+    "Edit",
+    (
+        Group(
+            "Edit",
+            (
+                Command("edit.keep", "keep", ("ctrl+s",), "Keep this edit", footer="keep", rank=10, priority=True),
+                Command(
+                    "edit.recorded",
+                    "recorded",
+                    ("ctrl+r",),
+                    "Start again from the recorded value",
+                    footer="as recorded",
+                    rank=20,
+                    priority=True,
+                ),
+                Command(
+                    "edit.editor",
+                    "editor",
+                    ("ctrl+e",),
+                    "Edit in $EDITOR",
+                    footer="open in $EDITOR",
+                    rank=30,
+                    priority=True,
+                ),
+            ),
+        ),
+        Group("Everywhere", (replace(CANCEL, footer="drop"), HELP_WHILE_TYPING, NEXT_PANE, PREVIOUS_PANE)),
+    ),
+)
+
+PROMPT = Context(
+    "Prompt",
+    (
+        Group(
+            "Prompt",
+            (
+                Command("prompt.accept", "accept", ("enter",), "Take what was typed", footer="go", rank=10),
+                CANCEL,
+                HELP_WHILE_TYPING,
+            ),
+        ),
+    ),
+)
+"""A dialog that asks for one line of text."""
+
+PICK = Context(
+    "Choose",
+    (
+        Group(
+            "Choose",
+            (*MOVES, replace(CHOOSE, help="Take the row under the cursor", footer="take", rank=10), HELP, CANCEL),
+        ),
+    ),
+)
+"""A dialog that asks for one of several."""
+
+COPY = Context(
+    "Copy",
+    (
+        Group(
+            "Copy",
+            (
+                Command("copy.path", "copy('path')", ("p",), "Copy the path", footer="copy path", rank=10),
+                Command("copy.value", "copy('value')", ("v",), "Copy the value", footer="copy value", rank=20),
+                Command("copy.key", "copy('key')", ("k",), "Copy the key", footer="copy key", rank=30),
+                CANCEL,
+            ),
+        ),
+    ),
+)
+"""What may follow the key that copies."""
+
+CONFIRM = Context(
+    "Confirm",
+    (
+        Group(
+            "Confirm",
+            (
+                Command("confirm.yes", "answer(True)", ("y",), "Yes, do it", footer="yes", rank=10),
+                Command("confirm.no", "answer(False)", ("n", "escape"), "No, leave it", footer="no", rank=20),
+            ),
+        ),
+    ),
+)
+
+READING = Context(
+    "Help",
+    (
+        Group(
+            "Help",
+            (
+                *MOVES,
+                Command("app.escape", "escape", ("escape", "q", "?", "f1"), "Close", footer="close", pinned=True),
+            ),
+        ),
+    ),
+)
+"""A dialog that is only read."""

@@ -1,0 +1,73 @@
+"""Keys that several screens have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agent_tt_tui.commands import Command, Group
+
+HELP = Command("app.help", "help", ("?", "f1"), "Show the keys of this screen", footer="help", pinned=True)
+
+HELP_WHILE_TYPING = replace(HELP, keys=("f1",))
+
+PALETTE = Command("app.palette", "app.command_palette", ("ctrl+p",), "Find a command by its name")
+
+NEXT_PANE = Command("pane.next", "app.focus_next", ("tab",), "Go to the next pane")
+
+PREVIOUS_PANE = Command("pane.previous", "app.focus_previous", ("shift+tab",), "Go to the previous pane")
+
+ESCAPE = Command("app.escape", "escape", ("escape",), "Close, cancel or clear what is open")
+
+BACK = Command("app.back", "back", ("q", "ctrl+q"), "Go back; in the list of runs, quit")
+
+QUIT = replace(BACK, help="Quit", footer="quit", rank=80)
+
+CANCEL = Command("app.escape", "escape", ("escape",), "Close without doing anything", footer="cancel", pinned=True)
+
+EVERYWHERE = Group("Everywhere", (HELP, PALETTE, NEXT_PANE, PREVIOUS_PANE, ESCAPE, BACK))
+
+MOVES = (
+    Command("list.down", "move(1)", ("j", "down"), "Go one row down", scope="widget"),
+    Command("list.up", "move(-1)", ("k", "up"), "Go one row up", scope="widget"),
+    Command("list.first", "first", ("g",), "Go to the first row", scope="widget"),
+    Command("list.last", "last", ("G",), "Go to the last row", scope="widget"),
+    Command("list.page_down", "page(1)", ("pagedown",), "Go one screen down", scope="widget"),
+    Command("list.page_up", "page(-1)", ("pageup",), "Go one screen up", scope="widget"),
+)
+
+CHOOSE = Command("list.choose", "choose", ("enter",), "Choose the row, or fold and unfold it", scope="widget")
+
+ENDING = Command(
+    "run.ending", "ending", ("i",), "Show how the run ended: error, traceback and output", footer="outcome", rank=55
+)
+
+LIVE = Group(
+    "While it runs",
+    (
+        Command("live.follow", "follow", ("F",), "Follow the newest step", footer="follow", rank=6, fleeting=True),
+        Command(
+            "live.stop", "stop", ("S",), "Stop the run that was started here", footer="stop", rank=5, fleeting=True
+        ),
+    ),
+)
+
+RUN_AGAIN = (
+    Command(
+        "replay.open",
+        "replay",
+        ("r",),
+        "Replay the run offline, or show what a replay found",
+        footer="replay",
+        rank=65,
+    ),
+    Command(
+        "resume.open",
+        "resume",
+        ("R",),
+        "Resume the run, which crashed or was interrupted",
+        footer="resume",
+        rank=7,
+        fleeting=True,
+    ),
+)
+"""Running a recorded agent again, from wherever a run is at hand."""
