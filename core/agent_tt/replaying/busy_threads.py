@@ -8,6 +8,7 @@ worker has woken. What any other thread does is not known: it is waited for as l
 from __future__ import annotations
 
 import concurrent.futures.thread
+import gc
 import platform
 import sys
 import threading
@@ -68,6 +69,21 @@ def _goes_on(frame: FrameType) -> bool | None:
         is_idle = executor is not None and not executor._shutdown and jobs is not None and not jobs.qsize()  # noqa: SLF001
         return not is_idle  # one that is told to end is about to
     return None
+
+
+def _frames() -> dict[int, FrameType]:
+    """What each thread is doing.
+
+    CPython 3.11 holds the list of its threads locked meanwhile, and may collect garbage in the midst of it, which waits
+    for that lock while a thread starts: for ever (gh-106883). So there is no collection meanwhile.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        return sys._current_frames()  # noqa: SLF001  documented, for debuggers
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class _Activity(NamedTuple):
@@ -205,7 +221,7 @@ class BusyThreads:
             return False
         if any(thread.ident not in sleepers for thread in others):
             _sleep(0)  # whoever was notified just now goes on
-        frames = sys._current_frames()  # noqa: SLF001  documented, for debuggers
+        frames = _frames()
         unknown = []
         for thread in others:
             sleeper = sleepers.get(thread.ident or 0)
