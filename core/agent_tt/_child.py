@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import traceback
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +28,7 @@ from agent_tt.forking.entry_point import parse_entry_point
 from agent_tt.forking.entry_run import bind_entry, import_entry, run_entry
 from agent_tt.forking.rebuild import rebuild_state
 from agent_tt.recording import adoption
-from agent_tt.recording.exceptions import error_info
+from agent_tt.recording.exceptions import error_info, traceback_text
 from agent_tt.recording.outcome import run_status
 from agent_tt.recording.policy import ToolPolicy
 from agent_tt.store import open_store
@@ -77,7 +76,7 @@ def _fill(store: Store, run: Run) -> int:
     if isinstance(outcome, _REFUSALS):
         _say(outcome)
     elif outcome is not None and not isinstance(outcome, SystemExit):
-        traceback.print_exception(outcome)
+        print(traceback_text(outcome), end="", file=sys.stderr)  # noqa: T201  as Python does
     if nobody_recorded and outcome is not None:
         error_row = error_info(outcome)
         if isinstance(outcome, _REFUSALS):

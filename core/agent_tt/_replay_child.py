@@ -11,7 +11,6 @@ import inspect
 import json
 import os
 import sys
-import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,7 @@ from agent_tt.forking.rebuild import rebuild_state, stand_in_for_main
 from agent_tt.launching.again import prepare_again
 from agent_tt.launching.start_again import command_of, start_program
 from agent_tt.recording.entry import SCRIPT
-from agent_tt.recording.exceptions import error_info
+from agent_tt.recording.exceptions import error_info, traceback_text
 from agent_tt.replaying.block import open_tape, replaying
 from agent_tt.replaying.debugging import debugging
 from agent_tt.replaying.guard import guarded
@@ -33,6 +32,7 @@ from agent_tt.replaying.program_end import end_program, leave, told_of_exit
 from agent_tt.replaying.progress import Counter
 from agent_tt.replaying.report import agent_end, report_of
 from agent_tt.replaying.siblings import Siblings, siblings_of
+from agent_tt.replaying.standard_input import NO_INPUT, told_of_no_input
 from agent_tt.sources import open_source
 
 if TYPE_CHECKING:
@@ -87,7 +87,12 @@ def _replayed(job: Job) -> dict[str, Wire]:
 
     outcome: BaseException | None = None
     try:
-        with told_of_exit(left_at_once), replaying(replay, check, siblings), debugging(replay, job.debug_at):
+        with (
+            told_of_exit(left_at_once),
+            told_of_no_input(lambda: replay.notes.add("no input", NO_INPUT)),
+            replaying(replay, check, siblings),
+            debugging(replay, job.debug_at),
+        ):
             try:
                 run_again(replay.tape, state, job.arguments)
             finally:
@@ -101,7 +106,7 @@ def _replayed(job: Job) -> dict[str, Wire]:
     if isinstance(outcome, InvalidEntryPoint) and not halted:
         raise outcome
     if outcome is not None and not halted:
-        traceback.print_exception(without_own_frames(outcome))
+        print(traceback_text(without_own_frames(outcome)), end="", file=sys.stderr)  # noqa: T201  as Python does
     return report(outcome, halted=halted)
 
 

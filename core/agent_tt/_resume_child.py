@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import traceback
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -22,7 +21,7 @@ from agent_tt.model import ErrorInfo, NewRun
 from agent_tt.patching.patches import PATCHED, patched_again
 from agent_tt.recording import adoption
 from agent_tt.recording.answers import serving
-from agent_tt.recording.exceptions import error_info
+from agent_tt.recording.exceptions import error_info, traceback_text
 from agent_tt.recording.outcome import run_status
 from agent_tt.recording.policy import ToolPolicy
 from agent_tt.recording.recorder import Recording
@@ -158,7 +157,7 @@ def _tell(outcome: BaseException) -> None:
     if isinstance(outcome, InvalidEntryPoint):
         _say(outcome.message, outcome.hint)
     else:
-        traceback.print_exception(outcome)
+        print(traceback_text(outcome), end="", file=sys.stderr)  # noqa: T201  as Python does
 
 
 def _say(*lines: str) -> None:

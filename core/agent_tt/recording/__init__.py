@@ -9,7 +9,7 @@
 | `answers`, `served` | asking a replay before a call is made, and giving its answer in place of the function's |
 | `pace` | how an awaited answer came, for a replay to keep the same pace |
 | `handover` | threads take their answers one after another |
-| `list_order` | `as_completed` begins its coroutines in the order of the list |
+| `list_order` | `as_completed` in an order that no memory address decides |
 | `boundary` | wrapping functions of every nature so that their calls are recorded |
 | `streams` | recording what a generator gives |
 | `call_site` | which line of the agent makes a call |

@@ -11,7 +11,7 @@ from agent_tt.codec.parts import class_name
 from agent_tt.model import ErrorInfo
 from agent_tt.recording.exception_values import exception_value
 
-_OWN_FRAMES: Final = f"{Path(__file__).parent}{os.sep}"
+_OWN_FRAMES: Final = f"{Path(__file__).parent.parent}{os.sep}"
 
 
 def error_info(error: BaseException) -> ErrorInfo:
@@ -19,7 +19,7 @@ def error_info(error: BaseException) -> ErrorInfo:
     return ErrorInfo(
         class_name=class_name(type(error)),
         message=_message(error),
-        traceback=_traceback(error),
+        traceback=traceback_text(error),
         value=exception_value(error),
     )
 
@@ -31,8 +31,8 @@ def _message(error: BaseException) -> str:
         return f"<str failed: {type(broken).__name__}>"
 
 
-def _traceback(error: BaseException) -> str:
-    """The traceback as Python prints it, without the recorder's own frames."""
+def traceback_text(error: BaseException) -> str:
+    """The traceback as Python prints it, without our own frames. Never raises."""
     try:
         formatted = traceback.TracebackException.from_exception(error, compact=True)
         _drop_own_frames(formatted)

@@ -13,7 +13,7 @@ import functools
 import logging
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import thread as _executor_threads
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
@@ -22,7 +22,7 @@ from agent_tt.recording.call_site import call_site
 from agent_tt.recording.child_process import watch_forks
 from agent_tt.recording.import_watch import ImportWatch
 from agent_tt.recording.lanes import INHERITED, THREAD_LANES
-from agent_tt.recording.list_order import ListOrder
+from agent_tt.recording.list_order import ListOrder, job_ended
 from agent_tt.recording.scope import CURRENT, here
 from agent_tt.recording.timers import count_timers
 
@@ -153,7 +153,10 @@ def _hook_submit(original: Function) -> Function:
                 CURRENT.set(outer_scope)
                 _say_ended(scope, lane)
 
-        return original(executor, work, *args, **kwargs)
+        job = original(executor, work, *args, **kwargs)
+        if isinstance(job, Future):
+            job.add_done_callback(job_ended)
+        return job
 
     return submit
 

@@ -1,24 +1,42 @@
-"""`asyncio.as_completed` with its coroutines begun in the order of the list.
+"""`as_completed` without sets: of what is done already, or not begun, the order is that of memory addresses in there.
 
-Python puts them into a set first, so tasks are made in the order of memory addresses: another one in each process. A
-lane is named by the order of creation, and so would not be the same twice. Recording and replay therefore replace it.
+Python puts coroutines into a set before it makes tasks of them, so that lanes, which are named by the order of
+creation, would have other names in each process. And futures that are done when it is called come in the order of
+a set. Recording and replay therefore replace it: coroutines are begun in the order of the list, and what is done comes
+in the order in which it was done, as far as that is known, else in that of the list.
 """
 
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any, Final
+import itertools
+import queue
+import time
+import weakref
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from agent_tt.recording.rebinding import Rebinding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Awaitable, Callable, Iterable, Iterator
 
-__all__ = ["ListOrder"]
+    Job: TypeAlias = concurrent.futures.Future[Any]
 
-_ORIGINAL: Final[Callable[..., Any]] = asyncio.as_completed
+__all__ = ["ListOrder", "job_ended"]
+
+_OF_TASKS: Final[Callable[..., Any]] = asyncio.as_completed
+_OF_JOBS: Final[Callable[..., Any]] = concurrent.futures.as_completed
+
+_ENDED: Final[weakref.WeakKeyDictionary[Job, int]] = weakref.WeakKeyDictionary()
+_NUMBERS: Final = itertools.count()
+
+
+def job_ended(job: Job) -> None:
+    """Remember when the job of an executor was done, among the others."""
+    _ENDED[job] = next(_NUMBERS)
 
 
 class _InListOrder:
@@ -35,36 +53,59 @@ class _InListOrder:
         return iter([asyncio.ensure_future(awaitable) for awaitable in dict.fromkeys(self._awaitables)])
 
 
-@functools.wraps(_ORIGINAL)
-def _as_completed(fs: Any, *, timeout: float | None = None) -> Any:
+@functools.wraps(_OF_TASKS)
+def _tasks_as_completed(fs: Any, *, timeout: float | None = None) -> Any:
     if asyncio.isfuture(fs) or asyncio.iscoroutine(fs):
-        return _ORIGINAL(fs, timeout=timeout)  # it refuses them
-    if inspect.isgeneratorfunction(_ORIGINAL):
+        return _OF_TASKS(fs, timeout=timeout)  # it refuses them
+    if inspect.isgeneratorfunction(_OF_TASKS):
         return _one_by_one(fs, timeout)
-    return _ORIGINAL(_InListOrder(fs), timeout=timeout)  # since Python 3.13 something else than a generator
+    return _OF_TASKS(_InListOrder(fs), timeout=timeout)  # since Python 3.13 something else than a generator
 
 
 def _one_by_one(awaitables: Iterable[Any], timeout: float | None) -> Iterator[Any]:
-    """As the generator of Python 3.11 and 3.12. What is done already comes first there too, but in any order."""
-    futures = list(_InListOrder(awaitables))
-    are_done = [future.done() for future in futures]
-    for future, is_done in zip(futures, are_done, strict=True):
-        if is_done:
-            yield from _ORIGINAL([future])
-    left = [future for future, is_done in zip(futures, are_done, strict=True) if not is_done]
-    yield from _ORIGINAL(left, timeout=timeout)
+    """As the generator of Python 3.11 and 3.12."""
+    signals = []
+    for future in _InListOrder(awaitables):
+        signal: asyncio.Future[asyncio.Future[Any]] = future.get_loop().create_future()
+        future.add_done_callback(signal.set_result)  # told in this order, and not before this code waits
+        signals.append(signal)
+    for waiting in _OF_TASKS(signals, timeout=timeout):
+        yield _result(waiting)
+
+
+async def _result(waiting: Awaitable[asyncio.Future[Any]]) -> object:
+    return (await waiting).result()
+
+
+@functools.wraps(_OF_JOBS)
+def _jobs_as_completed(fs: Iterable[Job], timeout: float | None = None) -> Iterator[Job]:
+    until = None if timeout is None else time.monotonic() + timeout
+    left = dict.fromkeys(fs)
+    count = len(left)
+    ended: queue.Queue[Job] = queue.Queue()
+    for job in sorted(left, key=lambda job: _ENDED.get(job, float("inf"))):
+        job.add_done_callback(ended.put)
+    while left:
+        try:
+            job = ended.get(timeout=None if until is None else max(until - time.monotonic(), 0))
+        except queue.Empty:
+            raise TimeoutError(f"{len(left)} (of {count}) futures unfinished") from None
+        del left[job]
+        yield job
 
 
 class ListOrder:
     """Comes and goes with the hooks; see `agent_tt.recording.hooks.Companion`. What is left of it does no harm."""
 
     def __init__(self) -> None:
-        self._rebinding = Rebinding(_ORIGINAL, _as_completed)
+        self._rebindings = (Rebinding(_OF_TASKS, _tasks_as_completed), Rebinding(_OF_JOBS, _jobs_as_completed))
 
     def acquire(self) -> None:
-        """Replace it under every name."""
-        self._rebinding.apply()
+        """Replace them under every name."""
+        for rebinding in self._rebindings:
+            rebinding.apply()
 
     def release(self) -> None:
-        """Put the original back."""
-        self._rebinding.undo()
+        """Put the originals back."""
+        for rebinding in self._rebindings:
+            rebinding.undo()

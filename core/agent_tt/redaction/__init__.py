@@ -4,7 +4,7 @@
 |---|---|
 | `names` | names of fields, headers and query parameters whose values let somebody in |
 | `shapes` | what keys, tokens and private keys look like wherever they stand |
-| `marks` | what stands for a secret: always the same, so that another key asks the same question |
+| `marks` | what stands for a secret: the same in every question, numbered and as long in answers |
 | `given` | secrets that answers gave to the agent, recognised when it hands them on |
 | `values` | wire values without their secrets |
 | `packing` | bodies that are compressed |

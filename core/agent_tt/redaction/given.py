@@ -19,7 +19,10 @@ from agent_tt.redaction.names import is_secret_field
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_SHORTEST: Final = 6
+SHORTEST_GIVEN: Final = 4
+"""Letters of the shortest secret that is recognised."""
+_SHORTEST_OF_ENVIRONMENT: Final = 6
+"""Another environment may not have it, so it must not be part of another word."""
 _LONGEST: Final = 16_384
 _MOST: Final = 256
 _MOST_NUMBERS: Final = 10_000
@@ -47,7 +50,7 @@ class Given:
 
     def add(self, secret: str) -> None:
         """Remember one that is told from a word or number, and long enough."""
-        if _is_common(secret) or not _SHORTEST <= len(secret) <= _LONGEST or is_mark(secret):
+        if _is_common(secret) or not SHORTEST_GIVEN <= len(secret) <= _LONGEST or is_mark(secret):
             return
         with self._lock:
             if secret in self._forms:
@@ -68,6 +71,8 @@ class Given:
         Returns:
             What stands for it there: as long, and the same each time.
         """
+        if is_mark(secret):
+            return secret
         plain = _said(secret)
         with self._lock:
             if begun and self._forms.pop(begun, None) is not None:
@@ -92,7 +97,7 @@ class Given:
         """
         self.forget()
         for name, value in environment.items():
-            if is_secret_field(name):
+            if is_secret_field(name) and len(value) >= _SHORTEST_OF_ENVIRONMENT:
                 self.add(value)
 
     def forget(self) -> None:
@@ -123,9 +128,10 @@ def _is_common(secret: str) -> bool:
 
 
 def _forms_of(secret: str) -> frozenset[str]:
-    """How a secret is written: as it is, in addresses and in forms; one that stood in an address, also as it is."""
+    """How a secret is written: as it is, in addresses, forms and JSON; one that stood in an address, also as it is."""
     forms = {secret, quote(secret, safe=""), quote(secret), quote_plus(secret), unquote(secret)}
-    return frozenset(form for form in forms if len(form) >= _SHORTEST)
+    forms |= {json.dumps(secret, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False)}
+    return frozenset(form for form in forms if len(form) >= SHORTEST_GIVEN)
 
 
 def _said(secret: str) -> str:

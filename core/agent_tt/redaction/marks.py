@@ -19,9 +19,8 @@ JWT_START: Final = "eyJ"
 
 _WORD: Final = "~redacted"
 _SHORTEST: Final = 4
-_NUMBERED: Final = re.compile(r"~r(?:edacted|edacte|edact|edac|eda|ed|e)?\d+~+")
+_NUMBERED: Final = re.compile(r"~r(?:edacted|edacte|edact|edac|eda|ed|e)?\d+(?:~(?!r[edact]*\d))+")
 _QUOTED: Final = re.compile(r"%3[Cc]redacted%3[Ee]")
-_ASTERISKS: Final = re.compile(rf"\*{{1,{_SHORTEST - 1}}}")
 _SIGNATURE: Final = "redacted"
 _JWT: Final = re.compile(r"eyJ[\w-]+\.[\w-]+\.redactedA*")
 
@@ -43,14 +42,18 @@ def numbered(number: int, length: int, *, is_begun: bool = False) -> str:
 
 
 def is_mark(text: str) -> bool:
-    """Whether a text is nothing but the mark of a secret, of any length."""
-    return text == MARK or any(shape.fullmatch(text) for shape in (_NUMBERED, _QUOTED, _ASTERISKS, _JWT))
+    """Whether a text is nothing but the mark of a secret; asterisks are none: they may be what they are."""
+    return text == MARK or any(shape.fullmatch(text) for shape in (_NUMBERED, _QUOTED, _JWT))
+
+
+def unnumbered(text: str) -> str:
+    """A text in which marks that an answer gave are as in a question."""
+    return _NUMBERED.sub(MARK, text) if "~r" in text else text
 
 
 def canonical(text: str) -> str:
     """A text in which every mark is the same."""
-    if "~r" in text:
-        text = _NUMBERED.sub(MARK, text)
+    text = unnumbered(text)
     return _JWT.sub(MARK, _QUOTED.sub(MARK, text)) if "redacted" in text else text
 
 

@@ -39,6 +39,7 @@ _SECRET_KEYS: Final = frozenset(
 
 _PLACES: Final = frozenset(
     {"page", "next", "prev", "previous", "continuation", "pagination", "cursor", "sync", "resume", "progress", "cancel"}
+    | {"delta", "skip", "scroll"}
     | {"cancellation", "max", "min", "eos", "bos", "pad", "unk", "stop", "start", "end", "special", "mask", "sep"}
     | {"cls", "first", "last", "image", "audio", "video", "per", "prompt", "completion", "input", "output", "text"}
 )

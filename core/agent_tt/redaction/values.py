@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import re
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.codec.wire import TYPE, VALUE
-from agent_tt.redaction.given import GIVEN
-from agent_tt.redaction.marks import JWT_START, MARK, canonical, is_mark, unsigned
+from agent_tt.redaction.given import GIVEN, SHORTEST_GIVEN
+from agent_tt.redaction.marks import JWT_START, MARK, canonical, is_mark, unnumbered, unsigned
 from agent_tt.redaction.names import (
     is_secret_cookie,
     is_secret_field,
@@ -31,9 +30,7 @@ if TYPE_CHECKING:
 _SHORTEST: Final = 8
 """Characters of the shortest text that any shape fits."""
 
-_COOKIE: Final = re.compile(
-    r"(?:^|,)\s*(?P<name>[^=;,\s]+)\s*=\s*\"?(?P<it>[^;\"\s,](?:(?!,\s*[^=;,\s]+=)[^;\"])*)"
-)
+_COOKIE: Final = re.compile(r"(?:^|,)\s*(?P<name>[^=;,\s]+)\s*=\s*\"?(?P<it>[^;\"\s,](?:(?!,\s*[^=;,\s]+=)[^;\"])*)")
 """A cookie at the beginning of a header, or of the next of several that were joined (RFC 6265 §4.1.1)."""
 _BINARY_FROM: Final = 2048
 _REMEMBERED_FROM: Final = 64
@@ -107,13 +104,14 @@ def redact_text(text: str, *, is_report: bool = False, hide: Hide | None = None)
         is_report: whether it is a message or traceback, which may show what Python or an agent says of its values.
         hide: gives what stands for a secret; None for what stands for one in a question.
     """
-    if len(text) < _SHORTEST and not any(secret in text for secret in GIVEN.secrets):
+    if len(text) < _SHORTEST and "~r" not in text and not any(secret in text for secret in GIVEN.secrets):
         return text
     is_long = len(text) >= _REMEMBERED_FROM and not is_report
     if is_long and _CLEAN.knows(text):
         return text
+    shown = text if hide is not None else unnumbered(text)  # what a replay gave
     hide = hide or _marked
-    shown = replaced(text, secrets_in(text, is_json=_is_json(text), is_report=is_report), hide)
+    shown = replaced(shown, secrets_in(shown, is_json=_is_json(shown), is_report=is_report), hide)
     for secret in GIVEN.secrets:
         if secret in shown:
             shown = shown.replace(secret, hide(secret))
@@ -185,7 +183,7 @@ def _without_cookies(value: str, hide: Hide) -> str:
 
 
 def _is_json(text: str) -> bool:
-    return text[:1] in ("{", "[") and text.rstrip()[-1:] in ("}", "]")
+    return text[:1] in ("{", "[")  # its end may be in another piece
 
 
 class _Walk:
@@ -240,7 +238,7 @@ class _Walk:
         return self._with_clean_keys(cleaned)
 
     def _with_clean_keys(self, fields: dict[str, Wire]) -> dict[str, Wire]:
-        if all(len(key) < _SHORTEST or self._clean(key) == key for key in fields):
+        if all(len(key) < SHORTEST_GIVEN or self._clean(key) == key for key in fields):
             return fields
         return {self._clean(key): item for key, item in fields.items()}
 

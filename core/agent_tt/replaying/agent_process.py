@@ -1,7 +1,7 @@
 """The process in which a recorded agent runs once more: to replay it, to go on with it, or to fork it.
 
-It is the run's own Python in the run's own folder, in a session of its own and without standard input: whose terminal
-it is may be drawing on it, and Ctrl-C reaches us first. In a debugger it has our terminal instead.
+It is the run's own Python in the run's own folder, in a session of its own and without a terminal: whose terminal it
+is may be drawing on it, and Ctrl-C reaches us first. In a debugger it has our terminal instead.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ def start_agent(
     told: Mapping[str, str],
     output: BinaryIO | None,
     *,
+    standard_input: int | None = None,
     interpreter: str | None = None,
     folder: str | None = None,
 ) -> subprocess.Popen[bytes]:
@@ -52,6 +53,7 @@ def start_agent(
         run: the run, which says with what and where.
         told: variables of the environment that tell the module what to do.
         output: where it prints; None for our own terminal, from which it reads too.
+        standard_input: the file that it reads from, where it does not have our terminal; None for none.
         interpreter: the Python, where it is not the run's.
         folder: the folder, where it is not the run's.
 
@@ -65,7 +67,7 @@ def start_agent(
             [python, *_FLAGS, *map(str, options if isinstance(options, list) else ()), "-m", module],
             cwd=place,
             env={**environment_of(run), **told},
-            stdin=None if output is None else subprocess.DEVNULL,
+            stdin=None if output is None else subprocess.DEVNULL if standard_input is None else standard_input,
             stdout=output,
             stderr=output,
             start_new_session=output is not None,

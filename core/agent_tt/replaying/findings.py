@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.comparing.states import compare_states
 from agent_tt.replaying.divergence import DivergenceKind, Finding, Near
-from agent_tt.replaying.likeness import changed_parts, looks_alike, looks_made_anew, shared_words
+from agent_tt.replaying.likeness import changed_parts, looks_alike, looks_made_anew, looks_reordered, shared_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.errors import NotRebuildable
@@ -39,6 +39,7 @@ _OUT_OF_DATA: Final = "let the function give plain data, or a class that the age
 _MADE_ANEW: Final = (
     "only ids or times differ: a program makes them anew each time. Record and replay with ids and clock patched"
 )
+_REORDERED: Final = "the same parts in another order: what was put together here came one after another otherwise"
 _ASKED_ON: Final = (
     "it was asked before, as often as recorded: where a clock decides how often, record with the clock patched"
 )
@@ -88,9 +89,16 @@ def unmatched(tape: Tape, lane: TapeLane, question: Question) -> tuple[Finding, 
         changes=changes,
         site=question.site or _site(expected),
         nearest=nearest,
-        hint=_MADE_ANEW if looks_made_anew(changes) else "",
+        hint=_hint(changes),
     )
     return finding, expected
+
+
+def _hint(changes: Sequence[ChangedPart]) -> str:
+    """What may be the cause of these changes; "" where they do not tell."""
+    if looks_reordered(changes):
+        return _REORDERED
+    return _MADE_ANEW if looks_made_anew(changes) else ""
 
 
 def unanswered(
@@ -113,8 +121,8 @@ def unanswered(
             message, hint = f"the recording ends before this call of {name}", "the recorded run broke off here"
         case _:
             message = f"{name} was called after {where}" if where else f"nothing recorded answers this call of {name}"
-    if not hint and nearest and nearest[0].call.name == name and looks_made_anew(nearest[0].changes):
-        hint = _MADE_ANEW
+    if not hint and nearest and nearest[0].call.name == name:
+        hint = _hint(nearest[0].changes)
     return Finding(
         kind,
         message,

@@ -45,6 +45,7 @@ def run_replay(
     cancelled: Callable[[], bool] | None = None,
     progress: Callable[[int], None] | None = None,
     debug_at: int | None = None,
+    standard_input: int | None = None,
 ) -> ReplayReport:
     """Replay a run and give the report.
 
@@ -57,6 +58,8 @@ def run_replay(
         cancelled: asked a few times a second, in this thread, whether it is not wanted any more; None for never.
         progress: told as often, in this thread, how many calls were answered so far.
         debug_at: open pdb in the agent at this step, on our own terminal, where the agent prints too.
+        standard_input: a file that the agent reads from; None for an empty one. What it read when it was recorded is
+            not recorded.
 
     Raises:
         Untrusted: the store came from elsewhere.
@@ -75,7 +78,7 @@ def run_replay(
                 progress(calls_answered(count))
             return cancelled is not None and cancelled()
 
-        code = _run(run, job, output, timeout, is_unwanted)
+        code = _run(run, job, output, timeout, is_unwanted, standard_input)
         try:
             shape = json.loads(report.read_bytes())
         except (OSError, ValueError):
@@ -91,10 +94,19 @@ def run_replay(
         return replace(report_from_json(shape), output=_tail(output))
 
 
-def _run(run: Run, job: Job, output: BinaryIO, timeout: float | None, is_unwanted: Callable[[], bool]) -> int:
+def _run(
+    run: Run,
+    job: Job,
+    output: BinaryIO,
+    timeout: float | None,
+    is_unwanted: Callable[[], bool],
+    standard_input: int | None,
+) -> int:
     has_terminal = job.debug_at is not None
     told = {JOB_VARIABLE: job.to_variable()}
-    process = start_agent("agent_tt._replay_child", run, told, None if has_terminal else output)
+    process = start_agent(
+        "agent_tt._replay_child", run, told, None if has_terminal else output, standard_input=standard_input
+    )
     try:
         with _leaving_ctrl_c_to_the_child() if has_terminal else nullcontext():
             return _wait(process, timeout, is_unwanted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import pretty
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallKind
 
-__all__ = ["changed_parts", "looks_alike", "looks_made_anew", "shared_words"]
+__all__ = ["changed_parts", "looks_alike", "looks_made_anew", "looks_reordered", "shared_words"]
 
 _LEAST_SHARED: Final = 0.25
 _FEW_WORDS: Final = 6
@@ -54,12 +55,24 @@ def looks_alike(changes: Sequence[ChangedPart]) -> bool:
     return _counted(changes)[1] <= _FEW_WORDS or shared_words(changes) >= _LEAST_SHARED
 
 
+def looks_reordered(changes: Sequence[ChangedPart]) -> bool:
+    """Whether both sides have the same words, only elsewhere: lines of a text, or items of a list, in another order."""
+    old, new = (Counter(word for text in side for word in _WORD.findall(text)) for side in _sides(changes))
+    return old == new and old.total() > 1
+
+
 def looks_made_anew(changes: Sequence[ChangedPart]) -> bool:
     """Whether all that differs looks like ids or times, which programs make anew each time."""
-    if not changes:
+    if not changes or looks_reordered(changes):
         return False
-    texts = [(_text(change.old), _text(change.new)) for change in changes]
-    return all(old and new and _without_ids(old) == _without_ids(new) for old, new in texts)
+    return all(
+        old and new and _without_ids(old) == _without_ids(new) for old, new in zip(*_sides(changes), strict=True)
+    )
+
+
+def _sides(changes: Sequence[ChangedPart]) -> tuple[list[str], list[str]]:
+    """What changed as text: the old sides, and the new ones."""
+    return [_text(change.old) for change in changes], [_text(change.new) for change in changes]
 
 
 def _without_ids(text: str) -> str:

@@ -19,6 +19,7 @@ NoteKind: TypeAlias = Literal[
     "not covered",
     "not reached",
     "another run",
+    "no input",
 ]
 
 

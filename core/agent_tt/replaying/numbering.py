@@ -10,6 +10,7 @@ from agent_tt.codec.encode import encode
 from agent_tt.errors import AgentTTError
 from agent_tt.history.digest import digest
 from agent_tt.protocols import NO_STATE
+from agent_tt.redaction.values import redact
 from agent_tt.replaying.repeats import marks_of
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class StateCheck:
         if self._replay.findings:
             return
         try:
-            now = digest(encode(state))
+            now = digest(redact(encode(state)))  # as it would be kept
         except AgentTTError:
             return
         self._differs = now != recorded and now not in self._any

@@ -28,6 +28,7 @@ __all__ = [
     "marks_of",
     "place_of",
     "place_said",
+    "repeated",
     "without_repeats",
 ]
 
@@ -100,11 +101,25 @@ def without_repeats(
 ) -> list[tuple[Call, Sequence[Delivery]]]:
     """The calls of a run, each as it counts: once."""
     every = list(calls)
-    replaced = {place_said(call.meta.get(AGAIN)) for call, _ in every if AGAIN in call.meta}
-    if not replaced and RESUMED not in run.metadata:
-        return every
-    gone = replaced | marks_of(run).cut
-    return [pair for pair in every if place_of(pair[0]) not in gone and COPY not in pair[0].meta]
+    gone = repeated(run, (call for call, _ in every))
+    return [pair for pair in every if place_of(pair[0]) not in gone] if gone else every
+
+
+def repeated(run: Run, calls: Iterable[Call]) -> frozenset[Place]:
+    """The calls among those of a run that do not count: made again later, made because of an interruption, or copies.
+
+    Args:
+        run: the run.
+        calls: all of its calls: the one that counts may be in a later step.
+    """
+    gone: set[Place] = set(marks_of(run).cut)
+    for call in calls:
+        before = place_said(call.meta.get(AGAIN))
+        if before is not None:
+            gone.add(before)
+        if COPY in call.meta:
+            gone.add(place_of(call))
+    return frozenset(gone)
 
 
 def _places(found: Wire) -> frozenset[Place]:

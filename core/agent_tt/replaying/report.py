@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from agent_tt.comparing.words import Segment
+from agent_tt.errors import AgentFailed
 from agent_tt.model import Call
 from agent_tt.replaying.divergence import ChangedPart, Divergence, Finding, Near
 from agent_tt.replaying.likeness import shown_words
@@ -38,6 +39,16 @@ class AgentEnd:
     error: str = ""
     traceback: str = ""
     as_recorded: bool | None = None
+
+    @property
+    def failed_otherwise(self) -> bool:
+        """Whether it raised what it did not raise then, as far as that is known."""
+        return self.status == "raised" and self.as_recorded is not True
+
+    @property
+    def is_otherwise(self) -> bool:
+        """Whether it ended otherwise than it did then."""
+        return self.failed_otherwise or self.as_recorded is False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +83,23 @@ class ReplayReport:
 
     @property
     def is_faithful(self) -> bool:
-        """Whether the run went as it was recorded: every answer was given to its own question, none was left."""
-        return self.failure is None and not self.divergences
+        """Whether the run went as it was recorded.
+
+        Every answer was given to its own question, none was left, and the agent ended as it did then.
+        """
+        return self.failure is None and not self.divergences and not self.agent.is_otherwise
 
     def check(self) -> None:
-        """Raise the divergence that the replay failed with, if it did.
+        """Raise what the replay failed with, if it did.
 
         Raises:
-            Divergence: it did, also where the agent swallowed it.
+            Divergence: a call did not go as recorded, also where the agent swallowed it.
+            AgentFailed: the agent failed otherwise than it did then.
         """
         if self.failure is not None:
             raise Divergence(self.failure)
+        if self.agent.failed_otherwise:
+            raise AgentFailed(f"the agent raised {self.agent.error}", traceback=self.agent.traceback)
 
     def to_json(self) -> dict[str, Wire]:
         """The report for programs.
@@ -156,11 +173,21 @@ def agent_end(run: Run, error: ErrorInfo | None, *, halted: bool) -> AgentEnd:
     if halted:
         return AgentEnd("halted")
     recorded = run.error
-    ended_otherwise = run.status in {"crashed", "running"}
+    is_cut_off = run.status in {"crashed", "running", "interrupted"}
     if error is None:
-        return AgentEnd("ended", as_recorded=None if ended_otherwise else run.status == "succeeded")
-    same = recorded is not None and (recorded.class_name, recorded.message) == (error.class_name, error.message)
-    return AgentEnd("raised", error.short, error.traceback, None if ended_otherwise else same)
+        return AgentEnd("ended", as_recorded=None if is_cut_off else run.status == "succeeded")
+    same = recorded is not None and _raised(recorded) == _raised(error)
+    return AgentEnd("raised", error.short, error.traceback, None if is_cut_off and not same else same)
+
+
+def _raised(error: ErrorInfo) -> tuple[str, str | int]:
+    """What was raised; of an exit its code, for from outside nothing else of it is seen."""
+    if error.class_name != "builtins:SystemExit":
+        return error.class_name, error.message
+    try:
+        return error.class_name, int(error.message) & 0xFF
+    except ValueError:  # a text: it is printed, and the code is 1
+        return error.class_name, 1
 
 
 def _finding_shape(finding: Finding) -> dict[str, Wire]:

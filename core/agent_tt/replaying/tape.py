@@ -11,10 +11,11 @@ from bisect import bisect_left
 from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.recording.exchange import IN_TURN
 from agent_tt.recording.pace import AT_ONCE, PACE, PACES, runs_in
 from agent_tt.recording.timers import TIMERS
+from agent_tt.replaying.paces import WITH_ITS_OWN
 from agent_tt.replaying.repeats import without_repeats
-from agent_tt.replaying.turns import WITH_ITS_OWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

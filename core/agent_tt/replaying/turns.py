@@ -5,12 +5,10 @@ wanted. Then it comes when none of the agent's threads and event loops has anyth
 answers from outside come (see `agent_tt.recording.pace` for those that did not), and when its moment has come on the
 clock of the replay (`agent_tt.replaying.timeline`). So whoever got one does what it does with it before the next comes.
 
-Without such a clock (a run that is resumed waits for real) an answer comes as soon as it is its turn; to coroutines
-when nothing else on their loop is ready to run.
+Without such a clock an answer comes as soon as it is its turn (`agent_tt.replaying.without_clock`).
 
 A faithful replay cannot get stuck: what came before an answer did not depend on it. Where the agent has changed it can,
-and then the earliest answer that is waited for is released, with a note: at once where nothing else can happen, and
-without a clock to say so for threads after half a second without any progress.
+and then the earliest answer that is waited for is released, with a note, when nothing else can happen.
 """
 
 from __future__ import annotations
@@ -18,15 +16,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-import weakref
 from bisect import bisect_right
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from agent_tt.recording.timers import timers_fired
+from agent_tt.replaying.paces import Paces
 from agent_tt.replaying.timeline import Upcoming
-from agent_tt.replaying.waiters import SLICE_SECONDS, TaskWaiter, ThreadWaiter, no_context, running_loop
+from agent_tt.replaying.waiters import TaskWaiter, ThreadWaiter, running_loop
+from agent_tt.replaying.without_clock import MOST_PATIENT_SLICES, Conductor, pause, released
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -34,19 +33,7 @@ if TYPE_CHECKING:
     from agent_tt.replaying.timeline import Timeline
     from agent_tt.replaying.waiters import Waiter
 
-__all__ = ["WITH_ITS_OWN", "Turns"]
-
-WITH_ITS_OWN: Final = -1
-"""In place of a number of passes: a piece that came at once with the piece before it, to the same agent code."""
-
-_PATIENT_SLICES: Final = 20
-"""Half a second; counted in slices in which we ran, so that a machine that is busy elsewhere does not use it up."""
-
-_MOST_PATIENT_SLICES: Final = 80
-"""Two seconds, for who waits until all answers have been given out."""
-
-_BUSY_PASSES: Final = 50
-"""Passes of an event loop that never comes to rest (somebody polls in it) before an answer comes all the same."""
+__all__ = ["Turns"]
 
 
 class Turns:
@@ -57,7 +44,7 @@ class Turns:
 
     Args:
         numbers: every number that is to be given out, and how many passes of the event loop after the one before it;
-            None where the loop had come to rest, `WITH_ITS_OWN` for pieces that came with the one before.
+            None where the loop had come to rest, `paces.WITH_ITS_OWN` for pieces that came with the one before.
         relaxed: told of a number that was given out before its turn.
         questions: by number, how many questions had been asked when it was given out. Coroutines get an answer only
             when as many have been asked again: one that is still on its way through a thread is not seen in the loop.
@@ -71,8 +58,10 @@ class Turns:
         questions: Mapping[int, int] | None = None,
         timers: Mapping[int, int] | None = None,
     ) -> None:
-        self._passes = dict(numbers)
-        self._order = sorted(self._passes)
+        passes = dict(numbers)
+        self._order = sorted(passes)
+        self._paces = Paces(passes, self._came)
+        self._conductor = Conductor(self._rests)
         self._outstanding = set(self._order)
         self._head = 0
         self._relaxed = relaxed
@@ -88,9 +77,6 @@ class Turns:
         self._lock = threading.RLock()
         self._depth = 0
         self._dropped: deque[tuple[int, ...]] = deque()
-        self._conducted: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()
-        self._coming: set[int] = set()
-        self._due: set[int] = set()
         self._progress = 0
         self._is_over = False
         self.is_held = False
@@ -114,7 +100,7 @@ class Turns:
             self._announce()
         try:
             if line is None or not line.block(waiter):
-                self._pause(waiter)
+                pause(self, waiter)
         finally:
             with self._locked():
                 self._waiters.pop(number, None)
@@ -138,7 +124,7 @@ class Turns:
             self._waiters[number] = waiter
             self._announce()
         try:
-            await self._released(waiter)
+            await released(self, waiter)
         finally:  # cancelled too: then nobody waits for it
             with self._locked():
                 self._waiters.pop(number, None)
@@ -177,7 +163,7 @@ class Turns:
             line = self._line
             try:
                 if line is None or not line.block(waiter):
-                    self._pause(waiter, _MOST_PATIENT_SLICES)
+                    pause(self, waiter, MOST_PATIENT_SLICES)
             finally:
                 with self._locked():
                     self._behind.pop(id(waiter), None)
@@ -191,7 +177,7 @@ class Turns:
         waiter = TaskWaiter(loop, loop.create_future(), at_once=True)
         if self._stands_behind(waiter):
             try:
-                await self._released(waiter)
+                await released(self, waiter)
             finally:
                 with self._locked():
                     self._behind.pop(id(waiter), None)
@@ -267,9 +253,8 @@ class Turns:
     def _give(self, number: int) -> None:
         """Release whoever waits for `number`, whose turn it is."""
         with self._locked():
-            waiter = self._waiters.get(number)
-            if waiter is not None and self._next() == number:
-                self._release(number, waiter)
+            if number in self._waiters and self._next() == number:
+                self._release(number, self._waiters[number])
 
     def progressed(self) -> None:
         """Something happened: those who wait are patient again."""
@@ -334,7 +319,7 @@ class Turns:
         self._fired = timers_fired()
         loop = running_loop()
         if loop is not None:
-            self._follow_up(loop, number)
+            self._paces.given_out(loop, self._after(number))
         self._announce()
 
     def _make_next(self, number: int) -> None:
@@ -347,15 +332,13 @@ class Turns:
         number = self._next()
         if number is None:
             self._release_behind()
-        if number is None or number in self._coming:
+        if number is None or number not in self._waiters or self._paces.is_coming(number):
             return
-        waiter = self._waiters.get(number)
-        if waiter is None:
-            return
-        if number in self._due or (isinstance(waiter, TaskWaiter) and waiter.at_once):
+        waiter = self._waiters[number]
+        if self._paces.is_due(number) or (isinstance(waiter, TaskWaiter) and waiter.at_once):
             self._release(number, waiter)
         elif self._line is None and isinstance(waiter, TaskWaiter):
-            self._conduct(waiter.loop)
+            self._conductor.conduct(waiter.loop)
         elif self._line is None:
             self._release(number, waiter)
 
@@ -365,16 +348,9 @@ class Turns:
         if not isinstance(waiter, TaskWaiter) or running_loop() is not waiter.loop:
             return
         following = self._after(number)
-        while following is not None and self._passes[following] == WITH_ITS_OWN:
+        while following is not None and self._paces.is_with_its_own(following):
             following = self._after(following)  # whoever got `number` takes that by itself
-        if following is None or following in self._coming:
-            return
-        if self._passes[following] == 0:
-            self._is_due(following)
-        elif self._passes[following] is not None:
-            self._coming.add(following)
-            # It runs behind the waiter that was just released, in the same pass.
-            waiter.loop.call_soon(self._count_passes, waiter.loop, following, context=no_context())
+        self._paces.released(waiter.loop, following)
 
     def _stands_behind(self, waiter: Waiter) -> bool:
         """Whether there are answers that `waiter` has to wait for; then it does."""
@@ -396,71 +372,23 @@ class Turns:
         waiter = None if number is None else self._waiters.get(number)
         return loop is not None and isinstance(waiter, TaskWaiter) and waiter.loop is loop
 
-    # ------------------------------------------------------------ patience
-
-    def _pause(self, waiter: ThreadWaiter, patience: int = _PATIENT_SLICES) -> None:
-        seen, slices = self._progress, 0
-        while not waiter.pause():
-            self._drain()
-            slices = slices + 1 if self._progress == seen else 0
-            seen = self._progress
-            if slices >= patience:
-                slices = 0
-                self.relax()
-
-    async def _released(self, waiter: TaskWaiter) -> None:
-        if isinstance(waiter.loop, asyncio.BaseEventLoop):
-            await waiter.future
-            return
-        seen = self._progress  # a loop whose clock is its own: nobody sees when nothing else can happen in it
-        while not (await asyncio.wait({waiter.future}, timeout=SLICE_SECONDS * _PATIENT_SLICES))[0]:
-            if self._progress == seen:
-                self.relax()
-            seen = self._progress
-
     # ------------------------------------------------------------ event loops
 
-    def _follow_up(self, loop: asyncio.AbstractEventLoop, number: int) -> None:
-        """`number` was given out in this pass of `loop`: let the next come as many passes later as it did."""
-        following = self._after(number)
-        if following is None or following in self._coming or following in self._due:
-            return
-        if self._passes[following] not in (None, WITH_ITS_OWN):
-            self._coming.add(following)
-            self._count_passes(loop, following)
+    def _came(self, number: int) -> None:
+        """The moment of a number has come that comes some passes behind the one before it."""
+        with self._locked():
+            if number in self._waiters:
+                self._release(number, self._waiters[number])
 
-    def _count_passes(self, loop: asyncio.AbstractEventLoop, number: int) -> None:
-        """Let `number` be due as many passes behind the one before it, which is given out in this pass.
-
-        What a loop is told from outside (by a timer, a socket, a thread) it runs at the end of a pass, and who waits
-        for that goes on at the end of the next. So an answer that came two passes later was told at the end of the
-        pass in between: just where the loop runs a timer that is due.
-        """
-        left = (self._passes[number] or 0) - 2
-
-        def told() -> None:
-            with self._locked():
-                self._is_due(number)
-
-        def count() -> None:
-            nonlocal left
-            left -= 1
-            if left < 0:
-                loop.call_later(0, told, context=no_context())
-            else:
-                loop.call_soon(count, context=no_context())
-
-        if left < 0:
-            told()
-        else:
-            count()
-
-    def _is_due(self, number: int) -> None:
-        self._coming.discard(number)
-        self._due.add(number)
-        waiter = self._waiters.get(number)
-        if waiter is not None:
-            self._release(number, waiter)
+    def _rests(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Nothing in `loop` is ready: release its waiter, if it is still its turn."""
+        with self._locked():
+            number = self._next()
+            waiter = None if number is None else self._waiters.get(number)
+            if number is None or self._asked < self._questions.get(number, 0):
+                return  # the next question asks again; where none comes, `relax` lets it go
+            if isinstance(waiter, TaskWaiter) and waiter.loop is loop:
+                self._release(number, waiter)
 
     def _after(self, number: int) -> int | None:
         """The next number behind one that was given out, if that is not long ago."""
@@ -468,33 +396,3 @@ class Turns:
         while index < len(self._order) and self._order[index] not in self._outstanding:
             index += 1
         return self._order[index] if index < len(self._order) else None
-
-    def _conduct(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Let `loop` release its waiter, if it is still its turn, as soon as nothing else in it is ready."""
-        if loop in self._conducted:
-            return
-        self._conducted.add(loop)
-        passes = 0
-
-        def conduct() -> None:
-            nonlocal passes
-            passes += 1
-            if passes < _BUSY_PASSES and getattr(loop, "_ready", None):
-                loop.call_soon(conduct, context=no_context())
-                return
-            with self._locked():
-                self._conducted.discard(loop)
-                number = self._next()
-                waiter = None if number is None else self._waiters.get(number)
-                if number is None or self._asked < self._questions.get(number, 0):
-                    return  # the next question asks again; where none comes, `relax` lets it go
-                if isinstance(waiter, TaskWaiter) and waiter.loop is loop:
-                    self._release(number, waiter)
-
-        if running_loop() is loop:
-            loop.call_soon(conduct, context=no_context())
-            return
-        try:
-            loop.call_soon_threadsafe(conduct, context=no_context())
-        except RuntimeError:  # closed: whoever waited there is gone
-            self._conducted.discard(loop)

@@ -15,6 +15,7 @@ __all__ = ["SLICE_SECONDS", "TaskWaiter", "ThreadWaiter", "Waiter", "no_context"
 SLICE_SECONDS: Final = 0.025
 """Real seconds for which a thread waits at a time."""
 
+
 def no_context() -> contextvars.Context:
     """For callbacks of ours, which run in no scope of the agent's: each its own, as two threads cannot be in one."""
     return contextvars.Context()

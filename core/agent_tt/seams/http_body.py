@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _LARGEST_KEPT: Final = 64 * 1024
 """Bytes that are kept of a body that is neither JSON nor a form; of a larger one its size and digest."""
 
+_LARGEST_SEARCHED: Final = 1024 * 1024
+"""Bytes of a body in which secrets are searched for, where only its digest is kept."""
+
 _BOUNDARY: Final = re.compile(r'boundary=(?:"([^"]*)"|([^;\s]*))', re.IGNORECASE)
 
 _FIELD: Final = re.compile(r'(?<![*\w])name="([^"]*)"')
@@ -128,5 +131,5 @@ def _part(piece: bytes) -> Wire:
 
 def _told_apart(payload: bytes) -> dict[str, Wire]:
     """Size and digest of bytes, in which a secret counts as what stands for it."""
-    asked = asked_bytes(payload)
+    asked = asked_bytes(payload) if len(payload) <= _LARGEST_SEARCHED else payload
     return {"size": len(asked), "blake2b": hashlib.blake2b(asked, digest_size=16).hexdigest()}

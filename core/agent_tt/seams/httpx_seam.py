@@ -207,6 +207,7 @@ class _AsyncTee:
     def __init__(self, inner: Any, exchange: HttpExchange) -> None:
         self._inner = inner
         self._exchange = exchange
+        self._is_closing = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
@@ -214,11 +215,14 @@ class _AsyncTee:
                 self._exchange.chunk(chunk)
                 yield chunk
         except BaseException as error:
-            self._exchange.left(error)
+            # The event loop ends this generator when it likes, perhaps while `aclose` is waiting.
+            if not (self._is_closing and isinstance(error, GeneratorExit)):
+                self._exchange.left(error)
             raise
         self._exchange.ended()
 
     async def aclose(self) -> None:
+        self._is_closing = True
         try:
             await self._inner.aclose()
         except BaseException:

@@ -76,6 +76,41 @@ def test_requests_are_served_and_every_other_way_out_halts_with_its_line(project
     assert not (project.folder / "reached.txt").exists()
 
 
+EXITS = """
+import os, sys
+import httpx2
+
+httpx2.get(os.environ["SERVER"] + "/echo")
+sys.exit(WAY)
+"""
+
+
+@pytest.mark.parametrize(("way", "code"), [("'done badly'", 1), ("3", 3), ("-1", 255), ("0", 0), ("None", 0)])
+def test_a_program_that_exits_as_it_did_then_goes_as_recorded(
+    project: Project, server: Loopback, way: str, code: int
+) -> None:
+    project.write(exits=EXITS.replace("WAY", way))
+    assert project.record("exits.py").code == code
+    server.stop()
+    answer, report = replay(project)
+    assert (answer, report["faithful"], report["agent"]["as_recorded"]) == (0, True, True)
+    project.write(exits=EXITS.replace("WAY", "4"))
+    answer, report = replay(project)
+    assert (answer, report["faithful"]) == (5, False)
+
+
+def test_tracebacks_show_the_agents_frames_only(project: Project, server: Loopback) -> None:
+    project.write(
+        imports=EXITS.replace("sys.exit(WAY)", "if sys.argv[1:]: import broken"), broken="import random\n{}['here']"
+    )
+    assert project.record("imports.py", options=["--patch", "random"]).code == 0
+    code, report = replay(project, "--", "import")
+    assert code == 5
+    frames = [line.split('"')[1] for line in report["agent"]["traceback"].splitlines() if line.startswith("  File")]
+    assert [frame.rpartition("/")[2] for frame in frames] == ["imports.py", "broken.py"]
+    assert report["agent"]["traceback"] in report["output"]
+
+
 DEADLINE = """
 import os, time
 from time import monotonic

@@ -200,6 +200,15 @@ def test_ids_that_are_made_anew_are_recognised(tmp_path):
     assert "ids or times" in replay.failure.hint
 
 
+@pytest.mark.parametrize("put_together", ["\n".join, ", ".join, list])
+def test_parts_in_another_order_are_not_taken_for_ids(tmp_path, put_together):
+    lines = [f"{uuid.uuid4()} of 2024-05-01 12:0{number}" for number in range(4)]
+    recorded = record(tmp_path, lambda: ask([{"role": "user", "content": put_together(lines)}]))
+    lines[1], lines[2] = lines[2], lines[1]
+    _, replay = recorded.replay(lambda: ask([{"role": "user", "content": put_together(lines)}]))
+    assert replay.failure.hint.startswith("the same parts in another order")
+
+
 def test_a_function_called_otherwise_in_another_lane_is_found_in_its_lane(tmp_path):
     @agent_tt.llm
     async def reply(text):

@@ -16,6 +16,7 @@ from agent_tt.replaying.divergence import Divergence
 from agent_tt.replaying.engine import Replay
 from agent_tt.replaying.tape import Tape, lay_out
 from agent_tt.replaying.turns import Turns
+from agent_tt.replaying.waiters import TaskWaiter, no_context
 
 LANES = ["main", "main/ask.0", "main/ask.1", "main/ask.10", "main/work.0/ask.0"]
 
@@ -220,3 +221,33 @@ def test_a_thousand_answers_are_laid_out_and_given_out_in_no_time():
         assert served.call.result == f"main {index}"
     replay.finish()
     assert replay.failure is None
+
+
+def test_a_thread_releases_who_waits_in_the_loop_of_another():
+    """Callbacks of two loops at the same time, one of which sets the other's going, are in no context together."""
+    released, waiting = threading.Event(), threading.Event()
+    waiter: list[TaskWaiter] = []
+
+    async def waits():
+        loop = asyncio.get_running_loop()
+        waiter.append(TaskWaiter(loop, loop.create_future(), at_once=False))
+        waiting.set()
+        await waiter[0].future
+        released.set()
+
+    thread = threading.Thread(target=lambda: asyncio.run(asyncio.wait_for(waits(), 60)))
+    thread.start()
+    waiting.wait()
+    seen: list[bool] = []
+
+    def gives():
+        waiter[0].release()
+        seen.append(released.wait(30))
+
+    async def other():
+        asyncio.get_running_loop().call_soon(gives, context=no_context())
+        await asyncio.sleep(0)
+
+    asyncio.run(other())
+    thread.join()
+    assert seen == [True]

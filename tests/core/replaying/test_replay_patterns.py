@@ -10,6 +10,7 @@ import queue
 import random
 import threading
 import time
+from asyncio import as_completed as imported_as_completed
 
 import anyio
 import anyio.to_thread
@@ -83,6 +84,17 @@ async def as_completed(same):
         answer = await done
         found += [answer, await asyncio.create_task(caller(answer[0], same))]
     return found
+
+
+async def as_completed_of_coroutines(same):
+    """Python 3.11 puts them into a set: their addresses, which differ in each process, would number the tasks."""
+    callers = [None] * CALLERS
+    for number in random.sample(range(CALLERS), CALLERS):
+        callers[number] = caller(number, same)
+    found = [await done for done in imported_as_completed(callers)]
+    tasks = [asyncio.create_task(caller(number, same)) for number in range(6)]
+    await asyncio.wait(tasks[:3])
+    return found + [await done for done in asyncio.as_completed(tasks)]
 
 
 async def first_wins(same):
@@ -192,6 +204,7 @@ EXACT = [
     task_group,
     anyio_group,
     as_completed,
+    as_completed_of_coroutines,
     first_wins,
     asyncio_queue,
     to_thread,

@@ -224,6 +224,30 @@ def test_an_agent_that_fails_otherwise_says_so_and_one_that_fails_again_is_faith
     assert {finding.kind for finding in otherwise.divergences} == {"missing call"}
 
 
+def test_all_calls_as_recorded_and_another_ending_is_not_faithful(project):
+    project.write(WITH_STATE)
+    project.record()
+    calls = "asyncio.run(work(state, run))"
+    project.write(WITH_STATE.replace(calls, f"{calls}\n        1 / 0"))
+    crashed = project.replay()
+    assert (crashed.divergences, crashed.served) == ((), crashed.recorded)
+    assert not crashed.is_faithful
+    assert crashed.to_json()["faithful"] is False
+    with pytest.raises(AgentFailed, match="ZeroDivisionError: division by zero"):
+        crashed.check()
+
+
+def test_an_agent_that_ends_well_where_it_failed_then_is_not_faithful(project):
+    calls = "asyncio.run(work(state, run))"
+    project.write(WITH_STATE.replace(calls, f"{calls}\n        1 / 0"))
+    project.record(exit_code=1)
+    project.write(WITH_STATE)
+    mended = project.replay()
+    assert (mended.agent.status, mended.agent.as_recorded, mended.divergences) == ("ended", False, ())
+    assert not mended.is_faithful
+    mended.check()
+
+
 def test_an_agent_that_swallows_everything_is_not_faithful(shop):
     shop.write(
         WITH_STATE.replace("except PaymentError as error:", "except BaseException as error:").replace(

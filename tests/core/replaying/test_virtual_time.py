@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import queue
 import sys
 import threading
@@ -20,6 +21,7 @@ from agent_tt.errors import AgentTTError
 from agent_tt.recording.hooks import HOOKS
 from agent_tt.recording.moved_time import moved_on
 from agent_tt.replaying import virtual_time as module
+from agent_tt.replaying.busy_threads import BusyThreads
 from agent_tt.replaying.virtual_time import check_event_loop, virtual_time
 
 REAL = {"sleep": time.sleep, "monotonic": time.monotonic}  # in a dict: names of modules are bound anew
@@ -495,3 +497,22 @@ def test_closing_a_loop_does_not_run_into_its_own_timeout():
 
     for _ in range(15):
         run(agent)
+
+
+def test_no_garbage_is_collected_while_threads_are_looked_at(monkeypatch):
+    """A `threading.local` that is freed in there takes the lock that CPython holds: it would stand still."""
+    real, seen = sys._current_frames, []
+
+    def frames():
+        seen.append(gc.isenabled())
+        return real()
+
+    monkeypatch.setattr(sys, "_current_frames", frames)
+    busy, may_end = BusyThreads(), threading.Event()
+    thread = threading.Thread(target=may_end.wait)
+    thread.start()
+    busy.works({}, is_first=True)
+    may_end.set()
+    thread.join()
+    assert seen == [False]
+    assert gc.isenabled()

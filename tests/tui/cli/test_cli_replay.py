@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -123,6 +124,18 @@ def test_what_follows_two_dashes_is_the_agents(command: Command, folder: Path):
     done = command("replay", "sender", "--store", str(folder / "runs.db"), "--json", "--", "--fast", "-x", "y z")
     assert done.code == 0
     assert done.json["output"] == "arguments --fast -x y z\n"
+
+
+def test_what_is_piped_in_is_the_agents_and_reading_nothing_is_said(folder: Path):
+    change(folder, ('print("arguments"', 'print(input("? "), sys.stdin.read().split(), "arguments"'))
+    replay = [sys.executable, "-m", "agent_tt_tui", "replay", "sender", "--json", "--store", str(folder / "runs.db")]
+    done = subprocess.run(replay, input=b"a line\nand more", capture_output=True, timeout=60)
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["output"], report["notes"]) == (0, "? a line ['and', 'more'] arguments\n", [])
+    done = subprocess.run(replay, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["agent"]["error"]) == (5, "EOFError: EOF when reading a line")
+    assert [note["kind"] for note in report["notes"]] == ["no input"]
 
 
 def test_an_agent_that_fails_exits_with_5_and_shows_where(command: Command, folder: Path):

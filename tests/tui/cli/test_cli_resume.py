@@ -109,6 +109,9 @@ def test_at_a_terminal_it_is_asked_whether_the_write_happened(command: Command, 
     assert sent(folder) == ["0", "1", "2", "3"]
     shown = command("show", "sender", "--store", str(folder / "runs.db"), "--json")
     assert shown.json["run"]["status"] == "succeeded"
+    listed = command("show", "sender", "--store", str(folder / "runs.db")).out
+    assert '(number=2) = {"sent": 2}' in listed
+    assert "unknown" not in listed  # the call that was in flight is replaced
     again = command("resume", "sender", "--store", str(folder / "runs.db"))
     assert again.code == 2
     assert "sender has succeeded" in again.err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import textwrap
 from typing import TYPE_CHECKING, Final
 
@@ -50,8 +52,9 @@ def command(
 ) -> int:
     """Run RUN's agent again with every call answered from the recording; nothing is reached, nothing is recorded.
 
-    What follows -- is given to the agent. Exit code 0 when it went as recorded, 1 when it diverged, 5 when
-    the agent failed otherwise than it did then, 130 when it was stopped in the debugger.
+    What follows -- is given to the agent, and so is what is piped in. Exit code 0 when it went as recorded,
+    1 when it diverged or ended well where it failed then, 5 when the agent failed otherwise than it did then,
+    130 when it was stopped in the debugger.
 
     \b
     agent-tt replay refund-loop
@@ -80,12 +83,29 @@ def command(
             return 0
         ask_for_trust(options, source.path, found, trust=trust)
         step = _debugged(source, found, at) if with_pdb else None
-        report = run_replay(source, found, observe=observe, arguments=arguments, timeout=timeout, debug_at=step)
+        report = run_replay(
+            source,
+            found,
+            observe=observe,
+            arguments=arguments,
+            timeout=timeout,
+            debug_at=step,
+            standard_input=_piped(),
+        )
     if options.as_json:
         write_json(report.to_json())
     else:
         _print_report(options.terminal(), report)
     return _exit_code(report)
+
+
+def _piped() -> int | None:
+    """The file that is our standard input; None for a terminal: the agent's prompts are not shown on it."""
+    try:
+        descriptor = sys.stdin.fileno()
+    except (AttributeError, OSError, ValueError):  # there is none, it is closed, or it is no file
+        return None
+    return None if os.isatty(descriptor) else descriptor
 
 
 def _debugged(source: RunSource, run: Run, at: str | None) -> int:
@@ -106,9 +126,9 @@ def _debugged(source: RunSource, run: Run, at: str | None) -> int:
 
 
 def _exit_code(report: ReplayReport) -> int:
-    if not report.is_faithful:
-        return 1
-    return _AGENT_FAILED if report.agent.status == "raised" and report.agent.as_recorded is not True else 0
+    if report.is_faithful:
+        return 0
+    return 1 if report.divergences or not report.agent.failed_otherwise else _AGENT_FAILED
 
 
 def _print_report(terminal: Terminal, report: ReplayReport) -> None:
@@ -130,16 +150,16 @@ def _print_report(terminal: Terminal, report: ReplayReport) -> None:
     for note in report.notes:
         count = f" ({note.count} times)" if note.count > 1 else ""
         terminal.line(Cell("note  ", "muted"), terminal.safe(f"{note.kind}: {note.text}{count}"))
-    if report.agent.status == "raised" and report.agent.as_recorded is not True:
+    if report.agent.failed_otherwise:
         for line in report.output.splitlines()[-12:]:
             terminal.line(Cell(f"  {terminal.safe(line)}", "muted"))
 
 
 def _verdict(report: ReplayReport) -> str:
     if report.is_faithful:
-        return "failed" if _exit_code(report) else "as recorded"
+        return "as recorded"
     kinds = dict.fromkeys(finding.kind for finding in report.divergences)
-    return ", ".join(kinds)
+    return ", ".join(kinds) or ("failed" if report.agent.failed_otherwise else "ended otherwise")
 
 
 def _ending(report: ReplayReport) -> str:

@@ -50,6 +50,7 @@ def _find(source: RunSource, run: str, step: str | None) -> tuple[Run, int | Non
 
 
 def _show_run(options: Options, source: RunSource, run: Run) -> None:
+    from agent_tt.replaying.repeats import place_of, repeated
     from agent_tt_tui.cli.shapes import run_shape, step_shape
 
     steps = source.steps(run.id)
@@ -71,7 +72,9 @@ def _show_run(options: Options, source: RunSource, run: Run) -> None:
         Column(""),
     )
     # A step whose strongest call is a model's says what was decided; its calls would bring whole conversations.
-    shown = [(step, [] if step.kind == "llm" else _calls(source, run, step)) for step in steps]
+    calls = {step.number: [] if step.kind == "llm" else _calls(source, run, step) for step in steps}
+    gone = repeated(run, (call for part in calls.values() for call in part))
+    shown = [(step, [call for call in calls[step.number] if place_of(call) not in gone]) for step in steps]
     terminal.table(columns, [step_cells(step, calls, terminal.glyphs) for step, calls in shown])
 
 

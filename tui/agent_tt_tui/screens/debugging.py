@@ -58,7 +58,13 @@ class DebuggingScreen(ReplayingScreen):
         else:
             self.replays[run.id] = Replayed(report)
             self.forget_divergence()
-            self.say("the replay went as recorded" if report.is_faithful else "the replay diverged: r shows where")
+            self.say(_said(report))
+
+
+def _said(report: ReplayReport) -> str:
+    if report.is_faithful:
+        return "the replay went as recorded"
+    return f"the {'replay diverged' if report.divergences else 'agent ended otherwise'}: r shows where"
 
 
 def _run(step: int, replay: partial[ReplayReport]) -> ReplayReport:
@@ -66,7 +72,7 @@ def _run(step: int, replay: partial[ReplayReport]) -> ReplayReport:
     print(f"agent-tt: pdb at step {step}\n", flush=True)  # noqa: T201  on the terminal that is the user's now
     report = replay()
     kinds = ", ".join(dict.fromkeys(finding.kind for finding in report.divergences))
-    how = "as recorded" if report.is_faithful else kinds
+    how = "as recorded" if report.is_faithful else kinds or "the agent ended otherwise"
     if report.divergences:
         how += f": {clean(report.divergences[0].message)}"
     with contextlib.suppress(EOFError, KeyboardInterrupt):

@@ -59,11 +59,11 @@ def verdict(report: ReplayReport) -> Verdict:
     """Say how a replay went."""
     served = f"{report.served:,} {'call' if report.served == 1 else 'calls'} served"
     figures, well = f"{served}, 0 requests made", False
-    if not report.is_faithful:
+    if report.divergences:
         count = len(report.divergences)
         served = f"{report.served:,} of {report.recorded:,} calls served"
         figures = f"{count:,} divergence{'' if count == 1 else 's'}: {served}, 0 requests made"
-    elif report.agent.as_recorded is False:
+    elif not report.is_faithful:
         figures = f"ended otherwise: {figures}"
     else:
         figures, well = f"faithful: {figures}", True
