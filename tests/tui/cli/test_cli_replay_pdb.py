@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import select
 import subprocess
 import sys
 import termios
@@ -196,12 +197,20 @@ class Terminal:
             os.chdir(folder)
             os.execvpe(command[0], command, environment(folder))
 
-    def expect(self, words: str) -> None:
-        """Read until `words` were written; what came before is read."""
+    def expect(self, words: str, *, typing: str = "") -> None:
+        """Read until `words` were written; what came before is read.
+
+        Args:
+            words: what is waited for.
+            typing: typed again each second until then: a key that came while nobody listened is lost.
+        """
         ends = time.monotonic() + 60
         while words not in self.text:
             assert time.monotonic() < ends, self.text
-            self.text += os.read(self._screen, 4096).decode(errors="replace")
+            if typing:
+                self.type(typing)
+            if select.select([self._screen], [], [], 1)[0]:
+                self.text += os.read(self._screen, 4096).decode(errors="replace")
         self.text = self.text.partition(words)[2]
 
     def type(self, keys: str) -> None:
@@ -221,8 +230,7 @@ class Terminal:
 def test_ctrl_c_at_the_terminals_prompt_is_the_debuggers(folder: Path):
     terminal = Terminal([sys.executable, "-m", "agent_tt_tui", "replay", "seeker", "--pdb", "--at", "2"], folder)
     terminal.expect("(pdb)")
-    terminal.type("\x03")
-    terminal.expect("KeyboardInterrupt")
+    terminal.expect("KeyboardInterrupt", typing="\x03")
     terminal.expect("(pdb)")
     terminal.type("p word\n")
     terminal.expect("'be'")
