@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from agent_tt.comparing import compare
     from agent_tt.errors import AgentTTError
     from agent_tt.forking import fork
+    from agent_tt.forking.executors import executor
     from agent_tt.launching.outside_tools import register
     from agent_tt.patching import patched
     from agent_tt.recording.lanes import lane
@@ -46,6 +47,7 @@ __all__ = [
     "AgentTTError",
     "__version__",
     "compare",
+    "executor",
     "fork",
     "lane",
     "llm",
@@ -61,6 +63,7 @@ __all__ = [
 _HOMES = {
     "AgentTTError": "agent_tt.errors",
     "compare": "agent_tt.comparing",
+    "executor": "agent_tt.forking.executors",
     "fork": "agent_tt.forking",
     "lane": "agent_tt.recording.lanes",
     "llm": "agent_tt.recording.llm",

@@ -10,10 +10,11 @@ import os
 import signal
 import sys
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_tt.codec.decode import decode
 from agent_tt.errors import (
     AgentFailed,
     AgentTTError,
@@ -26,14 +27,24 @@ from agent_tt.errors import (
 from agent_tt.forking.child_environment import RUN_VARIABLE, STORE_VARIABLE
 from agent_tt.forking.entry_point import parse_entry_point
 from agent_tt.forking.entry_run import bind_entry, import_entry, run_entry
+from agent_tt.forking.executors import find_executor
 from agent_tt.forking.rebuild import rebuild_state
+from agent_tt.forking.terms import terms_of
+from agent_tt.forking.under_terms import leave_soon, under_terms
+from agent_tt.model import NewRun
 from agent_tt.recording import adoption
 from agent_tt.recording.exceptions import error_info, traceback_text
 from agent_tt.recording.outcome import run_status
 from agent_tt.recording.policy import ToolPolicy
+from agent_tt.recording.recorder import Recording
+from agent_tt.recording.scope import store_at_work
+from agent_tt.reentering.amended import amended
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
+    from agent_tt.forking.entry_point import EntryPoint
     from agent_tt.model import Run
     from agent_tt.protocols import Store
 
@@ -67,7 +78,8 @@ def _fill(store: Store, run: Run) -> int:
     adoption.offer(adoption.Adoption(store, run.id, policy, run.code))
     outcome: BaseException | None = None
     try:
-        _run_agent(store, run)
+        with under_terms(store, run), amended(store, run, None, lambda step, text: _note(store, run, step, text)):
+            _run_agent(store, run)
     except BaseException as error:  # noqa: BLE001  whatever leaves the agent decides how its run ended
         outcome = _without_own_frames(error)
     nobody_recorded = adoption.take() is not None  # so nobody else says how the run ended
@@ -88,13 +100,54 @@ def _fill(store: Store, run: Run) -> int:
 def _run_agent(store: Store, run: Run) -> None:
     if run.code.root is not None and run.code.root not in sys.path:
         sys.path.insert(0, run.code.root)
+    terms = terms_of(run)
+    overrides = {key: decode(value) for key, value in terms.overrides.items()}
+    if terms.is_custom:
+        _run_by_executor(store, run, terms.executor, overrides)
+        return
     entry = parse_entry_point(run.code.entry or "")
-    sys.argv = [entry.location]
-    with adoption.while_importing(entry.location):
-        module = import_entry(entry, run.code.root)
-    start = bind_entry(entry, module)
+    module = _imported(run, entry)
+    start = bind_entry(entry, module, overrides)
     state = rebuild_state(store.state(run.id, run.fork_step or 0), module)
     run_entry(start, state)
+
+
+def _imported(run: Run, entry: EntryPoint) -> ModuleType:
+    sys.argv = [entry.location]
+    with adoption.while_importing(entry.location):
+        return import_entry(entry, run.code.root)
+
+
+def _run_by_executor(store: Store, run: Run, name: str, overrides: dict[str, object]) -> None:
+    """Let a registered executor run the agent. One that records nothing is one step of its run."""
+    module: ModuleType = sys.modules["__main__"]
+    if run.code.entry is not None:
+        module = _imported(run, parse_entry_point(run.code.entry))
+    executor = find_executor(name)
+    given = rebuild_state(store.state(run.id, 0), module)
+    state = rebuild_state(store.state(run.id, run.fork_step or 0), module)
+    result = run_entry(lambda state: executor(given, state, _config(store, run), overrides), state)
+    if adoption.is_offered():
+        own = NewRun(run.name, run.code, run.model)
+        with (
+            Recording(own, state, store=None, durability="full") as recording,
+            recording.step(name, state if result is None else result),
+        ):
+            pass
+
+
+def _config(store: Store, run: Run) -> dict[str, object]:
+    """What an executor is told of the run: `run`, `parent`, `fork_step`, `agent`, `model` and its settings."""
+    settings = (
+        {} if run.model is None else {key: value for key, value in asdict(run.model).items() if value is not None}
+    )
+    parent = None if run.parent is None else store.run(run.parent).name
+    return {"run": run.name, "parent": parent, "fork_step": run.fork_step, "agent": run.code.entry, **settings}
+
+
+def _note(store: Store, run: Run, step: int | None, text: str) -> None:
+    with store_at_work():
+        store.add_note(run.id, step, "note", text)
 
 
 def _say(error: AgentTTError) -> None:
@@ -127,4 +180,4 @@ def _without_own_frames(error: BaseException) -> BaseException:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(leave_soon(main()))

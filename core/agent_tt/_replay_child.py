@@ -11,6 +11,7 @@ import inspect
 import json
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,9 @@ from agent_tt.launching.again import prepare_again
 from agent_tt.launching.start_again import command_of, start_program
 from agent_tt.recording.entry import SCRIPT
 from agent_tt.recording.exceptions import error_info, traceback_text
+from agent_tt.reentering.amended import amending, read_amendments
 from agent_tt.replaying.block import open_tape, replaying
+from agent_tt.replaying.course import first_state
 from agent_tt.replaying.debugging import debugging
 from agent_tt.replaying.guard import guarded
 from agent_tt.replaying.job import Job
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.forking.entry_point import EntryPoint
     from agent_tt.forking.entry_run import Entry
+    from agent_tt.replaying.engine import Replay
     from agent_tt.replaying.tape import Tape
 
 
@@ -74,7 +78,8 @@ def _replayed(job: Job) -> dict[str, Wire]:
         replay.on_served = Counter(Path(job.progress))
         check = StateCheck(source, replay)
         siblings = Siblings(replay, Path(job.store), siblings_of(source, run))
-        state = source.state(run.id, run.fork_step or 0)
+        state = first_state(source, run)
+        amendments = read_amendments(source, run)
 
     def report(outcome: BaseException | None, *, halted: bool) -> dict[str, Wire]:
         clean = outcome is None or (isinstance(outcome, SystemExit) and outcome.code in (None, 0))
@@ -86,9 +91,11 @@ def _replayed(job: Job) -> dict[str, Wire]:
         _write(job, report(SystemExit(code), halted=False))
 
     outcome: BaseException | None = None
+    which = 0 if "command" in run.metadata else 1  # of others the replay puts a recording around all
     try:
         with (
             told_of_exit(left_at_once),
+            amending(amendments, replay, partial(_note_edit, replay), which=which),
             told_of_no_input(lambda: replay.notes.add("no input", NO_INPUT)),
             replaying(replay, check, siblings),
             debugging(replay, job.debug_at),
@@ -108,6 +115,10 @@ def _replayed(job: Job) -> dict[str, Wire]:
     if outcome is not None and not halted:
         print(traceback_text(without_own_frames(outcome)), end="", file=sys.stderr)  # noqa: T201  as Python does
     return report(outcome, halted=halted)
+
+
+def _note_edit(replay: Replay, _step: int | None, text: str) -> None:
+    replay.notes.add("edited", text)
 
 
 def run_again(tape: Tape, state: Wire, arguments: tuple[str, ...] = ()) -> None:
@@ -176,8 +187,9 @@ def _without_state(entry: EntryPoint, module: ModuleType) -> Entry:
 
 def without_own_frames(error: BaseException) -> BaseException:
     """The exception with a traceback that begins in the agent's code, as it would without us."""
-    parent = Path(__file__).parent
-    own = (__file__, str(parent / "forking"), str(parent / "launching"), "<frozen", contextlib.__file__)
+    here = Path(__file__).parent
+    places = (here / "_resume_child.py", here / "forking", here / "launching")
+    own = (__file__, *map(str, places), "<frozen", contextlib.__file__)
     rest = error.__traceback__
     while rest is not None and rest.tb_frame.f_code.co_filename.startswith(own):
         rest = rest.tb_next

@@ -11,21 +11,23 @@ import signal
 import sys
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import agent_tt.seams.install  # noqa: F401  requests are recorded, and served, whatever imports their library
 from agent_tt._replay_child import run_again, without_own_frames
 from agent_tt.errors import AgentFailed, AgentTTError, Interrupted, InvalidEntryPoint, StoreUnreadable, UsageError
 from agent_tt.forking.child_environment import RUN_VARIABLE, STORE_VARIABLE
+from agent_tt.forking.under_terms import under_terms
 from agent_tt.model import ErrorInfo, NewRun
 from agent_tt.patching.patches import PATCHED, patched_again
 from agent_tt.recording import adoption
-from agent_tt.recording.answers import serving
 from agent_tt.recording.exceptions import error_info, traceback_text
 from agent_tt.recording.outcome import run_status
 from agent_tt.recording.policy import ToolPolicy
 from agent_tt.recording.recorder import Recording
 from agent_tt.recording.scope import store_at_work
+from agent_tt.reentering.amended import amended
+from agent_tt.replaying.course import first_state
 from agent_tt.replaying.guard import guarded
 from agent_tt.replaying.program_end import end_program
 from agent_tt.replaying.quiet import quiet
@@ -46,7 +48,6 @@ if TYPE_CHECKING:
     from agent_tt.replaying.guard import Attempt
     from agent_tt.replaying.virtual_time import VirtualTime
 
-_FROM_HERE: Final = "resumed: from here on calls are made for real"
 _DIVERGENCE: Final = "agent_tt.replaying.divergence:Divergence"
 
 
@@ -63,25 +64,34 @@ def main() -> int:
         if path is None or run_id is None:
             raise UsageError("this is the process of a run that goes on", hint="start one with `agent-tt resume`")
         with closing(open_store(Path(path))) as store:
-            return _Resumed(store, store.run(run_id)).go_on()
+            return Resumed(store, store.run(run_id)).go_on()
     except AgentTTError as error:
-        _say(error.message, error.hint)
+        say(error.message, error.hint)
         return error.exit_code
 
 
-class _Resumed:
+class Resumed:
     """One run that goes on in this process."""
+
+    FROM_HERE: ClassVar[str] = "resumed: from here on calls are made for real"
+    _is_limited = False
+    """Whether the limits of its fork hold."""
 
     def __init__(self, store: Store, run: Run) -> None:
         self._store = store
         self._run = run
         self._clock: VirtualTime | None = None
-        past = read_past(store, run)
+        self._is_at_large = False  # from the beginning: nothing is given out again
+        self._resumption, self._resumed = self._begin()
+
+    def _begin(self) -> tuple[Resumption, ResumedStore]:
+        """What answers, and what writes."""
+        run, past = self._run, read_past(self._store, self._run)
         happened = {place: said for place, said in decided_before(run).items() if said is not None}
         entries = entries_of(run)
         redo = bool(entries) and entries[-1].get(REDO) is True
-        self._resumption = Resumption(past, happened, self._go_live, redo_unrecorded=redo)
-        self._resumed = ResumedStore(store, past, self._resumption, self._broke_off)
+        resumption = Resumption(past, happened, self._go_live, redo_unrecorded=redo)
+        return resumption, ResumedStore(self._store, past, resumption, self._broke_off)
 
     def go_on(self) -> int:
         """Run the agent; the exit code."""
@@ -90,7 +100,7 @@ class _Resumed:
         if run.parent is not None:
             os.environ.update(policy.to_environment())
         adoption.offer(adoption.Adoption(self._resumed.as_store(), run.id, policy, run.code))
-        state = self._store.state(run.id, run.fork_step or 0)
+        state = first_state(self._store, run)
         outcome: BaseException | None = None
         try:
             self._run_agent(state)
@@ -104,7 +114,7 @@ class _Resumed:
         if outcome is not None and not (self._resumption.is_halted or isinstance(outcome, SystemExit)):
             _tell(outcome)
         if failure is not None and run_status(outcome) != "interrupted":
-            _say(*_words(failure))
+            say(*self._words(failure))
             return DIVERGED
         return _exit_code(outcome)
 
@@ -114,7 +124,10 @@ class _Resumed:
             stack.enter_context(quiet())
             clock = stack.enter_context(virtual_time(self._resumption))
             self._clock = clock
-            stack.enter_context(serving(self._resumption))
+            if self._is_at_large:
+                clock.stop()
+            stack.enter_context(under_terms(self._store, run, self._resumption, limited=self._is_limited))
+            stack.enter_context(amended(self._store, run, self._resumption, self._note))
             if "command" in run.metadata:  # the recording of a whole process is around everything
                 new = NewRun(run.name, run.code, run.model)
                 stack.enter_context(Recording(new, None, store=None, durability="full", steps="model calls"))
@@ -135,8 +148,11 @@ class _Resumed:
         """The first call for real: everybody waits as long as they say. The guard asks each lane for itself."""
         if self._clock is not None:
             self._clock.stop()
+        self._note(step, self.FROM_HERE)
+
+    def _note(self, step: int | None, text: str) -> None:
         with store_at_work():
-            self._store.add_note(self._run.id, step, "note", _FROM_HERE)
+            self._store.add_note(self._run.id, step, "note", text)
 
     def _broke_off(self, status: RunStatus, error: ErrorInfo | None) -> None:
         """The run has not come to its end: it is as it was, and can be resumed once more."""
@@ -147,21 +163,22 @@ class _Resumed:
         ended: RunStatus = "interrupted" if was_interrupted or status == "interrupted" else "crashed"
         self._store.set_run_status(self._run.id, ended, error)
 
-
-def _words(failure: Finding) -> tuple[str, str]:
-    place = f"step {failure.step}: " if failure.step is not None else ""
-    return f"{place}{failure.kind}: {failure.message}", failure.hint
+    def _words(self, failure: Finding) -> tuple[str, str]:
+        """What is said of a halt, and what to do."""
+        place = f"step {failure.step}: " if failure.step is not None else ""
+        return f"{place}{failure.kind}: {failure.message}", failure.hint
 
 
 def _tell(outcome: BaseException) -> None:
     if isinstance(outcome, InvalidEntryPoint):
-        _say(outcome.message, outcome.hint)
+        say(outcome.message, outcome.hint)
     else:
         print(traceback_text(outcome), end="", file=sys.stderr)  # noqa: T201  as Python does
 
 
-def _say(*lines: str) -> None:
-    print(*filter(None, lines), sep="\n", file=sys.stderr)  # noqa: T201  where the launcher reads what the child says
+def say(*lines: str) -> None:
+    """Write lines to where the launcher reads what the child says."""
+    print(*filter(None, lines), sep="\n", file=sys.stderr)  # noqa: T201
 
 
 def _exit_code(outcome: BaseException | None) -> int:

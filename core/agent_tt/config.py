@@ -6,6 +6,7 @@
 | `theme` | name of a Textual theme, or `auto` |
 | `glyphs` | `auto`, `unicode` or `ascii` |
 | `keys` | a table: id of a command to its keys, joined by commas |
+| `checkpoints` | which steps `agent-tt record` takes a checkpoint of: `all`, `every:10`, `error`, …; with commas |
 | `calls` | a table: dotted path of a function that `agent-tt record` records to `read`, `write` or `llm` |
 | `headers` | a list: names of request headers that count as part of a question, beside those that always do |
 
@@ -31,7 +32,7 @@ GlyphSetting: TypeAlias = Literal["auto", "unicode", "ascii"]
 CallEffect: TypeAlias = Literal["read", "write", "llm"]
 
 _GLYPHS: Final = ("auto", "unicode", "ascii")
-_KEYS: Final = ("store", "theme", "glyphs", "keys", "calls", "headers")
+_KEYS: Final = ("store", "theme", "glyphs", "keys", "calls", "headers", "checkpoints")
 _EFFECTS: Final = ("read", "write", "llm")
 
 
@@ -46,6 +47,7 @@ class Config:
         keys: Ids of commands to keys, joined by commas.
         calls: Dotted paths of functions that are recorded from outside, to what their calls do.
         headers: Names of request headers that count as part of a question, beside those that always do.
+        checkpoints: Which steps `agent-tt record` takes a checkpoint of; None where nobody said.
     """
 
     store: Path | None = None
@@ -54,6 +56,7 @@ class Config:
     keys: Mapping[str, str] = field(default_factory=dict)
     calls: Mapping[str, CallEffect] = field(default_factory=dict)
     headers: tuple[str, ...] = ()
+    checkpoints: str | None = None
 
 
 def load(folder: Path | None = None, env: Mapping[str, str] | None = None, user: Path | None = None) -> Config:
@@ -88,6 +91,7 @@ def _merge(weak: Config, strong: Config) -> Config:
         keys={**weak.keys, **strong.keys},
         calls={**weak.calls, **strong.calls},
         headers=tuple(dict.fromkeys([*weak.headers, *strong.headers])),
+        checkpoints=strong.checkpoints or weak.checkpoints,
     )
 
 
@@ -153,6 +157,7 @@ def _read_table(table: Mapping[str, object], path: Path, section: str) -> Config
         keys=_keymap(table.get("keys", {}), path),
         calls=_calls(table.get("calls", {}), path),
         headers=_names(table.get("headers", []), path),
+        checkpoints=_text(table, "checkpoints", path),
     )
 
 

@@ -7,6 +7,8 @@ AgentTTError
 │   ├── InvalidValue           a VALUE is not JSON
 │   ├── InvalidEdit            an edit does not fit the state it is for
 │   ├── InvalidEntryPoint      an agent cannot be found, imported or restored
+│   │   └── InvalidExecutor    nobody is registered as the executor that was asked for, or it cannot be imported
+│   ├── InvalidScript          a scripted model has no answer to give
 │   ├── Untrusted              a store that came from elsewhere names code that would run
 │   └── ReadOnlySource         writing was asked of a store that is only read
 ├── NotFound                   exit 3
@@ -20,7 +22,12 @@ AgentTTError
 │   ├── StoreBusy
 │   └── Damaged                a row, blob or keyframe does not hold what it should
 │       └── CorruptDelta
+├── Refused                    exit 1: it would take away what somebody wants to keep, or is in use
+│   ├── HasForks               a run to be deleted has forks
+│   ├── IsPinned               a run to be deleted or archived is pinned
+│   └── IsRunning              a run to be deleted is running
 ├── NotRebuildable             exit 2: a recorded value cannot become a Python object again
+├── CannotReenter              exit 1: an agent that is re-entered no longer does what was recorded
 ├── AgentFailed                exit 5: the agent itself raised
 ├── ModelRefused               a model's provider answered with an error; said of a step, never raised
 ├── ToolDenied                 raised into a forked agent by a tool that its policy denies
@@ -41,13 +48,19 @@ if TYPE_CHECKING:
 __all__ = [
     "AgentFailed",
     "AgentTTError",
+    "CannotReenter",
     "CorruptDelta",
     "Damaged",
+    "HasForks",
     "Interrupted",
     "InvalidEdit",
     "InvalidEntryPoint",
+    "InvalidExecutor",
     "InvalidPath",
+    "InvalidScript",
     "InvalidValue",
+    "IsPinned",
+    "IsRunning",
     "ModelRefused",
     "NewerFormat",
     "NotAStore",
@@ -55,6 +68,7 @@ __all__ = [
     "NotRebuildable",
     "PathNotFound",
     "ReadOnlySource",
+    "Refused",
     "RunNotFound",
     "StepNotFound",
     "StoreBusy",
@@ -130,6 +144,18 @@ class InvalidEntryPoint(UsageError):
     """An agent's entry point cannot be found or cannot take a state."""
 
     kind = "invalid_entry_point"
+
+
+class InvalidExecutor(InvalidEntryPoint):
+    """Nothing is registered under the name of an executor, or what is cannot be imported or called."""
+
+    kind = "invalid_executor"
+
+
+class InvalidScript(UsageError):
+    """A scripted or made-up model has no answer that it could give."""
+
+    kind = "invalid_script"
 
 
 class Untrusted(UsageError):
@@ -226,6 +252,39 @@ class CorruptDelta(Damaged):
     kind = "corrupt_delta"
 
 
+class Refused(AgentTTError):
+    """What was asked for would take away what somebody wants to keep, or what is in use.
+
+    Attributes:
+        runs: names of the runs in the way.
+    """
+
+    exit_code = 1
+    kind = "refused"
+
+    def __init__(self, message: str, *, runs: Sequence[str], hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.runs = tuple(runs)
+
+
+class HasForks(Refused):
+    """A run cannot be deleted alone: runs were forked from it, and hold only what came after."""
+
+    kind = "has_forks"
+
+
+class IsPinned(Refused):
+    """A run is pinned, so it is neither archived nor deleted."""
+
+    kind = "pinned"
+
+
+class IsRunning(Refused):
+    """A run cannot be deleted while it is recorded."""
+
+    kind = "running"
+
+
 class NotRebuildable(AgentTTError):
     """A recorded value cannot become a Python object again.
 
@@ -241,6 +300,12 @@ class NotRebuildable(AgentTTError):
         super().__init__(message, hint=hint)
         self.path = path
         self.class_name = class_name
+
+
+class CannotReenter(AgentTTError):
+    """A fork's agent did not get to the fork's step: up to there it does not ask again what it asked."""
+
+    kind = "cannot_reenter"
 
 
 class AgentFailed(AgentTTError):

@@ -8,7 +8,7 @@ plain JSON plus `{"$type": …, "$v": …}` envelopes for everything that JSON c
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +22,14 @@ CallKind = Literal["llm", "tool", "http", "subprocess", "clock", "rng", "id", "e
 Effect = Literal["read", "write"]
 DeliveryKind = Literal["chunk", "end", "error", "closed"]
 StreamEnd = Literal["end", "error", "closed"]
+WayBackIn = Literal["restore", "replay"]
+EditTarget = Literal["state", "result", "error", "answer", "system", "model", "parameter", "step"]
+
+MADE_UP: Final = "made_up"
+"""Among the facts of a call, and of its step: no model gave this answer; `mock` or `script` did."""
+
+SKIPPED: Final = "without_checkpoint"
+"""Among the facts of a step: no checkpoint was taken of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +110,14 @@ class Run:
         parent: id of the run that it was forked from.
         fork_step: the parent's step whose checkpoint it started from.
         steps: how many steps it has, those it shares with its parent included.
+        edits: what a person changed for a fork.
+        way_back_in: how the agent of a fork got to `fork_step`: `restore` was handed that state, `replay` ran from the
+            beginning with what was recorded given to it again. None of a run that is no fork.
         read_only: it lies in a file that is not ours.
         origin: where an imported or foreign run came from (`file`, `thread`, …), for display.
+        pinned: somebody wants it kept: it is neither archived nor deleted before it is unpinned.
+        archived: left out of lists unless they are asked for all runs.
+        former_names: what it was called before it was renamed, oldest first; they still name it.
     """
 
     id: str
@@ -124,9 +138,13 @@ class Run:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Wire] = field(default_factory=dict)
     edits: tuple[Edit, ...] = ()
+    way_back_in: WayBackIn | None = None
     policy: Mapping[str, str] = field(default_factory=dict)
     read_only: bool = False
     origin: Mapping[str, str] = field(default_factory=dict)
+    pinned: bool = False
+    archived: bool = False
+    former_names: tuple[str, ...] = ()
 
     @property
     def agent(self) -> str | None:
@@ -136,21 +154,47 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One change that a person made to a state before a fork.
+    """One change that a person made for a fork.
 
     Attributes:
-        op: `set` (also inserts a key), `insert` (into a list), `delete`, `move`.
-        path: as people write it: `messages[3].content`; "" is the whole state.
+        op: `set` (also inserts a key), `insert` (into a list), `delete`, `move`; `mute` of a whole step.
+        path: inside of what is changed, as people write it: `messages[3].content`; "" is all of it. The name of a
+            parameter.
         value: the new value (set, insert).
         old: the value that was there, for display; None where nothing was.
         to: the target path of a move.
+        target: what is changed: a `state`; the `result` or `error` of a call, or the `answer` of a model; for every
+            later request to a model its `system` prompt, `model` or a `parameter`; a `step` as a whole.
+        step: the step whose call it is, that is muted, or after whose end a state is changed; None of a state at the
+            step where the fork begins, and of later requests.
+        call: number of the call in its step.
     """
 
-    op: Literal["set", "insert", "delete", "move"]
+    op: Literal["set", "insert", "delete", "move", "mute"]
     path: str
     value: Wire = None
     old: Wire = None
     to: str | None = None
+    target: EditTarget = "state"
+    step: int | None = None
+    call: int | None = None
+
+    @property
+    def where(self) -> str:
+        """What is changed, in words: `messages[3]`, `result of call 1 in step 6, items[0]`, `model`, `step 3`."""
+        match self.target:
+            case "state":
+                return self.path
+            case "step":
+                return f"step {self.step}"
+            case "parameter":
+                return f"parameter {self.path}"
+            case "system":
+                return "system prompt"
+            case "model":
+                return "model"
+        of = f"{self.target} of call {self.call} in step {self.step}"
+        return f"{of}, {self.path}" if self.path else of
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +317,34 @@ class Note:
     step: int | None
     body: str
     created_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a person calls a checkpoint of a run, and the facts that were written down about it.
+
+    Attributes:
+        step: the checkpoint; 0 is the input.
+        name: a name that is good in place of the step's number; None for none.
+        metadata: facts by name, `purpose` and `ticket` among them.
+    """
+
+    step: int
+    name: str | None = None
+    metadata: Mapping[str, Wire] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """What was deleted.
+
+    Attributes:
+        runs: the runs that are gone, forks after what they were forked from.
+        freed_bytes: room in the file that is free again; later recordings use it.
+    """
+
+    runs: tuple[Run, ...]
+    freed_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from agent_tt.model import (
         Call,
         CallEnd,
+        Deletion,
         Delivery,
         DeliveryKind,
         Edit,
         ErrorInfo,
+        Label,
         NewCall,
         NewRun,
         NewStep,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
         RunStatus,
         Step,
         StepEnd,
+        WayBackIn,
     )
 
 
@@ -87,15 +90,30 @@ class RunSource(Protocol):
         """A number that differs after anyone changed the file; cheap enough to ask ten times a second."""
         ...
 
-    def runs(self) -> list[Run]:
-        """All runs, newest first."""
+    def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:
+        """Runs, newest first.
+
+        Args:
+            archived: those that were archived too.
+            limit: at most so many; a page of many runs costs what it returns.
+        """
+        ...
+
+    def forks(self, run_id: str, *, deep: bool = False) -> list[Run]:
+        """The runs that were forked from a run, oldest first, archived ones too.
+
+        Args:
+            run_id: the run.
+            deep: also what was forked from those, each after what it was forked from.
+        """
         ...
 
     def run(self, ref: str) -> Run:
         """The run that `ref` names.
 
-        That is a whole id, a name (its newest root run; `NAME/fork-N` too), a unique prefix of an id, `latest`, or
-        `NAME~2` for the one before the one before.
+        That is a whole id, a name (its newest root run; `NAME/fork-N` too), a name that it had before it was renamed, a
+        unique prefix of an id, `latest`, or `NAME~2` for the one before the one before. Of several runs of one name
+        those that are archived come last; they are never `latest`.
 
         Raises:
             RunNotFound: nothing, or several, fit; `nearest` offers names.
@@ -189,6 +207,10 @@ class RunSource(Protocol):
         """Notes and bookmarks of a run."""
         ...
 
+    def labels(self, run_id: str) -> dict[int, Label]:
+        """Names and metadata that people gave to checkpoints of a run, by step; a name is good for `step_number`."""
+        ...
+
     def verify(self, run_id: str | None = None) -> list[Problem]:
         """Check chain, digests and blobs of a run, or everything; an empty list means whole."""
         ...
@@ -211,6 +233,7 @@ class Store(RunSource, Protocol):
         new: NewRun,
         edits: Sequence[Edit] = (),
         policy: Mapping[str, str] | None = None,
+        way_back_in: WayBackIn = "restore",
     ) -> str:
         """Make the row of a fork with its edited checkpoint (`state`, a wire value); give its id.
 
@@ -262,8 +285,70 @@ class Store(RunSource, Protocol):
         """Replace a run's tags."""
         ...
 
-    def set_metadata(self, run_id: str, metadata: Mapping[str, Wire]) -> None:
-        """Merge into a run's metadata."""
+    def set_metadata(
+        self, run_id: str, metadata: Mapping[str, Wire], *, remove: Sequence[str] = (), step: int | None = None
+    ) -> None:
+        """Merge into the metadata of a run, or of one of its checkpoints.
+
+        Args:
+            run_id: the run.
+            metadata: facts by name.
+            remove: names of facts to take away; those that are not there stay away.
+            step: the checkpoint; None for the run.
+
+        Raises:
+            UsageError: `purpose` or `ticket` is no text.
+            StepNotFound: the run has no such step.
+        """
+        ...
+
+    def rename_run(self, run_id: str, name: str) -> None:
+        """Give a run another name; forks called after it (`NAME/fork-N`, and theirs) are renamed with it.
+
+        What it was called names it still, unless another run is called that.
+
+        Raises:
+            UsageError: another run has that name, or it could not be told from something else that names a run.
+        """
+        ...
+
+    def name_checkpoint(self, run_id: str, step: int, name: str | None) -> None:
+        """Give a checkpoint a name, or take it away.
+
+        Raises:
+            UsageError: another checkpoint of the run has that name, or it reads as a number.
+            StepNotFound: the run has no such step.
+        """
+        ...
+
+    def set_pinned(self, run_ids: Sequence[str], *, pinned: bool) -> None:
+        """Pin runs, which are then neither archived nor deleted, or unpin them; what is pinned is listed."""
+        ...
+
+    def set_archived(self, run_ids: Sequence[str], *, archived: bool) -> None:
+        """Leave runs out of lists, or bring them back; all of them, or none.
+
+        Raises:
+            IsPinned: a run to be archived is pinned.
+        """
+        ...
+
+    def plan_deletion(self, run_ids: Sequence[str], *, with_forks: bool = False) -> list[Run]:
+        """What `delete_runs` would delete now, forks after what they were forked from; raises what it would raise."""
+        ...
+
+    def delete_runs(self, run_ids: Sequence[str], *, with_forks: bool = False) -> Deletion:
+        """Delete runs with everything that belongs to them alone, all of them or none.
+
+        Args:
+            run_ids: the runs.
+            with_forks: also what was forked from them, and from that.
+
+        Raises:
+            HasForks: something was forked from one of them that is not to be deleted.
+            IsRunning: one of them is running.
+            IsPinned: one of them is pinned.
+        """
         ...
 
 
@@ -288,6 +373,13 @@ class RunWriter(Protocol):
         """Commit a step's end and, unless `state` is `NO_STATE`, a checkpoint of `state`.
 
         `state` is any Python object; only its changes are stored.
+        """
+        ...
+
+    def take_checkpoint(self, number: int, state: object, *, track: str = "main") -> None:
+        """Commit a checkpoint of a step that has ended without one; nothing where it has one.
+
+        No later step of that track has a checkpoint yet.
         """
         ...
 

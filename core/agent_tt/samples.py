@@ -291,7 +291,7 @@ def _copied_before(sample: Sample, store_path: Path) -> str | None:
 
     try:
         with closing(open_store(store_path, read_only=True)) as source:
-            runs = source.runs()
+            runs = source.runs(archived=True)
     except StoreNotFound:
         return None
     home = str(folder())

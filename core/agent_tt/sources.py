@@ -75,6 +75,7 @@ def open_source(path: str | Path, *, read_only: bool = False) -> RunSource:
 
 
 def _head(path: Path) -> bytes:
+    from agent_tt.store.heads import read_head
     from agent_tt.store.locate import refuse_special
 
     if path.is_dir():
@@ -83,8 +84,7 @@ def _head(path: Path) -> bytes:
         raise NotAStore(f"{path} is a folder, not a store", hint=hint)
     refuse_special(path)
     try:
-        with path.open("rb") as file:
-            return file.read(512)
+        return read_head(path, 512)
     except FileNotFoundError:
         raise StoreNotFound(f"there is no file {path}", hint="Record a run first, or check --store.") from None
     except OSError as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agent_tt.errors import RunNotFound, StepNotFound
 from agent_tt.history.diff import diff
 from agent_tt.history.digest import digest
-from agent_tt.model import Call, Edit, ErrorInfo, Problem, Run, Step
+from agent_tt.model import Call, Edit, ErrorInfo, Label, Note, Problem, Run, Step
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -80,8 +80,19 @@ class MemorySource:
 
     def close(self) -> None: ...
 
-    def runs(self) -> list[Run]:
-        return list(reversed(self._runs.values()))
+    def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:
+        shown = [run for run in reversed(self._runs.values()) if archived or not run.archived]
+        return shown[:limit]
+
+    def forks(self, run_id: str, *, deep: bool = False) -> list[Run]:
+        found = [run for run in self._runs.values() if run.parent == run_id]
+        return found + [below for run in found for below in self.forks(run.id, deep=True)] if deep else found
+
+    def labels(self, run_id: str) -> dict[int, Label]:
+        return {}
+
+    def notes(self, run_id: str) -> list[Note]:
+        return []
 
     def run(self, ref: str) -> Run:
         if ref not in self._runs:

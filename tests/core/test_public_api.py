@@ -25,6 +25,7 @@ def test_the_public_names_are_exactly_these():
     assert set(agent_tt.__all__) == {
         "AgentTTError",
         "compare",
+        "executor",
         "fork",
         "lane",
         "llm",
@@ -37,7 +38,7 @@ def test_the_public_names_are_exactly_these():
         "tool",
         "__version__",
     }
-    assert len(agent_tt.__all__) == 13
+    assert len(agent_tt.__all__) == 14
     assert set(agent_tt.__all__) <= set(dir(agent_tt))
 
 

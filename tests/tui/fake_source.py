@@ -10,7 +10,7 @@ from agent_tt.codec.paths import get
 from agent_tt.errors import Damaged, RunNotFound, StepNotFound
 from agent_tt.history.diff import diff
 from agent_tt.history.ops import trace
-from agent_tt.model import Call, Note, Problem, Run, Step
+from agent_tt.model import Call, Label, Note, Problem, Run, Step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,8 @@ class FakeSource:
         self.all_calls = calls or {}
         self.all_notes: list[Note] = []
         self.the_run = Run("RUN000000001", name, status, started_us=0, steps=len(self.all_steps))  # type: ignore[arg-type]
-        self.forks: list[Run] = []
+        self.other_runs: list[Run] = []
+        self.all_labels: dict[int, Label] = {}
         self.damaged: set[int] = set()
         self.asked: list[int] = []
         self.changed = 0
@@ -67,8 +68,14 @@ class FakeSource:
     def version(self) -> int:
         return self.changed
 
-    def runs(self) -> list[Run]:
-        return [*self.forks, self.the_run]
+    def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:
+        return [*self.other_runs, self.the_run][:limit]
+
+    def forks(self, run_id: str, *, deep: bool = False) -> list[Run]:
+        return [run for run in self.other_runs if run.parent == run_id]
+
+    def labels(self, run_id: str) -> dict[int, Label]:
+        return dict(self.all_labels)
 
     def run(self, ref: str) -> Run:
         for run in self.runs():

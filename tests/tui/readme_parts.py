@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agent_tt_tui.cli.root import COMMANDS
 from agent_tt_tui.commands import Context, display_key
-from agent_tt_tui.contexts import COMPARE, DEBUGGER, EDIT, FORK, REPLAY, REPLAYED, RESUME, RUNS
+from agent_tt_tui.contexts import ABOUT, COMPARE, DEBUGGER, EDIT, FORK, REPLAY, REPLAYED, RESUME, RUNS
 from agent_tt_tui.glyphs import UNICODE
 
 README = Path(__file__).parents[2] / "README.md"
@@ -18,6 +18,7 @@ _SHOWN: tuple[tuple[str, Context, frozenset[str]], ...] = (
     ("Everywhere", DEBUGGER, frozenset({"Everywhere", "Panes"})),
     ("Debugger", DEBUGGER, frozenset({"Time", "Timeline", "Structure", "Ask and act", "While it runs"})),
     ("Runs", RUNS, frozenset({"Runs"})),
+    ("About", ABOUT, frozenset({"About"})),
     ("Edit", EDIT, frozenset({"Edit"})),
     ("Fork", FORK, frozenset({"Fork"})),
     ("Replay", REPLAY, frozenset({"Replay"})),

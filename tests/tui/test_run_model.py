@@ -171,7 +171,7 @@ def test_marks_of_a_file_that_is_only_read_last_as_long_as_the_program():
 
 def test_forks_are_known_by_the_step_they_start_at():
     source = refund_loop()
-    source.forks = [Run("RUN000000002", "run/fork-1", "running", 0, parent=source.the_run.id, fork_step=1)]
+    source.other_runs = [Run("RUN000000002", "run/fork-1", "running", 0, parent=source.the_run.id, fork_step=1)]
     assert opened(source).forks == {1: ("run/fork-1",)}
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.comparing.moves import Move
-    from agent_tt.model import Call, Run
+    from agent_tt.model import Call, Edit, Run
 
 _MOST_NAMES = 2
 """How many arguments or paths are named before the rest is counted."""
@@ -48,9 +48,16 @@ def explain(a: Move | None, b: Move | None, *, places: Sequence[str] = ()) -> st
 
 
 def explain_edits(run: Run) -> str:
-    """Name what a person edited in a fork's state: `state edited at messages[0], budget`; empty if nothing."""
+    """Name what a person edited: `state edited at messages[0], budget`, `edited: model`; empty if nothing."""
+    others = list(dict.fromkeys(_edited(edit) for edit in run.edits if edit.target != "state"))
+    if others:
+        return f"edited: {_names(others)}"
     paths = list(dict.fromkeys(edit.path or "the whole state" for edit in run.edits))
     return f"state edited at {_names(paths)}" if paths else ""
+
+
+def _edited(edit: Edit) -> str:
+    return f"{edit.where} muted" if edit.op == "mute" else edit.where
 
 
 def explain_code(a: Run, b: Run) -> str:

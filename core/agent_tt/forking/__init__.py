@@ -2,15 +2,23 @@
 
 | module | what it does |
 |---|---|
-| `edits` | edits of a state: read, checked, applied to a copy |
+| `edits` | edits of a state: checked, applied to a copy |
+| `assignments`, `written` | edits as people write them, and as a Python program gives them |
+| `call_edits` | edits of what came back of a call: results, errors, models' answers |
+| `request_edits` | edits of every later request: system prompt, model, parameters |
+| `muting` | undoing a step, as if it had never happened |
 | `advice` | what is odd about an edit that fits |
 | `between` | the edits that lie between two states |
 | `checks` | where a fork may start, and which values it can carry over |
 | `code`, `entry_point`, `entry_source` | which code will run, where it lies and how it takes a state |
+| `terms` | who runs it, what it is told beside the state, how far it may go |
+| `executors`, `code_by_executor` | who runs agents of other frameworks, by name |
 | `boundary` | what the run called and spent |
 | `plan` | all of that in one: the pre-flight |
 | `launch`, `handle` | the child process, and what can be done with it |
-| `child_environment`, `entry_run`, `rebuild` | the child's side |
+| `processes` | everything that the agent has started, found and ended |
+| `accepting` | going live from where the code has changed |
+| `child_environment`, `entry_run`, `rebuild`, `under_terms`, `made_up` | the child's side |
 """
 
 from __future__ import annotations
@@ -21,41 +29,80 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agent_tt.codec.wire import Wire
     from agent_tt.forking.handle import ForkHandle
-    from agent_tt.model import Edit, Run
+    from agent_tt.model import Edit, Run, WayBackIn
 
 __all__ = ["fork"]
 
 
 def fork(
     run: str | Run,
-    step: int | str,
+    step: int | str | None = None,
     changes: Mapping[str, object] | Sequence[Edit] | None = None,
     *,
+    results: Mapping[str, object] | None = None,
+    errors: Mapping[str, str] | None = None,
+    answers: Mapping[str, object] | None = None,
+    system: str | None = None,
+    model: str | None = None,
+    parameters: Mapping[str, object] | None = None,
+    mute: Iterable[int] = (),
     store: str | Path | None = None,
     agent: str | None = None,
     allow: Iterable[str] = (),
     name: str | None = None,
+    by: WayBackIn | None = None,
+    accept_changes: bool = False,
+    executor: str | None = None,
+    overrides: Mapping[str, object] | None = None,
+    stop_at: int | None = None,
+    time_limit: str | float | None = None,
+    max_tokens: int | None = None,
+    max_cost: float | None = None,
+    max_memory: str | int | None = None,
+    script: str | Path | Sequence[object] | None = None,
+    seed: int | None = None,
 ) -> ForkHandle:
     """Run the agent of `run` again from the state after `step`, changed as asked.
 
     The agent really runs, in a child process: models are asked and reading tools run. Tools that write are denied, as
-    an error that the agent sees, unless `allow` names them.
+    an error that the agent sees, unless `allow` names them. An agent that takes a state is handed it; any other runs
+    from its beginning, with what it asked up to `step` answered from the recording.
 
     ```python
     handle = agent_tt.fork("refund-loop", 1, {"budget.max_searches": 3})
     print(handle.result().status)
+    agent_tt.fork("refund-loop", results={"6": {"status": "refunded"}}).wait()
     ```
 
     Args:
         run: a run, or its id, name, unique id prefix, or `latest`.
-        step: number of the step whose state it starts from (0: the input), or `~1`, `@error`.
-        changes: new values by path (`{"messages[3].content": "hello"}`), or edits.
+        step: number of the step whose state it starts from (0: the input), or `~1`, `@error`. Where a call is edited
+            it may be left out.
+        changes: new values by path (`{"messages[3].content": "hello"}`), or edits of any kind.
+        results: what tools came back with, by `STEP[.CALL][.PATH]`: `{"6.items[0].price": 20}`.
+        errors: what calls raised, by `STEP[.CALL]`: `{"6": "TimeoutError: no answer"}`.
+        answers: what the model said, by `STEP[.CALL]`: words, or `[{"name": "tool", "arguments": {...}}]`.
+        system: the system prompt of every later request.
+        model: the model of every later request.
+        parameters: parameters of every later request; None leaves one out.
+        mute: numbers of steps that are undone, as if they had never happened.
         store: the store that holds the run; else the one that this project uses.
         agent: another entry point, `module:callable` or `path/file.py:callable`.
         allow: names of writing tools that may run.
         name: the new run's name; else `NAME/fork-N`.
+        by: `restore` or `replay`; None chooses.
+        accept_changes: where the agent runs from its beginning and asks something else than was recorded, because its
+            code has changed, let it go live from there.
+        executor: who runs it: `python`, `mock` (models are not asked) or the name of a registered one.
+        overrides: what the agent is told beside its state, by name.
+        stop_at: the last step that it takes.
+        time_limit: seconds, or `5m`.
+        max_tokens: tokens that models may read and write.
+        max_cost: US dollars that they may cost.
+        max_memory: bytes of memory that its process may take up, or `2GB`.
+        script: answers of a scripted model, or a JSON file with them; see `agent_tt.forking.terms.read_script`.
+        seed: varies the answers that `mock` makes up.
 
     Returns:
         A handle with `run_id`, `wait()`, `result()` and `stop()`.
@@ -67,25 +114,47 @@ def fork(
     """
     from agent_tt.forking.launch import start_fork
     from agent_tt.forking.plan import plan_fork
+    from agent_tt.forking.terms import terms_from
+    from agent_tt.forking.written import call_edits, request_edits, state_edits
+    from agent_tt.model import Edit
     from agent_tt.store import open_store
     from agent_tt.store.locate import resolve_store_path
 
+    edits: list[Edit] = call_edits(results=results, errors=errors, answers=answers)
+    edits += request_edits(system=system, model=model, parameters=parameters)
+    edits += [Edit("mute", "", target="step", step=number) for number in mute]
+    terms = terms_from(
+        executor=executor,
+        overrides=overrides or {},
+        stop_at=stop_at,
+        time_limit=time_limit,
+        max_tokens=max_tokens,
+        max_cost=max_cost,
+        max_memory=max_memory,
+        script=script,
+        seed=seed,
+    )
     source = open_store(resolve_store_path(store))
     try:
         original = source.run(run) if isinstance(run, str) else run
         number = source.step_number(original, step) if isinstance(step, str) else step
-        edits = _edits(source.state(original.id, number), changes) if isinstance(changes, Mapping) else changes or ()
-        plan = plan_fork(source, original, number, edits=edits, agent=agent, allow=allow, name=name)
+        if isinstance(changes, Mapping):
+            at = number if number is not None else next((edit.step for edit in edits if edit.step is not None), 0)
+            edits = [*state_edits(source.state(original.id, at or 0), changes), *edits]
+        else:
+            edits = [*(changes or ()), *edits]
+        plan = plan_fork(
+            source,
+            original,
+            number,
+            edits=edits,
+            agent=agent,
+            allow=allow,
+            name=name,
+            by=by,
+            accept_changes=accept_changes,
+            terms=terms,
+        )
     finally:
         source.close()
     return start_fork(plan)
-
-
-def _edits(state: Wire, changes: Mapping[str, object]) -> tuple[Edit, ...]:
-    from agent_tt.forking.edits import apply_edits, edit_from_value
-
-    edits: list[Edit] = []
-    for path, value in changes.items():
-        edits.append(edit_from_value(state, path, value))
-        state = apply_edits(state, edits[-1:])
-    return tuple(edits)

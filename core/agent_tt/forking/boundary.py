@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent_tt.recording.policy import effect_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -22,7 +24,7 @@ class Boundary:
     Attributes:
         name: a tool's name; a model's where it is known, else that of the function that asks it.
         kind: what it is: `llm`, `tool`, `http`, ….
-        effect: `read` or `write`; None for models.
+        effect: `read` or `write`; None for models. A request with a method that is not safe writes.
         seen: how often the whole run called it.
         expected: how often the run called it after the step that is forked.
         policy: `live` or `deny`.
@@ -64,7 +66,7 @@ def boundary_of(
         if not step.calls:
             continue
         for call in source.calls(run_id, step.number):
-            counts = seen.setdefault((call.kind, _name(call), call.effect), [0, 0])
+            counts = seen.setdefault((call.kind, _name(call), _effect(call)), [0, 0])
             counts[0] += 1
             counts[1] += step.number > after
     rows = [
@@ -72,6 +74,11 @@ def boundary_of(
         for (kind, name, effect), (total, later) in seen.items()
     ]
     return tuple(sorted(rows, key=lambda row: row.effect != "write"))
+
+
+def _effect(call: Call) -> Effect | None:
+    """What it does to the world; a request inside another call is that call's doing."""
+    return call.effect if "inside" in call.meta else effect_of(call.kind, call.name, call.effect)
 
 
 def _name(call: Call) -> str:

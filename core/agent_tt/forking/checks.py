@@ -13,6 +13,7 @@ from agent_tt.codec.decode import check_envelopes
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.wire import Path, Wire, envelope_type
 from agent_tt.errors import Damaged, NotRebuildable, ReadOnlySource, UsageError
+from agent_tt.model import SKIPPED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run, Step
     from agent_tt.protocols import RunSource
 
-__all__ = ["MAIN_TRACK", "check_origin", "check_step", "check_values", "envelopes", "last_kept"]
+__all__ = ["MAIN_TRACK", "check_ended", "check_origin", "check_step", "check_values", "envelopes", "last_kept"]
 
 MAIN_TRACK = "main"
 """The state history of the run's own state object, the one that an entry point takes."""
@@ -76,9 +77,30 @@ def check_step(source: RunSource, run: Run, steps: Sequence[Step], number: int) 
     return chosen
 
 
+def check_ended(source: RunSource, run: Run, steps: Sequence[Step], number: int) -> Step | None:
+    """Refuse steps that an agent cannot be re-entered after: only those that are not over.
+
+    Others may have been open beside it: each lane is given what it had asked by then.
+
+    Raises:
+        StepNotFound: the run has no such step.
+        UsageError: it, or one before it, has not ended yet.
+    """
+    source.step_number(run, str(number))
+    for step in steps[:number] if run.status == "running" else ():
+        if step.status == "running":
+            raise UsageError(
+                f"{run.name} cannot be forked after step {number}: step {step.number} {step.name} has not ended yet",
+                hint=f"wait for it, or fork after step {step.number - 1}",
+            )
+    return steps[number - 1] if number else None
+
+
 def _refusal(step: Step, steps: Sequence[Step]) -> str | None:
     if step.status == "running":
         return "it has not ended yet"
+    if step.seq is None and step.extra.get(SKIPPED):
+        return "no checkpoint was taken of it"
     if step.track != MAIN_TRACK:
         return f"its state is that of {step.agent or step.track} alone, not the run's"
     if step.parent is not None:

@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING
 from agent_tt.errors import InvalidEntryPoint
 from agent_tt.forking.entry_point import find_source, parse_entry_point
 from agent_tt.forking.entry_source import read_entry_source
-from agent_tt.recording.entry import fingerprint
+from agent_tt.recording.entry import MODULE, SCRIPT, fingerprint
 
 if TYPE_CHECKING:
     from agent_tt.forking.entry_point import EntryPoint
     from agent_tt.forking.entry_source import Restore
-    from agent_tt.model import AgentCode, Run
+    from agent_tt.model import AgentCode, Run, WayBackIn
 
 __all__ = ["CodePlan", "plan_code"]
 
 _NO_WAY_BACK = (
     "call agent_tt.record from a function at the top of its module that takes `state=None` and starts from it,"
-    " or name one with --agent module:callable"
+    " name one with --agent module:callable, or re-enter it by replay (--by replay)"
 )
+_NOTHING_TO_RUN = "record it with `agent-tt record -- python …`, or call agent_tt.record inside a function"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,9 @@ class CodePlan:
         interpreter: the Python that runs it.
         cwd: the working directory that it runs in.
         root: the project root that is put on `sys.path`, or None.
+        way: how the agent gets to the fork's step: it is handed the state, or re-entered by replay.
+        is_script: whether a whole script (or module) runs, and not a function of it.
+        executor: name of the registered executor that runs it; None for a plain start.
     """
 
     entry: str
@@ -51,10 +55,18 @@ class CodePlan:
     interpreter: str
     cwd: str
     root: str | None
+    way: WayBackIn = "restore"
+    is_script: bool = False
+    executor: str | None = None
 
     @property
     def way_back_in(self) -> str:
-        """How the state gets in, in words: `main(state=…) gets the edited state`."""
+        """How the agent gets there, in words: `main(state=…) gets the edited state`."""
+        if self.executor is not None:
+            return f"the executor {self.executor} gets the input and the edited state"
+        if self.way == "replay":
+            what = Path(self.entry.rpartition(":")[0] or self.entry).name if self.is_script else f"{self.function}()"
+            return f"{what} runs from its beginning, its calls so far are answered again"
         owner = self.function.rpartition(".")[0]
         match self.restore:
             case "state":
@@ -67,8 +79,13 @@ class CodePlan:
                 return f"{self.function} gets the edited state"
 
 
-def plan_code(run: Run, agent: str | None) -> tuple[CodePlan, tuple[str, ...]]:
-    """Find the code that a fork of `run` will run: `agent`, else the entry point that was recorded.
+def plan_code(run: Run, agent: str | None, way: WayBackIn = "restore") -> tuple[CodePlan, tuple[str, ...]]:
+    """Find the code that a fork of `run` will run: `agent`, else what was recorded.
+
+    Args:
+        run: the run.
+        agent: another entry point, `module:callable` or `path/file.py:callable`.
+        way: how it gets to the fork's step. For a restore it must take a state.
 
     Returns:
         The code, and what is odd about it, one line each.
@@ -77,7 +94,16 @@ def plan_code(run: Run, agent: str | None) -> tuple[CodePlan, tuple[str, ...]]:
         InvalidEntryPoint: there is none, it is not there any more, or it cannot take a state.
     """
     recorded = run.code
+    if way == "replay" and agent is None and recorded.restore is None:
+        script = _plan_script(run)
+        if script is not None:
+            return script
     text = agent or recorded.entry
+    if text is None and way == "replay":
+        raise InvalidEntryPoint(
+            f"{run.name} did not record which function or script ran it, so it cannot be run again",
+            hint=_NOTHING_TO_RUN,
+        )
     if text is None:
         raise InvalidEntryPoint(
             f"{run.name} did not record which function ran it, so there is no way back in", hint=_NO_WAY_BACK
@@ -94,9 +120,11 @@ def plan_code(run: Run, agent: str | None) -> tuple[CodePlan, tuple[str, ...]]:
     problems = []
     if file is None:
         problems.append(f"{entry.location} cannot be found from here; the recorded Python will look for it")
-    source = None if file is None else read_entry_source(entry, file)
+    source = None if file is None else read_entry_source(entry, file, with_state=way == "restore")
     restore = source.restore if source is not None else None
-    if text == recorded.entry:
+    if way == "replay":
+        restore = _replayed_way(recorded, restore, same=text == recorded.entry)
+    elif text == recorded.entry:
         restore = _recorded_way(recorded, restore)
     interpreter, odd_interpreter = _interpreter(recorded.interpreter)
     cwd, odd_cwd = _working_directory(recorded.cwd, root)
@@ -111,8 +139,37 @@ def plan_code(run: Run, agent: str | None) -> tuple[CodePlan, tuple[str, ...]]:
         interpreter=interpreter,
         cwd=cwd,
         root=root,
+        way=way,
     )
     return plan, tuple(problems)
+
+
+def _plan_script(run: Run) -> tuple[CodePlan, tuple[str, ...]] | None:
+    """The script or module that a run was, as it was started; None where it was neither."""
+    recorded, script, module = run.code, run.metadata.get(SCRIPT), run.metadata.get(MODULE)
+    if not isinstance(script, str) and not isinstance(module, str):
+        return None
+    file = Path(script) if isinstance(script, str) else None
+    if file is not None and not file.is_file():
+        raise InvalidEntryPoint(f"the script {file} is gone", hint="put it back where it was")
+    root = recorded.root if recorded.root and Path(recorded.root).is_dir() else None
+    interpreter, odd_interpreter = _interpreter(recorded.interpreter)
+    cwd, odd_cwd = _working_directory(recorded.cwd, root)
+    name = recorded.entry or f"{file or module}:__main__"
+    plan = CodePlan(
+        entry=name,
+        file=file,
+        line=1 if file is not None else None,
+        function=name.rpartition(":")[2],
+        changed=_changed(file, recorded.fingerprint),
+        restore=None,
+        interpreter=interpreter,
+        cwd=cwd,
+        root=root,
+        way="replay",
+        is_script=True,
+    )
+    return plan, tuple(odd for odd in (odd_interpreter, odd_cwd) if odd)
 
 
 def _recorded_way(recorded: AgentCode, now: Restore | None) -> Restore | None:
@@ -125,6 +182,13 @@ def _recorded_way(recorded: AgentCode, now: Restore | None) -> Restore | None:
     if recorded.restore is None:
         raise InvalidEntryPoint(f"{recorded.entry} takes no state, so there is no way back in", hint=_NO_WAY_BACK)
     return now or recorded.restore
+
+
+def _replayed_way(recorded: AgentCode, now: Restore | None, *, same: bool) -> Restore | None:
+    """How an agent that runs from its beginning gets its input; None where it makes that itself."""
+    if now in {"state", "load_state"}:
+        return now
+    return recorded.restore if same and recorded.restore == "attributes" else None
 
 
 def _folders(root: str | None, cwd: str | None, *, typed: bool) -> list[Path]:

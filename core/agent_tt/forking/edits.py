@@ -1,4 +1,4 @@
-"""Edits of a state: written as `PATH=VALUE`, checked against the state they are for, applied to a copy.
+"""Edits of a state: checked against the state they are for, applied to a copy.
 
 Paths are those that people write (`messages[3].content`). They lead through typed values: `window[0]` is the first
 item of a tuple, `user.name` a field of a dataclass, and `prices[2][1]` the value of the third entry of a dict whose
@@ -9,21 +9,26 @@ is shared between the old state and the new.
 from __future__ import annotations
 
 import difflib
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, assert_never, cast
 
 from agent_tt.codec.encode import encode
 from agent_tt.codec.paths import format_path, get, parse_path, to_wire_path
-from agent_tt.codec.text import describe, parse_value
+from agent_tt.codec.text import describe
 from agent_tt.codec.wire import TYPE, VALUE, Path, Wire, envelope_type, is_envelope
-from agent_tt.errors import InvalidEdit, InvalidPath, InvalidValue, PathNotFound
+from agent_tt.errors import InvalidEdit, PathNotFound
 from agent_tt.model import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["apply_edits", "check_type", "edit_from_value", "parse_assignment", "value_shape", "with_old_values"]
+__all__ = [
+    "apply_edits",
+    "check_type",
+    "edit_from_value",
+    "value_shape",
+    "with_old_values",
+]
 
 Container: TypeAlias = "list[Wire] | dict[str, Wire]"
 Shape = Literal["list", "object", "fields", "pairs", "pair", "closed"]
@@ -42,39 +47,6 @@ _SUBCLASS_SHAPES: dict[Wire, Shape] = {"dict": "pairs", "list": "list"}
 _MOST_NAMED = 8
 
 
-def parse_assignment(text: str) -> Edit:
-    """Read `PATH=VALUE`, where VALUE is JSON: `messages[3].content="refund approved"`.
-
-    Raises:
-        InvalidEdit: there is no `=`.
-        InvalidPath: what stands before the `=` is not a path.
-        InvalidValue: what stands after it is not JSON; the hint shows how to quote a string.
-    """
-    if "=" not in text:
-        raise InvalidEdit(
-            f"{text!r} is not PATH=VALUE", hint="""for example --set 'messages[3].content="refund approved"'"""
-        )
-    written, _, value = text.partition("=")
-    try:
-        return _assignment(written, value)
-    except InvalidPath:
-        # A quoted key may hold "=" too: the path ends at the first one before which a path stands.
-        position = text.find("=", len(written) + 1)
-        while position >= 0:
-            with suppress(InvalidPath):
-                return _assignment(text[:position], text[position + 1 :])
-            position = text.find("=", position + 1)
-        raise
-
-
-def _assignment(written: str, value: str) -> Edit:
-    path = format_path(parse_path(written.strip()))
-    try:
-        return Edit("set", path, parse_value(value))
-    except InvalidValue as error:
-        raise InvalidValue(f"set {path}: {error}", line=error.line, column=error.column, hint=error.hint) from error
-
-
 def edit_from_value(state: Wire, path: str, value: object) -> Edit:
     """The edit that sets `path` to a Python value, with the value that `state` has there now.
 
@@ -88,6 +60,8 @@ def edit_from_value(state: Wire, path: str, value: object) -> Edit:
 
 def apply_edits(state: Wire, edits: Sequence[Edit]) -> Wire:
     """The state after all edits, in order; each one's path is meant for the state that those before it made.
+
+    Edits of something else than a state leave it as it is.
 
     `set` gives a value to an existing place, to a new key or to the position just after a list's end; `insert` puts a
     value before a list position (its length: at the end); `delete` removes a key or item; `move` deletes `path` and
@@ -150,6 +124,8 @@ def _value_or_none(state: Wire, path: Path) -> Wire:
 
 
 def _apply(state: Wire, edit: Edit, label: str) -> Wire:
+    if edit.target != "state":
+        return state
     path = parse_path(edit.path)
     match edit.op:
         case "set":
@@ -166,6 +142,8 @@ def _apply(state: Wire, edit: Edit, label: str) -> Wire:
             without = _delete(state, path, label)
             place = _insert if target and isinstance(target[-1], int) else _set
             return place(without, target, value, f"{label} to {edit.to}")
+        case "mute":
+            return state
         case _:
             assert_never(edit.op)
 

@@ -7,12 +7,13 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from agent_tt.errors import InvalidEntryPoint
 from agent_tt.forking.entry_point import package_of, resolve_file
+from agent_tt.forking.entry_source import OVERRIDES, TAKES_NONE
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -74,11 +75,14 @@ def _import_file(entry: EntryPoint, root: str | None) -> ModuleType:
     return module
 
 
-def bind_entry(entry: EntryPoint, module: ModuleType) -> Entry:
+def bind_entry(entry: EntryPoint, module: ModuleType, overrides: Mapping[str, object] | None = None) -> Entry:
     """Find the callable of an entry point and how it takes a state: `state=`, `load_state` or plain attributes.
 
+    Overrides are given to its parameter `overrides` or `config`; those of an object without such a method become its
+    attributes, where it has them.
+
     Raises:
-        InvalidEntryPoint: the module has no such callable, or it takes no state.
+        InvalidEntryPoint: the module has no such callable, or it takes no state, or no overrides.
     """
     owner: object = module
     target: object = module
@@ -89,20 +93,25 @@ def bind_entry(entry: EntryPoint, module: ModuleType) -> Entry:
     if not callable(target):
         raise InvalidEntryPoint(f"{entry} is a {type(target).__name__}, which cannot be called", hint="name a function")
     name = entry.qualname.rpartition(".")[2]
+    told = overrides or {}
     if isinstance(owner, type) and not isinstance(inspect.getattr_static(owner, name), staticmethod | classmethod):
-        return _method_entry(owner, name, entry)
+        return _method_entry(owner, name, entry, told)
     if not _takes_state(target):
         raise InvalidEntryPoint(
             f"{entry} takes no state=, so it cannot start from a checkpoint", hint="give it a parameter `state=None`"
         )
-    return lambda state: target(state=state)
+    beside = _told(target, told, entry)
+    return lambda state: target(state=state, **beside)
 
 
-def _method_entry(owner: type, name: str, entry: EntryPoint) -> Entry:
+def _method_entry(owner: type, name: str, entry: EntryPoint, told: Mapping[str, object]) -> Entry:
+    method = getattr(owner, name)
+    beside = _told(method, told, entry) if _parameter_for_overrides(method) else {}
+    attributes = {} if beside else told
     if callable(getattr(owner, "load_state", None)):
-        return lambda state: getattr(_loaded(owner, state), name)()
-    if _takes_state(getattr(owner, name), explicitly=True):
-        return lambda state: getattr(owner(), name)(state=state)
+        return lambda state: getattr(_changed(_loaded(owner, state), attributes, entry), name)(**beside)
+    if _takes_state(method, explicitly=True):
+        return lambda state: getattr(_changed(owner(), attributes, entry), name)(state=state, **beside)
 
     def start(state: object) -> object:
         if not isinstance(state, dict) or not all(isinstance(key, str) for key in state):
@@ -113,7 +122,7 @@ def _method_entry(owner: type, name: str, entry: EntryPoint) -> Entry:
         agent = owner()
         for key, value in state.items():
             setattr(agent, key, value)
-        return getattr(agent, name)()
+        return getattr(_changed(agent, attributes, entry), name)(**beside)
 
     return start
 
@@ -127,6 +136,34 @@ def _loaded(owner: type, state: object) -> object:
     return given if isinstance(given, owner) else agent
 
 
+def _parameter_for_overrides(target: Callable[..., object]) -> str | None:
+    try:
+        parameters = inspect.signature(target).parameters
+    except (TypeError, ValueError):  # a callable of C that does not say
+        return None
+    return next((name for name in OVERRIDES if name in parameters), None)
+
+
+def _told(target: Callable[..., object], told: Mapping[str, object], entry: EntryPoint) -> dict[str, object]:
+    """The arguments that hand the overrides to a function."""
+    if not told:
+        return {}
+    parameter = _parameter_for_overrides(target)
+    if parameter is None:
+        raise InvalidEntryPoint(f"{entry} takes no overrides", hint=TAKES_NONE)
+    return {parameter: dict(told)}
+
+
+def _changed(agent: object, attributes: Mapping[str, object], entry: EntryPoint) -> object:
+    for key, value in attributes.items():
+        if not hasattr(agent, key):
+            raise InvalidEntryPoint(
+                f"{entry} cannot be told {key}: {type(agent).__name__} has no such attribute", hint=TAKES_NONE
+            )
+        setattr(agent, key, value)
+    return agent
+
+
 def _takes_state(target: Callable[..., object], *, explicitly: bool = False) -> bool:
     try:
         parameters = inspect.signature(target).parameters
@@ -138,20 +175,26 @@ def _takes_state(target: Callable[..., object], *, explicitly: bool = False) -> 
     return not explicitly and any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
 
 
-def run_entry(start: Entry, state: object) -> None:
-    """Run the agent to its end: coroutines in a new event loop, generators until they are exhausted."""
+def run_entry(start: Entry, state: object) -> object:
+    """Run the agent to its end: coroutines in a new event loop, generators until they are exhausted.
+
+    Returns:
+        What it gave back; None of a generator.
+    """
     outcome = start(state)
     if isinstance(outcome, Generator):
         for _ in outcome:
             pass
-    elif isinstance(outcome, Awaitable):
-        asyncio.run(_wait_for(outcome))
-    elif isinstance(outcome, AsyncGenerator):
-        asyncio.run(_exhaust(outcome))
+        return None
+    if isinstance(outcome, Awaitable):
+        return asyncio.run(_wait_for(outcome))
+    if isinstance(outcome, AsyncGenerator):
+        return asyncio.run(_exhaust(outcome))
+    return outcome
 
 
-async def _wait_for(outcome: Awaitable[object]) -> None:
-    await outcome
+async def _wait_for(outcome: Awaitable[object]) -> object:
+    return await outcome
 
 
 async def _exhaust(outcome: AsyncGenerator[object, None]) -> None:

@@ -6,7 +6,7 @@ import ast
 import difflib
 import tokenize
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from agent_tt.errors import InvalidEntryPoint
 
@@ -16,9 +16,14 @@ if TYPE_CHECKING:
 
     from agent_tt.forking.entry_point import EntryPoint
 
-__all__ = ["EntrySource", "Restore", "read_entry_source"]
+__all__ = ["OVERRIDES", "TAKES_NONE", "EntrySource", "Restore", "read_entry_source", "refuse_overrides"]
 
 Restore = Literal["state", "load_state", "attributes"]
+
+OVERRIDES: Final = ("overrides", "config")
+"""Parameters by which an agent is told more than its state."""
+
+TAKES_NONE: Final = "give it a parameter `overrides=None` (or `config=None`), or an object attributes of these names"
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -38,8 +43,13 @@ class EntrySource:
     restore: Restore | None
 
 
-def read_entry_source(entry: EntryPoint, file: Path) -> EntrySource:
+def read_entry_source(entry: EntryPoint, file: Path, *, with_state: bool = True) -> EntrySource:
     """Find an entry point in its file and see how a state can be handed to it.
+
+    Args:
+        entry: the entry point.
+        file: its source file.
+        with_state: whether it must take a state; else only nothing that a fork does not have.
 
     Raises:
         InvalidEntryPoint: the file cannot be parsed, does not define the callable, or the callable takes no state.
@@ -65,8 +75,21 @@ def read_entry_source(entry: EntryPoint, file: Path) -> EntrySource:
         return EntrySource(file, target.lineno, None)
     where = f"{file}:{target.lineno} {entry.qualname}"
     if owner is None:
-        return EntrySource(file, target.lineno, _function_restore(target, where, bound=False))
-    return EntrySource(file, target.lineno, _method_restore(owner, target, where))
+        return EntrySource(file, target.lineno, _function_restore(target, where, bound=False, with_state=with_state))
+    return EntrySource(file, target.lineno, _method_restore(owner, target, where, with_state=with_state))
+
+
+def refuse_overrides(entry: EntryPoint, file: Path) -> None:
+    """Refuse overrides for a function that has no parameter for them; of an object only its process can tell.
+
+    Raises:
+        InvalidEntryPoint: it has none, or the file cannot be parsed.
+    """
+    target = None if "." in entry.qualname else _definition(_parse(file).body, entry.qualname)
+    if isinstance(target, ast.FunctionDef | ast.AsyncFunctionDef):
+        by_keyword, _, _ = _parameters(target, bound=False)
+        if not by_keyword & set(OVERRIDES):
+            raise InvalidEntryPoint(f"{file}:{target.lineno} {entry.qualname} takes no overrides", hint=TAKES_NONE)
 
 
 def _parse(file: Path) -> ast.Module:
@@ -143,9 +166,12 @@ def _parameters(function: Function, *, bound: bool) -> tuple[set[str], list[str]
     return by_keyword, required, arguments.kwarg is not None
 
 
-def _function_restore(function: Function, where: str, *, bound: bool) -> Restore:
+def _function_restore(function: Function, where: str, *, bound: bool, with_state: bool) -> Restore | None:
     by_keyword, required, takes_rest = _parameters(function, bound=bound)
     if "state" not in by_keyword and not takes_rest:
+        if not with_state:
+            _refuse_required(required, where)
+            return None
         raise InvalidEntryPoint(
             f"{where} takes no state=, so it cannot start from a checkpoint",
             hint="give it a parameter `state=None` and start from it, or name another entry point with --agent",
@@ -162,12 +188,12 @@ def _refuse_required(names: Sequence[str], where: str) -> None:
         )
 
 
-def _method_restore(owner: ast.ClassDef, method: Function, where: str) -> Restore | None:
+def _method_restore(owner: ast.ClassDef, method: Function, where: str, *, with_state: bool) -> Restore | None:
     decorators = _decorators(method)
     if "staticmethod" in decorators:
-        return _function_restore(method, where, bound=False)
+        return _function_restore(method, where, bound=False, with_state=with_state)
     if "classmethod" in decorators:
-        return _function_restore(method, where, bound=True)
+        return _function_restore(method, where, bound=True, with_state=with_state)
     init = _definition(owner.body, "__init__")
     load = _definition(owner.body, "load_state")
     if isinstance(init, ast.FunctionDef) and (load is None or "classmethod" not in _decorators(load)):

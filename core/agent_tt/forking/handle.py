@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 import weakref
 from typing import TYPE_CHECKING, Self
 
-from agent_tt.errors import AgentFailed, AgentTTError, Interrupted, StoreUnreadable
+from agent_tt.errors import AgentFailed, AgentTTError, CannotReenter, Interrupted, StoreUnreadable
+from agent_tt.forking.processes import Processes
 from agent_tt.model import ErrorInfo
+from agent_tt.recording.limits import time_is_up
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
@@ -19,12 +22,19 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from agent_tt.model import Run, RunStatus
+    from agent_tt.protocols import Store
 
 __all__ = ["ForkHandle"]
 
 _GRACE_SECONDS = 5.0
 _TAIL_BYTES = 64 * 1024
 _LINES_KEPT = 20
+_TICK_SECONDS = 1.0
+_MOST_OUTPUT_BYTES = 64 * 1024 * 1024
+_BLOCK_BYTES = 512
+_NAMES_SHOWN = 3
+_LIMIT_REACHED = "agent_tt.recording.limits:LimitReached"
+_CANNOT_REENTER = "agent_tt.errors:CannotReenter"
 _ENDED: frozenset[RunStatus] = frozenset({"succeeded", "failed", "interrupted"})
 
 
@@ -34,22 +44,47 @@ class ForkHandle:
     As a context manager it stops the child when the block is left by an exception (Ctrl-C, for example); a block that
     ends normally leaves the child running.
 
+    When the agent's process has ended, so does everything that it started, wherever that went
+    (`agent_tt.forking.processes`); its run says what that was.
+
+    Args:
+        store: the file that the run is written to.
+        run_id: the fork's run.
+        process: the child, which leads a session of its own.
+        output: the file that it prints to; duplicated.
+        seconds: how long it may run. The child keeps that itself before each step and call; a child that makes none is
+            stopped from here.
+
     Attributes:
         run_id: the fork's run.
         store: the file that it is written to.
     """
 
-    def __init__(self, store: Path, run_id: str, process: subprocess.Popen[bytes], output: BinaryIO) -> None:
+    def __init__(
+        self,
+        store: Path,
+        run_id: str,
+        process: subprocess.Popen[bytes],
+        output: BinaryIO,
+        *,
+        seconds: float | None = None,
+    ) -> None:
         self.run_id = run_id
         self.store = store
+        self._seconds = seconds
         self._process = process
+        self._processes = Processes(run_id, process.pid)
+        self._left_behind: list[str] = []
+        self._why_stopped: str | None = None
         self._output = os.dup(output.fileno())
         weakref.finalize(self, os.close, self._output)
         self._stopping = threading.Event()
         self._settled = threading.Event()
+        self._is_over = threading.Event()
         self._lock = threading.Lock()
         self._failure: AgentTTError | None = None
         threading.Thread(target=self._settle, name=f"agent-tt fork {run_id}", daemon=True).start()
+        threading.Thread(target=self._watch, name=f"agent-tt watch {run_id}", daemon=True).start()
 
     def __repr__(self) -> str:
         return f"<ForkHandle of run {self.run_id}, {'running' if self.poll() is None else 'ended'}>"
@@ -87,6 +122,7 @@ class ForkHandle:
         """Wait, then give the finished run.
 
         Raises:
+            CannotReenter: the agent does not ask again what was recorded up to the fork's step.
             AgentFailed: the agent raised, exited with a failure, could not be started or was killed.
             Interrupted: it was stopped, or stopped itself.
             StoreUnreadable: the run cannot be read, or could not be written to its end.
@@ -104,11 +140,15 @@ class ForkHandle:
         hint = f"agent-tt open {run.id} shows what it did"
         why = run.error.short if run.error is not None else f"its run reads {run.status}"
         if run.status == "interrupted":
+            if run.error is not None and run.error.class_name == _LIMIT_REACHED:
+                raise Interrupted(f"{run.name} was stopped: {run.error.message}", hint=hint)
             if self._stopping.is_set():
                 raise Interrupted(f"{run.name} was stopped", hint=hint)
             if self.poll() == StoreUnreadable.exit_code:
                 raise StoreUnreadable(f"{run.name} could not be recorded to its end: {why}", hint=hint)
             raise Interrupted(f"{run.name} was interrupted: {why}", hint=hint)
+        if run.error is not None and run.error.class_name == _CANNOT_REENTER:
+            raise CannotReenter(run.error.message)
         trace = run.error.traceback if run.error is not None else ""
         raise AgentFailed(f"{run.name} failed: {why}", traceback=trace, hint=hint)
 
@@ -124,10 +164,10 @@ class ForkHandle:
         self._signal(signal.SIGINT)
         try:
             if not self._settled.wait(grace):
-                self._signal(signal.SIGKILL)
+                self._kill()
                 self._settled.wait()
         except KeyboardInterrupt:  # a second Ctrl-C: no more patience
-            self._signal(signal.SIGKILL)
+            self._kill()
             self._settled.wait()
             raise
 
@@ -135,7 +175,8 @@ class ForkHandle:
         """The last `limit` bytes that the child printed, as text. It is the agent's: it may hold control codes."""
         size = os.fstat(self._output).st_size
         start = max(0, size - limit)
-        return os.pread(self._output, size - start, start).decode("utf-8", "replace")
+        # Where the file was cut because it grew too long, it begins with a hole.
+        return os.pread(self._output, size - start, start).lstrip(b"\0").decode("utf-8", "replace")
 
     def _signal(self, number: signal.Signals) -> None:
         with self._lock:  # the number of a process that was waited for may belong to another one
@@ -145,6 +186,41 @@ class ForkHandle:
                 except (ProcessLookupError, PermissionError):  # it is ending this moment
                     return
 
+    def _kill(self) -> None:
+        """End the child and all that it started, those that are in no group of ours too."""
+        self._signal(signal.SIGSTOP)  # what is stopped starts nothing
+        self._processes.end(mercy=False)
+        self._signal(signal.SIGKILL)
+
+    def _watch(self) -> None:
+        """Look after the child, in a thread of the handle: its time, what it starts, how much it prints."""
+        ends = None if self._seconds is None else time.monotonic() + self._seconds
+        grace = 0.0
+        while True:
+            left = _TICK_SECONDS if ends is None else ends + grace - time.monotonic()
+            if self._is_over.wait(max(0.0, min(_TICK_SECONDS, left))):
+                return
+            self._processes.look()
+            self._bound_output()
+            if ends is None or self._stopping.is_set() or time.monotonic() < ends + grace:
+                continue
+            if self._why_stopped is None:  # it may be about to see for itself, before its next call
+                self._why_stopped = time_is_up(self._seconds or 0.0)
+                self._signal(signal.SIGINT)
+                grace = _GRACE_SECONDS
+            else:
+                self._kill()
+                return
+
+    def _bound_output(self) -> None:
+        """Let go of what was printed where that fills the disk; the end of it is what is shown anyway."""
+        known = os.fstat(self._output)
+        if known.st_blocks * _BLOCK_BYTES > _MOST_OUTPUT_BYTES:
+            start = max(0, known.st_size - _TAIL_BYTES)
+            tail = os.pread(self._output, known.st_size - start, start)
+            os.ftruncate(self._output, 0)  # the child writes on where it was: what lies before becomes a hole
+            os.pwrite(self._output, tail, start)
+
     def _settle(self) -> None:
         """Wait for the child (in a thread of the handle) and make sure that its run says how it ended."""
         try:
@@ -152,25 +228,35 @@ class ForkHandle:
         except AgentTTError as error:
             self._failure = error
         finally:
+            self._is_over.set()
             self._settled.set()
 
     def _reap(self) -> int:
         if not hasattr(os, "waitid"):  # macOS before Python 3.13
             return self._process.wait()
         os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)  # its number stays taken until it is reaped
-        if self._stopping.is_set():
-            self._signal(signal.SIGKILL)  # what the agent started and left behind
+        self._is_over.set()
+        # What the agent started and left behind: by now its number is still its own, so its session can be told.
+        self._left_behind = self._processes.names()
+        self._processes.end(mercy=not self._stopping.is_set())
+        self._signal(signal.SIGKILL)
         with self._lock:
             return self._process.wait()
 
     def _write_end(self, code: int) -> None:
         store = open_store(self.store)
         try:
+            self._say_what_was_left(store)
             run = store.run(self.run_id)
+            if run.status == "interrupted" and self._why_stopped is not None:
+                store.set_run_status(self.run_id, "interrupted", ErrorInfo(_LIMIT_REACHED, self._why_stopped))
             if run.status in _ENDED or (run.status == "crashed" and run.error is not None):
                 return  # it has said itself how it ended
-            if self._stopping.is_set():
+            if self._why_stopped is not None:
                 status: RunStatus = "interrupted"
+                error = ErrorInfo(_LIMIT_REACHED, self._why_stopped)
+            elif self._stopping.is_set():
+                status = "interrupted"
                 error = ErrorInfo("builtins:KeyboardInterrupt", "it was stopped")
             else:
                 status = "crashed"
@@ -179,6 +265,16 @@ class ForkHandle:
             store.set_run_status(self.run_id, status, error)
         finally:
             store.close()
+
+    def _say_what_was_left(self, store: Store) -> None:
+        left = self._left_behind
+        if not left:
+            return
+        shown = "; ".join(left[:_NAMES_SHOWN]) + (f" and {len(left) - _NAMES_SHOWN} more" * (len(left) > _NAMES_SHOWN))
+        what = (
+            "a process that it had started was" if len(left) == 1 else f"{len(left)} processes that it had started were"
+        )
+        store.add_note(self.run_id, None, "note", f"{what} still there when it ended, and ended with it: {shown}")
 
 
 def _how_it_died(code: int) -> str:

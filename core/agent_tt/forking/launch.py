@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import InvalidEntryPoint
+from agent_tt.forking.accepting import from_where_it_changed
 from agent_tt.forking.child_environment import RUN_VARIABLE, STORE_VARIABLE
 from agent_tt.forking.handle import ForkHandle
+from agent_tt.forking.processes import marked
+from agent_tt.forking.terms import TERMS
 from agent_tt.model import AgentCode, ErrorInfo, NewRun
-from agent_tt.recording.entry import fingerprint
-from agent_tt.replaying.agent_process import start_agent
+from agent_tt.recording.entry import MODULE, SCRIPT, fingerprint
+from agent_tt.replaying.agent_process import environment_of, start_agent
 from agent_tt.store import open_store
 from agent_tt.store.provenance import check_made_here
 
 if TYPE_CHECKING:
     from agent_tt.forking.plan import ForkPlan
+    from agent_tt.model import WayBackIn
 
 __all__ = ["start_fork"]
+
+MADE_UP_TAG: Final = "mock"
+"""Tag of a run whose models were not asked."""
+
+_CHILDREN: Final[dict[WayBackIn, str]] = {"restore": "agent_tt._child", "replay": "agent_tt._reenter_child"}
 
 
 def start_fork(plan: ForkPlan) -> ForkHandle:
@@ -33,6 +42,8 @@ def start_fork(plan: ForkPlan) -> ForkHandle:
         StoreUnreadable: the run could not be written.
     """
     check_made_here(plan.store, plan.run)
+    if plan.accepts_changes:
+        plan = from_where_it_changed(plan)
     store = open_store(plan.store)
     try:
         run_id = store.begin_fork(
@@ -42,19 +53,21 @@ def start_fork(plan: ForkPlan) -> ForkHandle:
             new=_new_run(plan),
             edits=plan.edits,
             policy=plan.policy,
+            way_back_in=plan.by,
         )
         with tempfile.TemporaryFile() as output:
-            told = {STORE_VARIABLE: str(store.path.resolve()), RUN_VARIABLE: run_id}
+            told = marked(run_id, environment_of(plan.run))
+            told |= {STORE_VARIABLE: str(store.path.resolve()), RUN_VARIABLE: run_id}
             code = plan.code
             try:
                 process = start_agent(
-                    "agent_tt._child", plan.run, told, output, interpreter=code.interpreter, folder=code.cwd
+                    _CHILDREN[plan.by], plan.run, told, output, interpreter=code.interpreter, folder=code.cwd
                 )
             except InvalidEntryPoint as error:
                 why = ErrorInfo("agent_tt.errors:InvalidEntryPoint", error.message)
                 store.set_run_status(run_id, "failed", why)
                 raise
-            return ForkHandle(plan.store, run_id, process, output)
+            return ForkHandle(plan.store, run_id, process, output, seconds=plan.terms.limits.seconds)
     finally:
         store.close()
 
@@ -62,12 +75,20 @@ def start_fork(plan: ForkPlan) -> ForkHandle:
 def _new_run(plan: ForkPlan) -> NewRun:
     """What the fork is before its agent says anything: what its parent was."""
     parent = plan.run
+    facts = dict(parent.metadata)
+    if not plan.code.is_script:  # another entry point is run than the script that it was
+        for key in (SCRIPT, MODULE):
+            facts.pop(key, None)
+    facts.pop(TERMS, None)
+    if kept := plan.terms.to_mapping():
+        facts[TERMS] = kept
     return NewRun(
         name=plan.name or "",
         code=_code(plan),
         model=parent.model,
         user_id=parent.user_id,
-        metadata=parent.metadata,
+        metadata=facts,
+        tags=(MADE_UP_TAG,) if plan.terms.is_mock else (),
     )
 
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
 
+from agent_tt.errors import InvalidEdit, InvalidEntryPoint, UsageError
 from agent_tt.forking.advice import new_keys
 from agent_tt.forking.boundary import Expected, boundary_of, expected_after
-from agent_tt.forking.checks import check_origin, check_step, check_values, last_kept
+from agent_tt.forking.call_edits import CALLS, with_recorded_values
+from agent_tt.forking.checks import check_ended, check_origin, check_step, check_values, last_kept
 from agent_tt.forking.code import CodePlan, plan_code
+from agent_tt.forking.code_by_executor import check_terms, plan_executor
 from agent_tt.forking.edits import apply_edits, with_old_values
+from agent_tt.forking.made_up import check_script, recorded_answers
+from agent_tt.forking.muting import mute
+from agent_tt.forking.request_edits import REQUESTS, with_recorded_requests
+from agent_tt.forking.terms import Terms
 from agent_tt.model import Run
 from agent_tt.recording.policy import ToolPolicy
 
@@ -19,10 +26,12 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.forking.boundary import Boundary
-    from agent_tt.model import Edit
+    from agent_tt.model import Edit, Step, WayBackIn
     from agent_tt.protocols import RunSource
 
 __all__ = ["ForkPlan", "plan_fork"]
+
+_ONLY_BY_REPLAY: Final = "what came back of a call can be changed only where the call is asked again: by replay"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +42,20 @@ class ForkPlan:
         store: the file that the new run is written to.
         run: the run that is forked.
         step: the last step that is kept, not run again; 0 for none. Where the step that was asked for contains others,
-            it is the last of these.
+            it is the last of these; where a call is edited, the step before the call's.
         step_name: the name of the step after whose end the fork starts, "input" for checkpoint 0.
         name: the new run's name; None for the next `NAME/fork-N`.
         edits: what was changed, each with the value that was there.
-        state: the edited state, which the agent gets; read-only.
-        code: what will run, and how it gets the state.
+        state: the state after `step`, edited; the agent gets it, or its own is changed so; read-only.
+        code: what will run, and how it gets there.
         boundary: the models and tools of the run, each with what the fork lets it do; those that write come first.
         expected: what the original spent after `step`, the best guess at what the fork will.
         policy: what the fork lets tools do, as it is stored with the run.
         problems: what is worth knowing before it runs, one line each. None of it prevents the fork.
+        answered: how many recorded calls are answered again, where the agent is re-entered.
+        accepts_changes: whether an agent that is re-entered goes live from the first step that asks something else
+            than was recorded, in place of being halted there.
+        terms: who runs it, what it is told beside its state, and how far it may go.
     """
 
     store: Path
@@ -57,6 +70,14 @@ class ForkPlan:
     expected: Expected
     policy: Mapping[str, str]
     problems: tuple[str, ...]
+    answered: int = 0
+    accepts_changes: bool = False
+    terms: Terms = field(default_factory=Terms)
+
+    @property
+    def by(self) -> WayBackIn:
+        """How the agent gets to the fork's step."""
+        return self.code.way
 
     @property
     def writers(self) -> tuple[Boundary, ...]:
@@ -77,60 +98,174 @@ class ForkPlan:
 def plan_fork(
     source: RunSource,
     run: str | Run,
-    step: int,
+    step: int | None = None,
     *,
     edits: Sequence[Edit] = (),
     agent: str | None = None,
     allow: Iterable[str] = (),
     name: str | None = None,
+    by: WayBackIn | None = None,
+    accept_changes: bool = False,
+    terms: Terms | None = None,
 ) -> ForkPlan:
     """Work out a fork of `run` after `step`, and refuse it where it could not run.
 
     Args:
         source: the store that holds the run, and that will hold the fork.
         run: the run, or what names it.
-        step: the checkpoint to start from, 0 for the input.
-        edits: changes of the state, applied in order.
+        step: the checkpoint to start from, 0 for the input; None for that before the call that is edited.
+        edits: changes, applied in order.
         agent: another entry point to run, `module:callable` or `path/file.py:callable`.
         allow: names of writing tools that may run; all others that write are denied.
         name: the new run's name instead of `NAME/fork-N`.
+        by: how the agent gets there: it is handed the state (`restore`) or re-entered by `replay`. None chooses:
+            restore where the entry point takes a state, and no call is edited.
+        accept_changes: where a re-entered agent asks something else than was recorded, let it go live from there.
+        terms: who runs it, what it is told, and how far it may go; None for a plain fork.
 
     Raises:
         ReadOnlySource: the run lies in a file that is only read.
         RunNotFound, StepNotFound: there is no such run or step.
         UsageError: other steps were under way when the step ended.
-        InvalidEdit, InvalidPath: an edit does not fit the state.
+        InvalidEdit, InvalidPath: an edit does not fit.
         NotRebuildable, Damaged: the edited state holds something that cannot become a Python value again.
-        InvalidEntryPoint: the agent cannot be found, or takes no state.
+        InvalidEntryPoint: the agent cannot be found, or takes no state; or there is no such executor.
     """
+    terms = terms or Terms()
     original = run if isinstance(run, Run) else source.run(run)
     check_origin(source, original)
     steps = source.steps(original.id)
-    chosen = check_step(source, original, steps, step)
-    state = source.state(original.id, step)
-    known = with_old_values(state, edits)
-    edited = apply_edits(state, edits)
-    check_values(edited)
-    code, problems = plan_code(original, agent)
-    policy = ToolPolicy(allow=frozenset(allow), writes="deny")
+    calls = [edit for edit in edits if edit.target in CALLS]
+    asked = _asked_step(step, calls)
+    if calls and by == "restore":
+        raise UsageError(_ONLY_BY_REPLAY, hint="leave out --by restore")
+    if calls:
+        by, calls = "replay", list(with_recorded_values(source, original.id, steps, calls))
+    if terms.is_custom:
+        by = _by_executor(by, calls)
+        way, (code, problems) = by, plan_executor(original, agent, terms.executor)
+    else:
+        way, code, problems = _way(source, original, steps, asked, agent, by)
+    chosen = (
+        check_ended(source, original, steps, asked) if way == "replay" else check_step(source, original, steps, asked)
+    )
     kept = 0 if chosen is None else last_kept(chosen, steps)
-    if kept != step:
-        problems += (f"step {step} contains the steps up to {kept}: they are kept too",)
+    if calls:
+        kept = asked - 1
+    elif kept != asked:
+        problems += (f"step {asked} contains the steps up to {kept}: they are kept too",)
+    check_terms(terms, code, original, kept)
+    if terms.is_mock and terms.script is not None:
+        check_script(terms.script, recorded_answers(source, original))
+    known, state, odd = _edited(source, original, steps, asked, edits, kept=kept, way=way)
+    requests, odd_requests = with_recorded_requests(
+        source, original.id, steps, kept, [edit for edit in edits if edit.target in REQUESTS]
+    )
+    policy = ToolPolicy(allow=frozenset(allow), writes="deny")
     boundary = boundary_of(source, original.id, steps, after=kept, policy=policy)
-    problems += new_keys(state, edits)
-    unknown = sorted(policy.allow - {row.name for row in boundary})
+    problems += (*odd, *odd_requests)
+    unknown = sorted(
+        each for each in policy.allow if not any(ToolPolicy(frozenset({each})).allows(row.name) for row in boundary)
+    )
     problems += tuple(f"{tool} is allowed, but {original.name} never called it" for tool in unknown)
     return ForkPlan(
         store=source.path,
         run=original,
         step=kept,
-        step_name="input" if chosen is None else chosen.name,
+        step_name="input" if not kept else steps[(asked if not calls else kept) - 1].name,
         name=name or None,
-        edits=known,
-        state=edited,
+        edits=(*known, *calls, *requests),
+        state=state,
         code=code,
         boundary=boundary,
         expected=expected_after(steps, kept),
         policy=policy.to_mapping(),
         problems=problems,
+        answered=sum(each.calls for each in steps[:kept]) if way == "replay" else 0,
+        accepts_changes=accept_changes and way == "replay",
+        terms=terms,
     )
+
+
+def _by_executor(by: WayBackIn | None, calls: Sequence[Edit]) -> WayBackIn:
+    if by == "replay" or calls:
+        why = "a registered executor is handed the state: it cannot be re-entered by replay"
+        raise UsageError(why, hint="edit the state instead, or leave out --executor")
+    return "restore"
+
+
+def _asked_step(step: int | None, calls: Sequence[Edit]) -> int:
+    """The step that is meant: of edited calls theirs."""
+    edited = sorted({edit.step or 0 for edit in calls})
+    if len(edited) > 1:
+        raise InvalidEdit(
+            f"calls of several steps are edited ({', '.join(map(str, edited))}): what follows the first runs anew",
+            hint="edit the calls of one step, and fork that fork",
+        )
+    if edited and step is not None and step not in (edited[0], edited[0] - 1):
+        raise InvalidEdit(
+            f"a call of step {edited[0]} is edited, but the fork is to begin after step {step}",
+            hint=f"leave out --at, or fork at {edited[0]}",
+        )
+    if step is None and not edited:
+        raise UsageError("the step to fork after is not said", hint="name it with --at; 0 is the input")
+    return edited[0] if edited else step or 0
+
+
+def _way(
+    source: RunSource, run: Run, steps: Sequence[Step], step: int, agent: str | None, by: WayBackIn | None
+) -> tuple[WayBackIn, CodePlan, tuple[str, ...]]:
+    """How the agent gets there, and with which code: as asked, else restored where that can be."""
+    if by is not None:
+        return by, *plan_code(run, agent, by)
+    try:
+        code, problems = plan_code(run, agent, "restore")
+        check_step(source, run, steps, step)
+        return "restore", code, problems
+    except (InvalidEntryPoint, UsageError) as why:
+        if isinstance(why, InvalidEntryPoint) and agent is None and run.code.restore is not None:
+            raise  # it took a state when it was recorded: what is wrong with it now is to be said
+        try:
+            code, problems = plan_code(run, agent, "replay")
+        except InvalidEntryPoint:
+            raise why from None
+        check_ended(source, run, steps, step)
+        odd = () if isinstance(why, InvalidEntryPoint) else (f"it is re-entered by replay: {why.message}",)
+        return "replay", code, (*problems, *odd)
+
+
+def _edited(
+    source: RunSource,
+    run: Run,
+    steps: Sequence[Step],
+    asked: int,
+    edits: Sequence[Edit],
+    *,
+    kept: int,
+    way: WayBackIn,
+) -> tuple[tuple[Edit, ...], Wire, tuple[str, ...]]:
+    """The edits of the state with what was there, the state that the fork begins with, and what is odd."""
+    state = source.state(run.id, asked)
+    known: tuple[Edit, ...] = ()
+    edited = state
+    for edit in edits:
+        if edit.target == "step":
+            fresh = mute(source, run.id, steps, edit.step or 0, asked, edited)
+        elif edit.target == "state":
+            fresh = with_old_values(edited, [edit])
+        else:
+            continue
+        known += fresh
+        edited = apply_edits(edited, [each for each in fresh if each.target == "state"])
+    odd = new_keys(state, [edit for edit in known if edit.target == "state"])
+    if way == "restore":
+        check_values(edited)
+        return known, edited, odd
+    for edit in known:
+        check_values(edit.value)
+    if any(edit.target in CALLS for edit in edits):  # the step is taken anew: its state is changed when it has ended
+        begins = source.state(run.id, kept)
+        return tuple(replace(edit, step=asked) if edit.target == "state" else edit for edit in known), begins, odd
+    if kept != asked:
+        known = tuple(replace(edit, step=asked) if edit.target == "state" else edit for edit in known)
+    return known, edited, odd

@@ -22,6 +22,7 @@ from agent_tt.errors import AgentTTError, NotFound, UsageError
 from agent_tt.launching.interpreter import is_python, python_command
 from agent_tt.launching.settings import BOOT_FOLDER, REPORT_VARIABLE, SETTINGS_VARIABLE, Report, Settings
 from agent_tt.model import ErrorInfo
+from agent_tt.recording.checkpointing import parse_rules
 from agent_tt.store import open_store
 from agent_tt.store.locate import ENVIRONMENT as STORE_VARIABLE
 
@@ -77,6 +78,7 @@ def record_command(
     name: str = "",
     calls: Mapping[str, OutsideEffect] | None = None,
     patch: Sequence[PatchKind] = (),
+    checkpoints: str = "all",
 ) -> Recorded:
     """Run a command to its end and record what its Python processes do.
 
@@ -88,18 +90,23 @@ def record_command(
         name: name of the run, else that of the script or module.
         calls: functions to record, by dotted path.
         patch: what to record of the clock, random numbers, ids and the environment; see `agent_tt.patched`.
+        checkpoints: which steps get a checkpoint; see `agent_tt.recording.checkpointing`.
 
     Raises:
-        UsageError: the command cannot be recorded, or a path in `calls` leads to nothing that can be.
+        UsageError: the command cannot be recorded, `checkpoints` is no rule, or a path in `calls` leads to nothing that
+            can be.
         NotFound: there is no such program, or a path in `calls` leads nowhere.
         StoreUnreadable: the store cannot be written.
     """
+    parse_rules(checkpoints)
     program, python = _checked(command)
     open_store(store, create=True).close()
     with tempfile.NamedTemporaryFile(prefix="agent-tt-", suffix=".jsonl") as file:
         report = Report(file.name)
         is_direct = python is not None
-        environment = _environment(report, store, name=name, calls=calls or {}, patch=patch, is_direct=is_direct)
+        environment = _environment(
+            report, store, name=name, calls=calls or {}, patch=patch, is_direct=is_direct, checkpoints=checkpoints
+        )
         code, process = _run([program, *command[1:]], command[0], environment)
         return _recorded(code, process, report, store, command)
 
@@ -132,6 +139,7 @@ def _environment(
     calls: Mapping[str, OutsideEffect],
     patch: Sequence[PatchKind],
     is_direct: bool,
+    checkpoints: str,
 ) -> dict[str, str]:
     environment = dict(os.environ)
     seed = None
@@ -150,6 +158,7 @@ def _environment(
         patch=list(patch),
         is_direct=is_direct,
         fixed_seed=seed,
+        checkpoints=checkpoints,
     )
     environment[SETTINGS_VARIABLE] = settings.to_text()
     return environment

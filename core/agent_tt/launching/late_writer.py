@@ -56,6 +56,10 @@ class LateWriter:
         """See `RunWriter`."""
         self._now().close_step(number, end, state, track=track)
 
+    def take_checkpoint(self, number: int, state: object, *, track: str = "main") -> None:
+        """See `RunWriter`."""
+        self._now().take_checkpoint(number, state, track=track)
+
     def begin_call(self, step: int, new: NewCall) -> int:
         """See `RunWriter`."""
         return self._now().begin_call(step, new)

@@ -26,6 +26,7 @@ from agent_tt.launching.start_again import COMMAND, MODULE
 from agent_tt.model import AgentCode, NewRun
 from agent_tt.recording.adoption import store_for_all
 from agent_tt.recording.begun import when_begun
+from agent_tt.recording.checkpointing import parse_rules
 from agent_tt.recording.child_process import Join
 from agent_tt.recording.entry import ARGUMENTS, SCRIPT, fingerprint
 from agent_tt.recording.kept_headers import as_metadata
@@ -61,7 +62,8 @@ class LaunchedRecording(Recording):
     """
 
     def __init__(self, new: NewRun, settings: Settings, report: Report | None, join: Join | None = None) -> None:
-        super().__init__(new, None, store=None, durability=settings.durability, steps="model calls")
+        rules = parse_rules(settings.checkpoints)
+        super().__init__(new, None, store=None, durability=settings.durability, steps="model calls", rules=rules)
         self._settings = settings
         self._report = report
         self._join = join

@@ -51,6 +51,7 @@ class Settings:
         is_direct: whether the command is a Python of its own, not a program that starts one.
         fixed_seed: PYTHONHASHSEED where the launcher chose it.
         durability: as for `agent_tt.record`.
+        checkpoints: which steps get a checkpoint, likewise.
     """
 
     session: str
@@ -61,6 +62,7 @@ class Settings:
     is_direct: bool = False
     fixed_seed: str | None = None
     durability: Literal["full", "normal"] = "full"
+    checkpoints: str = "all"
 
     def to_text(self) -> str:
         """As the environment carries them."""

@@ -77,6 +77,10 @@ class _Desk:
             offer, self._offer = self._offer, None
             return offer
 
+    def waits(self) -> bool:
+        with self._lock:
+            return self._offer is not None
+
     def hold(self, importing: str) -> None:
         with self._lock:
             self._importing = importing
@@ -101,6 +105,11 @@ def take() -> Adoption | None:
         InvalidEntryPoint: the agent's module is still being imported; see `while_importing`.
     """
     return _DESK.take()
+
+
+def is_offered() -> bool:
+    """Whether a run still waits for a `record(...)` that fills it."""
+    return _DESK.waits()
 
 
 @contextmanager

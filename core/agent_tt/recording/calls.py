@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar, cast
 from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
 from agent_tt.errors import AgentTTError, ToolDenied
-from agent_tt.model import CallEnd, NewCall
+from agent_tt.model import MADE_UP, CallEnd, NewCall
 from agent_tt.recording.adoption import process_policy
+from agent_tt.recording.amending import amender_here
 from agent_tt.recording.answers import HoldsBack, KeepsKeys, answers_here, question_of
 from agent_tt.recording.call_site import call_site
 from agent_tt.recording.changed_arguments import given_arguments
 from agent_tt.recording.exceptions import error_info
 from agent_tt.recording.interruption import INTERRUPTED, is_cleaning_up
+from agent_tt.recording.limits import limits_here
 from agent_tt.recording.pace import PACE, PACES, Runs, pace_of, stretch_from_here
+from agent_tt.recording.policy import effect_of
 from agent_tt.recording.scope import enter, leave
 from agent_tt.recording.signature import signature_of_call
 from agent_tt.recording.timers import TIMERS, timers_fired
@@ -97,6 +100,7 @@ class RecordedCall:
         self._since_question: Stretch | None = None
         self._paces, self._timers = Runs(), Runs()
         self._key_before: Wire = None
+        self._sent: tuple[tuple[object, ...], dict[str, object]] | None = None
         self._given: GivenArguments | None = None
         self._held_back: tuple[HoldsBack, Question] | None = None
         self.served: Served | None = None
@@ -114,6 +118,13 @@ class RecordedCall:
         spec = self._spec
         named = spec.parameters.bind(args, kwargs)
         signature = signature_of_call(spec.kind, spec.name, named, without=spec.idempotency_key)
+        amender = amender_here() if self.asks_a_model else None
+        if amender is not None:
+            lane = self._recording.lanes.current().id
+            self._sent = amender.arguments(spec.parameters, args, kwargs, lane, signature)
+            if self._sent is not None:
+                named = spec.parameters.bind(*self._sent)
+                signature = signature_of_call(spec.kind, spec.name, named, without=spec.idempotency_key)
         self._given = given_arguments(spec.parameters, named, args, kwargs)
         self.begin_asking(named, signature)
 
@@ -130,8 +141,12 @@ class RecordedCall:
         Raises:
             ToolDenied: the fork's policy denies the tool; that is recorded as its outcome.
             Divergence: the replay has no answer.
+            LimitReached: the fork that this process runs may make no further call.
             StoreUnreadable: the intent could not be written, so the call must not be made.
         """
+        limits = limits_here()
+        if limits is not None:
+            limits.before_call()
         spec, lane = self._spec, self._recording.lanes.current()
         new = NewCall(
             kind=spec.kind,
@@ -145,6 +160,8 @@ class RecordedCall:
         )
         step = self._step.number
         self._recording.journal.handover.goes_on()
+        if spec.effect == "write":
+            self._recording.checkpoints.before_write(step, self._step.track, self._recording.journal)
         self._number = self._recording.journal.write(lambda writer: writer.begin_call(step, new))
         steps = self._recording.model_steps
         if steps is not None and self.asks_a_model:
@@ -156,10 +173,17 @@ class RecordedCall:
         policy = process_policy()
         if policy is not None and self.served is None:
             try:
-                policy.check(spec.name, spec.effect)
+                policy.check(spec.name, self._effect())
             except ToolDenied as denial:
                 self._end(CallEnd(status="denied", error=error_info(denial)), denial)
                 raise
+
+    def _effect(self) -> Effect | None:
+        """What the call does to the world; a request that a running call makes is that call's doing."""
+        spec, around = self._spec, self._around
+        if spec.kind == "http" and around is not None and not around.is_over:
+            return spec.effect
+        return effect_of(spec.kind, spec.name, spec.effect)
 
     def _ask(self, answers: Answers, new: NewCall) -> Served | None:
         """Put the call to a replay."""
@@ -191,8 +215,13 @@ class RecordedCall:
         return self._key_before if isinstance(self._key_before, str) else None
 
     def sending(self, function: Callable[P, R]) -> Callable[P, R]:
-        """What to call: `function`, with the idempotency key of an earlier try of this very call, if there was one."""
-        key, spec = self._key_before, self._spec
+        """What to call: `function`, with the idempotency key of an earlier try of this very call, if there was one.
+
+        Where a fork's edits changed what it is called with, it is called with that.
+        """
+        key, spec, sent = self._key_before, self._spec, self._sent
+        if sent is not None:
+            return lambda *_args, **_kwargs: cast("Callable[..., R]", function)(*sent[0], **sent[1])
         if key is None or spec.idempotency_key is None:
             return function
         parameters, name, value = spec.parameters, spec.idempotency_key, decode(key)
@@ -277,11 +306,15 @@ class RecordedCall:
     def _count_usage(self, answer: object) -> dict[str, Wire]:
         """Add a model's usage to the step; what the call's facts say of it."""
         usage = usage_of(answer)
-        meta = usage.to_meta() if self.asks_a_model else {}
+        is_made_up = self.served is not None and MADE_UP in self.served.call.meta  # then it cost nothing
+        meta = usage.to_meta() if self.asks_a_model and not is_made_up else {}
         # A function that asks a model often gives on what the provider said, and that was counted where it was said.
         is_counted = meta and any(name in self._inside for name in meta)
         if meta and not is_counted:
             self._step.count(usage)
+            limits = limits_here()
+            if limits is not None and self.served is None:
+                limits.spent(usage)
         if self._around is not None and self._around.asks_a_model:
             self._around.counted(meta)
         return meta
@@ -367,6 +400,10 @@ class RecordedCall:
     def _manner(self, end: CallEnd) -> dict[str, Wire]:
         """How the answer came, where a replay could not tell: see `agent_tt.recording.pace`."""
         manner: dict[str, Wire] = {"returned_as": self.returned_as}
+        made_up = None if self.served is None else self.served.call.meta.get(MADE_UP)
+        if made_up is not None:
+            manner[MADE_UP] = made_up
+            self._step.extra[MADE_UP] = made_up
         pace, fired = self._pace(), self._fired()
         if end.stream is not None:
             self._paces.add(pace)

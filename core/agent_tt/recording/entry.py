@@ -32,8 +32,10 @@ Restore: TypeAlias = Literal["state", "load_state", "attributes"]
 
 
 SCRIPT: Final = "script"
+MODULE: Final = "module"
 ARGUMENTS: Final = "arguments"
-"""Keys of a run's metadata that say which script ran it, and with which arguments, where it cannot be given a state."""
+"""Keys of a run's metadata that say which script (or module, as `python -m`) ran it, and with which arguments, where it
+cannot be given a state."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,10 @@ class ModelSteps:
         self._numbers: set[int] = set()
         self._conversations = Conversations(recording.lanes.main.id)
 
+    def makes(self, step: int) -> bool:
+        """Whether a step is a model call's, and not one that the agent names."""
+        return step in self._numbers
+
     # ------------------------------------------------------------ which step a call belongs to
 
     def step_for(self, scope: Scope, spec: CallSpec, signature: str) -> RecordedStep | None:

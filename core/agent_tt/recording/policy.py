@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, Literal
 
 from agent_tt.errors import ToolDenied
@@ -11,14 +13,30 @@ from agent_tt.errors import ToolDenied
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agent_tt.model import Effect
+    from agent_tt.model import CallKind, Effect
 
 Decision = Literal["live", "deny"]
 
 _EVERY_WRITE = "*write"
 
+_SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+"""Methods of requests that ask for nothing to be changed (RFC 9110, section 9.2.1)."""
+
 POLICY_VARIABLE: Final = "AGENT_TT_POLICY"
 """Tells the Python processes that a forked agent starts what its tools may do, as JSON of `to_mapping`."""
+
+
+def effect_of(kind: CallKind, name: str, effect: Effect | None) -> Effect | None:
+    """What a call does to the world: as declared; a request that is no model call writes if its method is not safe.
+
+    Args:
+        kind: the kind of the call.
+        name: its name, of a request `POST https://host/path`.
+        effect: what was declared.
+    """
+    if kind == "http" and effect is None and name.partition(" ")[0].upper() not in _SAFE_METHODS:
+        return "write"
+    return effect
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +44,8 @@ class ToolPolicy:
     """Which tools run and which are refused.
 
     Attributes:
-        allow: names of tools that run whatever their effect.
+        allow: names of tools and requests that run whatever their effect, or patterns (`search_*`,
+            `POST https://host/*`).
         writes: what happens to the other tools that write. Tools that read always run.
     """
 
@@ -35,9 +54,13 @@ class ToolPolicy:
 
     def decide(self, name: str, effect: Effect | None) -> Decision:
         """Whether the tool `name` may run. `effect` None (a model call) counts as reading."""
-        if effect != "write" or name in self.allow:
+        if effect != "write" or self.writes == "live" or self.allows(name):
             return "live"
         return self.writes
+
+    def allows(self, name: str) -> bool:
+        """Whether `allow` names a tool or request, as it is or by a pattern."""
+        return name in self.allow or any(fnmatchcase(name, pattern) for pattern in self.allow)
 
     def check(self, name: str, effect: Effect | None) -> None:
         """Refuse a tool that may not run.
@@ -47,9 +70,9 @@ class ToolPolicy:
         """
         if self.decide(name, effect) == "deny":
             raise ToolDenied(
-                f"{name} was not run: this fork denies it (allow it with --allow {name})",
+                f"{name} was not run: this fork denies it (allow it with --allow {shlex.quote(name)})",
                 tool=name,
-                hint=f"fork again with --allow {name} to let it run",
+                hint=f"fork again with --allow {shlex.quote(name)} to let it run",
             )
 
     def to_mapping(self) -> dict[str, str]:

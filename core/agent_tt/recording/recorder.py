@@ -15,8 +15,10 @@ from agent_tt.codec.encode import encode
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.model import ModelConfig, NewRun
 from agent_tt.recording.adoption import store_for_all, take
+from agent_tt.recording.amending import amender_here
 from agent_tt.recording.begun import tell_begun
 from agent_tt.recording.block import Block
+from agent_tt.recording.checkpointing import Checkpoints, Rules, parse_rules
 from agent_tt.recording.entry import SCRIPT, Maker, agent_code, entering_frame, script_facts
 from agent_tt.recording.exceptions import error_info
 from agent_tt.recording.held_draws import LEFT_OVER, HeldDraws
@@ -36,11 +38,12 @@ from agent_tt.recording.tools import mark
 from agent_tt.recording.tracks import Tracks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import AgentCode
     from agent_tt.protocols import RunWriter, Store
+    from agent_tt.recording.checkpointing import CheckpointRule
     from agent_tt.recording.lanes import Lane
     from agent_tt.recording.pace import Stretch
     from agent_tt.recording.scope import Scope
@@ -65,6 +68,7 @@ def record(
     durability: Durability = "full",
     steps: StepsFrom = "names",
     headers: Sequence[str] | None = None,
+    checkpoints: CheckpointRule | Iterable[CheckpointRule] = "all",
 ) -> Recording:
     """Record one run of an agent: `with agent_tt.record("refund-loop", state=state) as run:` (or `async with`).
 
@@ -91,10 +95,13 @@ def record(
             the conversation with it is the state.
         headers: names of request headers that count as part of a question, beside those that always do; else those of
             the project's settings.
+        checkpoints: which steps get a checkpoint, see `agent_tt.recording.checkpointing`: `all`, `none`, `every:10`,
+            `error`, `write`, `sample:0.1`, a function of the step, or several of them.
 
     Raises:
-        UsageError: the name is empty, or `agent` does not name an entry point.
+        UsageError: the name is empty, `agent` does not name an entry point, or `checkpoints` is no rule.
     """
+    rules = parse_rules(checkpoints)
     if not name.strip():
         raise UsageError("a run needs a name", hint='write agent_tt.record("my-agent")')
     frame = inspect.currentframe()
@@ -117,13 +124,16 @@ def record(
         metadata=facts,
     )
     maker = Maker.of(caller) if agent is None else None
-    return Recording(new, state, maker=maker, store=store, durability=durability, steps=steps, is_agents=True)
+    return Recording(
+        new, state, maker=maker, store=store, durability=durability, steps=steps, rules=rules, is_agents=True
+    )
 
 
 class Recording(Block):
     """A run while it is recorded; made by `record(...)`.
 
     Attributes:
+        checkpoints: which of its steps get a checkpoint.
         lanes: its logical threads of control.
         kept_headers: names of request headers that count as part of a question, beside those that always do.
         held: what was drawn between its steps.
@@ -146,6 +156,7 @@ class Recording(Block):
         maker: Maker | None = None,
         steps: StepsFrom = "names",
         is_agents: bool = False,
+        rules: Rules = Rules(),  # noqa: B008  frozen: all steps
     ) -> None:
         self._new = new
         self._maker = maker
@@ -164,6 +175,7 @@ class Recording(Block):
         self.tracks = Tracks(state)
         self.inside: Mapping[str, Wire] | None = None
         self.children_know: str | None = None
+        self.checkpoints = Checkpoints(rules)
         self.lanes = Lanes()
         self.kept_headers = headers_of(new.metadata)
         self.held = HeldDraws()
@@ -313,6 +325,9 @@ class Recording(Block):
         HOOKS.acquire()
         self._scope = enter(self, None)
         tell_begun(self)
+        amender = amender_here()
+        if amender is not None:
+            amender.run_begun(self)
 
     def _say_which(self) -> None:
         """Say which of its process's recordings it is, where a replay has to start the whole program again."""
@@ -381,6 +396,7 @@ class Recording(Block):
             if self.held and not journal.failures:
                 with self.step(LEFT_OVER) as step:
                     self.held.write_all(journal, step.number)
+            self._keep_last_states()
             status = run_status(error, failures=journal.failures)
             journal.finish(status, None if error is None or status == "succeeded" else error_info(error))
         except AgentTTError:
@@ -392,6 +408,19 @@ class Recording(Block):
             if self._owns_store and self._store is not None:
                 with nowhere():
                     self._store.close()
+
+    def _keep_last_states(self) -> None:
+        """Take the checkpoint of the last step of each state history, where the rules have left it out."""
+        for track, number, live in self.checkpoints.last():
+            try:
+                state = self.snapshot(live)
+            except Exception:  # noqa: BLE001  the agent's own get_state failed; its run must end all the same
+                _LOG.warning("step %s has no checkpoint: its state could not be read", number, exc_info=True)
+                continue
+            self._take_checkpoint(number, state, track)
+
+    def _take_checkpoint(self, number: int, state: object, track: str) -> None:
+        self.journal.write(lambda writer: writer.take_checkpoint(number, state, track=track))
 
     def _abandon_open_steps(self) -> None:
         with self._lock:

@@ -31,6 +31,23 @@ class Parameters:
     def __contains__(self, name: str) -> bool:
         return self._signature is not None and name in self._signature.parameters
 
+    @property
+    def takes_rest(self) -> bool:
+        """Whether the function takes arguments by any name."""
+        parameters = () if self._signature is None else self._signature.parameters.values()
+        return any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
+
+    def values(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
+        """The arguments by name, defaults included; none where they do not fit."""
+        if self._signature is None:
+            return dict(kwargs)
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError:
+            return {}
+        bound.apply_defaults()
+        return dict(bound.arguments)
+
     def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Wire]:
         """The arguments as wire values, as they are now, without secrets.
 

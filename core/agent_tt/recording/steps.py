@@ -8,10 +8,12 @@ import threading
 from typing import TYPE_CHECKING
 
 from agent_tt.errors import AgentTTError, UsageError
-from agent_tt.model import NewStep, StepEnd
+from agent_tt.model import SKIPPED, NewStep, StepEnd
 from agent_tt.protocols import NO_STATE
+from agent_tt.recording.amending import amender_here
 from agent_tt.recording.block import Block
 from agent_tt.recording.exceptions import error_info
+from agent_tt.recording.limits import limits_here
 from agent_tt.recording.outcome import step_status
 from agent_tt.recording.scope import enter, innermost_step, leave
 from agent_tt.recording.tracks import lineage
@@ -36,6 +38,7 @@ class RecordedStep(Block):
         decision: what the agent decided, in its own words. Set it any time before the step ends.
         parent: the step that it is nested in.
         shares_track: whether steps beside it were open on its state history: changes may be theirs too.
+        extra: further facts of it.
     """
 
     def __init__(self, recording: Recording, name: str, *, state: object, agent: str | None, track: str | None) -> None:
@@ -44,6 +47,7 @@ class RecordedStep(Block):
         self.decision: str | None = None
         self.parent: RecordedStep | None = None
         self.shares_track = False
+        self.extra: dict[str, Wire] = {}
         self._recording = recording
         self._own_state = state
         self._track_name = track
@@ -87,6 +91,21 @@ class RecordedStep(Block):
         if self._track is not None:
             self._track.state = state
 
+    @property
+    def recording(self) -> Recording:
+        """The run that it is a step of."""
+        return self._recording
+
+    @property
+    def track(self) -> str | None:
+        """The name of its state history, once it has begun."""
+        return None if self._track is None else self._track.name
+
+    def references_to(self, state: object) -> int:
+        """How many references to a state object are the recording's own."""
+        own = sum(step._own_state is state for step in (self, *lineage(self)))  # noqa: SLF001  of the same class
+        return own + (self._track is not None and self._track.state is state)
+
     def add_usage(
         self, *, tokens_in: int | None = None, tokens_out: int | None = None, cost_usd: float | None = None
     ) -> None:
@@ -106,12 +125,16 @@ class RecordedStep(Block):
 
         Raises:
             UsageError: it has begun before, or its run is over.
+            LimitReached: the fork that this process runs may take no further step.
             StoreUnreadable: it could not be written.
         """
         recording = self._recording
         if self._number is not None:
             raise UsageError(f"step {self.name!r} was used twice", hint="ask run.step(...) for a new one each time")
         recording.check_open(f"step {self.name!r} cannot begin")
+        limits = limits_here()
+        if limits is not None:
+            limits.before_step(recording.id)
         self.parent = innermost_step(recording)
         new = NewStep(
             name=self.name,
@@ -122,6 +145,8 @@ class RecordedStep(Block):
         self._number = recording.journal.write(lambda writer: writer.open_step(new))
         if self._number is None:  # another thread ended the run just now
             recording.check_open(f"step {self.name!r} cannot begin")
+        if limits is not None:
+            limits.begun(recording.id, self.number)
         self._is_open = True
         self._process = os.getpid()
         self._track = recording.tracks.choose(self._track_name, self.agent, self._own_state)
@@ -164,6 +189,9 @@ class RecordedStep(Block):
             if error is None:
                 raise
             _LOG.warning("the end of step %s could not be recorded", self._number)
+        amender = amender_here()
+        if amender is not None:
+            amender.step_ended(self)
 
     def abandon(self) -> None:
         """End a step that is still open when its run ends: what it works on is no longer followed."""
@@ -185,6 +213,11 @@ class RecordedStep(Block):
         recording.remove_open_step(self)
         with track.commit:
             state, extra = self._snapshot() if with_state else (NO_STATE, {})
+            failed = status == "error"
+            if state is not NO_STATE and recording.checkpoints.skips(
+                self, track.name, state, self.state, failed=failed
+            ):
+                state, extra = NO_STATE, {**extra, SKIPPED: True}
             end = StepEnd(
                 status=status,
                 error=error,
@@ -193,7 +226,7 @@ class RecordedStep(Block):
                 cost_usd=self._usage.cost_usd,
                 decision=None if self.decision is None else str(self.decision),
                 shared_track=self.shares_track,
-                extra=extra,
+                extra={**self.extra, **extra},
             )
             number, name = self.number, track.name
             recording.journal.write(lambda writer: writer.close_step(number, end, state, track=name))

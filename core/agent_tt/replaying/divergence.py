@@ -11,6 +11,7 @@ The kinds:
 | `read past the recorded part` | the agent wants more than it took when it was recorded |
 | `unrecorded effect` | something was called, or reached for, that the run has no recording of at all |
 | `changed result type` | what was recorded cannot be made again with the classes that are loaded now |
+| `edit does not apply` | what a fork changes is not there any more, or does not take the change |
 """
 
 from __future__ import annotations
@@ -35,10 +36,11 @@ DivergenceKind: TypeAlias = Literal[
     "read past the recorded part",
     "unrecorded effect",
     "changed result type",
+    "edit does not apply",
 ]
 
 HALTING: Final[frozenset[DivergenceKind]] = frozenset(
-    {"extra call", "read past the recorded part", "unrecorded effect", "changed result type"}
+    {"extra call", "read past the recorded part", "unrecorded effect", "changed result type", "edit does not apply"}
 )
 """Kinds that halt an observing replay too: there is no answer that could be given."""
 

@@ -60,6 +60,7 @@ class Replay:
         debugger: what looks at each question before it is answered; None in an ordinary replay.
         failure: what the replay failed with; None while it has not.
         is_halted: whether it failed while the agent ran, and not only by what the agent left out.
+        is_amended: whether an edit of a fork has been applied.
     """
 
     def __init__(self, tape: Tape, *, observe: bool = False, whole: bool = True) -> None:
@@ -80,6 +81,7 @@ class Replay:
         self.debugger: Debugger | None = None
         self.failure: Finding | None = None
         self.is_halted = False
+        self.is_amended = False
         self._whole = whole
         self._matching = Matching(tape)
         self._lock = threading.RLock()  # reentrant: the garbage collector may finish an agent's generators inside it
@@ -230,6 +232,25 @@ class Replay:
             site: `file` and `line` of the agent's code.
         """
         return self._halt(effect(what, target, site or _created_at(), _step_here()))
+
+    def next_step(self, lane: str, signature: str) -> int | None:
+        """The step of the recorded call that stands next for a lane that asks; None where none is left for it.
+
+        Args:
+            lane: its id.
+            signature: of what it asks. Nothing is served, and the lane is bound to none.
+        """
+        with self._lock:
+            along = self._matching.along(lane, signature)
+            return next((entry.call.step for entry in along.unserved() if entry.skipped_for is None), None)
+
+    def refuse_edit(self, message: str, step: int | None) -> Divergence:
+        """Fail because what a fork changes cannot be changed."""
+        return self._halt(Finding("edit does not apply", message, step=step, name="edit"))
+
+    def passed(self) -> None:
+        """An edit of a fork has been applied."""
+        self.is_amended = True
 
     def check_sent(self, entry: TapeCall, index: int, recorded: Wire, value: Wire) -> None:
         """Compare what the agent sends into a recorded generator with what it sent when it was recorded."""

@@ -65,6 +65,10 @@ class Matching:
             return Match(lane, beside[0], "sibling", alternatives=len(beside) - 1)
         return Match(lane, None)
 
+    def along(self, lane_id: str, signature: str) -> TapeLane:
+        """The recorded lane that a lane would go along with that question; it is not bound to it."""
+        return self._bound.get(lane_id) or self._choose(lane_id, signature)[0]
+
     def _lane(self, lane_id: str, signature: str) -> tuple[TapeLane, bool, int]:
         """The recorded lane of a lane, whether it was bound to another one just now, and how many others fitted."""
         known = self._bound.get(lane_id)

@@ -16,6 +16,7 @@ NoteKind: TypeAlias = Literal[
     "cancelled before its answer",
     "state differs",
     "outcome differs",
+    "edited",
     "not covered",
     "not reached",
     "another run",

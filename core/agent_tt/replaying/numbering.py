@@ -11,6 +11,7 @@ from agent_tt.errors import AgentTTError
 from agent_tt.history.digest import digest
 from agent_tt.protocols import NO_STATE
 from agent_tt.redaction.values import redact
+from agent_tt.replaying.course import course_of
 from agent_tt.replaying.repeats import marks_of
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ class StateCheck:
 
     def __init__(self, source: RunSource, replay: Replay) -> None:
         run = replay.tape.run
-        self.first_step = (run.fork_step or 0) + 1
+        course = course_of(source, run)
+        self.first_step = course[0].first
         self._replay = replay
         count = run.steps - self.first_step + 1
         self._stride = max(1, -(-count // _CHECKED_STEPS))
@@ -53,8 +55,9 @@ class StateCheck:
         # Steps that an interruption ended were taken anew when the run was resumed: then the numbers are others.
         is_numbered_alike = not marks_of(run).steps
         self._digests = {
-            step.number: source.digest(run.id, step.number)
-            for step in source.steps(run.id, self.first_step)
+            step.number: source.digest(part.run.id, step.number)  # at a fork step the parent's, before any edit
+            for part in course
+            for step in source.steps(part.run.id, part.first, None if part.last is None else part.last + 1)
             if step.seq is not None and is_numbered_alike
         }
         # Steps of several lanes that begin at the same time may be numbered otherwise the next time.
@@ -106,6 +109,9 @@ class _Writer:
     def close_step(self, number: int, end: StepEnd, state: object, *, track: str = "main") -> None:  # noqa: ARG002
         if self._check is not None:
             self._check.check(number, state)
+
+    def take_checkpoint(self, number: int, state: object, *, track: str = "main") -> None:
+        """Nothing is kept."""
 
     def begin_call(self, step: int, new: NewCall) -> int:  # noqa: ARG002
         with self._lock:

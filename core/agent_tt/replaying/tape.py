@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.recording.exchange import IN_TURN
 from agent_tt.recording.pace import AT_ONCE, PACE, PACES, runs_in
 from agent_tt.recording.timers import TIMERS
+from agent_tt.replaying.course import read_calls
 from agent_tt.replaying.paces import WITH_ITS_OWN
 from agent_tt.replaying.repeats import without_repeats
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Call, CallKind, Delivery, Run
     from agent_tt.protocols import RunSource
 
-__all__ = ["CANCELLATIONS", "DRAWN", "Tape", "TapeCall", "TapeLane", "label_of", "lay_out", "read_calls", "read_tape"]
+__all__ = ["CANCELLATIONS", "DRAWN", "Tape", "TapeCall", "TapeLane", "label_of", "lay_out", "read_tape"]
 
 CANCELLATIONS: Final = frozenset(
     {"asyncio.exceptions:CancelledError", "asyncio:CancelledError", "builtins:GeneratorExit"}
@@ -274,24 +275,13 @@ def read_tape(source: RunSource, run: Run, *, from_step: int = 0) -> Tape:
 
     Args:
         source: where it lies.
-        run: the run. Of a fork only its own steps are taken: the ones before it did not make.
+        run: the run. Of a fork that was restored only its own steps are taken: the ones before it did not make.
         from_step: leave out the calls of the steps up to this one.
 
     Raises:
         RunNotFound, StoreUnreadable: it cannot be read.
     """
     return lay_out(run, read_calls(source, run, from_step=from_step))
-
-
-def read_calls(source: RunSource, run: Run, *, from_step: int = 0) -> list[tuple[Call, Sequence[Delivery]]]:
-    """The calls of a run, each with what reached the agent in pieces; the arguments are those of `read_tape`."""
-    first = max(from_step, run.fork_step or 0) + 1
-    return [
-        (call, source.deliveries(run.id, step.number, call.number))
-        for step in source.steps(run.id, first)
-        if step.calls
-        for call in source.calls(run.id, step.number)
-    ]
 
 
 def lay_out(run: Run, calls: Iterable[tuple[Call, Sequence[Delivery]]]) -> Tape:

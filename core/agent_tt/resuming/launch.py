@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.errors import AgentTTError, InvalidEntryPoint, UsageError
 from agent_tt.forking.child_environment import RUN_VARIABLE, STORE_VARIABLE
 from agent_tt.forking.handle import ForkHandle
+from agent_tt.forking.processes import marked
 from agent_tt.model import ErrorInfo
-from agent_tt.replaying.agent_process import start_agent
+from agent_tt.replaying.agent_process import environment_of, start_agent
 from agent_tt.replaying.repeats import RESUMED
 from agent_tt.store import open_store
 from agent_tt.store.provenance import check_made_here
@@ -78,7 +79,8 @@ def start_resume(plan: ResumePlan) -> ResumeHandle:
         raise _unknown(plan)
     run = plan.run
     check_made_here(plan.store, run)
-    told = {STORE_VARIABLE: str(plan.store.resolve()), RUN_VARIABLE: run.id}
+    told = marked(run.id, environment_of(run))
+    told |= {STORE_VARIABLE: str(plan.store.resolve()), RUN_VARIABLE: run.id}
     with closing(open_store(plan.store)) as store:
         store.reopen_run(run.id)
         said = run.metadata.get(RESUMED)

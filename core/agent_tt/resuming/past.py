@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.recording.interruption import INTERRUPTED
+from agent_tt.replaying.course import read_calls, steps_of_course
 from agent_tt.replaying.repeats import (
     AGAIN,
     RESUMED,
@@ -16,7 +17,7 @@ from agent_tt.replaying.repeats import (
     place_said,
     without_repeats,
 )
-from agent_tt.replaying.tape import CANCELLATIONS, read_calls
+from agent_tt.replaying.tape import CANCELLATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +50,8 @@ class Past:
         covered: those in flight that a function makes which writes, and was in flight itself: it answers for them.
         steps: its steps by lane, in their order, without those that are taken anew.
         last_seq: the last number of a call, by lane.
+        copies: those that are answered from the parent's rows, and get a row in this run: their step is taken anew.
+        inherited: the steps that are its parent's, of a fork whose agent was re-entered.
     """
 
     run: Run
@@ -57,6 +60,8 @@ class Past:
     covered: frozenset[Place] = frozenset()
     steps: dict[str, list[Step]] = field(default_factory=dict)
     last_seq: dict[str, int] = field(default_factory=dict)
+    copies: frozenset[Place] = frozenset()
+    inherited: dict[int, Step] = field(default_factory=dict)
 
     @property
     def in_flight(self) -> list[Call]:
@@ -83,14 +88,17 @@ def read_past(source: RunSource, run: Run, now: Marks | None = None) -> Past:
         place_of(call) for call, _ in settled if call.status == "pending" or place_of(call) in marks.open
     )
     steps: defaultdict[str, list[Step]] = defaultdict(list)
-    for step in source.steps(run.id, (run.fork_step or 0) + 1):
+    for step in steps_of_course(source, run):
         if step.number not in marks.steps:
             steps[step.lane].append(step)
     nesting = _Nesting(every, is_open)
     again = [(call, pieces) for call, pieces in settled if nesting.is_made_again(call)]
     waiting = is_open & {place_of(call) for call, _ in again}
     covered = frozenset(place_of(call) for call, _ in again if place_of(call) in waiting and nesting.is_covered(call))
-    return Past(run, [(_at_top(call), pieces) for call, pieces in again], waiting, covered, dict(steps), last_seq)
+    kept = run.fork_step or 0
+    inherited = {step.number: step for taken in steps.values() for step in taken if step.number <= kept}
+    asked = [(_at_top(call), pieces) for call, pieces in again]
+    return Past(run, asked, waiting, covered, dict(steps), last_seq, inherited=inherited)
 
 
 def _entries(run: Run) -> list[Wire]:

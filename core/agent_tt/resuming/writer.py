@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from agent_tt.recording.calls import KEY
 from agent_tt.recording.usage import NOTHING, Usage, usage_in
 from agent_tt.replaying.repeats import AGAIN, COPY, place_of
+from agent_tt.resuming.continued import ContinuedWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,7 +63,9 @@ class ResumedStore:
 
     def adopt_run(self, run_id: str, new: NewRun, state: object) -> _ResumedWriter:
         """Go on with the run."""
-        writer = self._store.adopt_run(run_id, new, state)
+        writer: RunWriter = self._store.adopt_run(run_id, new, state)
+        if self._past.inherited:
+            writer = ContinuedWriter(writer, self._past.inherited)
         return _ResumedWriter(writer, self._past, self._resumption, self._broke_off)
 
     def add_note(self, run_id: str, step: int | None, kind: str, body: str) -> Note | None:
@@ -92,8 +95,11 @@ class _ResumedWriter:
         self._broke_off = broke_off
         self._lock = threading.Lock()
         self._steps = {lane: iter(steps) for lane, steps in past.steps.items()}
-        self._over = {step.number for steps in past.steps.values() for step in steps if step.status != "running"}
+        ended = (step.number for steps in past.steps.values() for step in steps if step.status != "running")
+        self._over = set(ended) - past.inherited.keys()
         self._open = past.open
+        self._to_copy = past.copies
+        self._inherited = past.inherited
         self._last_seq = defaultdict(int, past.last_seq)
         self._kept: set[Place] = set()
         self._copies: set[Place] = set()
@@ -127,6 +133,11 @@ class _ResumedWriter:
                 counted = self._counted.pop(number, NOTHING)
             self._writer.close_step(number, _without(end, counted), state, track=track)
 
+    def take_checkpoint(self, number: int, state: object, *, track: str = "main") -> None:
+        """Commit a checkpoint of a step that has ended, and had not before."""
+        if number not in self._over and number < _NOWHERE and self._resumption.failure is None:
+            self._writer.take_checkpoint(number, state, track=track)
+
     # ------------------------------------------------------------ calls
 
     def begin_call(self, step: int, new: NewCall) -> int:
@@ -141,9 +152,12 @@ class _ResumedWriter:
                 new = replace(new, lane_seq=self._last_seq[new.lane])
         else:
             place = place_of(entry.call)
-            if place not in self._open and place[0] == step:
+            is_copy = place in self._to_copy
+            is_there = place[0] == step or place[0] in self._inherited
+            if place not in self._open and is_there and not is_copy:
                 return place[1]
-            facts[AGAIN if place in self._open else COPY] = {"step": place[0], "call": place[1]}
+            if not is_copy:
+                facts[AGAIN if place in self._open else COPY] = {"step": place[0], "call": place[1]}
             if facts.get(KEY) is not None:  # it is sent with the key that it was sent with before
                 new, facts[KEY] = replace(new, args=entry.call.args), entry.call.meta.get(KEY)
             new = replace(new, lane=entry.call.lane, lane_seq=entry.call.lane_seq, meta=facts)

@@ -63,6 +63,9 @@ def _connect(make_connection: _Function, original: _Function) -> _Function:
         if exchange is None:
             return await original(connector, request, *args, **options)
         try:
+            if exchange.changed is not None:
+                await request.update_body(exchange.changed.body)
+                request.url = type(request.url)(exchange.changed.url)
             if exchange.answer is None:
                 await exchange.until_live()
                 if exchange.key_before is not None:

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from agent_tt.codec.encode import encode
 from agent_tt.providers import read_answer, recognise
+from agent_tt.recording.amending import amender_here
 from agent_tt.recording.calls import RecordedCall
 from agent_tt.recording.exchange import IN_TURN, WITHHELD, begin_exchange
+from agent_tt.recording.scope import here
 from agent_tt.redaction.answers import Veil
 from agent_tt.seams.answer_text import LARGEST_READ, readable_answer
 from agent_tt.seams.http_request import question_of
@@ -38,12 +40,14 @@ class HttpExchange:
 
     Attributes:
         answer: the answer that a replay gives; None where the request is made.
+        changed: what is sent in place of the request, where a fork's edits have changed it.
     """
 
     def __init__(
         self, call: RecordedCall | None, answer: ServedAnswer | None, asked: Asked, model_call: ModelCall | None
     ) -> None:
         self.answer = answer
+        self.changed: HttpRequest | None = None
         self._call = call
         self._asked = asked
         self._model_call = model_call
@@ -201,13 +205,28 @@ def open_wire_exchange(request: HttpRequest, *, is_awaited: bool) -> WireExchang
 
 def _open(make: type[E], request: HttpRequest, *, is_awaited: bool) -> E | None:
     asked, model_call = _question(request)
+    changed = None if model_call is None else _amended(request, asked, model_call)
+    if changed is not None:
+        asked, model_call = _question(changed)
     begun = begin_exchange(asked, can_wait=is_awaited)
     if begun is None:
         return None
     call, served = (begun, begun.served) if isinstance(begun, RecordedCall) else (None, begun)
     if call is not None:
         call.is_awaited = is_awaited
-    return make(call, None if served is None else ServedAnswer(served), asked, model_call)
+    exchange = make(call, None if served is None else ServedAnswer(served), asked, model_call)
+    exchange.changed = changed
+    return exchange
+
+
+def _amended(request: HttpRequest, asked: Asked, call: ModelCall) -> HttpRequest | None:
+    """What a fork's edits make of a request to a model; None where they leave it as it is."""
+    amender, scope = amender_here(), here()
+    if amender is None:
+        return None
+    lane = "" if scope is None else scope.recording.lanes.current().id
+    changed = amender.request(request.url, request.body, call, lane, asked.signature)
+    return None if changed is None else request.with_body(*changed)
 
 
 def _question(request: HttpRequest) -> tuple[Asked, ModelCall | None]:

@@ -33,6 +33,9 @@ KEPT_HEADERS: Final = frozenset(
 IDEMPOTENCY_KEY: Final = "idempotency-key"
 """The header by which a server recognises a request that is sent again (draft-ietf-httpapi-idempotency-key-header)."""
 
+_FRAMING: Final = frozenset({"content-length", "content-encoding", "transfer-encoding"})
+"""Headers that say how a body is sent; another body has others."""
+
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -55,6 +58,11 @@ class HttpRequest:
     def header(self, name: str) -> str:
         """The values of the header `name` (lower case), joined; "" where there is none."""
         return ", ".join(value for key, value in self.headers if key.lower() == name)
+
+    def with_body(self, url: str, body: bytes) -> HttpRequest:
+        """The same request to another address, with another body: plain, and as long as its headers say."""
+        kept = [(name, value) for name, value in self.headers if name.lower() not in _FRAMING]
+        return HttpRequest(self.method, url, [*kept, ("content-length", str(len(body)))], body)
 
 
 def question_of(request: HttpRequest) -> Asked:

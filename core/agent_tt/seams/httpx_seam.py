@@ -35,6 +35,7 @@ class _Request(Protocol):
     method: str
     url: object
     headers: _Headers
+    extensions: dict[str, Any]
 
     def read(self) -> bytes: ...
     async def aread(self) -> bytes: ...
@@ -85,7 +86,7 @@ def _sync(original: _Handle, streams: _Streams) -> Callable[..., object]:
         try:
             if answer is None:
                 _keep_key(request, exchange)
-                response = original(transport, request)
+                response = original(transport, streams.request(request, exchange.changed))
             else:
                 response = streams.served(answer.head(), streams.served_stream(answer), answer)
         except BaseException as error:
@@ -114,7 +115,7 @@ def _async(original: _HandleAsync, streams: _Streams) -> Callable[..., object]:
             if answer is None:
                 await exchange.until_live()
                 _keep_key(request, exchange)
-                response = await original(transport, request)
+                response = await original(transport, streams.request(request, exchange.changed))
             else:
                 response = streams.served(await answer.head_async(), streams.served_async_stream(answer), answer)
         except BaseException as error:
@@ -156,11 +157,20 @@ class _Streams:
 
     def __init__(self, module: ModuleType) -> None:
         self._response: Callable[..., _Response] = module.Response
+        self._request: Callable[..., _Request] = module.Request
         sync_base, async_base = module.SyncByteStream, module.AsyncByteStream
         self.tee: Callable[[Any, HttpExchange], Any] = type("RecordedStream", (_Tee, sync_base), {})
         self.async_tee: Callable[[Any, HttpExchange], Any] = type("RecordedStream", (_AsyncTee, async_base), {})
         self.served_stream: Callable[[ServedAnswer], Any] = type("ServedStream", (_Served, sync_base), {})
         self.served_async_stream: Callable[[ServedAnswer], Any] = type("ServedStream", (_AsyncServed, async_base), {})
+
+    def request(self, request: _Request, changed: HttpRequest | None) -> _Request:
+        """What is sent: the request, or what a fork's edits made of it."""
+        if changed is None:
+            return request
+        return self._request(
+            changed.method, changed.url, headers=changed.headers, content=changed.body, extensions=request.extensions
+        )
 
     def served(self, head: Head, stream: object, answer: ServedAnswer) -> _Response:
         """The response with a recorded head."""

@@ -12,6 +12,7 @@ import errno
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit, urlunsplit
 
 from agent_tt.recording.exchange import is_watched
 from agent_tt.recording.hooks import Patch
@@ -150,6 +151,9 @@ def _request(original: _Function) -> _Function:
             kept = {name: value for name, value in (headers or {}).items() if _text(name).lower() != IDEMPOTENCY_KEY}
             headers = kept | {IDEMPOTENCY_KEY: exchange.key_before}
         vars(connection)[_EXCHANGE] = exchange
+        if exchange is not None and exchange.changed is not None:
+            body, headers = exchange.changed.body, dict(exchange.changed.headers)
+            url, options = _target(exchange.changed.url, url), {**options, "chunked": False}
         try:
             if answer is not None and not isinstance(connection.sock, ServedSocket):
                 connection.close()
@@ -206,6 +210,14 @@ def _connect_to(connection: Any, answer: ServedAnswer) -> None:
     if proxy is not None:
         connection.proxy_is_verified = True
         connection._has_connected_to_proxy = True  # noqa: SLF001  its property can only be read, and errors depend on it
+
+
+def _target(place: str, url: str) -> str:
+    """What a request names as its target: all of the address where it did so before (to a proxy), else the path."""
+    if not url.startswith("/"):
+        return place
+    parts = urlsplit(place)
+    return urlunsplit(("", "", parts.path or "/", parts.query, ""))
 
 
 def _place(connection: Any, url: str) -> str:

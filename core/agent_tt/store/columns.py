@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import CallStatus, RunStatus, StepStatus
+    from agent_tt.model import CallStatus, EditTarget, RunStatus, StepStatus, WayBackIn
 
 __all__ = [
     "ANY",
@@ -41,6 +41,7 @@ __all__ = [
     "step_status",
     "strings_of",
     "text",
+    "way_back_in",
 ]
 
 _RUN_STATUSES: Final[Mapping[object, RunStatus]] = {
@@ -55,12 +56,24 @@ _RESTORES: Final[Mapping[str, Literal["state", "load_state", "attributes"]]] = {
     "load_state": "load_state",
     "attributes": "attributes",
 }
-_EDIT_OPS: Final[Mapping[str, Literal["set", "insert", "delete", "move"]]] = {
+_EDIT_OPS: Final[Mapping[str, Literal["set", "insert", "delete", "move", "mute"]]] = {
     "set": "set",
     "insert": "insert",
     "delete": "delete",
     "move": "move",
+    "mute": "mute",
 }
+_EDIT_TARGETS: Final[Mapping[str, EditTarget]] = {
+    "state": "state",
+    "result": "result",
+    "error": "error",
+    "answer": "answer",
+    "system": "system",
+    "model": "model",
+    "parameter": "parameter",
+    "step": "step",
+}
+_WAYS_BACK_IN: Final[Mapping[str, WayBackIn]] = {"restore": "restore", "replay": "replay"}
 _STEP_STATUSES: Final[Mapping[object, StepStatus]] = {
     "running": "running",
     "ok": "ok",
@@ -238,21 +251,41 @@ def model_from_wire(found: Wire) -> ModelConfig | None:
 
 def edits_to_wire(edits: Sequence[Edit]) -> Wire:
     """Edits as a wire list; None when there are none."""
-    return [{"op": e.op, "path": e.path, "value": e.value, "old": e.old, "to": e.to} for e in edits] or None
+    return [_edit_to_wire(edit) for edit in edits] or None
+
+
+def _edit_to_wire(edit: Edit) -> Wire:
+    facts: dict[str, Wire] = {"op": edit.op, "path": edit.path, "value": edit.value, "old": edit.old, "to": edit.to}
+    if edit.target != "state":
+        facts["target"] = edit.target
+    return facts | {key: fact for key, fact in (("step", edit.step), ("call", edit.call)) if fact is not None}
 
 
 def edits_from_wire(found: Wire) -> tuple[Edit, ...]:
-    """Edits, from what `edits_to_wire` gave."""
+    """Edits, from what `edits_to_wire` gave. One of something that this version does not know is left out."""
     found = found if isinstance(found, list) else []
     return tuple(edit for facts in found if isinstance(facts, dict) and (edit := _edit(facts)) is not None)
 
 
 def _edit(facts: dict[str, Wire]) -> Edit | None:
-    op = _EDIT_OPS.get(text(facts.get("op")) or "")
-    if op is None:
+    op, target = _EDIT_OPS.get(text(facts.get("op")) or ""), _EDIT_TARGETS.get(text(facts.get("target")) or "state")
+    if op is None or target is None:
         return None
-    path, to = text(facts.get("path")) or "", text(facts.get("to"))
-    return Edit(op=op, path=path, value=facts.get("value"), old=facts.get("old"), to=to)
+    return Edit(
+        op=op,
+        path=text(facts.get("path")) or "",
+        value=facts.get("value"),
+        old=facts.get("old"),
+        to=text(facts.get("to")),
+        target=target,
+        step=integer(facts.get("step")),
+        call=integer(facts.get("call")),
+    )
+
+
+def way_back_in(found: Wire) -> WayBackIn | None:
+    """How a fork's agent got to its first step; None where that is not said."""
+    return _WAYS_BACK_IN.get(text(found) or "")
 
 
 def strings_of(found: Wire) -> dict[str, str]:

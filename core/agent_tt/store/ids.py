@@ -27,6 +27,10 @@ _LENGTH: Final = 12
 _BACK: Final = re.compile(r"(?P<name>.+)~(?P<back>\d{1,9})", re.DOTALL)
 _LOOKALIKES: Final = str.maketrans("ilo", "110")
 _MOST_LISTED: Final = 5
+_FORMER: Final = """SELECT run FROM runs r WHERE instr(meta, '"former_names"') AND EXISTS (
+  SELECT 1 FROM json_each(CASE WHEN typeof(r.meta) = 'text' THEN CASE WHEN json_valid(r.meta) THEN r.meta END END,
+    '$.former_names') WHERE value = ?)
+  ORDER BY hidden, started_us DESC, run DESC LIMIT 1"""
 
 
 def new_run_id() -> str:
@@ -44,24 +48,27 @@ def resolve(rows: Rows, ref: str) -> int:
     """The row number of the run that `ref` names.
 
     In this order: a whole id, `latest`, the newest run of that name, `NAME~2` (the one before the one before; also
-    `latest~2`), a unique beginning of an id.
+    `latest~2`), the newest run that had that name before it was renamed, a unique beginning of an id. Archived runs
+    come after the others of their name, and are not `latest`.
 
     Raises:
         RunNotFound: nothing, or several runs, fit.
     """
     for whole in (ref, normalise(ref)):
-        found = rows.query("SELECT run FROM runs WHERE id = ? AND NOT hidden", (whole,))
+        found = rows.query("SELECT run FROM runs WHERE id = ?", (whole,))
         if found:
             return int(found[0][0])
     by_age = _by_age(rows, ref, 0)
     back = _BACK.fullmatch(ref)
     if by_age is None and back is not None:
         by_age = _by_age(rows, back["name"], int(back["back"]))
+    if by_age is None:
+        by_age = _by_former_name(rows, ref)
     if by_age is not None:
         return by_age
     start = normalise(ref)
     found = rows.query(
-        "SELECT run, id FROM runs WHERE id >= ? AND id < ? AND NOT hidden ORDER BY id LIMIT ?",
+        "SELECT run, id FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT ?",
         (start, start + "~", _MOST_LISTED + 1),
     )
     if start and len(found) == 1:
@@ -77,9 +84,11 @@ def resolve(rows: Rows, ref: str) -> int:
 
 
 def _count(rows: Rows, name: str) -> int:
-    """How many runs have a name; all of them for `latest`."""
-    every = "SELECT count(*) FROM runs WHERE NOT hidden"
-    ((count,),) = rows.query(every) if name == LATEST else rows.query(f"{every} AND name = ?", (name,))
+    """How many runs have a name; all that are listed for `latest`."""
+    if name == LATEST:
+        ((count,),) = rows.query("SELECT count(*) FROM runs WHERE NOT hidden")
+    else:
+        ((count,),) = rows.query("SELECT count(*) FROM runs WHERE name = ?", (name,))
     return int(count)
 
 
@@ -100,16 +109,24 @@ def _by_age(rows: Rows, name: str, back: int) -> int | None:
         sql = "SELECT run FROM runs WHERE NOT hidden ORDER BY started_us DESC, run DESC LIMIT 1 OFFSET ?"
         found = rows.query(sql, (back,))
     else:
-        sql = "SELECT run FROM runs WHERE name = ? AND NOT hidden ORDER BY started_us DESC, run DESC LIMIT 1 OFFSET ?"
+        sql = "SELECT run FROM runs WHERE name = ? ORDER BY hidden, started_us DESC, run DESC LIMIT 1 OFFSET ?"
         found = rows.query(sql, (name, back))
     return int(found[0][0]) if found else None
 
 
+def _by_former_name(rows: Rows, name: str) -> int | None:
+    """The newest run that had a name before it was renamed."""
+    found = rows.query(_FORMER, (name,))
+    return int(found[0][0]) if found else None
+
+
 def _not_found(rows: Rows, ref: str) -> RunNotFound:
-    known = [text for row in rows.query("SELECT DISTINCT name FROM runs WHERE NOT hidden LIMIT 10000") for text in row]
-    known += [text for row in rows.query("SELECT id FROM runs WHERE NOT hidden LIMIT 10000") for text in row]
+    known = [text for row in rows.query("SELECT DISTINCT name FROM runs LIMIT 10000") for text in row]
+    known += [text for row in rows.query("SELECT id FROM runs LIMIT 10000") for text in row]
     if not known:
         return RunNotFound(f"no run {ref!r}: the store is empty", hint="Record one first.")
+    if ref == LATEST:
+        return RunNotFound("no run 'latest': every run is archived", hint="`agent-tt runs --all` lists them.")
     nearest = difflib.get_close_matches(ref, known, n=3, cutoff=0.5)
     hint = f"Did you mean {' or '.join(nearest)}?" if nearest else "`agent-tt runs` lists what there is."
     return RunNotFound(f"no run {ref!r}", hint=hint, nearest=nearest)

@@ -9,7 +9,7 @@ from agent_tt.errors import Damaged, RunNotFound, StepNotFound
 from agent_tt.history.rows import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from agent_tt.history.log import StateLog
     from agent_tt.history.rows import Rows
@@ -73,11 +73,20 @@ class Lineage:
             known = self._numbers[run_id] = int(found[0][0])
         return known
 
+    def forget(self, run_ids: Iterable[str], runs: Iterable[int]) -> None:
+        """Forgets runs that were deleted, by their ids and row numbers."""
+        for run_id in run_ids:
+            self._numbers.pop(run_id, None)
+        for run in runs:
+            self._origins.pop(run, None)
+
     def origin(self, run: int) -> tuple[int | None, int]:
         """The run that a run was forked from, and the step it was forked at (0 where there is none)."""
         known = self._origins.get(run)
         if known is None:
             found = self._rows.query("SELECT parent, fork_step FROM runs WHERE run = ?", (run,))
+            if not found and run in self._numbers.values():  # it was there when it was asked for
+                raise RunNotFound("the run was deleted meanwhile", hint="`agent-tt runs` lists what there is.")
             if not found:
                 raise Damaged(f"the row of run number {run} is missing", hint=_HINT)
             what = f"the row of run number {run}"
@@ -163,6 +172,7 @@ class Lineage:
             return Position(self._main_track(run), 0)
         found = self._rows.query("SELECT track, seq FROM steps WHERE run = ? AND step = ?", (run, step))
         if not found:
+            self._origins.pop(run, None)
             raise StepNotFound(f"there is no step {step}: the last one is {self.count(run)}")
         track, seq = (None if value is None else whole(value, f"step {step}") for value in found[0])
         if track is not None and seq is not None:
@@ -188,6 +198,8 @@ class Lineage:
     def _main_track(self, run: int) -> int:
         found = self._rows.query("SELECT track FROM tracks WHERE run = ? AND name = 'main'", (run,))
         if not found:
+            self._origins.pop(run, None)
+            self.origin(run)  # which tells where the run is gone
             raise StepNotFound("the run has no state")
         return int(found[0][0])
 

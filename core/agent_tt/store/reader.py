@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.ops import Op
-    from agent_tt.model import Call, Delivery, Note, Problem, Run, Step
+    from agent_tt.model import Call, Delivery, Label, Note, Problem, Run, Step
     from agent_tt.store.connection import Database
 
 __all__ = ["StoreCursor", "StoreReader"]
@@ -53,7 +53,7 @@ class StoreReader:
         self.log = StateLog(database)
         self._index = PathIndex(self.log)
         self.lineage = Lineage(database, self.log)
-        self._runs = RunRows(database, self.lineage)
+        self._runs = RunRows(database)
         self._steps = StepRows(database, self.lineage, self._runs)
         self._damage = DamageWatch(self.log, self.lineage)
 
@@ -77,9 +77,13 @@ class StoreReader:
 
     # ---------------------------------------------------------------- runs and steps
 
-    def runs(self) -> list[Run]:
-        """All runs, newest first."""
-        return self._runs.all()
+    def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:
+        """Runs, newest first; archived ones too, and at most `limit`, where that is asked for."""
+        return self._runs.all(archived=archived, limit=limit)
+
+    def forks(self, run_id: str, *, deep: bool = False) -> list[Run]:
+        """The runs that were forked from a run, oldest first; with `deep` also what was forked from those."""
+        return self._runs.forks(self.lineage.number(run_id), deep=deep)
 
     def run(self, ref: str) -> Run:
         """The run that `ref` names: id, `latest`, name, `NAME~2`, or the unique beginning of an id.
@@ -112,7 +116,7 @@ class StoreReader:
             StepNotFound: no such step.
         """
         run = self.lineage.number(run_id)
-        self._check_step(run, step)
+        self.check_step(run, step)
         if step == 0:
             return []
         return self._steps.calls(run, step, lambda text, what: unpack_call_value(text, what, self.log.blobs.get))
@@ -124,11 +128,16 @@ class StoreReader:
             StepNotFound: no such step.
         """
         run = self.lineage.number(run_id)
-        self._check_step(run, step)
+        self.check_step(run, step)
         holder = self.lineage.holder(run, step) if step else run
         return deliveries.read(self.database, self.log.blobs, holder, step, call)
 
-    def _check_step(self, run: int, step: int) -> None:
+    def check_step(self, run: int, step: int) -> None:
+        """Refuses a step that a run does not have.
+
+        Raises:
+            StepNotFound: there is no such step.
+        """
         if not 0 <= step <= self.lineage.count(run):
             raise StepNotFound(f"there is no step {step}: the last one is {self.lineage.count(run)}")
 
@@ -218,6 +227,10 @@ class StoreReader:
     def notes(self, run_id: str) -> list[Note]:
         """Notes and bookmarks of a run, oldest first."""
         return self._runs.notes(self.lineage.number(run_id))
+
+    def labels(self, run_id: str) -> dict[int, Label]:
+        """Names and metadata of checkpoints of a run, by step."""
+        return self._runs.labels(self.lineage.number(run_id))
 
     def verify(self, run_id: str | None = None) -> list[Problem]:
         """Checks chain, digests and blobs of a run, or everything."""

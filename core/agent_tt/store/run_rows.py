@@ -2,108 +2,85 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
+from agent_tt.errors import RunNotFound
 from agent_tt.history.rows import whole
-from agent_tt.model import Note, Run
+from agent_tt.model import Label, Note, Run
 from agent_tt.store import columns
-from agent_tt.store.columns import ANY, COUNT, NAME, NUMBER, TEXT, WHOLE
+from agent_tt.store.columns import ANY, COUNT, NAME, TEXT, WHOLE
 from agent_tt.store.liveness import Owner, is_alive
+from agent_tt.store.usage import NO_USAGE, Usage, inherited_usage, usage_of_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.rows import Rows
+    from agent_tt.history.rows import Rows, SqlValue
     from agent_tt.model import RunStatus
-    from agent_tt.store.lineage import Lineage
 
-__all__ = ["NO_USAGE", "RunRows", "Usage", "shown_status", "usage_of_steps"]
+__all__ = ["LABEL", "RunRows", "descendants", "label_of", "shown_status"]
 
-_Number = TypeVar("_Number", int, float)
+LABEL: Final = "label"
+"""The kind of a row of `notes` that is a checkpoint's label."""
+
 _COLUMNS: Final = (
     "r.run, r.id, r.name, r.status, r.parent, r.fork_step, r.started_us, r.ended_us, r.error, r.owner, r.beat_us,"
-    " r.meta, p.id, (SELECT max(step) FROM steps s WHERE s.run = r.run)"
+    " r.hidden, p.id, (SELECT max(step) FROM steps s WHERE s.run = r.run), r.parent IS NULL OR p.ended_us, r.meta"
 )
-_KINDS: Final = (*(WHOLE, NAME, NAME, ANY, COUNT, COUNT, WHOLE, COUNT, ANY, ANY, ANY, ANY, TEXT, ANY),)
+_KINDS: Final = (*(WHOLE, NAME, NAME, ANY, COUNT, COUNT, WHOLE, COUNT, ANY, ANY, ANY, ANY, TEXT, ANY, ANY, ANY),)
+_PARENT, _ENDED, _PARENT_ENDED, _META = 4, 7, 14, 15
 _NOTE_KINDS: Final = (WHOLE, ANY, COUNT, NAME, WHOLE)
+_LABEL_KINDS: Final = (WHOLE, ANY)
 _TAG_KINDS: Final = (WHOLE, NAME)
-_USAGE_KINDS: Final = (COUNT, COUNT, NUMBER)
 _FROM: Final = "FROM runs r LEFT JOIN runs p ON p.run = r.parent"
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens and dollars of a stretch of steps; None where no step said anything."""
-
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    cost_usd: float | None = None
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            _sum(self.tokens_in, other.tokens_in),
-            _sum(self.tokens_out, other.tokens_out),
-            _sum(self.cost_usd, other.cost_usd),
-        )
-
-    def to_wire(self) -> Wire:
-        """As `runs.meta` keeps the usage of a run that is over."""
-        return [self.tokens_in, self.tokens_out, self.cost_usd]
-
-    @staticmethod
-    def from_wire(found: Wire) -> Usage | None:
-        """What `to_wire` gave, None if it is not that."""
-        if not isinstance(found, list) or len(found) != 3:
-            return None
-        tokens_in, tokens_out, cost = found
-        cost_usd = cost if isinstance(cost, int | float) else None
-        return Usage(columns.integer(tokens_in), columns.integer(tokens_out), cost_usd)
-
-
-NO_USAGE: Final = Usage()
-
-
-def _sum(one: _Number | None, other: _Number | None) -> _Number | None:
-    return other if one is None else one if other is None else one + other
-
-
-def usage_of_steps(rows: Rows, run: int, last: int | None = None) -> Usage:
-    """The usage of a run's own steps, up to `last` where given."""
-    found = rows.query(
-        "SELECT sum(tokens_in), sum(tokens_out), sum(cost_usd) FROM steps WHERE run = ? AND step <= ?",
-        (run, (1 << 62) if last is None else last),
-    )
-    ((tokens_in, tokens_out, cost),) = columns.fitted(found, _USAGE_KINDS)
-    return Usage(tokens_in, tokens_out, cost)
+_NEWEST_FIRST: Final = "ORDER BY r.started_us DESC, r.run DESC"
+_DESCENDANTS: Final = """WITH RECURSIVE below(run) AS (
+  SELECT run FROM runs WHERE parent = ? UNION SELECT r.run FROM below JOIN runs r ON r.parent = below.run)
+  SELECT run FROM below"""
 
 
 class RunRows:
-    """Reads runs with what belongs to them."""
+    """Reads runs with what belongs to them, in a few queries however many they are.
 
-    def __init__(self, rows: Rows, lineage: Lineage) -> None:
+    What was read of a run that is over is kept for as long as its row stays the same: a screen asks for all runs again
+    whenever one of them has changed.
+    """
+
+    def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._lineage = lineage
+        self._known: dict[int, tuple[Sequence[Any], Run]] = {}
 
-    def all(self) -> list[Run]:
-        """All runs that are not hidden, newest first."""
-        found = self._rows.query(
-            f"SELECT {_COLUMNS} {_FROM} WHERE NOT r.hidden ORDER BY r.started_us DESC, r.run DESC"
-        )  # constants of ours
-        tags: defaultdict[int, list[str]] = defaultdict(list)
-        for run, tag in columns.fitted(self._rows.query("SELECT run, tag FROM tags ORDER BY run, tag"), _TAG_KINDS):
-            tags[run].append(tag)
-        return [self._run(row, tags[row[0]]) for row in columns.fitted(found, _KINDS)]
+    def all(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:
+        """Runs, newest first: those that are listed, or archived ones too; at most `limit`."""
+        where = "" if archived else "WHERE NOT r.hidden"
+        if limit is None:
+            return self._runs(f"{where} {_NEWEST_FIRST}", (), every=True)
+        return self._runs(f"{where} {_NEWEST_FIRST} LIMIT ?", (limit,))
 
     def one(self, number: int) -> Run:
-        """The run of a row number."""
-        found = self._rows.query(f"SELECT {_COLUMNS} {_FROM} WHERE r.run = ?", (number,))  # constants of ours
-        (row,) = columns.fitted(found, _KINDS)
-        tagged = self._rows.query("SELECT run, tag FROM tags WHERE run = ? ORDER BY tag", (number,))
-        tags = [tag for _, tag in columns.fitted(tagged, _TAG_KINDS)]
-        return self._run(row, tags)
+        """The run of a row number.
+
+        Raises:
+            RunNotFound: it was deleted just now.
+        """
+        found = self._runs("WHERE r.run = ?", (number,))
+        if not found:
+            raise RunNotFound("the run is not there any more", hint="`agent-tt runs` lists what there is.")
+        return found[0]
+
+    def several(self, numbers: Sequence[int]) -> list[Run]:
+        """The runs of row numbers, in the order in which they were made."""
+        return self._runs("WHERE r.run IN (SELECT value FROM json_each(?)) ORDER BY r.run", (json.dumps(numbers),))
+
+    def forks(self, number: int, *, deep: bool = False) -> list[Run]:
+        """What was forked from a run, and with `deep` from that: in the order in which they were made."""
+        if not deep:
+            return self._runs("WHERE r.parent = ? ORDER BY r.run", (number,))
+        return self.several(descendants(self._rows, number))
 
     def status(self, number: int) -> RunStatus:
         """A run's status as it is shown: `crashed` where its process is gone without a word."""
@@ -115,49 +92,114 @@ class RunRows:
     def notes(self, number: int) -> list[Note]:
         """Notes and bookmarks of a run, oldest first."""
         found = self._rows.query(
-            "SELECT note, kind, step, body, created_us FROM notes WHERE run = ? ORDER BY note", (number,)
+            "SELECT note, kind, step, body, created_us FROM notes WHERE run = ? AND kind <> ? ORDER BY note",
+            (number, LABEL),
         )
         return [
             Note(note, "bookmark" if kind == "bookmark" else "note", step, body, created_us)
             for note, kind, step, body, created_us in columns.fitted(found, _NOTE_KINDS)
         ]
 
-    def _run(self, row: Sequence[Any], tags: Sequence[str]) -> Run:
-        number, run_id, name, status, parent, fork_step, started, ended, error, owner, beat, meta, parent_id, last = row
-        facts = columns.mapping_from_text(meta)
-        metadata = facts.get("metadata")
-        usage = Usage.from_wire(facts.get("usage")) or usage_of_steps(self._rows, number)
-        if parent is not None:
-            usage = self._usage_before(number) + usage
-        return Run(
-            id=run_id,
-            name=name,
-            status=shown_status(status, owner, beat),
-            started_us=started,
-            ended_us=ended,
-            code=columns.code_from_wire(facts.get("code")),
-            model=columns.model_from_wire(facts.get("model")),
-            user_id=columns.text(facts.get("user_id")),
-            parent=parent_id,
-            fork_step=fork_step,
-            steps=self._lineage.count(number) if last is None else whole(last, f"a step of {run_id}"),
-            tokens_in=usage.tokens_in,
-            tokens_out=usage.tokens_out,
-            cost_usd=usage.cost_usd,
-            error=columns.error_from_text(error),
-            tags=tuple(tags),
-            metadata=metadata if isinstance(metadata, dict) else {},
-            edits=columns.edits_from_wire(facts.get("edits")),
-            policy=columns.strings_of(facts.get("policy")),
-            origin=columns.strings_of(facts.get("origin")),
+    def labels(self, number: int) -> dict[int, Label]:
+        """Names and metadata of a run's checkpoints, by step."""
+        found = self._rows.query(
+            "SELECT step, body FROM notes WHERE run = ? AND kind = ? AND step IS NOT NULL ORDER BY step",
+            (number, LABEL),
         )
+        return {step: label_of(step, body) for step, body in columns.fitted(found, _LABEL_KINDS)}
 
-    def _usage_before(self, number: int) -> Usage:
-        """The usage of the steps that a fork shares with its ancestors."""
-        usage = NO_USAGE
-        for stretch in self._lineage.stretches(number)[:-1]:
-            usage += usage_of_steps(self._rows, stretch.run, stretch.last)
-        return usage
+    # ---------------------------------------------------------------- inside
+
+    def _runs(self, rest: str, parameters: Sequence[SqlValue], *, every: bool = False) -> list[Run]:
+        """The runs that the rest of a statement picks; `every` says that they are about all there are."""
+        statement = f"SELECT {_COLUMNS} {_FROM} {rest}"  # constants of ours
+        found = columns.fitted(self._rows.query(statement, parameters), _KINDS)
+        tags = self._tags(None if every else [row[0] for row in found])
+        self._read([row for row in found if not self._is_known(row)])
+        return [self._with_tags(row[0], tags.get(row[0], ())) for row in found]
+
+    def _is_known(self, row: Sequence[Any]) -> bool:
+        """Whether a run was read before and nothing about it can have changed since."""
+        known = self._known.get(row[0])
+        return known is not None and known[0] == row and row[_ENDED] is not None and row[_PARENT_ENDED] is not None
+
+    def _read(self, rows: Sequence[Sequence[Any]]) -> None:
+        if not rows:
+            return
+        facts = {row[0]: columns.mapping_from_text(row[_META]) for row in rows}
+        own = {number: usage for number, of in facts.items() if (usage := Usage.from_wire(of.get("usage"))) is not None}
+        silent = [number for number in facts if number not in own]
+        own |= usage_of_runs(self._rows, silent) if silent else {}
+        forks = [row[0] for row in rows if row[_PARENT] is not None]
+        shared = inherited_usage(self._rows, forks) if forks else {}
+        for row in rows:
+            number = row[0]
+            usage = shared.get(number, NO_USAGE) + own.get(number, NO_USAGE)
+            self._known[number] = (row, _run(row, facts[number], usage))
+
+    def _with_tags(self, number: int, tags: tuple[str, ...]) -> Run:
+        row, run = self._known[number]
+        if run.tags != tags:
+            run = replace(run, tags=tags)
+            self._known[number] = (row, run)
+        return run
+
+    def _tags(self, numbers: Sequence[int] | None) -> Mapping[int, tuple[str, ...]]:
+        """The tags of some runs, or of all."""
+        if numbers is None:
+            found = self._rows.query("SELECT run, tag FROM tags ORDER BY run, tag")
+        else:
+            found = self._rows.query(
+                "SELECT run, tag FROM tags WHERE run IN (SELECT value FROM json_each(?)) ORDER BY run, tag",
+                (json.dumps(numbers),),
+            )
+        tags: defaultdict[int, list[str]] = defaultdict(list)
+        for run, tag in columns.fitted(found, _TAG_KINDS):
+            tags[run].append(tag)
+        return {run: tuple(those) for run, those in tags.items()}
+
+
+def _run(row: Sequence[Any], facts: Mapping[str, Wire], usage: Usage) -> Run:
+    _, run_id, name, status, parent, fork_step, started, ended, error, owner, beat, hidden, parent_id, last, *_ = row
+    metadata, former = facts.get("metadata"), facts.get("former_names")
+    shared = 0 if parent is None or fork_step is None else fork_step
+    return Run(
+        id=run_id,
+        name=name,
+        status=shown_status(status, owner, beat),
+        started_us=started,
+        ended_us=ended,
+        code=columns.code_from_wire(facts.get("code")),
+        model=columns.model_from_wire(facts.get("model")),
+        user_id=columns.text(facts.get("user_id")),
+        parent=parent_id,
+        fork_step=fork_step,
+        steps=whole(shared if last is None else last, f"a step of {run_id}"),
+        tokens_in=usage.tokens_in,
+        tokens_out=usage.tokens_out,
+        cost_usd=usage.cost_usd,
+        error=columns.error_from_text(error),
+        metadata=metadata if isinstance(metadata, dict) else {},
+        edits=columns.edits_from_wire(facts.get("edits")),
+        way_back_in=columns.way_back_in(facts.get("way_back_in")),
+        policy=columns.strings_of(facts.get("policy")),
+        origin=columns.strings_of(facts.get("origin")),
+        pinned=facts.get("pinned") is True,
+        archived=bool(hidden),
+        former_names=tuple(text for text in former if isinstance(text, str)) if isinstance(former, list) else (),
+    )
+
+
+def descendants(rows: Rows, number: int) -> list[int]:
+    """The row numbers of all runs that descend from a run, in the order in which they were made."""
+    return sorted(run for (run,) in rows.query(_DESCENDANTS, (number,)) if run != number)
+
+
+def label_of(step: int, body: object) -> Label:
+    """The label that a row of `notes` holds."""
+    facts = columns.mapping_from_text(body)
+    metadata = facts.get("metadata")
+    return Label(step, columns.text(facts.get("name")), metadata if isinstance(metadata, dict) else {})
 
 
 def shown_status(status: object, owner: object, beat_us: object) -> RunStatus:

@@ -20,7 +20,8 @@ imported, called or unpickled.
 a fork began. Steps count from 1 in the order of starting, those of a fork from `fork_step + 1`; up to there they are
 the parent's rows. `status` of a run: running, succeeded, failed, interrupted, crashed; of a step: running, ok, error,
 interrupted; of a call: pending, ok, error, denied. What is `running` or `pending` in a run whose process is gone has an
-unknown outcome. `hidden` runs are kept for their forks alone.
+unknown outcome. `hidden` runs are archived: lists leave them out. A run that others descend from is never deleted
+without them, because their states begin with its checkpoints.
 
 **States.** A state history is a *track*; each run has one called `main`. `deltas` holds its checkpoints, one row each
 without gaps: from 0, or in a fork from `fork_seq`, whose row is the edit against the parent track's checkpoint of that
@@ -38,7 +39,10 @@ version.
 | column | keys |
 |---|---|
 | `runs.meta` | `code`, `model`: the fields of `AgentCode` and `ModelConfig`; `user_id`, `metadata`, `origin` |
-| the same | `edits`, `policy` of a fork; `usage`: [tokens in, tokens out, dollars] of the run's own steps, at its end |
+| the same | `edits`, `policy`, `way_back_in` of a fork |
+| the same | `usage`: [tokens in, tokens out, dollars] of the run's own steps, at its end |
+| the same | `pinned`: true; `former_names` of a run that was renamed, oldest first |
+| `notes.body` | of kind `label`, one for a checkpoint: `name`, `metadata`; of `note` and `bookmark` it is the text |
 | `steps.meta` | `calls` how many, `repeat_of` the step that this one repeats, `decision`, `extra` |
 | `calls.meta` | `file`, `line`, `model`, `tokens_in`, `tokens_out`, `cost_usd`, `inside` the call around it, ... |
 | `error` | `class` as `module:Name`, `message`, `traceback`, `value` the exception's envelope |

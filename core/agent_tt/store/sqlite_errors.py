@@ -6,6 +6,7 @@ import sqlite3
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import Damaged, NotAStore, ReadOnlySource, StoreBusy, StoreUnreadable
+from agent_tt.store.heads import read_head
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,8 +74,7 @@ def _cut_short(path: Path) -> Damaged | None:
     """The error for a file that ends before the last page that its header names; None for any other."""
     try:
         size = path.stat().st_size
-        with path.open("rb") as file:
-            header = file.read(_HEADER)
+        header = read_head(path, _HEADER)
     except OSError:
         return None
     page = int.from_bytes(header[16:18], "big")

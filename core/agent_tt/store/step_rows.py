@@ -159,7 +159,10 @@ class StepRows:
             return self._first_error(run)
         back = _FROM_END.fullmatch(ref)
         if back is None and _NUMBER.fullmatch(ref) is None:
-            raise _no_such_word(ref, last)
+            named = next((step for step, label in self._runs.labels(run).items() if label.name == ref), None)
+            if named is None or named > last:
+                raise _no_such_word(ref, last)
+            return named
         number = int(ref) if back is None else last - int(back[1])
         if not 0 <= number <= last:
             raise StepNotFound(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -11,7 +12,7 @@ from agent_tt.history.append import fork_track
 from agent_tt.history.training import DictionaryTrainer
 from agent_tt.model import Note
 from agent_tt.protocols import NO_STATE
-from agent_tt.store import columns, door, ids
+from agent_tt.store import columns, deleting, door, ids, keeping
 from agent_tt.store.liveness import Heart, current_owner, now_us
 from agent_tt.store.opening import open_database
 from agent_tt.store.reader import StoreReader
@@ -19,12 +20,12 @@ from agent_tt.store.run_rows import shown_status
 from agent_tt.store.writer import JoinedRunWriter, SqliteRunWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Literal
 
     from agent_tt.codec.wire import Wire
     from agent_tt.history.rows import Transaction
-    from agent_tt.model import Edit, ErrorInfo, NewRun, RunStatus
+    from agent_tt.model import Deletion, Edit, ErrorInfo, NewRun, Run, RunStatus, WayBackIn
     from agent_tt.store.connection import Database, Durability
 
 __all__ = ["SqliteStore", "open_store"]
@@ -81,6 +82,7 @@ class SqliteStore(StoreReader):
         new: NewRun,
         edits: Sequence[Edit] = (),
         policy: Mapping[str, str] | None = None,
+        way_back_in: WayBackIn = "restore",
     ) -> str:
         """Makes the row of a fork with its edited checkpoint; gives its id. This process owns it until it is adopted.
 
@@ -96,8 +98,10 @@ class SqliteStore(StoreReader):
         facts: dict[str, Wire] = {
             "edits": door.admit(columns.edits_to_wire(edits)),
             "policy": dict(policy) if policy else None,
+            "way_back_in": way_back_in,
         }
         with self.database.transaction() as tx:
+            keeping.row_number(tx, parent_id)  # nobody deleted it since
             ((parent_name, track_name),) = tx.query(
                 "SELECT (SELECT name FROM runs WHERE run = ?), (SELECT name FROM tracks WHERE track = ?)",
                 (parent, position.track),
@@ -114,8 +118,8 @@ class SqliteStore(StoreReader):
             RunNotFound: no such run.
             StoreUnreadable: the run is over already.
         """
-        run = self.lineage.number(run_id)
         with self.database.transaction() as tx:
+            run = keeping.row_number(tx, run_id)
             ((status, meta),) = tx.query("SELECT status, meta FROM runs WHERE run = ?", (run,))
             if status != "running":
                 raise StoreUnreadable(
@@ -163,8 +167,8 @@ class SqliteStore(StoreReader):
             RunNotFound: no such run.
             UsageError: it runs, or has ended by itself; somebody else may have been faster.
         """
-        run = self.lineage.number(run_id)
         with self.database.transaction() as tx:
+            run = keeping.row_number(tx, run_id)
             ((status, owner, beat_us, meta),) = tx.query(
                 "SELECT status, owner, beat_us, meta FROM runs WHERE run = ?", (run,)
             )
@@ -236,8 +240,9 @@ class SqliteStore(StoreReader):
 
     def add_note(self, run_id: str, step: int | None, kind: str, body: str) -> Note:
         """Writes a `note` or a `bookmark`."""
-        run, now, words = self.lineage.number(run_id), now_us(), door.admit_text(body)
+        now, words = now_us(), door.admit_text(body)
         with self.database.transaction() as tx:
+            run = keeping.row_number(tx, run_id)
             note = tx.execute(
                 "INSERT INTO notes(run, step, kind, body, created_us) VALUES(?, ?, ?, ?, ?)",
                 (run, step, kind, words, now),
@@ -251,19 +256,81 @@ class SqliteStore(StoreReader):
 
     def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
         """Replaces a run's tags."""
-        run = self.lineage.number(run_id)
         with self.database.transaction() as tx:
+            run = keeping.row_number(tx, run_id)
             tx.execute("DELETE FROM tags WHERE run = ?", (run,))
             _add_tags(tx, run, tags)
 
-    def set_metadata(self, run_id: str, metadata: Mapping[str, Wire]) -> None:
-        """Merges into a run's metadata."""
-        run = self.lineage.number(run_id)
+    def set_metadata(
+        self, run_id: str, metadata: Mapping[str, Wire], *, remove: Sequence[str] = (), step: int | None = None
+    ) -> None:
+        """Merges into the metadata of a run, or of one of its checkpoints, and takes facts away.
+
+        Raises:
+            UsageError: `purpose` or `ticket` is no text.
+            StepNotFound: the run has no such step.
+        """
+        facts = keeping.checked_metadata(metadata)
+        with self._marking(run_id, step) as (tx, run):
+            if step is None:
+                keeping.change_metadata(tx, run, facts, remove)
+            else:
+                keeping.label_metadata(tx, run, step, facts, remove)
+
+    def rename_run(self, run_id: str, name: str) -> None:
+        """Renames a run, and with it the forks that are called after it.
+
+        Raises:
+            UsageError: the name would name something else too.
+        """
         with self.database.transaction() as tx:
-            ((meta,),) = tx.query("SELECT meta FROM runs WHERE run = ?", (run,))
-            facts = columns.mapping_from_text(meta)
-            facts["metadata"] = _merged(facts.get("metadata"), door.admit_mapping(metadata))
-            tx.execute("UPDATE runs SET meta = ? WHERE run = ?", (columns.mapping_to_text(facts) or "{}", run))
+            keeping.rename(tx, run_id, name)
+
+    def name_checkpoint(self, run_id: str, step: int, name: str | None) -> None:
+        """Names a checkpoint, or takes its name away.
+
+        Raises:
+            UsageError: the name would name another step too.
+            StepNotFound: the run has no such step.
+        """
+        with self._marking(run_id, step) as (tx, run):
+            keeping.name_checkpoint(tx, run, step, name)
+
+    @contextmanager
+    def _marking(self, run_id: str, step: int | None) -> Iterator[tuple[Transaction, int]]:
+        """A transaction that writes something down about a run or a checkpoint of it, which must be there."""
+        if step is not None:
+            self.check_step(self.lineage.number(run_id), step)
+        with self.database.transaction() as tx:
+            yield tx, keeping.row_number(tx, run_id)
+
+    def set_pinned(self, run_ids: Sequence[str], *, pinned: bool) -> None:
+        """Pins runs, so that they are neither archived nor deleted, or unpins them."""
+        with self.database.transaction() as tx:
+            keeping.set_pinned(tx, run_ids, pinned=pinned)
+
+    def set_archived(self, run_ids: Sequence[str], *, archived: bool) -> None:
+        """Leaves runs out of lists, or brings them back.
+
+        Raises:
+            IsPinned: one that is to be archived is pinned; nothing was.
+        """
+        with self.database.transaction() as tx:
+            keeping.set_archived(tx, run_ids, archived=archived)
+
+    def plan_deletion(self, run_ids: Sequence[str], *, with_forks: bool = False) -> list[Run]:
+        """What `delete_runs` would delete now; raises what it would raise, and changes nothing."""
+        return deleting.plan_deletion(self.database, run_ids, with_forks=with_forks)
+
+    def delete_runs(self, run_ids: Sequence[str], *, with_forks: bool = False) -> Deletion:
+        """Deletes runs with everything that belongs to them alone: in one transaction, all of them or none.
+
+        Raises:
+            HasForks, IsRunning, IsPinned: one of them has to stay; nothing was deleted.
+        """
+        deletion, numbers = deleting.delete_runs(self.database, run_ids, with_forks=with_forks)
+        self.lineage.forget([run.id for run in deletion.runs], numbers)
+        return deletion
 
 
 def _facts(new: NewRun) -> dict[str, Wire]:

@@ -15,6 +15,7 @@ from agent_tt.history.digest import chain
 from agent_tt.history.frames import dictionary_content
 from agent_tt.history.hashing import HASH_SIZE
 from agent_tt.history.payload import unpack
+from agent_tt.history.rows import SEQ_BITS
 from agent_tt.history.tally import TalliedState
 from agent_tt.model import Problem
 from agent_tt.store import deliveries
@@ -44,10 +45,36 @@ def verify_file(log: StateLog, lineage: Lineage, path: Path) -> list[Problem]:
         problems += [Problem(None, None, what) for what in schema_problems(path)]
         for (run_id,) in log.rows.query("SELECT id FROM runs ORDER BY run"):
             problems += verify_run(log, lineage, run_id)
-        problems += [Problem(None, None, what) for what in _unused_damage(log)]
+        problems += [Problem(None, None, what) for what in (*_ownerless(log), *_unused_damage(log))]
     except AgentTTError as error:  # what cannot be asked at all: a table that is missing or malformed
         problems.append(Problem(None, None, error.message))
     return problems
+
+
+_OWNERS: Final = (
+    ("tracks", "run", "SELECT run FROM runs"),
+    ("steps", "run", "SELECT run FROM runs"),
+    ("calls", "run", "SELECT run FROM runs"),
+    ("tags", "run", "SELECT run FROM runs"),
+    ("notes", "run", "SELECT run FROM runs"),
+    ("deliveries", f"id >> {SEQ_BITS}", "SELECT run FROM runs"),
+    ("deltas", f"id >> {SEQ_BITS}", "SELECT track FROM tracks"),
+    ("keyframes", f"id >> {SEQ_BITS}", "SELECT track FROM tracks"),
+    ("changes", "track", "SELECT track FROM tracks"),
+)
+"""Tables, the column that says whose a row is, and who there is."""
+
+
+def _ownerless(log: StateLog) -> Iterator[str]:
+    """Rows of runs that are not there, which a deletion takes along."""
+    for table, column, owners in _OWNERS:
+        statement = f"SELECT count(*) FROM {table} WHERE {column} NOT IN ({owners})"  # noqa: S608  # our own
+        try:
+            ((count,),) = log.rows.query(statement)
+        except AgentTTError:  # a table is missing, as was said already
+            continue
+        if count:
+            yield f"{count} row{'' if count == 1 else 's'} of {table} belong{'s' if count == 1 else ''} to no run"
 
 
 def _unused_damage(log: StateLog) -> Iterator[str]:

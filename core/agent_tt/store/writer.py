@@ -15,8 +15,8 @@ from agent_tt.store import columns, deliveries, door
 from agent_tt.store.call_writer import CallWriter
 from agent_tt.store.liveness import now_us
 from agent_tt.store.open_step import OpenStep, answer_fingerprint
-from agent_tt.store.run_rows import usage_of_steps
 from agent_tt.store.sqlite_errors import Conflict
+from agent_tt.store.usage import usage_of_steps
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -106,6 +106,35 @@ class SqliteRunWriter:
             except Conflict:
                 # Another process, forked from this one, went on with the track: follow it, and try once more.
                 self._close_step(number, end, state, track)
+
+    def take_checkpoint(self, number: int, state: object, *, track: str = "main") -> None:
+        """Commits a checkpoint of a step that has ended without one.
+
+        Raises:
+            StoreBusy: another process held the lock for too long.
+        """
+        with self._database.lock:
+            try:
+                self._take_checkpoint(number, state, track)
+            except Conflict:
+                self._take_checkpoint(number, state, track)
+
+    def _take_checkpoint(self, number: int, state: object, track: str) -> None:
+        try:
+            writer = self._track(track)
+            checkpoint = writer.compare(state)
+            with self._database.transaction() as tx:
+                if tx.query("SELECT 1 FROM steps WHERE run = ? AND step = ? AND seq IS NULL", (self._run, number)):
+                    writer.store(tx, checkpoint, shared=False)
+                    known = (writer.track, checkpoint.seq, self._run, number)
+                    tx.execute("UPDATE steps SET track = ?, seq = ? WHERE run = ? AND step = ?", known)
+                else:
+                    self._tracks.pop(track, None)  # it remembers a state that was not written
+        except BaseException:
+            # As in `_close_step`.
+            self._tracks.pop(track, None)
+            self._trainer.restart()
+            raise
 
     def _close_step(self, number: int, end: StepEnd, state: object, track: str) -> None:
         try:

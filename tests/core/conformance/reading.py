@@ -48,13 +48,27 @@ def check_runs(source: RunSource) -> None:
     assert runs
     assert [run.started_us for run in runs] == sorted((run.started_us for run in runs), reverse=True)
     assert len({run.id for run in runs}) == len(runs)
-    by_id = {run.id: run for run in runs}
+    by_id = {run.id: run for run in source.runs(archived=True)}
+    parents = {run.id: run.parent for run in by_id.values()}
     for run in runs:
         assert source.run(run.id) == run
         assert source.step_count(run.id) == run.steps
         assert run.parent is None or run.parent in by_id
         assert run.ended_us is None or run.ended_us >= run.started_us
         assert isinstance(source.notes(run.id), list)
+        assert all(0 <= step <= run.steps for step in source.labels(run.id))
+    everything = source.runs(archived=True)
+    assert [run for run in everything if not run.archived] == runs
+    for limit in (0, 1, len(runs), len(runs) + 3):
+        assert source.runs(limit=limit) == runs[:limit]
+    for run in everything:
+        assert {fork.id for fork in source.forks(run.id)} == {
+            other.id for other in everything if other.parent == run.id
+        }
+        below = [fork.id for fork in source.forks(run.id, deep=True)]
+        order = {run_id: place for place, run_id in enumerate([run.id, *below])}
+        assert len(order) == len(below) + 1
+        assert all(order[parents[fork]] < order[fork] for fork in below)
     assert source.run("latest") in runs
     with pytest.raises(RunNotFound):
         source.run("no run has such a name")

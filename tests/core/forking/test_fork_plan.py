@@ -141,7 +141,7 @@ def test_a_run_without_a_way_back_in_says_why_and_what_to_do(
 ) -> None:
     run = finished(project, begin(project, **facts))
     with pytest.raises(InvalidEntryPoint, match=says) as caught:
-        project.plan(run, 0)
+        project.plan(run, 0, by="restore")
     assert caught.value.hint
 
 
@@ -211,7 +211,7 @@ def test_steps_that_were_open_on_one_state_cannot_be_forked(project: Project) ->
     end(writer, 4, {"n": 4})
     run = finished(project, writer)
     with pytest.raises(UsageError, match="right was open on the same state") as caught:
-        project.plan(run, 2)
+        project.plan(run, 2, by="restore")
     assert "step 1 first" in caught.value.hint
     assert [project.plan(run, step).step for step in (1, 3, 4)] == [1, 3, 4]  # nothing was left open when these ended
 
@@ -224,9 +224,9 @@ def test_a_step_that_others_outlived_or_ended_inside_cannot_be_forked(project: P
         end(writer, number, {"n": number})
     run = finished(project, writer)
     with pytest.raises(UsageError, match="short was open"):
-        project.plan(run, 1)
+        project.plan(run, 1, by="restore")
     with pytest.raises(UsageError, match="was open on the same state"):
-        project.plan(run, 2)
+        project.plan(run, 2, by="restore")
     assert project.plan(run, 3).step == 3
 
 
@@ -243,7 +243,7 @@ def test_a_step_that_contains_others_is_forked_with_them_and_one_of_these_is_not
     assert (plan.step, plan.step_name, plan.state) == (inner, "outer", {"n": 2})
     assert plan.expected.steps == 1
     with pytest.raises(UsageError, match="part of step 1"):
-        project.plan(run, inner)
+        project.plan(run, inner, by="restore")
     assert project.plan(run, after).step == after
 
 
@@ -257,9 +257,9 @@ def test_a_step_around_one_that_has_a_state_of_its_own_or_outlives_it_cannot_be_
         end(writer, second, {"n": second})
     run = finished(project, writer)
     with pytest.raises(UsageError, match="inside it has a state of its own"):
-        project.plan(run, 1)
+        project.plan(run, 1, by="restore")
     with pytest.raises(UsageError, match="inside it was not over then"):
-        project.plan(run, 3)
+        project.plan(run, 3, by="restore")
 
 
 def test_a_state_that_is_one_agents_own_cannot_be_forked(project: Project) -> None:
@@ -268,7 +268,7 @@ def test_a_state_that_is_one_agents_own_cannot_be_forked(project: Project) -> No
     end(writer, number, {"pages": []}, track="web")
     run = finished(project, writer)
     with pytest.raises(UsageError, match="that of web alone"):
-        project.plan(run, number)
+        project.plan(run, number, by="restore")
 
 
 def test_an_edit_of_a_key_that_the_state_does_not_have_is_said_with_what_may_be_meant(project: Project) -> None:

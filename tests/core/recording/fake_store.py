@@ -73,6 +73,9 @@ class FakeRun:
             self.steps.append(FakeStep(number, new))
             return number
 
+    def take_checkpoint(self, number: int, state: object, *, track: str = "main") -> None:
+        self.checkpoints_taken = [*getattr(self, "checkpoints_taken", []), (number, track)]
+
     def close_step(self, number: int, end: StepEnd, state: object, *, track: str = "main") -> None:
         with self._lock:
             self._check()

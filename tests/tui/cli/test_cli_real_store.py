@@ -144,10 +144,55 @@ def test_a_dry_run_says_what_would_run_and_runs_nothing(command: Command, store:
     where = ("--store", str(store))
     done = command("fork", "seeker", "--at", "1", "--set", "limit=2", "--dry-run", *where, "--json")
     assert done.json["function"] == "main"
-    assert done.json["edits"] == [{"op": "set", "path": "limit", "value": 2, "old": 3, "to": None}]
+    edit = {"op": "set", "path": "limit", "value": 2, "old": 3, "to": None}
+    assert done.json["edits"] == [{**edit, "target": "state", "step": None, "call": None}]
+    assert done.json["by"] == "restore"
     assert {row["name"]: row["policy"] for row in done.json["boundary"]} == {"send": "deny", "search": "live"}
     assert "Nothing was run." in command("fork", "seeker", "--at", "1", "--dry-run", *where).out
     assert len(command("runs", *where, "--json").json) == 1
+
+
+def test_every_option_that_changes_something_is_one_edit(command: Command, store: Path) -> None:
+    where = ("--store", str(store), "--dry-run", "--json")
+    changes = ("--set", "limit=2", "--insert", "tried=1", "--by", "replay", "--at", "1")
+    assert command("fork", "seeker", *changes, *where).code == 2  # `tried` is no list
+    done = command(
+        *("fork", "seeker", "--at", "2", "--mute", "2", "--delete", "crash", "--move", "tried=attempts"),
+        *("--system", "Be brief.", "--model", "other", "--param", "temperature=0", *where),
+    )
+    assert [(edit["target"], edit["op"]) for edit in done.json["edits"]] == [
+        *[("step", "mute"), ("state", "set"), ("state", "delete"), ("state", "move")],
+        *[("system", "set"), ("model", "set"), ("parameter", "set")],
+    ]
+    done = command("fork", "seeker", "--result", '2.docs=["found"]', *where)
+    assert (done.json["by"], done.json["step"]) == ("replay", 1)
+    assert done.json["edits"][0] == {
+        "op": "set",
+        "path": "docs",
+        "value": ["found"],
+        "old": [],
+        "to": None,
+        "target": "result",
+        "step": 2,
+        "call": 1,
+    }
+    shown = command("fork", "seeker", "--error", "2=TimeoutError: late", "--store", str(store), "--dry-run").out
+    assert "by replay: main() runs from its beginning" in shown
+    assert "answered     1 call from the recording" in shown
+    assert "error of call 1 in step 2" in shown
+
+
+def test_a_fork_whose_code_has_changed_on_the_way_ends_with_1_and_the_choices(command: Command, store: Path) -> None:
+    script = store.parent / "seeker.py"
+    script.write_text(AGENT.replace('query="refunds"', 'query="returns"'), encoding="utf-8")
+    done = command("fork", "seeker", "--at", "2", "--set", "limit=2", "--by", "replay", "--store", str(store), "--json")
+    assert (done.code, done.json["status"], done.json["way_back_in"]) == (1, "failed", "replay")
+    said = done.json["error"]["message"]
+    assert said.startswith("cannot re-enter at step 2: step 1 no longer asks what was recorded (query:")
+    assert said.endswith("Choose: fork at step 0, or --accept-changes to go live from step 1")
+    accepted = ("--by", "replay", "--accept-changes", "--store", str(store), "--json")
+    done = command("fork", "seeker", "--at", "2", "--set", "limit=2", *accepted)
+    assert (done.code, done.json["status"], done.json["fork_step"]) == (0, "succeeded", 0)
 
 
 def test_a_fork_shows_its_edits_what_is_odd_about_them_and_which_tools_were_denied(

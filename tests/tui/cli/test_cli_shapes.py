@@ -32,7 +32,8 @@ def test_runs_lists_every_run(command: Command) -> None:
         2,
         "1970-01-01T00:00:00.000000Z",
     )
-    assert fork["edits"] == [{"op": "set", "path": "attempts", "value": 9, "old": 1, "to": None}]
+    edit = {"op": "set", "path": "attempts", "value": 9, "old": 1, "to": None}
+    assert fork["edits"] == [{**edit, "target": "state", "step": None, "call": None}]
 
 
 def test_show_gives_a_run_with_its_steps_and_their_calls(command: Command) -> None:

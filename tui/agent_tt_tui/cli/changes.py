@@ -57,6 +57,11 @@ def print_changes(terminal: Terminal, changes: Sequence[Change], limit: int | No
 
 def change_of(edit: Edit) -> Change:
     """A person's edit as the change that it makes."""
+    if edit.op == "mute":
+        return Change("remove", edit.where, edit.value)
+    if edit.target != "state":
+        does: ChangeOp = "remove" if edit.op == "delete" else "add" if edit.old is None else "change"
+        return Change(does, edit.where, edit.old, edit.value)
     if edit.op == "move":
         return Change("move", edit.to or "", edit.old, edit.old, old_path=edit.path)
     if edit.op == "delete":

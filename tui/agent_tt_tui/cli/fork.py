@@ -6,61 +6,89 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agent_tt_tui.cli.edit_options import edit_options
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.stopping import stopped_as_by_ctrl_c
+from agent_tt_tui.cli.terms_options import terms_options
 from agent_tt_tui.cli.trust import ask_for_trust, trust_option
 
 if TYPE_CHECKING:
-    from agent_tt.forking.boundary import Expected
+    from agent_tt.forking.boundary import Boundary, Expected
     from agent_tt.forking.handle import ForkHandle
     from agent_tt.forking.plan import ForkPlan
-    from agent_tt_tui.cli.terminal import Terminal
+    from agent_tt.forking.terms import Terms
+    from agent_tt.model import Edit, WayBackIn
+    from agent_tt_tui.cli.terminal import Cell, Terminal
 
 _POLL_SECONDS = 0.1
 
 
 @click.command()
 @click.argument("run", shell_complete=complete_runs)
-@click.option("--at", "step", required=True, metavar="STEP", help="The step to start after; 0 is the input.")
+@click.option("--at", "step", metavar="STEP", help="The step to start after; 0 is the input.")
+@edit_options
 @click.option(
-    "--set", "assignments", multiple=True, metavar="PATH=VALUE", help="Change the state first; VALUE is JSON."
+    "--by",
+    type=click.Choice(["restore", "replay"]),
+    help="Hand the agent the state, or run it from its beginning with what it asked answered again; else chosen.",
 )
+@click.option("--accept-changes", is_flag=True, help="Where the code asks something else now, go live from there.")
 @click.option("--agent", metavar="MODULE:CALLABLE", help="Run this entry point (or FILE.py:CALLABLE) instead.")
 @click.option("--allow", multiple=True, metavar="TOOL", help="Let this tool write; all others that write are denied.")
 @click.option("--name", help="Name of the new run, instead of RUN/fork-N.")
+@terms_options
 @click.option("--dry-run", is_flag=True, help="Show what would run, and run nothing.")
 @trust_option
 @common_options
 def command(
     options: Options,
     run: str,
-    step: str,
+    step: str | None,
     *,
-    assignments: tuple[str, ...],
+    edits: list[Edit],
+    by: WayBackIn | None,
+    accept_changes: bool,
     agent: str | None,
     allow: tuple[str, ...],
     name: str | None,
+    terms: Terms,
     dry_run: bool,
     trust: bool,
 ) -> None:
     """Run RUN's agent again from the state after STEP, for real, in a process of its own.
 
-    Exit code 5 when the agent failed; its run is kept.
+    An agent that takes a state is handed it; any other runs from its beginning, with its calls so far answered from
+    the recording. Where a call is edited, the fork begins before its step, and --at may be left out.
+
+    Exit code 5 when the agent failed; its run is kept. Exit code 1 when the agent does not ask again what it asked,
+    because its code has changed: fork an earlier step, or --accept-changes.
 
     \b
     agent-tt fork refund-loop --at 1 --agent refund_loop.py:main_v2
     agent-tt fork trip-planner --at 2 --set 'trip.destination="Oslo"'
-    --json: the new run, as in `runs`; with --dry-run {run, step, name, entry, file,
-            line, function, way_back_in, edits, boundary, expected, problems}
+    agent-tt fork trip-planner --result '6.items[0].price=20'
+    agent-tt fork trip-planner --answer 3='Book it.' --param temperature=0
+    agent-tt fork trip-planner --at 2 --executor mock --seed 7 --stop-at 5 --time-limit 5m
+    --json: the new run, as in `runs`; with --dry-run {run, step, name, by, entry, file,
+            line, function, way_back_in, edits, boundary, expected, terms, problems}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
-    from agent_tt.forking.edits import parse_assignment
     from agent_tt.forking.plan import plan_fork
 
-    edits = [parse_assignment(text) for text in assignments]
     with options.source(run) as source:
         found = source.run(run)
-        number = source.step_number(found, step)
-        plan = plan_fork(source, found, number, edits=edits, agent=agent, allow=allow, name=name)
+        number = None if step is None else source.step_number(found, step)
+        plan = plan_fork(
+            source,
+            found,
+            number,
+            edits=edits,
+            agent=agent,
+            allow=allow,
+            name=name,
+            by=by,
+            accept_changes=accept_changes,
+            terms=terms,
+        )
     if dry_run and options.as_json:
         from agent_tt_tui.cli.shapes import plan_shape
 
@@ -100,13 +128,14 @@ def _follow(terminal: Terminal, plan: ForkPlan, handle: ForkHandle) -> None:
     from agent_tt_tui.cli.wording import step_line
 
     entry = terminal.safe(plan.code.entry)
-    terminal.line(Cell(terminal.safe(f"{plan.run.name} after step {plan.step}"), "strong"), f"  {entry}")
-    print_changes(terminal, [change_of(edit) for edit in plan.edits])
-    for problem in plan.problems:
-        terminal.line(Cell("note  ", "muted"), terminal.safe(problem))
     source = open_source(plan.store)
     try:
-        next_step, ended = plan.step + 1, False
+        kept = source.run(handle.run_id).fork_step or 0  # earlier than was planned where changes were accepted
+        terminal.line(Cell(terminal.safe(f"{plan.run.name} after step {kept}"), "strong"), f"  {entry}")
+        print_changes(terminal, [change_of(edit) for edit in plan.edits])
+        for problem in plan.problems:
+            terminal.line(Cell("note  ", "muted"), terminal.safe(problem))
+        next_step, ended = kept + 1, False
         while not ended:
             # Asked first: a step that is written between the two questions is then still found.
             ended = handle.wait(_POLL_SECONDS) is not None
@@ -122,14 +151,18 @@ def _follow(terminal: Terminal, plan: ForkPlan, handle: ForkHandle) -> None:
 
 def _print_plan(terminal: Terminal, plan: ForkPlan) -> None:
     from agent_tt_tui.cli.changes import change_of, print_changes
-    from agent_tt_tui.cli.terminal import Cell, Column
+    from agent_tt_tui.cli.terminal import Cell, Column, counted
 
     where = plan.code.entry if plan.code.file is None else f"{plan.code.file}:{plan.code.line} {plan.code.function}"
+    if plan.code.is_script:
+        where = str(plan.code.file or plan.code.entry)
     rows = [
         ("fork", f"{plan.run.name} after step {plan.step}, {plan.step_name}"),
-        ("way back in", plan.code.way_back_in),
+        ("way back in", plan.code.way_back_in if plan.by == "restore" else f"by replay: {plan.code.way_back_in}"),
         ("will run", where + ("  (changed since it was recorded)" if plan.code.changed else "")),
         ("new run", plan.name or f"{plan.run.name}/fork-N"),
+        *([("answered", f"{counted(plan.answered, 'call')} from the recording")] if plan.answered else []),
+        *plan.terms.rows(),
         ("expected", _expected(plan.expected)),
         *(("note", problem) for problem in plan.problems),
     ]
@@ -146,12 +179,20 @@ def _print_plan(terminal: Terminal, plan: ForkPlan) -> None:
                 Cell(f"{row.name} ({'writes' if row.effect == 'write' else row.kind})"),
                 Cell(str(row.seen)),
                 Cell(str(row.expected)),
-                Cell(row.policy, "failed" if row.policy == "deny" else "well"),
+                _policy(plan, row),
             ]
             for row in plan.boundary
         ],
     )
     terminal.line(Cell("Nothing was run.", "muted"))
+
+
+def _policy(plan: ForkPlan, row: Boundary) -> Cell:
+    from agent_tt_tui.cli.terminal import Cell
+
+    if plan.terms.is_mock and row.kind == "llm":
+        return Cell("mock", "muted")
+    return Cell(row.policy, "failed" if row.policy == "deny" else "well")
 
 
 def _expected(expected: Expected) -> str:

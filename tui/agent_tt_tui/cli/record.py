@@ -32,8 +32,21 @@ if TYPE_CHECKING:
     metavar="KINDS",
     help="Record the draws of the program's own modules too: clock, random, ids, env, or all; several with commas.",
 )
+@click.option(
+    "--checkpoints",
+    metavar="RULES",
+    help="Which steps get a checkpoint: all, every:N, error, write, sample:P; several with commas.",
+)
 @common_options
-def command(options: Options, command: tuple[str, ...], *, name: str, calls: tuple[str, ...], patch: str) -> int:
+def command(
+    options: Options,
+    command: tuple[str, ...],
+    *,
+    name: str,
+    calls: tuple[str, ...],
+    patch: str,
+    checkpoints: str | None,
+) -> int:
     """Run COMMAND and record its model calls, HTTP requests and tools; its code stays as it is.
 
     The command runs as it would without us, and its exit code is ours. What was recorded is told on standard error:
@@ -48,8 +61,16 @@ def command(options: Options, command: tuple[str, ...], *, name: str, calls: tup
     from agent_tt.config import load
     from agent_tt.launching.command import record_command
 
-    named = {**load().calls, **dict(_call(text) for text in calls)}
-    recorded = record_command(command, store=options.store_path(), name=name, calls=named, patch=_kinds(patch))
+    config = load()
+    named = {**config.calls, **dict(_call(text) for text in calls)}
+    recorded = record_command(
+        command,
+        store=options.store_path(),
+        name=name,
+        calls=named,
+        patch=_kinds(patch),
+        checkpoints=checkpoints or config.checkpoints or "all",
+    )
     if options.as_json:
         _write_json(recorded)
     else:

@@ -14,28 +14,31 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Run
     from agent_tt_tui.cli.terminal import Terminal
-    from agent_tt_tui.viewmodel.runtree import RunRow
 
 
 @click.command()
+@click.option("--all", "archived", is_flag=True, help="Archived runs too.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="The newest N only.")
 @common_options
-def command(options: Options) -> None:
+def command(options: Options, *, archived: bool, limit: int | None) -> None:
     """List recorded runs, newest first.
 
     \b
     --json: [{id, name, status, steps, parent, fork_step, agent, started, tags, …}]
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt_tui.cli.shapes import run_shape
+    from agent_tt_tui.cli.wording import no_runs
 
     with options.source() as source:
-        runs = source.runs()
+        runs = source.runs(archived=archived, limit=limit)
+        hidden = not runs and bool(source.runs(archived=True, limit=1))
         place = source.path
     if options.as_json:
         write_json([run_shape(run) for run in runs])
         return
     terminal = options.terminal()
     if not runs:
-        terminal.line(f"No runs in {terminal.safe(str(place))} yet: try `agent-tt open refund-loop`.")
+        terminal.line(no_runs(terminal, place, hidden=hidden))
         return
     _print_runs(terminal, runs)
 
@@ -43,7 +46,7 @@ def command(options: Options) -> None:
 def _print_runs(terminal: Terminal, runs: Sequence[Run]) -> None:
     from agent_tt_tui import format as shown
     from agent_tt_tui.cli.terminal import Cell, Column
-    from agent_tt_tui.cli.wording import status_cell
+    from agent_tt_tui.cli.wording import branch, marks_of, status_cell
     from agent_tt_tui.viewmodel.runtree import run_rows
 
     columns = (
@@ -62,7 +65,7 @@ def _print_runs(terminal: Terminal, runs: Sequence[Run]) -> None:
         tokens = [count for count in (run.tokens_in, run.tokens_out) if count is not None]
         rows.append(
             [
-                Cell(_branch(row, terminal) + row.label, "strong"),
+                Cell(branch(row, terminal.glyphs) + row.label + marks_of(run, terminal.glyphs), "strong"),
                 status_cell(run.status, terminal.glyphs),
                 Cell(shown.count(run.steps)),
                 Cell(shown.count(sum(tokens)) if tokens else ""),
@@ -72,12 +75,3 @@ def _print_runs(terminal: Terminal, runs: Sequence[Run]) -> None:
             ]
         )
     terminal.table(columns, rows)
-
-
-def _branch(row: RunRow, terminal: Terminal) -> str:
-    """The branches of the tree before a fork's name."""
-    if not row.last:
-        return ""
-    glyphs = terminal.glyphs
-    rails = "".join("  " if last else f"{glyphs.rail} " for last in row.last[:-1])
-    return f"{rails}{glyphs.branch_last if row.last[-1] else glyphs.branch} "

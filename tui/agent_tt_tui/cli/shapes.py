@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Call, Edit, ErrorInfo, Problem, Run, Step
     from agent_tt.querying.find import Hit
     from agent_tt.samples import Sample
+    from agent_tt_tui.viewmodel.runtree import RunRow
 
 Shape = dict[str, "Wire"]
 
@@ -36,9 +37,9 @@ def run_shape(run: Run) -> Shape:
         "parent": run.parent,
         "fork_step": run.fork_step,
         "agent": run.agent,
-        "started": _time(run.started_us),
+        "started": time_shape(run.started_us),
         "tags": list(run.tags),
-        "ended": _time(run.ended_us),
+        "ended": time_shape(run.ended_us),
         "duration_ms": None if run.ended_us is None else (run.ended_us - run.started_us) / 1000,
         "version": run.code.version,
         "fingerprint": run.code.fingerprint,
@@ -58,10 +59,26 @@ def run_shape(run: Run) -> Shape:
         "error": error_shape(run.error),
         "metadata": dict(run.metadata),
         "edits": [_edit_shape(edit) for edit in run.edits],
+        "way_back_in": run.way_back_in,
         "policy": dict(run.policy),
         "read_only": run.read_only,
         "origin": dict(run.origin),
+        "pinned": run.pinned,
+        "archived": run.archived,
+        "former_names": list(run.former_names),
     }
+
+
+def tree_shape(rows: Iterable[RunRow]) -> list[Wire]:
+    """`[{…as in runs, forks: [{…}]}]`: runs with what was forked from them inside, from rows in the order of a tree."""
+    roots: list[Wire] = []
+    open_lists: list[list[Wire]] = [roots]
+    for row in rows:
+        forks: list[Wire] = []
+        del open_lists[len(row.last) + 1 :]
+        open_lists[-1].append({**run_shape(row.run), "forks": forks})
+        open_lists.append(forks)
+    return roots
 
 
 def step_shape(step: Step, calls: Iterable[Call]) -> Shape:
@@ -73,7 +90,7 @@ def step_shape(step: Step, calls: Iterable[Call]) -> Shape:
         "name": step.name,
         "agent": step.agent,
         "status": step.status,
-        "started": _time(step.started_us),
+        "started": time_shape(step.started_us),
         "duration_ms": _milliseconds(step.duration_us),
         "calls": [call_shape(call) for call in calls],
         "error": error_shape(step.error),
@@ -97,7 +114,7 @@ def input_shape(started_us: int) -> Shape:
         "name": "input",
         "agent": None,
         "status": "ok",
-        "started": _time(started_us),
+        "started": time_shape(started_us),
         "duration_ms": None,
         "calls": [],
         "error": None,
@@ -188,7 +205,7 @@ def sample_shape(sample: Sample) -> Shape:
 
 
 def plan_shape(plan: ForkPlan) -> Shape:
-    """`{run, step, name, entry, file, line, function, way_back_in, edits, boundary, expected, problems}`."""
+    """`{run, step, name, entry, file, line, function, by, way_back_in, edits, boundary, expected, terms, problems}`."""
     return {
         "run": plan.run.id,
         "step": plan.step,
@@ -198,6 +215,7 @@ def plan_shape(plan: ForkPlan) -> Shape:
         "line": plan.code.line,
         "function": plan.code.function,
         "changed": plan.code.changed,
+        "by": plan.by,
         "way_back_in": plan.code.way_back_in,
         "edits": [_edit_shape(edit) for edit in plan.edits],
         "boundary": [
@@ -218,6 +236,7 @@ def plan_shape(plan: ForkPlan) -> Shape:
             "cost_usd": plan.expected.cost_usd,
             "duration_ms": _milliseconds(plan.expected.duration_us),
         },
+        "terms": plan.terms.to_mapping(),
         "problems": list(plan.problems),
     }
 
@@ -238,10 +257,19 @@ def _outcome_shape(outcome: Outcome) -> Shape:
 
 
 def _edit_shape(edit: Edit) -> Shape:
-    return {"op": edit.op, "path": edit.path, "value": edit.value, "old": edit.old, "to": edit.to}
+    return {
+        "op": edit.op,
+        "path": edit.path,
+        "value": edit.value,
+        "old": edit.old,
+        "to": edit.to,
+        "target": edit.target,
+        "step": edit.step,
+        "call": edit.call,
+    }
 
 
-def _time(us: int | None) -> str | None:
+def time_shape(us: int | None) -> str | None:
     """A time that a file claims; None also where it is outside what a calendar holds."""
     if us is None:
         return None

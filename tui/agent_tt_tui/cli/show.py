@@ -26,7 +26,8 @@ def command(options: Options, run: str, step: str | None) -> None:
 
     \b
     --json: {run: {…as in runs}, steps: [{step, id, name, agent, status, started,
-             duration_ms, calls, error, …}]}, a call being {kind, name, effect,
+             duration_ms, calls, error, …}], notes: [{id, step, text, created}],
+             labels: [{step, name, metadata}]}, a call being {kind, name, effect,
              lane, args, result, error, duration_ms, …}
     --json with STEP: that step, and `state`
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
@@ -51,18 +52,21 @@ def _find(source: RunSource, run: str, step: str | None) -> tuple[Run, int | Non
 
 def _show_run(options: Options, source: RunSource, run: Run) -> None:
     from agent_tt.replaying.repeats import place_of, repeated
+    from agent_tt_tui.cli.marks import labels_shape, notes_shape
     from agent_tt_tui.cli.shapes import run_shape, step_shape
 
     steps = source.steps(run.id)
     if options.as_json:
         shapes = [step_shape(step, _calls(source, run, step)) for step in steps]
-        write_json({"run": run_shape(run), "steps": list(shapes)})
+        written = {"notes": notes_shape(source.notes(run.id)), "labels": labels_shape(source.labels(run.id))}
+        write_json({"run": run_shape(run), "steps": list(shapes), **written})
         return
     from agent_tt_tui.cli.terminal import Column
     from agent_tt_tui.cli.wording import run_line, step_cells
 
     terminal = options.terminal()
     run_line(terminal, run)
+    _print_marks(terminal, source, run)
     columns = (
         Column("", "right"),
         Column(""),
@@ -78,6 +82,19 @@ def _show_run(options: Options, source: RunSource, run: Run) -> None:
     terminal.table(columns, [step_cells(step, calls, terminal.glyphs) for step, calls in shown])
 
 
+def _print_marks(terminal: Terminal, source: RunSource, run: Run) -> None:
+    """What people wrote down about a run and its checkpoints, a line each."""
+    from agent_tt_tui.cli.terminal import Cell
+
+    labels = source.labels(run.id).values()
+    lines = [("", f"#{tag}") for tag in run.tags]
+    lines += [(f"@{label.step}", label.name) for label in labels if label.name is not None]
+    lines += [("" if n.step is None else f"@{n.step}", n.body) for n in source.notes(run.id) if n.kind == "note"]
+    for where, text in lines:
+        shown = terminal.short(text, terminal.columns - 9)
+        terminal.line(Cell(f"  {where:<6}" if where else "  ", "muted"), Cell(shown, "yours"))
+
+
 def _show_step(options: Options, source: RunSource, run: Run, number: int) -> None:
     from agent_tt_tui.cli.shapes import input_shape, step_shape
 
@@ -91,6 +108,7 @@ def _show_step(options: Options, source: RunSource, run: Run, number: int) -> No
     from agent_tt.codec.text import pretty
     from agent_tt_tui.cli.terminal import Cell
     from agent_tt_tui.cli.wording import run_line
+    from agent_tt_tui.viewmodel.marked_steps import remarks
 
     terminal = options.terminal()
     run_line(terminal, run)
@@ -100,6 +118,9 @@ def _show_step(options: Options, source: RunSource, run: Run, number: int) -> No
         _print_step(terminal, step, calls)
     terminal.line()
     terminal.line(Cell("STATE", "strong"))
+    odd = [] if step is None else remarks(step)
+    for remark in odd:
+        terminal.line(Cell("note  ", "muted"), remark)
     for line in pretty(state).split("\n"):
         terminal.line(terminal.safe(line))
 

@@ -95,19 +95,27 @@ class Terminal:
         """Write one line of safe text, uncut."""
         click.echo("".join(self.paint(cell.text, cell.role) if isinstance(cell, Cell) else cell for cell in cells))
 
-    def table(self, columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
+    def table(
+        self,
+        columns: Sequence[Column],
+        rows: Sequence[Sequence[Cell]],
+        below: Sequence[Sequence[Sequence[Cell | str]]] = (),
+    ) -> None:
         """Write a table; the texts in it may come from an agent.
 
         Args:
             columns: The columns; titles are left out when all are empty.
             rows: One cell a column; missing ones at the end are empty.
+            below: For each row the lines that stand below it, of safe text; empty where there are none at all.
         """
         grid = [[Cell(show(cell.text, self.columns, self.glyphs.cut), cell.role) for cell in row] for row in rows]
         widths = self._widths(columns, grid)
         if any(column.title for column in columns):
             self._row(columns, widths, [Cell(column.title, "muted") for column in columns])
-        for row in grid:
+        for index, row in enumerate(grid):
             self._row(columns, widths, row)
+            for line in below[index] if below else ():
+                self.line(*line)
 
     def _widths(self, columns: Sequence[Column], grid: Sequence[Sequence[Cell]]) -> list[int]:
         widths = [

@@ -22,7 +22,7 @@ def command(options: Options, run: str | None) -> int:
 
     with options.source() as source:
         found = None if run is None else source.run(run)
-        names = {every.id: every.name for every in source.runs()}
+        names = {every.id: every.name for every in source.runs(archived=True)}
         problems = source.verify(None if found is None else found.id)
         place = source.path
     if options.as_json:

@@ -9,11 +9,15 @@ from agent_tt_tui import format as shown
 from agent_tt_tui.cli.terminal import Cell, counted, facts
 from agent_tt_tui.status import kind_glyph, run_glyph
 from agent_tt_tui.text import fit, width
+from agent_tt_tui.viewmodel.marked_steps import name_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agent_tt.model import Call, Run, RunStatus, Step
     from agent_tt_tui.cli.terminal import Role, Terminal
     from agent_tt_tui.glyphs import Glyphs
+    from agent_tt_tui.viewmodel.runtree import RunRow
 
 _STATUS_ROLES: Final[dict[RunStatus, Role]] = {
     "running": "running",
@@ -27,6 +31,27 @@ _STATUS_ROLES: Final[dict[RunStatus, Role]] = {
 def status_cell(status: RunStatus, glyphs: Glyphs) -> Cell:
     """`✓ succeeded`."""
     return Cell(f"{run_glyph(status, glyphs)} {status}", _STATUS_ROLES[status])
+
+
+def branch(row: RunRow, glyphs: Glyphs) -> str:
+    """The branches of the tree before a fork's name."""
+    if not row.last:
+        return ""
+    rails = "".join("  " if last else f"{glyphs.rail} " for last in row.last[:-1])
+    return f"{rails}{glyphs.branch_last if row.last[-1] else glyphs.branch} "
+
+
+def marks_of(run: Run, glyphs: Glyphs) -> str:
+    """` · pinned`, ` · archived`, or nothing."""
+    words = [word for word, holds in (("pinned", run.pinned), ("archived", run.archived)) if holds]
+    return "".join(f" {glyphs.dot} {word}" for word in words)
+
+
+def no_runs(terminal: Terminal, place: Path, *, hidden: bool) -> str:
+    """What is said where no run is listed."""
+    if hidden:
+        return f"All runs in {terminal.safe(str(place))} are archived: --all lists them."
+    return f"No runs in {terminal.safe(str(place))} yet: try `agent-tt open refund-loop`."
 
 
 def run_line(terminal: Terminal, run: Run) -> None:
@@ -53,13 +78,13 @@ def step_line(terminal: Terminal, step: Step, calls: list[Call]) -> None:
 
 def step_cells(step: Step, calls: list[Call], glyphs: Glyphs) -> list[Cell]:
     """One row about a step: number, glyph, name, what it did, duration, flag."""
-    failed = step.status == "error"
+    failed, called = step.status == "error", name_of(step)
     flag = glyphs.failed if failed else glyphs.same if step.repeat_of else ""
     duration = "" if step.duration_us is None else shown.duration(step.duration_us / 1e6)
     return [
         Cell(str(step.number), "muted" if step.inherited else "text"),
         Cell(kind_glyph(step.kind, glyphs), "failed" if failed else "key"),
-        Cell(f"{step.agent}: {step.name}" if step.agent else step.name, "muted" if step.inherited else "strong"),
+        Cell(f"{step.agent}: {called}" if step.agent else called, "muted" if step.inherited else "strong"),
         Cell(summary(step, calls), "failed" if failed else "muted"),
         Cell(duration, "muted"),
         Cell(flag, "failed" if failed else "muted"),

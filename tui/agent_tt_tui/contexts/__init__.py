@@ -6,10 +6,11 @@ from agent_tt_tui.contexts.compare import COMPARE
 from agent_tt_tui.contexts.debugger import DEBUGGER, FIND
 from agent_tt_tui.contexts.dialogs import CONFIRM, COPY, EDIT, PICK, PROMPT, READING
 from agent_tt_tui.contexts.running import FORK, REPLAY, REPLAYED, RESUME
-from agent_tt_tui.contexts.runs import EMPTY, RUNS
+from agent_tt_tui.contexts.runs import ABOUT, EMPTY, RUNS
 from agent_tt_tui.contexts.widgets import LIST, TIMELINE, TREE
 
 __all__ = [
+    "ABOUT",
     "COMPARE",
     "CONFIRM",
     "CONTEXTS",
@@ -40,6 +41,7 @@ CONTEXTS = (
     RESUME,
     EDIT,
     RUNS,
+    ABOUT,
     EMPTY,
     PROMPT,
     FIND,

@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agent_tt_tui.commands import Command, Context, Group
-from agent_tt_tui.contexts.shared import CHOOSE, ENDING, EVERYWHERE, HELP_WHILE_TYPING, LIVE, MOVES, PALETTE, RUN_AGAIN
+from agent_tt_tui.contexts.shared import (
+    ABOUT_RUN,
+    CHOOSE,
+    ENDING,
+    EVERYWHERE,
+    HELP_WHILE_TYPING,
+    LIVE,
+    MOVES,
+    PALETTE,
+    RUN_AGAIN,
+)
 from agent_tt_tui.contexts.widgets import FOLDING, TIMELINE
 
 PANES = Group(
@@ -101,6 +111,10 @@ ASK_AND_ACT = Group(
         *RUN_AGAIN,
         Command("pdb.open", "pdb", ("P",), "Open pdb in the agent, at this step of a replay", footer="pdb", rank=85),
         replace(ENDING, footer=""),
+        replace(
+            ABOUT_RUN, help="Show and change what is written down about the run and this state: names, facts, notes"
+        ),
+        Command("run.kin", "kin", ("o",), "Open a fork that starts here, or the run that this one was forked from"),
     ),
 )
 

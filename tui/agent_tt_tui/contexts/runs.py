@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agent_tt_tui.commands import Command, Context, Group
-from agent_tt_tui.contexts.shared import CHOOSE, ENDING, ESCAPE, HELP, MOVES, PALETTE, QUIT, RUN_AGAIN
+from agent_tt_tui.contexts.shared import (
+    ABOUT_RUN,
+    CANCEL,
+    CHOOSE,
+    ENDING,
+    ESCAPE,
+    HELP,
+    MOVES,
+    PALETTE,
+    QUIT,
+    RUN_AGAIN,
+)
 
 RUNS = Context(
     "Runs",
@@ -29,11 +40,76 @@ RUNS = Context(
                 *RUN_AGAIN,
                 ENDING,
                 Command("runs.add", "add", ("a",), "Add a run: a sample, or your own", footer="add", rank=60),
+                Command("runs.tag", "tag", ("#",), "Tag the run, or the selected ones", footer="tag", rank=65),
+                Command(
+                    "runs.delete",
+                    "delete",
+                    ("delete", "backspace"),
+                    "Delete the run, or the selected ones, with what was forked from them; asks first",
+                    footer="delete",
+                    rank=82,
+                ),
+                Command(
+                    "runs.pin", "pin", ("p",), "Pin the run, so that it stays; again: unpin it", footer="pin", rank=84
+                ),
+                Command(
+                    "runs.archive",
+                    "archive",
+                    ("x",),
+                    "Archive the run and its forks: they are listed no more; again: list them",
+                    footer="archive",
+                    rank=86,
+                ),
+                Command(
+                    "runs.archived", "archived", ("v",), "Show archived runs too, or not", footer="archived", rank=94
+                ),
+                Command(
+                    "runs.rename", "rename", ("n",), "Rename the run, and its forks with it", footer="name", rank=88
+                ),
+                ABOUT_RUN,
             ),
         ),
         Group("Everywhere", (HELP, PALETTE, ESCAPE, QUIT)),
     ),
 )
+
+ABOUT = Context(
+    "About",
+    (
+        Group(
+            "About",
+            (
+                *MOVES,
+                replace(
+                    CHOOSE, help="Change what the row says, or go to the step it is about", footer="change", rank=10
+                ),
+                Command(
+                    "about.note",
+                    "note",
+                    ("a",),
+                    "Write a note: of the run or the state, by the row",
+                    footer="note",
+                    rank=20,
+                ),
+                Command(
+                    "about.fact", "fact", ("f",), "Write a fact down: ticket, purpose, anything", footer="fact", rank=30
+                ),
+                Command("about.name", "name", ("n",), "Rename the run, or name the state", footer="name", rank=40),
+                Command("about.tags", "tags", ("#",), "Change the run's tags", footer="tags", rank=50),
+                Command(
+                    "about.remove",
+                    "remove",
+                    ("delete", "backspace"),
+                    "Take away what the row says",
+                    footer="remove",
+                    rank=60,
+                ),
+            ),
+        ),
+        Group("Everywhere", (HELP, replace(CANCEL, help="Close", footer="close"))),
+    ),
+)
+"""What was written down about a run."""
 
 EMPTY = Context(
     "No runs yet",

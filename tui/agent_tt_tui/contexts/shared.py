@@ -41,6 +41,10 @@ ENDING = Command(
     "run.ending", "ending", ("i",), "Show how the run ended: error, traceback and output", footer="outcome", rank=55
 )
 
+ABOUT_RUN = Command(
+    "run.about", "about", ("A",), "Show and change names, tags, facts and notes of the run", footer="about", rank=92
+)
+
 LIVE = Group(
     "While it runs",
     (

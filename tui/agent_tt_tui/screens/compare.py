@@ -214,7 +214,7 @@ class CompareScreen(RunWatch):
         count = f"{len(changes)} path{'' if len(changes) == 1 else 's'}"
         title.busy = ""
         title.detail = f"A {at[0]} {sign} B {at[1]}   {count}"
-        edited = [edit.path for edit in self._sides[1][1].edits]
+        edited = [edit.path for edit in self._sides[1][1].edits if edit.target == "state"]
         note = f"{glyphs.failed} {trouble}" if trouble else "the states are equal here"
         self.query_one(CompareState).show(changes, edited, note)
 

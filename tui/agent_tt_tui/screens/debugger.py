@@ -17,6 +17,7 @@ from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.footer import FooterRow
 from agent_tt_tui.look import look_of
 from agent_tt_tui.screens import run_reading as reading
+from agent_tt_tui.screens.about import AboutDialog
 from agent_tt_tui.screens.compare import CompareScreen
 from agent_tt_tui.screens.copy import CopyKeys
 from agent_tt_tui.screens.debugging import DebuggingScreen
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from agent_tt.forking.handle import ForkHandle
     from agent_tt.model import Run
     from agent_tt.querying.find import Hit
+    from agent_tt_tui.viewmodel.related import Kin
 
 
 _EDITING = frozenset({"edit.value", "edit.state", "edit.remove"})
@@ -271,6 +273,36 @@ class DebuggerScreen(DebuggingScreen):
         if self._pending is None:
             self.read_step()
         self.show_view()
+
+    # What was written down, and the runs around this one.
+
+    def action_about(self) -> None:
+        """Show what was written down about the run and the state."""
+        self.app.push_screen(AboutDialog(self.model.source, self.model.run.id, self.number), self._about_closed)
+
+    def _about_closed(self, step: int | None) -> None:
+        self.reading.poll()
+        if step is not None:
+            self.go(step)
+
+    def action_kin(self) -> None:
+        """Open a fork of this run, its parent or another fork of that: at once where there is only one."""
+        self.reading.read_kin(self.number)
+
+    @on(reading.KinRead)
+    def _on_kin_read(self, message: reading.KinRead) -> None:
+        if not message.kin:
+            self.say("nothing was forked from this run yet, nor this run from another: f forks it")
+        elif len(message.kin) == 1:
+            self._open_kin(message.kin, message.kin[0].run.id)
+        else:
+            choices = [Choice(kin.run.id, kin.run.name, f"{kin.words}, {kin.run.status}") for kin in message.kin]
+            self.app.push_screen(PickDialog("Open", choices), partial(self._open_kin, message.kin))
+
+    def _open_kin(self, kin: Sequence[Kin], run_id: str | None) -> None:
+        chosen = next((found for found in kin if found.run.id == run_id), None)
+        if chosen is not None:
+            self.app.push_screen(DebuggerScreen(self.model.source, chosen.run, chosen.step))
 
     # Fork and compare.
 

@@ -124,7 +124,7 @@ class EmptyScreen(CommandScreen[None]):
         except AgentTTError:  # it is just being created
             return
         try:
-            found = bool(source.runs())
+            found = bool(source.runs(archived=True, limit=1))
         except AgentTTError:
             found = False
         finally:

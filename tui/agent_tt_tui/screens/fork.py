@@ -115,7 +115,7 @@ class ForkDialog(Dialog[ForkHandle]):
                 allow=self._allowed,
                 name=self._name,
             )
-            fallback = _next_fork_name(self._run, self._source.runs())
+            fallback = _next_fork_name(self._run, self._source.forks(self._run.id))
         except AgentTTError as error:
             trouble = (error.message, error.hint)
         if not worker.is_cancelled:

@@ -15,7 +15,7 @@ from agent_tt_tui.viewmodel.bases import BaseKind, choose, lanes_between
 from agent_tt_tui.viewmodel.difflines import DiffLine, diff_lines
 from agent_tt_tui.viewmodel.folding import alike_runs
 from agent_tt_tui.viewmodel.newest import Newest
-from agent_tt_tui.viewmodel.related import related_runs
+from agent_tt_tui.viewmodel.related import kin_of, related_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Path
     from agent_tt.model import Run
     from agent_tt_tui.viewmodel.bases import Base
+    from agent_tt_tui.viewmodel.related import Kin
     from agent_tt_tui.viewmodel.runmodel import RunModel
     from agent_tt_tui.viewmodel.stepview import StepView
     from agent_tt_tui.viewmodel.writes import Writes
@@ -87,6 +88,13 @@ class RunsRead(Message):
     """The other runs are known, each with what it is to this one."""
 
     runs: Sequence[tuple[Run, str]]
+
+
+@dataclass
+class KinRead(Message):
+    """The run's forks, its parent and that one's other forks are known, those first that begin at a step."""
+
+    kin: Sequence[Kin]
 
 
 @dataclass
@@ -156,6 +164,10 @@ class RunReading:
     def read_runs(self) -> None:
         """Read the other runs, those first that this one is likely to be compared with."""
         self._start(self._read_runs, "runs", exclusive=True)
+
+    def read_kin(self, number: int) -> None:
+        """Read the forks and the parent of the run, as seen from a step."""
+        self._start(lambda: self._read_kin(number), "runs", exclusive=True)
 
     def poll(self) -> None:
         """Look whether anything was written."""
@@ -240,6 +252,10 @@ class RunReading:
     def _read_runs(self) -> None:
         model = self._model
         self._guarded(lambda: self._post(RunsRead(related_runs(model.run, model.source.runs()))))
+
+    def _read_kin(self, number: int) -> None:
+        model = self._model
+        self._guarded(lambda: self._post(KinRead(kin_of(model.source, model.run, number))))
 
     def _refresh(self) -> None:
         grew = False

@@ -13,6 +13,7 @@ from agent_tt_tui import format as fmt
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState, Pane, PaneTitle
 from agent_tt_tui.contexts import RUNS
 from agent_tt_tui.paths import short_path
+from agent_tt_tui.screens.run_keeping import RunKeepingScreen
 from agent_tt_tui.screens.running_again import RunAgainScreen
 from agent_tt_tui.viewmodel.preview import Preview, read_preview
 from agent_tt_tui.viewmodel.runtree import SORT_KEYS, SortKey, run_rows
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from agent_tt.replaying.report import ReplayReport
     from agent_tt_tui.lines import LineView
     from agent_tt_tui.screens.debugger import DebuggerScreen
+    from agent_tt_tui.viewmodel.runtree import RunRow
 
 WIDE_FROM: Final = 100
 """From how many columns on the preview stands beside the list."""
@@ -44,8 +46,14 @@ _PREVIEW_DELAY_SECONDS: Final = 0.06
 
 _COMPARED: Final = 2
 
+_FIRST_PAGE: Final = 200
+"""So many runs are shown while all others are read."""
 
-class RunsScreen(RunAgainScreen):
+_AT_ONCE: Final = 1_000
+"""More runs than these are sorted and filtered in a thread."""
+
+
+class RunsScreen(RunKeepingScreen, RunAgainScreen):
     """The runs of one store."""
 
     CONTEXT = RUNS
@@ -64,6 +72,9 @@ class RunsScreen(RunAgainScreen):
         self._runs: Sequence[Run] | None = None
         self._selected: dict[str, None] = {}
         self._sort: SortKey = "age"
+        self._archived = False
+        self._reading = False
+        self._look_again = False
         self._version: int | None = None
 
     def compose(self) -> ComposeResult:
@@ -91,21 +102,45 @@ class RunsScreen(RunAgainScreen):
     # Reading.
 
     def _look_for_changes(self) -> None:
-        self.run_worker(self._read_runs, group="runs", exclusive=True, thread=True, exit_on_error=False)
+        """Read the runs if the store has changed; while very many are being read, nobody else begins to."""
+        if self._reading:
+            return
+        self._reading, self._look_again = True, False
+        self.run_worker(self._read_runs, group="runs", thread=True, exit_on_error=False)
+
+    def _read_ended(self) -> None:
+        self._reading = False
+        if self._look_again:
+            self._look_for_changes()
 
     def _read_runs(self) -> None:
+        try:
+            self._read_changed_runs()
+        finally:
+            if not get_current_worker().is_cancelled:
+                self.app.call_from_thread(self._read_ended)
+
+    def _read_changed_runs(self) -> None:
         try:
             version = self.source.version()
             if version == self._version:
                 return
-            runs = self.source.runs()
+            if self._runs is None:
+                self._read_page()
+            runs = self.source.runs(archived=True)
         except AgentTTError as error:
             self.app.call_from_thread(self.say, error.message, None)
             return
         if not get_current_worker().is_cancelled:
             self.app.call_from_thread(self._show_runs, version, runs)
 
-    def _show_runs(self, version: int, runs: Sequence[Run]) -> None:
+    def _read_page(self) -> None:
+        """Show the newest runs of very many while the others are read."""
+        page = self.source.runs(limit=_FIRST_PAGE)
+        if len(page) == _FIRST_PAGE and not get_current_worker().is_cancelled:
+            self.app.call_from_thread(self._show_runs, None, page)
+
+    def _show_runs(self, version: int | None, runs: Sequence[Run]) -> None:
         self._version, self._runs = version, runs
         self._refresh_rows()
         self._read_preview_soon()
@@ -113,17 +148,35 @@ class RunsScreen(RunAgainScreen):
     def _refresh_rows(self) -> None:
         if self._runs is None:
             return
+        runs, sort, archived = self._runs, self._sort, self._archived
+        text = self.query_one("#runs-filter", Input).value.strip()
+        if len(runs) <= _AT_ONCE:
+            self._show_rows(run_rows(runs, sort=sort, text=text, archived=archived))
+            return
+
+        def lay_out() -> None:
+            rows = run_rows(runs, sort=sort, text=text, archived=archived)
+            if not get_current_worker().is_cancelled:
+                self.app.call_from_thread(self._show_rows, rows)
+
+        self.run_worker(lay_out, group="rows", exclusive=True, thread=True, exit_on_error=False)
+
+    def _show_rows(self, rows: Sequence[RunRow]) -> None:
         listed = self.query_one(RunList)
         columns = self.query_one(RunColumns)
-        rows = run_rows(self._runs, sort=self._sort, text=self.query_one("#runs-filter", Input).value.strip())
         columns.sort = self._sort
         columns.refresh()
-        listed.show(rows, frozenset(self._selected))
+        listed.show(rows, frozenset(self._selected), "" if rows else self._why_empty())
         self.query_one(HeaderRow).state = self._header(len(rows))
         self.refresh_footer()
 
+    def _why_empty(self) -> str:
+        if self.query_one("#runs-filter", Input).value.strip():
+            return "no run matches: esc shows all of them"
+        return "all runs are archived: v shows them" if self._runs else "no run yet: a adds one"
+
     def _header(self, shown: int) -> HeaderState:
-        total = len(self._runs or ())
+        total = sum(self._archived or not run.archived for run in self._runs or ())
         count = f"{fmt.count(total)} run{'' if total == 1 else 's'}"
         facts = [Fact(count if shown == total else f"{fmt.count(shown)} of {count}")]
         facts.append(Fact(short_path(self.source.path), 2))
@@ -178,8 +231,10 @@ class RunsScreen(RunAgainScreen):
         """Say why a command cannot be used now."""
         if command_id == "runs.compare" and len(self._to_compare()) != _COMPARED:
             return f"select two runs with space first; {len(self._selected)} selected"
-        if command_id in {"runs.select", "list.choose", "run.ending"} and not self._runs:
+        if command_id in {"runs.select", "list.choose", "run.ending"} and self.run_under_cursor() is None:
             return "there is no run yet"
+        if command_id == "runs.archived" and not any(run.archived for run in self._runs or ()):
+            return "no run is archived: x archives one"
         if command_id == "runs.add" and self.source.read_only:
             return "this file is only read; start agent-tt without --store to add runs"
         return super().blocked(command_id)
@@ -188,6 +243,36 @@ class RunsScreen(RunAgainScreen):
         """The run under the cursor."""
         run = self.query_one(RunList).current
         return [run] if run is not None else []
+
+    def run_under_cursor(self) -> Run | None:
+        """The run under the cursor."""
+        return self.query_one(RunList).current
+
+    def marked(self) -> Sequence[Run]:
+        """The selected runs that are shown, else the one under the cursor."""
+        listed = self.query_one(RunList)
+        chosen = [row.run for row in listed.rows if row.run.id in self._selected]
+        return chosen or self.shown_runs()
+
+    def marks_changed(self) -> None:
+        """Read the runs again, even if they are just being read."""
+        self._look_again = True
+        self._look_for_changes()
+
+    def open_at(self, run: Run, step: int) -> None:
+        """Open a run at a step."""
+        from agent_tt_tui.screens.debugger import DebuggerScreen
+
+        self.app.push_screen(DebuggerScreen(self.source, run, step))
+
+    def action_archived(self) -> None:
+        """Show archived runs too, or not."""
+        self._archived = not self._archived
+        self._refresh_rows()
+        count = sum(run.archived for run in self._runs or ())
+        self.say(
+            f"{fmt.count(count)} archived run{'' if count == 1 else 's'} {'shown' if self._archived else 'hidden'}"
+        )
 
     def on_line_view_chosen(self, _message: LineView.Chosen) -> None:
         """Open the run that was chosen."""

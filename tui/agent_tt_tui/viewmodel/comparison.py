@@ -116,7 +116,7 @@ class CompareView:
 
     def _edits(self) -> list[Line]:
         edits = self.comparison.b.edits if self.comparison.b.fork_step is not None else ()
-        paths = ", ".join(dict.fromkeys(edit.path or "the whole state" for edit in edits))
+        paths = ", ".join(dict.fromkeys(edit.where or "the whole state" for edit in edits))
         count = f"{len(edits)} edit{'' if len(edits) == 1 else 's'}"
         return [Line("edits", text=f"{count}: {paths}")] if edits else []
 

@@ -12,7 +12,7 @@ from agent_tt.errors import AgentTTError, Interrupted
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agent_tt.model import Run, Step
+    from agent_tt.model import Note, Run, Step
     from agent_tt.protocols import RunSource
 
 MOST_COMPARED: Final = 2_000
@@ -32,6 +32,7 @@ class Preview:
             that was not worked out.
         writes: Names of the steps in which it wrote, each once, in order.
         denied: Tools that the fork's policy held back.
+        notes: What was noted about the run and its states.
     """
 
     run: Run
@@ -41,6 +42,7 @@ class Preview:
     diverged_at: int | None = None
     writes: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def read_preview(source: RunSource, run: Run, *, cancelled: Callable[[], bool] = lambda: False) -> Preview:
@@ -69,6 +71,7 @@ def read_preview(source: RunSource, run: Run, *, cancelled: Callable[[], bool] =
         diverged_at=diverged_at,
         writes=tuple(name for name in writes if name not in denied),
         denied=denied,
+        notes=tuple(note for note in source.notes(run.id) if note.kind == "note"),
     )
 
 

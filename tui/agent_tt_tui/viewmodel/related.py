@@ -1,13 +1,56 @@
-"""Which runs a run is likely to be compared with."""
+"""Which runs stand around a run: those that it is likely to be compared with, its forks, what it was forked from."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from agent_tt.errors import RunNotFound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
+
+
+@dataclass(frozen=True, slots=True)
+class Kin:
+    """A run that has steps in common with another.
+
+    Attributes:
+        run: The run.
+        words: What it is to the other.
+        step: The last step that both have, where they are best looked at together.
+    """
+
+    run: Run
+    words: str
+    step: int
+
+
+def kin_of(source: RunSource, run: Run, number: int) -> list[Kin]:
+    """The forks of a run, its parent, and that one's other forks; forks that begin at a step first.
+
+    Raises:
+        AgentTTError: They cannot be read.
+    """
+    forks = [Kin(fork, f"forked after step {fork.fork_step}", fork.fork_step or 0) for fork in source.forks(run.id)]
+    forks.sort(key=lambda kin: kin.step != number)
+    if run.parent is None or run.fork_step is None:
+        return forks
+    try:
+        parent = source.run(run.parent)
+    except RunNotFound:  # a copy of a fork may have come without it
+        return forks
+    at = run.fork_step
+    around = [Kin(parent, f"its parent, forked after step {at}", at)]
+    around += [
+        Kin(other, "forked from the same run", min(at, other.fork_step or 0))
+        for other in source.forks(parent.id)
+        if other.id != run.id
+    ]
+    return [*forks, *around] if forks and forks[0].step == number else [*around[:1], *forks, *around[1:]]
 
 
 def related_runs(run: Run, runs: Sequence[Run]) -> list[tuple[Run, str]]:

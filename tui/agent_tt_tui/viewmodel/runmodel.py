@@ -16,11 +16,11 @@ from agent_tt_tui.viewmodel.stepview import StepView
 from agent_tt_tui.viewmodel.writes import PathWrites
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.comparing.states import Change
-    from agent_tt.model import Run, Step
+    from agent_tt.model import Label, Run, Step
     from agent_tt.protocols import RunSource
     from agent_tt_tui.viewmodel.writes import Writes
 
@@ -46,6 +46,10 @@ class RunModel:
         self.bookmarks = Bookmarks(source, run)
         self.forks: dict[int, tuple[str, ...]] = {}
         """Names of the runs that were forked from this one, by the step they start at."""
+        self.labels: Mapping[int, Label] = {}
+        """What people call checkpoints, and wrote down about them, by step."""
+        self.noted = 0
+        """How many notes people wrote about the run and its checkpoints."""
         self.last = run.steps
         """Number of the last step; 0 while there is none."""
         self._pages: OrderedDict[int, tuple[Step, ...]] = OrderedDict()
@@ -202,8 +206,10 @@ class RunModel:
 
     def _read_surroundings(self) -> None:
         self.bookmarks.read()
+        self.labels = self.source.labels(self.run.id)
+        self.noted = sum(note.kind == "note" for note in self.source.notes(self.run.id))
         forks: dict[int, tuple[str, ...]] = {}
-        for run in self.source.runs():
-            if run.parent == self.run.id and run.fork_step is not None:
+        for run in self.source.forks(self.run.id):
+            if run.fork_step is not None:
                 forks[run.fork_step] = (*forks.get(run.fork_step, ()), run.name)
         self.forks = forks

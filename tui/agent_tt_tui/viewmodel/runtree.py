@@ -15,6 +15,10 @@ SortKey = Literal["age", "name", "status", "steps", "cost"]
 SORT_KEYS: Final[tuple[SortKey, ...]] = ("age", "name", "status", "steps", "cost")
 """What runs can be sorted by, in the order in which a key goes through them."""
 
+PINNED: Final = "pinned"
+ARCHIVED: Final = "archived"
+"""Words that find runs by what a person did with them."""
+
 _STATUS_RANK: Final = {"running": 0, "failed": 1, "crashed": 2, "interrupted": 3, "succeeded": 4}
 
 
@@ -33,15 +37,18 @@ class RunRow:
     last: tuple[bool, ...] = ()
 
 
-def run_rows(runs: Sequence[Run], *, sort: SortKey = "age", text: str = "") -> list[RunRow]:
+def run_rows(runs: Sequence[Run], *, sort: SortKey = "age", text: str = "", archived: bool = True) -> list[RunRow]:
     """Order runs as a tree.
 
     Args:
         runs: All runs of a store.
         sort: What root runs are ordered by; forks always stand in the order in which they were made.
-        text: Only runs that hold this in their name, id, status, agent or tags, upper and lower case alike, and what
-            they were forked from; empty for all.
+        text: Only runs that hold this in their name, id, status, agent, tags or facts, upper and lower case alike, and
+            what they were forked from; `pinned` and `archived` find those that are; empty for all.
+        archived: Whether archived runs are among them; where they are asked for by `text`, they are.
     """
+    if not archived and text.lower() != ARCHIVED:
+        runs = [run for run in runs if not run.archived]
     known = {run.id: run for run in runs}
     kept = set(known) if not text else _with_ancestors(known, (run for run in runs if _matches(run, text.lower())))
     children: dict[str | None, list[Run]] = {}
@@ -67,7 +74,9 @@ def _label(fork: Run, parent: Run) -> str:
 
 
 def _matches(run: Run, text: str) -> bool:
-    words = (run.name, run.id, run.status, run.agent or "", *run.tags)
+    words = [run.name, run.id, run.status, run.agent or "", *run.tags, *run.former_names]
+    words += [word for word, holds in ((PINNED, run.pinned), (ARCHIVED, run.archived)) if holds]
+    words += [value for value in run.metadata.values() if isinstance(value, str)]
     return any(text in word.lower() for word in words)
 
 

@@ -67,7 +67,7 @@ class ForkFacts(RowWidget):
         edit_rows = max(1, min(len(plan.edits), _SHOWN_EDITS))
         if y == 0:
             kept = f"{plan.step} step{'' if plan.step == 1 else 's'} not rerun"
-            row.column("way back in", _LABEL, styles.muted).add("restore", styles.strong).add("  ")
+            row.column("way back in", _LABEL, styles.muted).add(plan.by, styles.strong).add("  ")
             return row.add(show(f"{kept}; {code.way_back_in}", columns - row.cells, glyphs.cut), styles.muted)
         if y == 1:
             row.column("will run", _LABEL, styles.muted)

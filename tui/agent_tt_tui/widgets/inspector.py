@@ -16,6 +16,7 @@ from agent_tt_tui.chrome import Pane
 from agent_tt_tui.look import look_of
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.text import clean
+from agent_tt_tui.viewmodel.marked_steps import has_own_state
 from agent_tt_tui.viewmodel.parts import parts_of
 from agent_tt_tui.viewmodel.stepview import calls_differ
 from agent_tt_tui.widgets.call_view import CallView
@@ -248,6 +249,8 @@ class Inspector(Pane):
             for change in self._pending.changes
         ):
             return (("not run yet", "yours"),)
+        if view.step is not None and not has_own_state(view.step):
+            return (("no checkpoint: an earlier state", "note"),)
         if self._path_row.absent:
             return ((f"not there after {view.number}", "note"),)
         if self._writes is None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent_tt.forking.terms import terms_of
 from agent_tt_tui import format as fmt
 from agent_tt_tui.chrome import Fact, HeaderState
 from agent_tt_tui.status import run_glyph, run_tone
+from agent_tt_tui.viewmodel.marked_steps import MADE_UP_WORDS, why_stopped
 
 if TYPE_CHECKING:
     from agent_tt.model import Run
@@ -35,7 +37,10 @@ def _cause(model: RunModel) -> tuple[str, int | None]:
     last = errors[-1] if errors else None
     if run.status == "crashed":
         # Of another system's file nobody knows whether something still writes to it.
-        return "it did not come to an end" if run.read_only else "its process is gone", model.last or None
+        gone = "it did not come to an end" if run.read_only else "its process is gone"
+        return why_stopped(run) or gone, model.last or None
+    if run.status == "interrupted" and (limit := why_stopped(run)):
+        return limit, None
     if run.status != "failed":
         survived = f"{len(errors)} error{'s' if len(errors) > 1 else ''}"
         return (survived if run.status == "running" else f"{survived}, survived", None) if errors else ("", None)
@@ -57,4 +62,9 @@ def _facts(model: RunModel, run: Run) -> tuple[Fact, ...]:
     if run.agent:
         version = f" v{run.code.version}" if run.code.version else ""
         facts.append(Fact(f"{run.agent}{version}", 2))
-    return tuple(facts)
+    made_up = terms_of(run).is_mock
+    known = ((f"models {MADE_UP_WORDS}", made_up), ("pinned", run.pinned), ("archived", run.archived))
+    marks = [word for word, holds in known if holds]
+    if model.noted:
+        marks.append(f"{fmt.count(model.noted)} note{'' if model.noted == 1 else 's'}")
+    return (*facts, *(Fact(mark, 0) for mark in marks))

@@ -87,22 +87,24 @@ class RunList(LineView):
         """What is shown, in order."""
         self.selected: frozenset[str] = frozenset()
         """Ids of the runs that were selected."""
+        self.empty = ""
+        """What is said where no run is shown."""
         self._frame = -1
 
     @property
     def line_count(self) -> int:
-        """One line a run."""
-        return len(self.rows)
+        """One line a run; where there is none, one that says so."""
+        return len(self.rows) or bool(self.empty)
 
     @property
     def current(self) -> Run | None:
         """The run under the cursor, None while there is none."""
         return self.rows[self.cursor].run if 0 <= self.cursor < len(self.rows) else None
 
-    def show(self, rows: Sequence[RunRow], selected: frozenset[str]) -> None:
-        """Show runs; the cursor stays on the run that it is on."""
+    def show(self, rows: Sequence[RunRow], selected: frozenset[str], empty: str = "") -> None:
+        """Show runs, or why there are none; the cursor stays on the run that it is on."""
         current = self.current
-        self.rows, self.selected = rows, selected
+        self.rows, self.selected, self.empty = rows, selected, empty
         self.refresh_lines_data()
         if current is not None:
             index = next((index for index, row in enumerate(rows) if row.run.id == current.id), None)
@@ -122,6 +124,8 @@ class RunList(LineView):
     def line(self, index: int, width: int, styles: Palette) -> Strip:
         """Draw one run."""
         glyphs, parts = look_of(self).glyphs, Columns.of(width)
+        if not self.rows:
+            return Row(glyphs.cut).add(" ").upto(self.empty, width, styles.note).strip(width)
         item = self.rows[index]
         run = item.run
         name = Row(glyphs.cut).add(glyphs.well if run.id in self.selected else " ", styles.yours)
@@ -131,7 +135,13 @@ class RunList(LineView):
                 name.add((glyphs.branch_last if last else glyphs.branch) + glyphs.line + " ", styles.faint)
             else:
                 name.add(("  " if last else glyphs.rail + " ") + " ", styles.faint)
-        name.add(clean(item.label), styles.text if item.last and not styles.on_cursor_row else styles.strong)
+        mark = "pinned" if run.pinned else "archived" if run.archived else ""
+        style = (
+            styles.muted if run.archived else styles.text if item.last and not styles.on_cursor_row else styles.strong
+        )
+        name.upto(clean(item.label), parts.name - (len(mark) + 2 if mark else 0), style)
+        if mark:
+            name.add(f" {mark}", styles.yours if run.pinned else styles.note)
         running = run.status == "running" and self._frame >= 0
         glyph = glyphs.running[self._frame % len(glyphs.running)] if running else run_glyph(run.status, glyphs)
         tone = run_style(run.status, styles)

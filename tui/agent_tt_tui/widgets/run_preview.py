@@ -18,7 +18,8 @@ from agent_tt_tui.viewmodel.preview import Preview, buckets
 if TYPE_CHECKING:
     from rich.style import Style
 
-    from agent_tt.model import Edit, Run
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Edit, Note, Run
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
 
@@ -27,6 +28,7 @@ SHORT_ROWS: Final = 8
 
 _LONGEST_CELL: Final = 3
 _ANSWER_ROWS: Final = 3
+_MOST_NOTES: Final = 5
 
 
 class RunPreview(RowWidget):
@@ -87,6 +89,7 @@ class _Lines:
             rows.append(
                 row.add(show(f'"{self.preview.answer}"', self.columns - row.cells, self.glyphs.cut), self.styles.text)
             )
+        rows += [self._note(note) for note in self.preview.notes[:1]]
         return [*rows, *self._ran()]
 
     def long(self) -> list[Row]:
@@ -116,6 +119,12 @@ class _Lines:
             ]
         if run.tags:
             rows += [*self._heading("TAGS"), self._row().add(clean(" ".join(run.tags)), styles.text)]
+        if run.metadata:
+            rows += [*self._heading("FACTS"), *(self._fact(name, value) for name, value in run.metadata.items())]
+        if preview.notes:
+            rows += [*self._heading("NOTES"), *(self._note(note) for note in preview.notes[:_MOST_NOTES])]
+            if len(preview.notes) > _MOST_NOTES:
+                rows.append(self._row().add(f"{self.glyphs.cut} {len(preview.notes) - _MOST_NOTES} more", styles.note))
         ran = self._ran()
         return [*rows, *([*self._heading("RAN"), *ran] if ran else [])]
 
@@ -155,7 +164,11 @@ class _Lines:
 
     def _edit(self, edit: Edit) -> Row:
         styles, glyphs = self.styles, self.glyphs
-        row = self._row().add(f"{glyphs.edited} ", styles.yours).add(clean(edit.path or "state"), styles.text).add("  ")
+        row = (
+            self._row().add(f"{glyphs.edited} ", styles.yours).add(clean(edit.where or "state"), styles.text).add("  ")
+        )
+        if edit.op == "mute":
+            return row.add("muted", styles.muted)
         if edit.op == "delete":
             return row.add(*styles.removed(clean(summary(edit.old, 20))))
         if edit.op == "move":
@@ -166,6 +179,16 @@ class _Lines:
         if edit.op == "set" and edit.old is not None:
             row.add(*styles.removed(clean(summary(edit.old, 20)))).add(f" {glyphs.to} ", styles.muted)
         return row.add(*styles.added(clean(summary(edit.value, 20))))
+
+    def _fact(self, name: str, value: Wire) -> Row:
+        row = self._row().column(clean(name), 10, self.styles.muted)
+        return row.add(
+            show(value if isinstance(value, str) else summary(value, 40), 40, self.glyphs.cut), self.styles.text
+        )
+
+    def _note(self, note: Note) -> Row:
+        where = "" if note.step is None else f"@{note.step} "
+        return self._row().add(where, self.styles.muted).add(show(note.body, 200, self.glyphs.cut), self.styles.text)
 
     def _wrapped(self, text: str, style: Style) -> list[Row]:
         rows: list[Row] = []

@@ -13,8 +13,9 @@ from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.status import kind_glyph, step_style
-from agent_tt_tui.text import show
+from agent_tt_tui.text import show, width
 from agent_tt_tui.viewmodel.folding import Fold, Rows, around, fold
+from agent_tt_tui.viewmodel.marked_steps import name_of
 from agent_tt_tui.viewmodel.overview import lane_name
 from agent_tt_tui.viewmodel.timeline import INPUT_NAME, TimelineColumns, bar_length
 
@@ -196,7 +197,12 @@ class Timeline(LineView, inherit_bindings=True):
         if columns.agent:
             row.column(show(lane_name(step), columns.agent - 1, glyphs.cut), columns.agent, styles.muted)
         room = columns.name - 1 if columns.bar else columns.name
-        row.column(show(step.name, room, glyphs.cut), columns.name, name_style)
+        end = row.cells + columns.name
+        label = model.labels.get(number)
+        if label is not None and label.name is not None:
+            called = show(label.name, room, glyphs.cut)
+            row.add(called, styles.yours).add(" " if width(called) < room else "")
+        row.upto(show(name_of(step), room, glyphs.cut), end - columns.name + room, name_style).pad_to(end)
         self._add_bar(row, step, styles)
         took = step.duration_us
         text = "" if took is None else duration(took / 1_000_000)
@@ -210,6 +216,9 @@ class Timeline(LineView, inherit_bindings=True):
         row = Row(glyphs.cut).add(*self._mark(0, styles))
         row.column("0", columns.number, styles.strong if styles.on_cursor_row else styles.muted, "right").add(" ")
         row.add(glyphs.person, styles.muted).pad_to(self._name_column)
+        label = self._model.labels.get(0)
+        if label is not None and label.name is not None:
+            row.add(show(label.name, columns.name, glyphs.cut), styles.yours).add(" ")
         return row.add(INPUT_NAME, styles.strong if styles.on_cursor_row else styles.muted)
 
     def _fold_row(self, found: Fold, styles: Palette) -> Row:

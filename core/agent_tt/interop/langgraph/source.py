@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agent_tt.interop.langgraph.detect import Tables
     from agent_tt.interop.langgraph.layout import Layout, Row
     from agent_tt.interop.langgraph.runs import Branch
-    from agent_tt.model import Call, Delivery, Note, Run, Step
+    from agent_tt.model import Call, Delivery, Label, Note, Run, Step
 
 __all__ = ["LangGraphSource"]
 
@@ -168,13 +168,28 @@ class LangGraphSource:
         """A number that differs after the file or its write-ahead log changed."""
         return self._file.version()
 
-    def runs(self) -> list[Run]:
-        """All branches of all threads, the newest first."""
+    def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:  # noqa: ARG002  # none is archived
+        """All branches of all threads, the newest first; at most `limit` where that is given."""
         with self._lock:
             contents = self._contents()
             if contents.runs is None:
                 contents.runs = [self._run(contents, run_id) for run_id in contents.branches]
-            return list(contents.runs)
+            return list(contents.runs[:limit])
+
+    def forks(self, run_id: str, *, deep: bool = False) -> list[Run]:
+        """The branches that left a branch, in the order in which they did; with `deep` also those that left them."""
+        left: dict[str | None, list[Run]] = {}
+        for run in reversed(self.runs()):
+            left.setdefault(run.parent, []).append(run)
+        found: list[Run] = []
+        waiting, seen = [run_id], {run_id}
+        while waiting:
+            below = [run for run in left.get(waiting.pop(0), []) if run.id not in seen]  # a damaged file may go round
+            found += below
+            if deep:
+                seen.update(run.id for run in below)
+                waiting += (run.id for run in below)
+        return found
 
     def run(self, ref: str) -> Run:
         """The run that `ref` names: a thread, `THREAD@TIP`, a unique prefix, `latest`, or `ID~2`."""
@@ -268,6 +283,10 @@ class LangGraphSource:
     def notes(self, run_id: str) -> list[Note]:  # noqa: ARG002  # the protocol's
         """None: a file of another system holds no notes of ours."""
         return []
+
+    def labels(self, run_id: str) -> dict[int, Label]:  # noqa: ARG002  # the protocol's
+        """None: a file of another system holds no labels of ours."""
+        return {}
 
     def verify(self, run_id: str | None = None) -> list[Problem]:
         """Read every checkpoint and written value, and follow every parent."""

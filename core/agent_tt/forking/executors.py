@@ -1,0 +1,210 @@
+"""Who runs the agent of a fork: executors, registered by name.
+
+An executor is a function `(input, state, config, overrides)`, plain or async, that runs an agent of some framework:
+
+```python
+@agent_tt.executor("crew")
+async def run_crew(input, state, config, overrides):
+    with agent_tt.record("crew", state=state) as run:
+        await build_crew(**overrides).kickoff(run, state)
+```
+
+It runs in the fork's process. The first `record(...)` in it fills the fork's run; one that records nothing itself is
+one step of it, whose state is what the executor gives back.
+
+It is found by the name it was given by `@agent_tt.executor` in a module that the agent's own imports, or in the entry
+point group `agent_tt.executors` of an installed package, or by where it is: `module:function`. Nothing is ever loaded
+of an entry point whose executor was not asked for.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import importlib
+import inspect
+import tokenize
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
+
+from agent_tt.errors import InvalidExecutor, UsageError
+from agent_tt.forking.terms import MOCK, PYTHON
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from importlib.metadata import EntryPoint
+
+__all__ = ["GROUP", "check_executor", "executor", "find_executor", "installed"]
+
+GROUP: Final = "agent_tt.executors"
+"""The entry point group of packages that bring executors."""
+
+_PARAMETERS: Final = 4
+_FILES_READ: Final = 200
+
+Executor: TypeAlias = "Callable[[object, object, dict[str, object], dict[str, object]], object]"
+F = TypeVar("F", bound="Callable[..., object]")
+
+_REGISTERED: dict[str, Executor] = {}
+
+
+def executor(name: str) -> Callable[[F], F]:
+    """Register a function `(input, state, config, overrides)`, plain or async, as the executor called `name`.
+
+    What it is given: the input of the run that is forked; the edited state at the fork's step; the configuration, with
+    `run`, `parent`, `fork_step`, `agent` and the `model`'s settings; and the overrides of this fork. `agent-tt fork
+    --executor NAME` asks for it.
+
+    Raises:
+        UsageError: the name is empty, or one of those that come with agent-tt.
+    """
+    if not name.strip() or name in (PYTHON, MOCK) or ":" in name:
+        raise UsageError(f"an executor cannot be called {name!r}", hint=f"{PYTHON} and {MOCK} come with agent-tt")
+
+    def register(function: F) -> F:
+        _REGISTERED[name] = cast("Executor", function)
+        return function
+
+    return register
+
+
+def installed() -> dict[str, EntryPoint]:
+    """The executors that installed packages bring, by name. Nothing of them is loaded."""
+    return {found.name: found for found in entry_points(group=GROUP)}
+
+
+def check_executor(name: str, file: Path | None, folders: Iterable[Path]) -> None:
+    """Refuse an executor that no package brings and no module of the agent's declares. Nothing is imported.
+
+    Args:
+        name: the executor.
+        file: the source file of the agent, None where it cannot be found.
+        folders: where its own modules are.
+
+    Raises:
+        InvalidExecutor: it is not known; the message lists those that are.
+    """
+    if name in (PYTHON, MOCK) or ":" in name:
+        return
+    known = {PYTHON, MOCK, *_REGISTERED, *installed()}
+    if name not in known:
+        known |= set(_declared(file, list(folders)))
+    if name not in known:
+        raise _unknown(name, known)
+
+
+def find_executor(name: str) -> Executor:
+    """The executor called `name`, loaded now. The agent's module has been imported before.
+
+    Raises:
+        InvalidExecutor: there is none, it cannot be imported, or it takes other arguments.
+    """
+    found: object = _REGISTERED.get(name)
+    if found is None and ":" in name:
+        found = _load(name, lambda: _by_place(name))
+    if found is None:
+        brought = installed()
+        if name not in brought:
+            raise _unknown(name, {PYTHON, MOCK, *_REGISTERED, *brought})
+        found = _load(f"{name} ({brought[name].value})", brought[name].load)
+    if not callable(found):
+        raise InvalidExecutor(f"the executor {name} is a {type(found).__name__}, not a function", hint=_HOW)
+    try:
+        inspect.signature(found).bind(*range(_PARAMETERS))
+    except TypeError:
+        given = inspect.signature(found)
+        raise InvalidExecutor(f"the executor {name} takes {given}", hint=_HOW) from None
+    except ValueError:  # a callable of C that does not say
+        pass
+    return cast("Executor", found)
+
+
+_HOW: Final = "an executor is a function (input, state, config, overrides)"
+
+
+def _unknown(name: str, known: Iterable[str]) -> InvalidExecutor:
+    listed = sorted(known)
+    close = difflib.get_close_matches(name, listed, n=1)
+    near = f"did you mean {close[0]}? " if close else ""
+    return InvalidExecutor(
+        f"there is no executor {name}: known are {', '.join(listed)}",
+        hint=f"{near}register it with @agent_tt.executor({name!r}), or name it module:function",
+    )
+
+
+def _load(what: str, load: Callable[[], object]) -> object:
+    try:
+        return load()
+    except InvalidExecutor:
+        raise
+    except Exception as error:
+        words = str(error).strip().splitlines()
+        why = f"{type(error).__name__}: {words[0]}" if words else type(error).__name__
+        raise InvalidExecutor(f"the executor {what} cannot be imported: {why}", hint="mend or install it") from error
+
+
+def _by_place(name: str) -> object:
+    location, _, qualname = name.partition(":")
+    found: object = importlib.import_module(location)
+    for part in qualname.split("."):
+        found = getattr(found, part, None)
+    if found is None:
+        raise InvalidExecutor(f"{location} has no {qualname}", hint=_HOW)
+    return found
+
+
+# ---------------------------------------------------------------- what the agent's source declares
+
+
+def _declared(file: Path | None, folders: list[Path]) -> Iterator[str]:
+    """The names in `@executor("name")`, in a file and in the modules of `folders` that it imports. Only parsed."""
+    waiting, read = [] if file is None else [file.resolve()], set[Path]()
+    if file is not None:
+        folders = [file.parent, *folders]
+    while waiting and len(read) < _FILES_READ:
+        current = waiting.pop()
+        if current in read:
+            continue
+        read.add(current)
+        try:
+            with tokenize.open(current) as stream:
+                tree = ast.parse(stream.read())
+        except (OSError, SyntaxError, ValueError):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                yield from filter(None, map(_name_in, node.decorator_list))
+            elif isinstance(node, ast.Import | ast.ImportFrom):
+                waiting += [path for path in _imported(node, current.parent, folders) if path not in read]
+
+
+def _name_in(decorator: ast.expr) -> str | None:
+    if not isinstance(decorator, ast.Call) or len(decorator.args) != 1:
+        return None
+    called, given = decorator.func, decorator.args[0]
+    name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+    if name == "executor" and isinstance(given, ast.Constant) and isinstance(given.value, str):
+        return given.value
+    return None
+
+
+def _imported(node: ast.Import | ast.ImportFrom, here: Path, folders: list[Path]) -> Iterator[Path]:
+    """The files of one import statement that lie in `folders`."""
+    if isinstance(node, ast.Import):
+        names, bases = [alias.name for alias in node.names], folders
+    else:
+        module = node.module or ""
+        names = [module, *(f"{module}.{alias.name}".lstrip(".") for alias in node.names)]
+        bases = folders
+        if node.level:
+            base = here
+            for _ in range(node.level - 1):
+                base = base.parent
+            bases = [base]
+    for name in filter(None, names):
+        for base in bases:
+            path = base.joinpath(*name.split("."))
+            for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+                if candidate.is_file():
+                    yield candidate.resolve()

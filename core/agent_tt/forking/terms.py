@@ -1,0 +1,272 @@
+"""On what terms a fork runs: who runs it, what it is told beside its state, and how far it may go.
+
+They are kept with the run, under `TERMS` of its metadata, so that the process of the fork finds them and a person can
+read them later. Whatever a file holds there is read with care: what makes no sense is as if it were not there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+from agent_tt.codec.encode import encode
+from agent_tt.codec.paths import format_path
+from agent_tt.codec.text import parse_value
+from agent_tt.errors import UsageError
+from agent_tt.recording.limits import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Run
+
+__all__ = [
+    "MOCK",
+    "PYTHON",
+    "TERMS",
+    "Terms",
+    "parse_duration",
+    "parse_memory",
+    "parse_overrides",
+    "read_script",
+    "terms_from",
+    "terms_of",
+]
+
+TERMS: Final = "fork_terms"
+"""Key of a fork's metadata."""
+
+PYTHON: Final = "python"
+"""The executor that calls a function, a method of an object, or runs a script."""
+
+MOCK: Final = "mock"
+"""As `PYTHON`, with models' answers made up."""
+
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|)")
+_SECONDS: Final = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
+_BYTES: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+_ANSWERS: Final = frozenset({"answer", "error", "match"})
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """On what terms a fork runs.
+
+    Attributes:
+        executor: who runs the agent: `python`, `mock`, or a registered name.
+        overrides: what the agent is told beside its state, by name.
+        limits: how far it may go.
+        script: answers of models, in order: `{"answer": …}` or `{"error": "Class: text"}`, each with a `match` where it
+            answers only questions that hold that text. None where models are not scripted.
+        seed: chooses among made-up answers.
+    """
+
+    executor: str = PYTHON
+    overrides: Mapping[str, Wire] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+    script: tuple[Mapping[str, Wire], ...] | None = None
+    seed: int = 0
+
+    @property
+    def is_mock(self) -> bool:
+        """Whether no model is asked."""
+        return self.executor == MOCK
+
+    @property
+    def is_custom(self) -> bool:
+        """Whether an executor of somebody else's runs the agent."""
+        return self.executor not in (PYTHON, MOCK)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What differs from a plain fork, for people: `("limits", "5 m, 1,000 tokens")`."""
+        rows = []
+        if self.is_mock and self.script is not None:
+            rows.append(("executor", f"mock: models are not asked, {len(self.script)} answers are given in a script"))
+        elif self.is_mock:
+            rows.append(("executor", f"mock: models are not asked, their answers are made up (seed {self.seed})"))
+        elif self.is_custom:
+            rows.append(("executor", self.executor))
+        if self.overrides:
+            shown = (f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in self.overrides.items())
+            rows.append(("overrides", ", ".join(shown)))
+        if self.limits:
+            rows.append(("stops", ", ".join(self.limits.words())))
+        return rows
+
+    def to_mapping(self) -> dict[str, Wire]:
+        """What differs from a plain fork, as it is kept with the run; `{}` for nothing."""
+        kept: dict[str, Wire] = {}
+        if self.executor != PYTHON:
+            kept["executor"] = self.executor
+        if self.overrides:
+            kept["overrides"] = dict(self.overrides)
+        if self.limits:
+            kept["limits"] = self.limits.to_mapping()
+        if self.script is not None:
+            kept["script"] = [dict(entry) for entry in self.script]
+        if self.seed:
+            kept["seed"] = self.seed
+        return kept
+
+
+def terms_of(run: Run) -> Terms:
+    """The terms that were kept with a run."""
+    kept = run.metadata.get(TERMS)
+    if not isinstance(kept, dict):
+        return Terms()
+    executor, overrides, limits, script, seed = (
+        kept.get(name) for name in ("executor", "overrides", "limits", "script", "seed")
+    )
+    return Terms(
+        executor=executor if isinstance(executor, str) and executor else PYTHON,
+        overrides=overrides if isinstance(overrides, dict) else {},
+        limits=Limits.from_mapping(limits if isinstance(limits, dict) else {}),
+        script=tuple(entry for entry in script if isinstance(entry, dict)) if isinstance(script, list) else None,
+        seed=seed if isinstance(seed, int) and not isinstance(seed, bool) else 0,
+    )
+
+
+# ---------------------------------------------------------------- as they are written
+
+
+def terms_from(
+    *,
+    executor: str | None = None,
+    overrides: Iterable[str] | Mapping[str, object] = (),
+    stop_at: int | None = None,
+    time_limit: str | float | None = None,
+    max_tokens: int | None = None,
+    max_cost: float | None = None,
+    max_memory: str | int | None = None,
+    script: Path | str | Sequence[object] | None = None,
+    seed: int | None = None,
+) -> Terms:
+    """Terms as a command or a program gives them; None for what is not said.
+
+    Args:
+        executor: who runs the agent; a script means `mock`.
+        overrides: `KEY=VALUE`s with VALUE in JSON, or values by name.
+        stop_at: the last step.
+        time_limit: seconds, or `5m`.
+        max_tokens: tokens that models read and write.
+        max_cost: US dollars that they cost.
+        max_memory: bytes, or `2GB`.
+        script: the file with a scripted model's answers, or these.
+        seed: chooses among made-up answers.
+
+    Raises:
+        UsageError: one of them makes no sense.
+    """
+    told = (
+        {key: encode(value) for key, value in overrides.items()}
+        if isinstance(overrides, Mapping)
+        else parse_overrides(overrides)
+    )
+    answers = read_script(Path(script)) if isinstance(script, str | Path) else None
+    if answers is None and script is not None:
+        answers = as_script(encode(list(cast("Sequence[object]", script))))
+    if seed is not None and (answers is not None or executor != MOCK):
+        raise UsageError("a seed chooses among the answers that mock makes up", hint="say --executor mock")
+    if executor is not None and not executor.strip():
+        raise UsageError("the executor has no name", hint=f"{PYTHON}, {MOCK}, or a registered one")
+    return Terms(
+        executor=executor or (PYTHON if answers is None else MOCK),
+        overrides=told,
+        limits=Limits(
+            stop_at=stop_at,
+            seconds=parse_duration(time_limit) if isinstance(time_limit, str) else time_limit,
+            tokens=max_tokens,
+            cost_usd=max_cost,
+            memory=parse_memory(max_memory) if isinstance(max_memory, str) else max_memory,
+        ),
+        script=answers,
+        seed=seed or 0,
+    )
+
+
+def parse_overrides(texts: Iterable[str]) -> dict[str, Wire]:
+    """Read `KEY=VALUE`s, with VALUE in JSON.
+
+    Raises:
+        UsageError: one has another form, or names a key twice.
+        InvalidValue: a VALUE is not JSON.
+    """
+    overrides: dict[str, Wire] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        key = key.strip()
+        if not equals or not key.isidentifier():
+            raise UsageError(f"{text!r} is not KEY=VALUE", hint="for example --override temperature=0")
+        if key in overrides:
+            raise UsageError(f"{key} is overridden twice", hint="give it once")
+        overrides[key] = parse_value(value)
+    return overrides
+
+
+def parse_duration(text: str) -> float:
+    """Seconds of `90`, `90s`, `5m`, `1.5h`, `1h30m`.
+
+    Raises:
+        UsageError: it is no duration, or none at all.
+    """
+    parts = list(_DURATION.finditer(text.strip()))
+    seconds = sum(float(part[1]) * _SECONDS[part[2]] for part in parts)
+    if not parts or "".join(part[0] for part in parts) != text.strip() or not seconds:
+        raise UsageError(f"{text!r} is no duration", hint="write 30s, 5m or 1h30m")
+    return seconds
+
+
+def parse_memory(text: str) -> int:
+    """Bytes of `512M`, `2GB`, `1000000`.
+
+    Raises:
+        UsageError: it is no size.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if found is None or not float(found[1]):
+        raise UsageError(f"{text!r} is no size", hint="write 512MB or 2GB")
+    return int(float(found[1]) * _BYTES[found[2].lower()])
+
+
+def read_script(path: Path) -> tuple[Mapping[str, Wire], ...]:
+    """The answers of a scripted model, from a JSON file: a list of answers, in order.
+
+    An answer is what a model says: words, or `[{"name": "tool", "arguments": {…}}]`. With a `match` or an error it is
+    written `{"match": "Oslo", "answer": …}` or `{"error": "TimeoutError: no answer"}`.
+
+    Raises:
+        UsageError: there is no such file, or it holds something else.
+    """
+    try:
+        listed = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"the script {path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageError(f"the script {path} is not JSON: {error}") from error
+    return as_script(listed, str(path))
+
+
+def as_script(listed: object, where: str = "the script") -> tuple[Mapping[str, Wire], ...]:
+    """A list of answers, each in its full form; see `read_script`.
+
+    Raises:
+        UsageError: it is no such list.
+    """
+    if not isinstance(listed, list) or not listed:
+        raise UsageError(f"{where} is no list of answers", hint='write ["Yes.", {"match": "Oslo", "answer": "No."}]')
+    entries: list[Mapping[str, Wire]] = []
+    for index, answer in enumerate(listed):
+        entry = answer if isinstance(answer, dict) and _ANSWERS & set(answer) else {"answer": answer}
+        place = f"{where}{format_path((index,))}"
+        if ("answer" in entry) == ("error" in entry) or set(entry) - _ANSWERS:
+            raise UsageError(f"{place} has to have an answer or an error", hint='{"match": "Oslo", "answer": "No."}')
+        if not isinstance(entry.get("match", ""), str) or not isinstance(entry.get("error", ""), str):
+            raise UsageError(f"{place}: a match and an error are texts")
+        entries.append(entry)
+    return tuple(entries)

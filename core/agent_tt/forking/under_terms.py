@@ -1,0 +1,76 @@
+"""The terms of a fork while they hold: in its process, around everything that the agent does."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.forking.made_up import Chained, MadeUpAnswers, recorded_answers
+from agent_tt.forking.terms import terms_of
+from agent_tt.recording.answers import serving
+from agent_tt.recording.limits import keeping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
+    from agent_tt.recording.answers import Answers
+
+__all__ = ["leave_soon", "under_terms"]
+
+_GRACE_SECONDS: Final = 5.0
+
+_sleep: Final = time.sleep
+"""As it was before an agent's clock is replaced."""
+
+_FIRST_TO_GO: Final = "500"
+"""Where memory runs out, the system ends a fork before the interface that started it (of -1000 to 1000)."""
+
+
+def leave_soon(code: int) -> int:
+    """Give an agent that has returned some seconds to end its threads and pools; then its process ends all the same.
+
+    Args:
+        code: the exit code, given back.
+    """
+    threading.Thread(target=_leave, args=(code,), name="agent-tt leaving", daemon=True).start()
+    return code
+
+
+def _leave(code: int) -> None:
+    _sleep(_GRACE_SECONDS)
+    left = [thread.name for thread in threading.enumerate() if not thread.daemon and thread.is_alive()]
+    what = f"its agent had returned, but not its threads ({', '.join(left)})" if left else "its agent had returned"
+    print(f"the process was ended: {what}", file=sys.stderr, flush=True)  # noqa: T201  where the agent prints too
+    os._exit(code)
+
+
+@contextmanager
+def under_terms(source: RunSource, run: Run, first: Answers | None = None, *, limited: bool = True) -> Iterator[None]:
+    """Keep the limits of a fork, and answer what its terms say that no model is asked, while the block lasts.
+
+    Args:
+        source: where it lies.
+        run: the fork.
+        first: what answers from a recording before that; it is served with it.
+        limited: whether the limits hold. A person who resumes a run that came to one wants it to go on.
+    """
+    terms = terms_of(run)
+    with suppress(OSError):  # only Linux has it
+        Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO)
+    with ExitStack() as stack:
+        if terms.is_mock:
+            recorded = recorded_answers(source, run if run.parent is None else source.run(run.parent))
+            answers: Answers = MadeUpAnswers(recorded, run.fork_step or 0, terms)
+            stack.enter_context(serving(answers if first is None else Chained(first, answers)))
+        elif first is not None:
+            stack.enter_context(serving(first))
+        if limited and terms.limits:
+            stack.enter_context(keeping(terms.limits, run.id))
+        yield

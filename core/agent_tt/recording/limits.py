@@ -1,0 +1,200 @@
+"""Limits of a fork: looked at before each step and call, so that nothing goes out once one is reached.
+
+A limit stops the agent as Ctrl-C would: `LimitReached` is a `KeyboardInterrupt`, which no `except Exception` swallows
+and which leaves an event loop at once. Whoever catches it all the same meets it again at the next step or call.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.recording.usage import Usage
+
+__all__ = ["LimitReached", "Limits", "keeping", "limits_here", "shown_duration", "time_is_up"]
+
+
+_now: Final = time.monotonic
+"""As it was before an agent's clock is replaced."""
+
+
+class LimitReached(KeyboardInterrupt):
+    """A fork has come to one of its limits; the message says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How far a fork may go; None where nothing limits it.
+
+    Attributes:
+        stop_at: number of the last step that is taken.
+        seconds: how long its process may run.
+        tokens: tokens that models read and wrote; the call that passes it is the last one.
+        cost_usd: US dollars, likewise.
+        memory: bytes of address space that its process may take up; beyond that the agent sees a `MemoryError`.
+    """
+
+    stop_at: int | None = None
+    seconds: float | None = None
+    tokens: int | None = None
+    cost_usd: float | None = None
+    memory: int | None = None
+
+    def __bool__(self) -> bool:
+        return any(limit is not None for limit in (self.stop_at, self.seconds, self.tokens, self.cost_usd, self.memory))
+
+    def words(self) -> list[str]:
+        """Each limit in words: `after step 5`, `5 m`, `1,000 tokens`, `$0.50`, `2,048 MB of memory`."""
+        return [
+            *([f"after step {self.stop_at}"] if self.stop_at is not None else []),
+            *([shown_duration(self.seconds)] if self.seconds is not None else []),
+            *([f"{self.tokens:,} tokens"] if self.tokens is not None else []),
+            *([_dollars(self.cost_usd)] if self.cost_usd is not None else []),
+            *([f"{self.memory // 1_000_000:,} MB of memory"] if self.memory is not None else []),
+        ]
+
+    def to_mapping(self) -> dict[str, Wire]:
+        """Those that are set, by name."""
+        named: dict[str, Wire] = {
+            "stop_at": self.stop_at,
+            "seconds": self.seconds,
+            "tokens": self.tokens,
+            "cost_usd": self.cost_usd,
+            "memory": self.memory,
+        }
+        return {name: limit for name, limit in named.items() if limit is not None}
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Wire]) -> Limits:
+        """What `to_mapping` wrote; what is no number from 0 limits nothing."""
+        return cls(
+            stop_at=_whole(mapping.get("stop_at")),
+            seconds=_amount(mapping.get("seconds")),
+            tokens=_whole(mapping.get("tokens")),
+            cost_usd=_amount(mapping.get("cost_usd")),
+            memory=_whole(mapping.get("memory")),
+        )
+
+
+class _Keeper:
+    """Keeps the limits of this process's fork. Safe to use from several threads."""
+
+    def __init__(self, limits: Limits, run_id: str) -> None:
+        self._limits = limits
+        self._run_id = run_id
+        self._lock = threading.Lock()
+        self._ends = None if limits.seconds is None else _now() + limits.seconds
+        self._last_step = 0
+        self._tokens = 0
+        self._cost = 0.0
+        self._reached: str | None = None
+
+    def before_step(self, run_id: str) -> None:
+        """A step of a run is about to begin.
+
+        Raises:
+            LimitReached: it may not.
+        """
+        stop_at = self._limits.stop_at
+        if stop_at is not None and run_id == self._run_id and self._last_step >= stop_at:
+            self._stop(f"it was to stop after step {stop_at}")
+        self.before_call()
+
+    def begun(self, run_id: str, step: int) -> None:
+        """A step of a run has this number."""
+        with self._lock:
+            if run_id == self._run_id:
+                self._last_step = max(self._last_step, step)
+
+    def before_call(self) -> None:
+        """A call is about to be made.
+
+        Raises:
+            LimitReached: it may not.
+        """
+        limits = self._limits
+        if self._reached is not None:
+            raise LimitReached(self._reached)
+        if self._ends is not None and _now() >= self._ends:
+            self._stop(time_is_up(limits.seconds or 0.0))
+        with self._lock:
+            tokens, cost = self._tokens, self._cost
+        if limits.tokens is not None and tokens >= limits.tokens:
+            self._stop(f"its limit of {limits.tokens:,} tokens is reached: {tokens:,} are spent")
+        if limits.cost_usd is not None and cost >= limits.cost_usd:
+            self._stop(f"its limit of {_dollars(limits.cost_usd)} is reached: {_dollars(cost)} are spent")
+
+    def spent(self, usage: Usage) -> None:
+        """A model that was asked for real says what it cost."""
+        with self._lock:
+            self._tokens += (usage.tokens_in or 0) + (usage.tokens_out or 0)
+            self._cost += usage.cost_usd or 0.0
+
+    def _stop(self, why: str) -> None:
+        self._reached = why
+        raise LimitReached(why)
+
+
+_KEEPERS: list[_Keeper] = []
+
+
+@contextmanager
+def keeping(limits: Limits, run_id: str) -> Iterator[None]:
+    """Keep these limits in the whole process, that of this run, while the block lasts; the time begins now."""
+    keeper = _Keeper(limits, run_id)
+    if limits.memory is not None:
+        _bound_memory(limits.memory)
+    _KEEPERS.append(keeper)
+    try:
+        yield
+    finally:
+        _KEEPERS.remove(keeper)
+
+
+def limits_here() -> _Keeper | None:
+    """What keeps the limits of the fork that this process runs; None in an ordinary process."""
+    return _KEEPERS[-1] if _KEEPERS else None
+
+
+def time_is_up(seconds: float) -> str:
+    """What is said of a fork whose time is over."""
+    return f"its time limit of {shown_duration(seconds)} is reached"
+
+
+def shown_duration(seconds: float) -> str:
+    """`1 h 30 m`, `5 m`, `0.5 s`."""
+    hours, rest = divmod(seconds, 3600)
+    minutes, rest = divmod(rest, 60)
+    parts = [f"{hours:.0f} h"] * bool(hours) + [f"{minutes:.0f} m"] * bool(minutes)
+    return " ".join([*parts, *([f"{rest:g} s"] if rest or not parts else [])])
+
+
+def _dollars(amount: float) -> str:
+    """`$0.50`, `$0.0125`."""
+    return f"${amount:,.2f}" if round(amount, 2) == round(amount, 6) else f"${amount:,.4g}"
+
+
+def _bound_memory(size: int) -> None:
+    try:
+        import resource
+    except ImportError:  # only Unix has it
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    bound = size if most == resource.RLIM_INFINITY else min(size, most)
+    resource.setrlimit(resource.RLIMIT_AS, (bound, most))
+
+
+def _whole(value: Wire) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _amount(value: Wire) -> float | None:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value < float("inf") else None  # type: ignore[arg-type, operator]

@@ -1,0 +1,323 @@
+"""The edits of a fork, applied while its agent runs: to its own objects when a step ends, and to what it sends.
+
+A fork of a fork that was re-entered runs from the beginning too: there the edits of all of them are applied, each in
+its place. A run that is handed its state needs only those of its later requests.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from agent_tt.codec.encode import encode
+from agent_tt.codec.paths import parse_path
+from agent_tt.errors import AgentTTError
+from agent_tt.forking.edits import apply_edits
+from agent_tt.history.digest import digest
+from agent_tt.providers.loose import parse
+from agent_tt.recording.amending import amended_by
+from agent_tt.recording.snapshot import gives_state
+from agent_tt.reentering.conversations import ConversationEdit
+from agent_tt.reentering.in_place import CannotChange, change_in_place, is_held_inside
+from agent_tt.reentering.requests import REQUESTS, changed_arguments, changed_request
+from agent_tt.replaying.course import course_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Edit, Run
+    from agent_tt.protocols import RunSource
+    from agent_tt.providers import ModelCall
+    from agent_tt.providers.shapes import Json
+    from agent_tt.recording.recorder import Recording
+    from agent_tt.recording.signature import Parameters
+    from agent_tt.recording.steps import RecordedStep
+
+__all__ = ["Amendment", "Served", "amended", "amending", "read_amendments"]
+
+
+class Served(Protocol):
+    """What answers the calls of the process from a recording."""
+
+    def next_step(self, lane: str, signature: str) -> int | None:
+        """The step of the recorded call that stands next for a lane that asks; None where none is left."""
+        ...
+
+    def refuse_edit(self, message: str, step: int | None) -> BaseException:
+        """What to raise because an edit cannot be applied: the agent halts."""
+        ...
+
+    def passed(self) -> None:
+        """An edit has been applied: from here on it need not do what was recorded."""
+        ...
+
+
+_OURS = 2
+"""References to an object that are only ours: a variable, and the argument of `sys.getrefcount`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amendment:
+    """What one fork changes.
+
+    Attributes:
+        step: the last step that it kept.
+        states: edits of the state, by the step after whose end they are made (0: of the input).
+        before: the states that these edits are for.
+        requests: edits of every later request.
+        root: the project root.
+    """
+
+    step: int
+    states: Mapping[int, tuple[Edit, ...]] = field(default_factory=dict)
+    before: Mapping[int, Wire] = field(default_factory=dict)
+    requests: tuple[Edit, ...] = ()
+    root: str | None = None
+
+
+def read_amendments(source: RunSource, run: Run) -> tuple[Amendment, ...]:
+    """What a run's fork changed, and what the forks did that it came from, in the order of their steps."""
+    course = course_of(source, run)
+    found: list[Amendment] = []
+    for index, part in enumerate(course):
+        fork, kept = part.run, part.run.fork_step or 0
+        requests = tuple(edit for edit in fork.edits if edit.target in REQUESTS)
+        states: dict[int, tuple[Edit, ...]] = {}
+        if index:  # the first was handed its state
+            for edit in fork.edits:
+                if edit.target == "state":
+                    at = kept if edit.step is None else edit.step
+                    states[at] = (*states.get(at, ()), edit)
+        # What is edited within a step that is taken anew was not known to the parent in this form.
+        before = {at: source.state(course[index - 1].run.id, at) for at in states}
+        if requests or states:
+            found.append(Amendment(kept, states, before, requests, run.code.root))
+    return tuple(found)
+
+
+@contextmanager
+def amended(
+    source: RunSource, run: Run, served: Served | None, note: Callable[[int | None, str], None]
+) -> Iterator[None]:
+    """Apply the edits of `run` while the block lasts; see `amending`."""
+    with amending(read_amendments(source, run), served, note):
+        yield
+
+
+@contextmanager
+def amending(
+    amendments: Sequence[Amendment],
+    served: Served | None,
+    note: Callable[[int | None, str], None],
+    *,
+    which: int = 0,
+) -> Iterator[None]:
+    """Apply edits to the agent of this process while the block lasts.
+
+    Args:
+        amendments: the edits.
+        served: what answers from a recording; None where nothing does.
+        note: writes a note on a step, or on the run.
+        which: the recording of this process that is the run's, in the order of beginning.
+    """
+    if not amendments:
+        yield
+        return
+    amender = _Amender(amendments, served, note, which)
+    try:
+        with amended_by(amender):
+            yield
+    finally:
+        amender.finish()
+
+
+class _Amender:
+    """Applies amendments; see `agent_tt.recording.amending.Amender`."""
+
+    def __init__(
+        self,
+        amendments: Sequence[Amendment],
+        served: Served | None,
+        note: Callable[[int | None, str], None],
+        which: int,
+    ) -> None:
+        self._before = which
+        self._amendments = amendments
+        self._served = served
+        self._note = note
+        self._lock = threading.RLock()
+        self._recording: Recording | None = None
+        self._noted: set[str] = set()
+        self._conversations: dict[tuple[int, int], ConversationEdit] = {}
+        self._waiting = {(index, at) for index, each in enumerate(amendments) for at in each.states}
+
+    # ------------------------------------------------------------ states
+
+    def run_begun(self, recording: Recording) -> None:
+        """A recording begins; of that which is the run's the input may be edited."""
+        with self._lock:
+            self._before -= 1
+            if self._before >= 0 or self._recording is not None:
+                return
+            self._recording = recording
+        state = recording.tracks.main.state
+        if state is not None:
+            is_shared = sys.getrefcount(state) > _OURS + 1  # the recording's own
+            self._change(0, state, is_shared=is_shared)
+
+    def step_ended(self, step: RecordedStep) -> None:
+        """A step of the run has ended: its state may be edited."""
+        if step.recording is not self._recording:
+            return
+        steps = step.recording.model_steps
+        if steps is not None and steps.makes(step.number):
+            return  # its state is the conversation
+        state = step.state
+        if state is not None:
+            is_shared = sys.getrefcount(state) > _OURS + step.references_to(state)
+            self._change(step.number, state, is_shared=is_shared)
+
+    def _change(self, at: int, state: object, *, is_shared: bool) -> None:
+        for index, amendment in enumerate(self._amendments):
+            with self._lock:
+                edits = amendment.states.get(at)
+                if edits is None or (index, at) not in self._waiting:
+                    continue
+                self._waiting.discard((index, at))
+            try:
+                _change_state(state, edits, is_shared=is_shared)
+            except (CannotChange, AgentTTError) as error:
+                raise self._refused(f"the edit of the state after step {at} does not apply: {error}", at) from None
+            if self._served is not None:
+                self._served.passed()
+
+    def _refused(self, message: str, step: int) -> BaseException:
+        return CannotChange(message) if self._served is None else self._served.refuse_edit(message, step)
+
+    # ------------------------------------------------------------ requests
+
+    def request(self, url: str, body: bytes, call: ModelCall, lane: str, signature: str) -> tuple[str, bytes] | None:
+        """A request to a model with the edits that hold where it is made; None for as it is."""
+        found = parse(body)
+        if not isinstance(found, dict):
+            return None
+        changed, target = found, url
+        for index, amendment in enumerate(self._amendments):
+            if not self._is_past(amendment, lane, signature):
+                continue
+            changed = self._converse(index, changed, call)
+            target, changed, left = changed_request(target, changed, call.api, amendment.requests)
+            self._say(*left)
+        if changed == found and target == url:
+            return None
+        if self._served is not None:
+            self._served.passed()
+        return target, _text_of(changed)
+
+    def _converse(self, index: int, body: dict[str, Json], call: ModelCall) -> dict[str, Json]:
+        from agent_tt.providers.changing import with_conversation
+
+        amendment = self._amendments[index]
+        for at in amendment.states:
+            edit = self._conversation(index, at)
+            told = None if edit is None else edit.apply(call)
+            if told is not None:
+                body = with_conversation(body, call.conversation, told[0])
+                self._say(*filter(None, told[1:]))
+        return body
+
+    def _conversation(self, index: int, at: int) -> ConversationEdit | None:
+        with self._lock:
+            known = self._conversations.get((index, at))
+            if known is None and (index, at) in self._waiting:
+                amendment = self._amendments[index]
+                before = amendment.before[at]
+                if not isinstance(before, dict) or self._recording is None or self._recording.model_steps is None:
+                    return None
+                known = ConversationEdit(before, amendment.states[at], amendment.root)
+                self._conversations[index, at] = known
+                self._waiting.discard((index, at))
+            return known
+
+    def arguments(
+        self, parameters: Parameters, args: Sequence[object], kwargs: Mapping[str, object], lane: str, signature: str
+    ) -> tuple[tuple[object, ...], dict[str, object]] | None:
+        """The arguments of a function that asks a model, with the edits that hold where it is called."""
+        edits = [
+            edit
+            for amendment in self._amendments
+            if amendment.requests and self._is_past(amendment, lane, signature)
+            for edit in amendment.requests
+        ]
+        if not edits:
+            return None
+        given, named, left = changed_arguments(parameters, args, kwargs, edits)
+        self._say(*(f"a function that asks a model {words}: it was called as it was" for words in left))
+        if self._served is not None:
+            self._served.passed()
+        return given, named
+
+    def _is_past(self, amendment: Amendment, lane: str, signature: str) -> bool:
+        """Whether a lane is beyond what its fork kept: no recorded call of that part is left for it."""
+        if self._served is None:
+            return True
+        upcoming = self._served.next_step(lane, signature)
+        return upcoming is None or upcoming > amendment.step
+
+    # ------------------------------------------------------------ what is said
+
+    def _say(self, *texts: str) -> None:
+        for text in texts:
+            with self._lock:
+                is_new = text not in self._noted
+                self._noted.add(text)
+            if is_new:
+                self._note(None, text)
+
+    def finish(self) -> None:
+        """Say which edits nothing has come of."""
+        for _, at in sorted(self._waiting):
+            self._say(f"the edit of the state after step {at} was not applied: the agent did not come to it")
+        for edit in self._conversations.values():
+            self._say(*filter(None, [edit.finish()]))
+
+
+def _change_state(state: object, edits: Sequence[Edit], *, is_shared: bool) -> None:
+    """Change a live state object in place, and make sure that this reaches the agent."""
+    if gives_state(state):
+        _change_object(state, edits)
+        return
+    for edit in edits:
+        if not is_shared and not is_held_inside(state, parse_path(edit.path)):
+            raise CannotChange(
+                f"nothing of the agent's holds {edit.path or 'it'}, because each step is given a state made for it;"
+                " edit a result or an answer instead"
+            )
+        if change_in_place(state, [edit]) is not state:
+            raise CannotChange(f"it is a {type(state).__name__}, which cannot be changed in place")
+
+
+def _change_object(state: object, edits: Sequence[Edit]) -> None:
+    """Change an object that says itself what its state is: by `load_state` where it has one, else what it holds."""
+    owner = type(state)
+    wanted = apply_edits(encode(state.get_state()), edits)  # type: ignore[attr-defined]
+    load = getattr(owner, "load_state", None)
+    if callable(load) and getattr(load, "__self__", None) is not owner:
+        from agent_tt.codec.decode import decode
+        from agent_tt.replaying.loaded_classes import LOADED
+
+        load(state, decode(wanted, LOADED))
+    else:
+        change_in_place(state, edits)
+    if digest(encode(state.get_state())) != digest(wanted):  # type: ignore[attr-defined]
+        raise CannotChange(f"{owner.__name__}.get_state() gives something else afterwards")
+
+
+def _text_of(body: Mapping[str, Json]) -> bytes:
+    import json
+
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")

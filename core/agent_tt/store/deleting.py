@@ -1,0 +1,161 @@
+"""Deleting runs, and what is then named by nobody.
+
+Rows go in one transaction: after a kill at any moment the runs are there whole, or gone. Blobs and dictionaries are
+swept in a second one, which looks at what every row that is left names; so what a kill came between is swept the next
+time. Numbers never come back, so nobody who still reads a run that is gone reads another one.
+
+A fork holds only what came after its fork step, so a run goes with everything that descends from it, or not at all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.errors import Damaged, HasForks, IsPinned, IsRunning
+from agent_tt.history.rows import row_key
+from agent_tt.model import Deletion
+from agent_tt.store import keeping
+from agent_tt.store.deliveries import NUMBER_MASK, blob_of, keys_of
+from agent_tt.store.run_rows import RunRows, descendants, shown_status
+from agent_tt.store.verify import blob_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from agent_tt.history.rows import Rows, Transaction
+    from agent_tt.model import Run
+    from agent_tt.store.connection import Database
+
+__all__ = ["delete_runs", "plan_deletion"]
+
+_OF_A_RUN: Final = ("steps", "calls", "tags", "notes", "tracks", "runs")
+"""Tables whose rows name their run in a column."""
+
+_MOST_COMPACTED_BYTES: Final = 256 << 20
+"""Larger files are not written anew for the room that a deletion leaves in them."""
+
+
+def delete_runs(database: Database, run_ids: Sequence[str], *, with_forks: bool = False) -> tuple[Deletion, list[int]]:
+    """Deletes runs, all of them or none.
+
+    Returns:
+        What is gone, and its row numbers.
+
+    Raises:
+        RunNotFound: one of them is not there.
+        HasForks, IsRunning, IsPinned: one of them has to stay. Nothing was deleted then.
+    """
+    with database.transaction() as tx:
+        free = _free_pages(tx)
+        runs, numbers = _plan(tx, run_ids, with_forks=with_forks)
+        for number in reversed(numbers):  # forks before what they were forked from
+            _delete_rows(tx, number)
+        freed = _free_pages(tx) - free
+    with database.transaction() as tx:
+        free = _free_pages(tx)
+        _sweep(tx)
+        freed += _free_pages(tx) - free
+        ((page_size,),) = tx.query("PRAGMA page_size")
+    _compact(database)
+    return Deletion(tuple(runs), max(0, freed) * int(page_size)), numbers
+
+
+def plan_deletion(rows: Rows, run_ids: Sequence[str], *, with_forks: bool = False) -> list[Run]:
+    """What `delete_runs` would delete now, in the order in which it was made; raises what that would raise."""
+    return _plan(rows, run_ids, with_forks=with_forks)[0]
+
+
+def _plan(rows: Rows, run_ids: Sequence[str], *, with_forks: bool) -> tuple[list[Run], list[int]]:
+    chosen = dict.fromkeys(keeping.row_number(rows, run_id) for run_id in run_ids)
+    below = dict.fromkeys(fork for run in chosen for fork in descendants(rows, run))
+    numbers = sorted({*chosen, *below} if with_forks else chosen)
+    runs = RunRows(rows).several(numbers)
+    _check(rows, runs, numbers, left=[fork for fork in below if fork not in numbers])
+    return runs, numbers
+
+
+def _check(rows: Rows, runs: Sequence[Run], numbers: Sequence[int], *, left: Sequence[int]) -> None:
+    running = [run.name for run in runs if run.status == "running"]
+    if running:
+        verb = "is" if len(running) == 1 else "are"
+        raise IsRunning(f"{keeping.listed(running)} {verb} running", runs=running, hint="Stop it first, or wait.")
+    if left:
+        names = [run.name for run in RunRows(rows).several(left)]
+        raise HasForks(
+            f"{keeping.listed(names)} descend{'s' if len(names) == 1 else ''} from {keeping.listed(_names(runs))}"
+            " and cannot be read without it",
+            runs=names,
+            hint="--with-forks deletes them too.",
+        )
+    pinned = keeping.pinned_names(rows, numbers)
+    if pinned:
+        verb = "is" if len(pinned) == 1 else "are"
+        raise IsPinned(f"{keeping.listed(pinned)} {verb} pinned", runs=pinned, hint="Unpin first.")
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    return [run.name for run in runs]
+
+
+def _delete_rows(tx: Transaction, run: int) -> None:
+    for (track,) in tx.query("SELECT track FROM tracks WHERE run = ?", (run,)):
+        for table in ("deltas", "keyframes"):
+            tx.execute(
+                f"DELETE FROM {table} WHERE id BETWEEN ? AND ?",  # noqa: S608  # tables of our own
+                (row_key(track, 0), row_key(track, NUMBER_MASK)),
+            )
+        tx.execute("DELETE FROM changes WHERE track = ?", (track,))
+    tx.execute("DELETE FROM deliveries WHERE id BETWEEN ? AND ?", keys_of(run))
+    for table in _OF_A_RUN:
+        tx.execute(f"DELETE FROM {table} WHERE run = ?", (run,))  # noqa: S608  # tables of our own
+
+
+# -------------------------------------------------------------------- sweeping
+
+
+def _sweep(tx: Transaction) -> None:
+    """Deletes blobs that no row names; and dictionaries and paths, unless a writer may be about to use one."""
+    named = set(_named_blobs(tx))
+    unnamed = [(number,) for number, name in tx.query("SELECT id, hash FROM blobs") if name not in named]
+    if unnamed:
+        tx.execute_many("DELETE FROM blobs WHERE id = ?", unnamed)
+        # So that a writer that remembers blobs (this version's do not) can tell that its memory is old.
+        tx.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'gc_epoch'")
+    # Whoever begins a run has chosen its dictionary by the time that its row can be seen.
+    if not tx.query("SELECT 1 FROM runs WHERE status = 'running' LIMIT 1"):
+        tx.execute("DELETE FROM dicts WHERE id NOT IN (SELECT dict FROM deltas)")
+        tx.execute("DELETE FROM paths WHERE id NOT IN (SELECT path FROM changes)")
+
+
+def _named_blobs(rows: Rows) -> Iterator[bytes]:
+    """Every hash that a row names; one that is damaged names nothing."""
+    for table in ("deltas", "keyframes", "calls"):
+        for (refs,) in rows.query(f"SELECT refs FROM {table} WHERE refs IS NOT NULL"):  # noqa: S608  # tables of our own
+            yield from blob_names(refs)
+    for (data,) in rows.query("SELECT data FROM deliveries WHERE typeof(data) = 'text'"):
+        try:
+            name = blob_of(data)
+        except Damaged:
+            continue
+        if name is not None:
+            yield name
+
+
+def _free_pages(rows: Rows) -> int:
+    ((count,),) = rows.query("PRAGMA freelist_count")
+    return int(count)
+
+
+def _compact(database: Database) -> None:
+    """Gives room back to the disk where at least half of a file that is not large is free, and nobody records."""
+    ((pages,), (free,), (page_size,)) = (
+        row for name in ("page_count", "freelist_count", "page_size") for row in database.query(f"PRAGMA {name}")
+    )
+    running = [
+        row
+        for row in database.query("SELECT status, owner, beat_us FROM runs WHERE status = 'running'")
+        if shown_status(*row) == "running"
+    ]
+    if free * 2 >= pages and pages * page_size <= _MOST_COMPACTED_BYTES and not running:
+        database.compact()
+    database.checkpoint("TRUNCATE")

@@ -1,0 +1,199 @@
+"""Keeping order among runs: their names, what is pinned or archived, and the labels of checkpoints.
+
+Each function writes in the transaction that it is given, and looks its run up there: whoever deleted it meanwhile was
+faster, and nothing is left behind that belongs to no run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.facts import TEXT_FACTS
+from agent_tt.errors import IsPinned, RunNotFound, UsageError
+from agent_tt.store import columns, door, naming
+from agent_tt.store.liveness import now_us
+from agent_tt.store.run_rows import LABEL, descendants, label_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.history.rows import Rows, Transaction
+    from agent_tt.model import Label
+
+__all__ = [
+    "change_metadata",
+    "checked_metadata",
+    "label_metadata",
+    "listed",
+    "name_checkpoint",
+    "pinned_names",
+    "rename",
+    "row_number",
+    "set_archived",
+    "set_pinned",
+]
+
+_MOST_LISTED: Final = 5
+_FORMER_NAMES_KEPT: Final = 20
+
+
+def row_number(rows: Rows, run_id: str) -> int:
+    """The row number of a run that is there now.
+
+    Raises:
+        RunNotFound: it is not, or not any more.
+    """
+    found = rows.query("SELECT run FROM runs WHERE id = ?", (run_id,))
+    if not found:
+        raise RunNotFound(f"no run {run_id!r}", hint="`agent-tt runs` lists what there is.")
+    return int(found[0][0])
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a, b and c`; of many the first few, and how many more."""
+    shown = list(names[:_MOST_LISTED])
+    if len(names) > _MOST_LISTED:
+        shown.append(f"{len(names) - _MOST_LISTED} more")
+    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else "".join(shown)
+
+
+# -------------------------------------------------------------------- runs
+
+
+def rename(tx: Transaction, run_id: str, name: str) -> None:
+    """Renames a run, and with it the forks that are called after it; their former names still name them.
+
+    Raises:
+        UsageError: the name, or that of one of the forks, would name something else too.
+    """
+    run, name = row_number(tx, run_id), naming.tidy(door.admit_text(name))
+    ((old, parent_name),) = tx.query(
+        "SELECT r.name, p.name FROM runs r LEFT JOIN runs p ON p.run = r.parent WHERE r.run = ?", (run,)
+    )
+    if name == old:
+        return
+    naming.check_run_name(tx, run, name, parent_name=parent_name)
+    _set_name(tx, run, name)
+    for fork in descendants(tx, run):
+        ((called,),) = tx.query("SELECT name FROM runs WHERE run = ?", (fork,))
+        if str(called).startswith(f"{old}/"):
+            theirs = name + str(called)[len(old) :]
+            if tx.query("SELECT 1 FROM runs WHERE name = ? AND run <> ?", (theirs, fork)):
+                raise UsageError(f"its fork {called} would be called {theirs}, as another run is already")
+            _set_name(tx, fork, theirs)
+
+
+def _set_name(tx: Transaction, run: int, name: str) -> None:
+    def remember(facts: dict[str, Wire]) -> None:
+        ((old,),) = tx.query("SELECT name FROM runs WHERE run = ?", (run,))
+        known = facts.get("former_names")
+        before = [text for text in known if isinstance(text, str)] if isinstance(known, list) else []
+        kept: list[Wire] = [text for text in before if text not in (old, name)]
+        facts["former_names"] = [*kept, old][-_FORMER_NAMES_KEPT:]
+
+    _change_facts(tx, run, remember)
+    tx.execute("UPDATE runs SET name = ? WHERE run = ?", (name, run))
+
+
+def set_pinned(tx: Transaction, run_ids: Sequence[str], *, pinned: bool) -> None:
+    """Pins runs or unpins them; what is pinned is listed."""
+    for run_id in run_ids:
+        run = row_number(tx, run_id)
+        _change_facts(tx, run, lambda facts: facts.update(pinned=True if pinned else None))
+        if pinned:
+            tx.execute("UPDATE runs SET hidden = 0 WHERE run = ?", (run,))
+
+
+def set_archived(tx: Transaction, run_ids: Sequence[str], *, archived: bool) -> None:
+    """Takes runs out of lists, or brings them back.
+
+    Raises:
+        IsPinned: one that is to go is pinned.
+    """
+    runs = [row_number(tx, run_id) for run_id in run_ids]
+    if archived and (held := pinned_names(tx, runs)):
+        verb = "is" if len(held) == 1 else "are"
+        raise IsPinned(f"{listed(held)} {verb} pinned: nothing was archived", runs=held, hint="Unpin first.")
+    tx.execute_many("UPDATE runs SET hidden = ? WHERE run = ?", [(int(archived), run) for run in runs])
+
+
+def pinned_names(rows: Rows, runs: Sequence[int]) -> list[str]:
+    """The names of those among some runs that are pinned."""
+    names: list[str] = []
+    for run in runs:
+        ((name, meta),) = rows.query("SELECT name, meta FROM runs WHERE run = ?", (run,))
+        if columns.mapping_from_text(meta).get("pinned") is True:
+            names.append(str(name))
+    return names
+
+
+# -------------------------------------------------------------------- metadata and labels
+
+
+def checked_metadata(metadata: Mapping[str, Wire]) -> dict[str, Wire]:
+    """Facts that a person wrote down, as they are kept.
+
+    Raises:
+        UsageError: a name is empty, or a fact that is a text is none.
+    """
+    for name, value in metadata.items():
+        if not name.strip():
+            raise UsageError("a fact needs a name")
+        if name in TEXT_FACTS and not isinstance(value, str):
+            raise UsageError(f"{name} is a text", hint=f"""Write {name}='"…"'.""")
+    return door.admit_mapping(metadata)
+
+
+def change_metadata(tx: Transaction, run: int, metadata: Mapping[str, Wire], remove: Sequence[str]) -> None:
+    """Merges into a run's metadata."""
+    _change_facts(tx, run, lambda facts: facts.update(metadata=_merged(facts.get("metadata"), metadata, remove)))
+
+
+def name_checkpoint(tx: Transaction, run: int, step: int, name: str | None) -> None:
+    """Names a checkpoint, or takes its name away.
+
+    Raises:
+        UsageError: the name would name another step too.
+    """
+    if name is not None:
+        name = naming.tidy(door.admit_text(name))
+        rows = tx.query("SELECT step, body FROM notes WHERE run = ? AND kind = ? AND step <> ?", (run, LABEL, step))
+        others = (label_of(at, body).name for at, body in rows)
+        naming.check_checkpoint_name(name, {other for other in others if other is not None})
+    _change_label(tx, run, step, lambda label: {"name": name, "metadata": dict(label.metadata) or None})
+
+
+def label_metadata(tx: Transaction, run: int, step: int, metadata: Mapping[str, Wire], remove: Sequence[str]) -> None:
+    """Merges into a checkpoint's metadata."""
+    _change_label(
+        tx,
+        run,
+        step,
+        lambda label: {"name": label.name, "metadata": _merged(dict(label.metadata), metadata, remove)},
+    )
+
+
+def _change_label(tx: Transaction, run: int, step: int, change: Callable[[Label], dict[str, Wire]]) -> None:
+    """Replaces the label of a checkpoint; one that says nothing is taken away."""
+    found = tx.query("SELECT body FROM notes WHERE run = ? AND kind = ? AND step = ?", (run, LABEL, step))
+    body = columns.mapping_to_text(change(label_of(step, found[0][0] if found else None)))
+    tx.execute("DELETE FROM notes WHERE run = ? AND kind = ? AND step = ?", (run, LABEL, step))
+    if body is not None:
+        tx.execute(
+            "INSERT INTO notes(run, step, kind, body, created_us) VALUES(?, ?, ?, ?, ?)",
+            (run, step, LABEL, body, now_us()),
+        )
+
+
+def _change_facts(tx: Transaction, run: int, change: Callable[[dict[str, Wire]], None]) -> None:
+    """Changes what `runs.meta` says of a run; a fact of None is taken away."""
+    ((meta,),) = tx.query("SELECT meta FROM runs WHERE run = ?", (run,))
+    facts = columns.mapping_from_text(meta)
+    change(facts)
+    tx.execute("UPDATE runs SET meta = ? WHERE run = ?", (columns.mapping_to_text(facts) or "{}", run))
+
+
+def _merged(before: Wire, more: Mapping[str, Wire], remove: Sequence[str]) -> Wire:
+    known = before if isinstance(before, dict) else {}
+    return {name: value for name, value in {**known, **more}.items() if name not in remove} or None

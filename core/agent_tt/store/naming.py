@@ -1,0 +1,83 @@
+"""What a person may call a run or a checkpoint, so that the name means that one thing and nothing else."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.errors import UsageError
+from agent_tt.store import ids
+
+if TYPE_CHECKING:
+    from agent_tt.history.rows import Rows
+
+__all__ = ["check_checkpoint_name", "check_run_name", "tidy"]
+
+LONGEST: Final = 200
+"""Characters of a name."""
+
+_BACK: Final = re.compile(r".*~\d{1,9}", re.DOTALL)
+_FORK: Final = re.compile(r"(?P<parent>.+)/fork-\d+", re.DOTALL)
+
+
+def tidy(name: str) -> str:
+    """A name as it is kept: without space around it.
+
+    Raises:
+        UsageError: it is empty, too long, or holds what cannot be seen or typed.
+    """
+    name = name.strip()
+    if not name:
+        raise UsageError("a name needs at least one character")
+    if len(name) > LONGEST:
+        raise UsageError(f"a name has at most {LONGEST} characters; this one has {len(name)}")
+    if not name.isprintable():
+        raise UsageError(f"{name!r} cannot be a name: it holds characters that cannot be seen")
+    if name.startswith("-"):
+        raise UsageError(f"{name!r} cannot be a name: in the shell it would be an option")
+    return name
+
+
+def check_run_name(rows: Rows, run: int, name: str, *, parent_name: str | None) -> None:
+    """Refuses a name that would not name this run alone.
+
+    Args:
+        rows: the store, in the transaction that renames.
+        run: the run to be renamed.
+        name: its new name, tidied.
+        parent_name: what the run that it was forked from is called; None for a root run.
+
+    Raises:
+        UsageError: says what else the name means.
+    """
+    if name == ids.LATEST:
+        raise UsageError(f"{name!r} is the newest run, whatever it is called")
+    if _BACK.fullmatch(name):
+        raise UsageError(f"{name!r} reads as a run before another one", hint="Leave out the ~.")
+    if "@" in name:
+        raise UsageError(f"{name!r} reads as a step of a run", hint="Leave out the @.")
+    fork = _FORK.fullmatch(name)
+    if fork is not None and fork["parent"] != parent_name:
+        raise UsageError(f"{name!r} reads as a fork of {fork['parent']}, which this run is not")
+    if rows.query("SELECT 1 FROM runs WHERE id IN (?, ?) AND run <> ?", (name, ids.normalise(name), run)):
+        raise UsageError(f"{name!r} is the id of another run")
+    if rows.query("SELECT 1 FROM runs WHERE name = ? AND run <> ?", (name, run)):
+        raise UsageError(f"there is a run called {name!r} already", hint="`agent-tt runs --all` lists them.")
+
+
+def check_checkpoint_name(name: str, others: set[str]) -> None:
+    """Refuses the name of a checkpoint that would not name it alone among the steps of its run.
+
+    Args:
+        name: the new name, tidied.
+        others: the names of the run's other checkpoints.
+
+    Raises:
+        UsageError: says what else the name means.
+    """
+    if name.startswith(("~", "@")) or name.lstrip("+-").isdecimal():
+        raise UsageError(f"{name!r} reads as the number of a step", hint="Begin with a letter.")
+    if "@" in name:
+        raise UsageError(f"{name!r} reads as a step of a run", hint="Leave out the @.")
+    if name in others:
+        raise UsageError(f"another checkpoint of the run is called {name!r} already")

@@ -1,0 +1,85 @@
+"""`agent-tt delete`: runs that are gone for good."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from agent_tt.errors import UsageError
+from agent_tt_tui.cli.marks import found_runs, marking
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_tt.model import Run
+    from agent_tt_tui.cli.terminal import Terminal
+
+_MOST_LISTED = 12
+_NO = 1
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN…", shell_complete=complete_runs)
+@click.option("--with-forks", is_flag=True, help="Also what was forked from them, and from that.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@common_options
+def command(options: Options, runs: tuple[str, ...], *, with_forks: bool, yes: bool) -> int:
+    """Delete runs for good, with everything that belongs to them alone. It asks first.
+
+    A fork cannot be read without what it was forked from: a run that has forks is deleted with them or not at all. Runs
+    that are pinned or running are not deleted. Exit code 1 when one of them stands in the way, which is then named, or
+    when you say no: nothing is deleted then.
+
+    \b
+    agent-tt delete refund-loop --with-forks
+    --json: {deleted: [{…as in runs}], freed_bytes}; needs --yes
+    """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    with marking(options) as store:
+        chosen = [run.id for run in found_runs(store, runs)]
+        planned = store.plan_deletion(chosen, with_forks=with_forks)
+        if not yes and not _agreed(options, planned):
+            options.terminal().line("Nothing was deleted.")
+            return _NO
+        deletion = store.delete_runs(chosen, with_forks=with_forks)
+    if options.as_json:
+        from agent_tt_tui.cli.shapes import run_shape
+
+        write_json({"deleted": [run_shape(run) for run in deletion.runs], "freed_bytes": deletion.freed_bytes})
+        return 0
+    from agent_tt_tui import format as shown
+    from agent_tt_tui.cli.terminal import counted
+
+    count = counted(len(deletion.runs), "run")
+    options.terminal().line(f"deleted {count}; {shown.size(deletion.freed_bytes)} are free again")
+    return 0
+
+
+def _agreed(options: Options, runs: Sequence[Run]) -> bool:
+    """Ask whether these runs may go.
+
+    Raises:
+        UsageError: Nobody is there to be asked.
+    """
+    if options.as_json or not sys.stdin.isatty():
+        raise UsageError("deleting asks first, and nobody can be asked here", hint="--yes deletes without asking.")
+    from agent_tt_tui.cli.terminal import counted
+
+    _list(options.terminal(), runs)
+    return click.confirm(f"Delete {counted(len(runs), 'run')} for good?", default=False)
+
+
+def _list(terminal: Terminal, runs: Sequence[Run]) -> None:
+    from agent_tt_tui.cli.terminal import Cell, Column, counted
+    from agent_tt_tui.cli.wording import status_cell
+
+    columns = (Column("", flexible=True), Column(""), Column("", "right"))
+    rows = [
+        [Cell(run.name, "strong"), status_cell(run.status, terminal.glyphs), Cell(counted(run.steps, "step"))]
+        for run in runs[:_MOST_LISTED]
+    ]
+    terminal.table(columns, rows)
+    if len(runs) > _MOST_LISTED:
+        terminal.line(Cell(f"{terminal.glyphs.cut} and {len(runs) - _MOST_LISTED:,} more", "muted"))

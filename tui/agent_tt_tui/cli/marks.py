@@ -1,0 +1,88 @@
+"""What the commands that keep order among runs have in common."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from agent_tt.errors import ReadOnlySource
+from agent_tt_tui.cli.options import write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Label, Note, Run
+    from agent_tt.protocols import RunSource, Store
+    from agent_tt_tui.cli.options import Options
+    from agent_tt_tui.cli.shapes import Shape
+
+
+@contextmanager
+def marking(options: Options, *samples: str) -> Iterator[Store]:
+    """Open the store to write something down about its runs.
+
+    Raises:
+        ReadOnlySource: It is a file of another system.
+    """
+    with options.source(*samples) as source:
+        yield writable(source)
+
+
+def writable(source: RunSource) -> Store:
+    """The source as a store that takes marks.
+
+    Raises:
+        ReadOnlySource: It is a file of another system.
+    """
+    from agent_tt.protocols import Store
+
+    if source.read_only or not isinstance(source, Store):
+        raise ReadOnlySource(
+            f"{source.path} is only read: its runs cannot be named, noted, tagged, pinned, archived or deleted",
+            hint="Runs that agent-tt recorded can.",
+        )
+    return source
+
+
+def found_runs(source: RunSource, refs: Sequence[str]) -> list[Run]:
+    """The runs that several words name, each once, in that order."""
+    return list({run.id: run for run in map(source.run, refs)}.values())
+
+
+def say_marked(options: Options, runs: Sequence[Run], word: str) -> None:
+    """Say what was done to runs: `pinned refund-loop`; to programs, the runs as in `runs`."""
+    if options.as_json:
+        from agent_tt_tui.cli.shapes import run_shape
+
+        write_json([run_shape(run) for run in runs])
+        return
+    terminal = options.terminal()
+    for run in runs:
+        terminal.line(f"{word} ", terminal.safe(run.name))
+
+
+def notes_shape(notes: Sequence[Note]) -> list[Wire]:
+    """`[{id, step, text, created}]`: notes alone, without bookmarks."""
+    from agent_tt_tui.cli.shapes import time_shape
+
+    return [
+        {"id": note.id, "step": note.step, "text": note.body, "created": time_shape(note.created_us)}
+        for note in notes
+        if note.kind == "note"
+    ]
+
+
+def labels_shape(labels: Mapping[int, Label]) -> list[Wire]:
+    """`[{step, name, metadata}]`: what checkpoints are called, and the facts about them."""
+    return [
+        {"step": label.step, "name": label.name, "metadata": dict(label.metadata)}
+        for _, label in sorted(labels.items())
+    ]
+
+
+def label_shape(run: Run, label: Label | None) -> Shape:
+    """`{run, step, name, metadata}` of a run, or of one of its checkpoints."""
+    if label is None:
+        return {"run": run.id, "step": None, "name": run.name, "metadata": dict(run.metadata)}
+    return {"run": run.id, "step": label.step, "name": label.name, "metadata": dict(label.metadata)}

@@ -1,0 +1,45 @@
+"""What is said of a step that is not as others are: its model was not asked, or no checkpoint was taken of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.model import MADE_UP, SKIPPED
+
+if TYPE_CHECKING:
+    from agent_tt.model import Run, Step
+
+__all__ = ["MADE_UP_WORDS", "has_own_state", "name_of", "remarks", "why_stopped"]
+
+MADE_UP_WORDS: Final = "made up"
+_EARLIER: Final = "no checkpoint, state of an earlier step"
+_LIMIT: Final = "agent_tt.recording.limits:LimitReached"
+
+
+def name_of(step: Step) -> str:
+    """The name of a step, with a word where no model gave what it works with."""
+    return f"mock: {step.name}" if step.extra.get(MADE_UP) else step.name
+
+
+def has_own_state(step: Step) -> bool:
+    """Whether the state that is shown with a step is its own, and not that of an earlier one."""
+    return step.seq is not None or not step.extra.get(SKIPPED)
+
+
+def remarks(step: Step) -> list[str]:
+    """What is odd about a step, in words."""
+    found = []
+    if step.extra.get(MADE_UP):
+        found.append("answers made up, no model was asked")
+    if not has_own_state(step):
+        found.append(_EARLIER)
+    return found
+
+
+def why_stopped(run: Run) -> str:
+    """Which limit ended a run, or how its process died; "" for neither, or where nobody said."""
+    error = run.error
+    told = error is not None and (
+        (run.status == "interrupted" and error.class_name == _LIMIT) or run.status == "crashed"
+    )
+    return error.message.partition("\n")[0] if told and error is not None else ""
