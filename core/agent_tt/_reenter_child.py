@@ -6,22 +6,16 @@ meanwhile; then the fork's edits hold, and each lane goes on for real when its r
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
-from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from agent_tt._resume_child import Resumed, say
-from agent_tt.errors import AgentTTError, UsageError
-from agent_tt.forking.child_environment import RUN_VARIABLE, STORE_VARIABLE
+from agent_tt._resume_child import Resumed, go_on_with_told
+from agent_tt.errors import UsageError
 from agent_tt.forking.under_terms import leave_soon
 from agent_tt.model import ErrorInfo
 from agent_tt.reentering.engine import Reentry, why_not
 from agent_tt.reentering.past import closed_steps, read_prefix
 from agent_tt.resuming.writer import ResumedStore
-from agent_tt.store import open_store
 
 if TYPE_CHECKING:
     from agent_tt.model import Run, RunStatus
@@ -39,16 +33,9 @@ def main() -> int:
         0, or 1 when the agent was halted because it does not ask again what was recorded, 5 when it failed, 2 when it
         could not be started, 130 when it was interrupted, 4 without a store that can be written.
     """
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job inherits it ignored
-    path, run_id = os.environ.get(STORE_VARIABLE), os.environ.pop(RUN_VARIABLE, None)
-    try:
-        if path is None or run_id is None:
-            raise UsageError("this is the process of a fork", hint="start one with `agent-tt fork`")
-        with closing(open_store(Path(path))) as store:
-            return Reentered(store, store.run(run_id)).go_on()
-    except AgentTTError as error:
-        say(error.message, error.hint)
-        return error.exit_code
+    return go_on_with_told(
+        Reentered, UsageError("this is the process of a fork", hint="start one with `agent-tt fork`")
+    )
 
 
 class Reentered(Resumed):

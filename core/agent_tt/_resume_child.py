@@ -58,13 +58,25 @@ def main() -> int:
         0, or 1 when the agent was halted because it does not ask again what was recorded, 5 when it failed, 2 when it
         could not be started, 130 when it was interrupted, 4 without a store that can be written.
     """
+    return go_on_with_told(
+        Resumed, UsageError("this is the process of a run that goes on", hint="start one with `agent-tt resume`")
+    )
+
+
+def go_on_with_told(make: type[Resumed], untold: UsageError) -> int:
+    """Go on with the run that the environment names; the exit code.
+
+    Args:
+        make: goes on with it.
+        untold: what is said where the environment names none.
+    """
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job inherits it ignored
     path, run_id = os.environ.get(STORE_VARIABLE), os.environ.pop(RUN_VARIABLE, None)
     try:
         if path is None or run_id is None:
-            raise UsageError("this is the process of a run that goes on", hint="start one with `agent-tt resume`")
+            raise untold
         with closing(open_store(Path(path))) as store:
-            return Resumed(store, store.run(run_id)).go_on()
+            return make(store, store.run(run_id)).go_on()
     except AgentTTError as error:
         say(error.message, error.hint)
         return error.exit_code
