@@ -222,6 +222,8 @@ class BusyThreads:
         if any(thread.ident not in sleepers for thread in others):
             _sleep(0)  # whoever was notified just now goes on
         frames = _frames()
+        if self._others() != others:  # who starts a thread waits for it, and it has not been looked at
+            return True
         unknown = []
         for thread in others:
             sleeper = sleepers.get(thread.ident or 0)

@@ -35,6 +35,10 @@ def note(pid):
     with open("pids", "a") as file:
         file.write(f"{pid}\\n")
 
+def until_noted(count):
+    while not os.path.exists("pids") or len(open("pids").readlines()) < count:
+        time.sleep(0.01)
+
 def linger():
     for number in (1, 2, 15):
         signal.signal(number, signal.SIG_IGN)
@@ -56,6 +60,7 @@ def spin(state):
 def forks_plainly(state):
     if not os.fork():
         linger()
+    until_noted(1)
 
 def leads_a_session(state):
     note(subprocess.Popen([sys.executable, "-c", SLEEP], start_new_session=True).pid)
@@ -67,6 +72,7 @@ def daemon(state):
             linger()
         os._exit(0)
     os.wait()
+    until_noted(1)
 
 def scrubbed(state):
     note(subprocess.Popen([sys.executable, "-c", SLEEP], env={}, start_new_session=True).pid)
@@ -76,6 +82,7 @@ def pool(state):
     workers = multiprocessing.get_context("fork").Pool(2)
     for _ in range(2):
         workers.apply_async(linger)
+    until_noted(2)
 
 def family(state):
     code = "import subprocess, sys; args = [sys.executable, '-c', sys.argv[1]];"

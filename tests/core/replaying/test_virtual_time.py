@@ -516,3 +516,32 @@ def test_no_garbage_is_collected_while_threads_are_looked_at(monkeypatch):
     thread.join()
     assert seen == [False]
     assert gc.isenabled()
+
+
+def test_a_thread_that_is_started_meanwhile_counts_as_working(monkeypatch):
+    """Who starts it waits until it runs: of that one alone it would seem that nobody does anything."""
+    real, go, may_end, starts = sys._current_frames, threading.Event(), threading.Event(), threading.Event()
+    started = threading.Thread(target=may_end.wait)
+
+    def start():
+        go.wait()
+        started.start()
+        starts.set()
+        may_end.wait()
+
+    busy = BusyThreads()
+    starter = threading.Thread(target=start)
+    starter.start()
+
+    def frames():
+        if not go.is_set():
+            go.set()
+            starts.wait()
+        return real()
+
+    monkeypatch.setattr(sys, "_current_frames", frames)
+    works = busy.works({}, is_first=True)
+    may_end.set()
+    started.join()
+    starter.join()
+    assert works
