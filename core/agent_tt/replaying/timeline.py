@@ -42,7 +42,7 @@ _SETTLED: Final = 0.1
 """Real seconds for which all threads rest before an answer comes out of turn: of some that is only a guess."""
 
 _JITTER, _DRIFT = 0.05, 0.2
-"""Seconds, and part of an answer's time, by which timers may have been late when it was recorded."""
+"""Seconds for each timer, and part of an answer's time, by which they may have been late when it was recorded."""
 
 _BEFORE: Final = 1e-6
 
@@ -56,13 +56,15 @@ class Upcoming:
     Attributes:
         due: when it comes.
         lasted: seconds between its question and then.
-        timers: how many timers of event loops are still to fire before it, as recorded; negative for too many.
+        timers: how many timers of event loops had fired before it when it was recorded, since the one before.
+        fired: how many have fired since then now.
         give: gives it out.
     """
 
     due: float
     lasted: float
     timers: int
+    fired: int
     give: Callable[[], None]
 
 
@@ -224,9 +226,12 @@ def _is_before(answer: Upcoming, first: Sleeper) -> bool:
 
     Timers of event loops fire late, each a little, and that adds up. So of these it was counted how many had fired, and
     the time decides only where the count cannot be meant: a timer of another kind fired then, or none was left now.
+    Those that were counted may be a call's own, which the replay does not make: they make no deadline later.
     """
     moment = first.when or 0.0
     if not isinstance(first, RestingLoop):
         return answer.due <= moment
     late = _JITTER + _DRIFT * answer.lasted
-    return answer.due + late < moment if answer.timers > 0 else answer.due - late <= moment
+    if answer.fired < answer.timers:
+        return answer.due + late < moment
+    return answer.due - late - _JITTER * answer.timers <= moment

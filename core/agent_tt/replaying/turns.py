@@ -248,7 +248,7 @@ class Turns:
                 return None
             due, lasted = self._moments.get(number, (0.0, 0.0))
             fired = timers_fired() - self._fired
-            return Upcoming(due, lasted, self._timers.get(number, 0) - fired, partial(self._give, number))
+            return Upcoming(due, lasted, self._timers.get(number, 0), fired, partial(self._give, number))
 
     def _give(self, number: int) -> None:
         """Release whoever waits for `number`, whose turn it is."""
