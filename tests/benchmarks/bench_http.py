@@ -6,6 +6,9 @@ The real OpenAI SDK asks a server on the loopback interface with a conversation 
 a call, in milliseconds, and the whole of a replay; both recorders make each call durable before the agent goes on
 (`full`), ours also without waiting for the disk (`normal`). agentrr keeps a call's words alone and gives back an object
 made from them; ours gives back the bytes, so streams, errors, ids and usage are exact.
+
+A replay shows the agent's modules, of which this is one, the time that the recorded answers took; the real one is asked
+for under a name of the standard library's.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import tempfile
-import time
+import timeit
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,11 +50,11 @@ class Agent:
         with openai.OpenAI(base_url=f"{self._url}/v1", api_key="k", max_retries=0) as client:
             asking = client if self._prepare is None else self._prepare(client)
             for number in range(self._calls):
-                started = time.perf_counter()
+                started = timeit.default_timer()
                 asking.chat.completions.create(
                     model="m", messages=[*self._messages, {"role": "user", "content": f"question {number}"}]
                 )
-                took.append((time.perf_counter() - started) * 1e3)
+                took.append((timeit.default_timer() - started) * 1e3)
         return took
 
 
@@ -92,11 +95,11 @@ def main() -> None:
             show(f"agent-tt, recording ({durability})", took, bare)
         bench_agentrr(server, given.calls, given.messages, bare, folder)
         server.stop()
-        started = time.perf_counter()
+        started = timeit.default_timer()
         with served("latest", store=folder / "full.db"):
             took = agent.run()
         show("agent-tt, replay", took, bare)
-        print(f"{'':28} {time.perf_counter() - started:8.2f} s with reading the run ({given.calls} calls)")
+        print(f"{'':28} {timeit.default_timer() - started:8.2f} s with reading the run ({given.calls} calls)")
 
 
 if __name__ == "__main__":

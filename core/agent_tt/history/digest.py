@@ -89,7 +89,7 @@ def chain(previous: bytes, seq: int, state_digest: bytes, ops: bytes) -> bytes:
 def token(wire: Wire) -> int:
     """The digest as a number, from which those of the containers around it are made."""
     if type(wire) is dict:
-        if _is_pairs(wire):
+        if TYPE in wire and _is_pairs(wire):
             return _pairs_token(wire[VALUE])
         if len(wire) <= SMALL_DICT and CONTAINERS.isdisjoint(map(type, wire.values())):
             return small_dict_token(wire)

@@ -16,6 +16,7 @@ import re
 import threading
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.errors import UsageError
@@ -28,7 +29,6 @@ from agent_tt.recording.scope import here
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
-    from types import ModuleType
 
 __all__ = ["KINDS", "PATCHED", "PatchKind", "Patching", "moving_clock", "patched", "patched_again"]
 
@@ -131,7 +131,12 @@ class Patching:
                     self._generators.append((value, before))
 
     def _scoped_import(self, original: Any) -> Any:
-        """What gives the agent's modules the stand-ins, and everyone else what they ask for."""
+        """What gives the agent's modules the stand-ins, and everyone else what they ask for.
+
+        Every import statement of the process comes here, and SDKs have some in functions that they call a thousand
+        times for one request: what is not replaced is told by its hash alone, which no audit hook is told of.
+        """
+        replaced = self._replacements.originals
 
         @functools.wraps(original)
         def scoped_import(
@@ -142,7 +147,9 @@ class Patching:
             level: int = 0,
         ) -> Any:
             module = original(name, globals, locals, fromlist, level)
-            if level or globals is None or self._import is None or self._replacements.replacement(module) is None:
+            if type(module) is not ModuleType or module not in replaced:
+                return module
+            if level or globals is None or self._import is None:
                 return module
             replacement = self._replacement(module, globals) if self._modules.owns(globals) else None
             return module if replacement is None else replacement

@@ -54,6 +54,7 @@ class Replacements:
         for module, names in by_module.items():
             pairs.append((module, StandInModule(module, names)))
             pairs += [(_ORIGINALS[module][name], replacement) for name, replacement in names.items()]
+        self._originals = frozenset(by_module)
         self._pairs = pairs  # keeps the originals, and so their ids, alive
         self._forth = {id(original): replacement for original, replacement in pairs}
         self._back = {id(replacement): original for original, replacement in pairs}
@@ -65,6 +66,11 @@ class Replacements:
     def original(self, value: object) -> object | None:
         """What `value` stands for, None where it is no replacement."""
         return self._back.get(id(value))
+
+    @property
+    def originals(self) -> frozenset[ModuleType]:
+        """The modules that are replaced."""
+        return self._originals
 
     @property
     def modules(self) -> frozenset[str]:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["chat_answer", "chat_call", "completions_answer", "completions_call", "tokens_of"]
 
+_PLAIN: Final = frozenset({"role", "content", "name"})
+"""Keys of a message that says something and nothing else."""
+
 _REASONING: Final = ("reasoning_content", "reasoning", "thinking", "tool_plan")
 """Where compatible hosts put what the model thought: DeepSeek and vLLM, OpenRouter, Ollama, Cohere."""
 
@@ -39,11 +42,13 @@ def chat_call(body: dict[str, Json]) -> ModelCall:
 
 def message_of(message: dict[str, Json]) -> Message:
     """Read one message."""
+    content = message.get("content")
+    if isinstance(content, str) and message.keys() <= _PLAIN:  # nearly all of a conversation
+        return Message(role=text(message.get("role")) or "assistant", text=content)
     calls = [_asked(call) for call in dicts(message.get("tool_calls"))]
     old_style = message.get("function_call")
     if isinstance(old_style, dict):
         calls.append(Asked("", text(old_style.get("name")), parse_arguments(old_style.get("arguments"))))
-    content = message.get("content")
     spoken = text(mapping(message.get("audio")).get("transcript"))
     said = text_of(content) or text(message.get("refusal")) or spoken
     thoughts = next((text(message.get(name)) for name in _REASONING if text(message.get(name))), "")

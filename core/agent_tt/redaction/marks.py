@@ -46,6 +46,11 @@ def is_mark(text: str) -> bool:
     return text == MARK or any(shape.fullmatch(text) for shape in (_NUMBERED, _QUOTED, _JWT))
 
 
+def may_hold_mark(text: str) -> bool:
+    """Whether a text may hold a mark of any form. Cheap; without one `unnumbered` and `canonical` change nothing."""
+    return "~r" in text or "redacted" in text
+
+
 def unnumbered(text: str) -> str:
     """A text in which marks that an answer gave are as in a question."""
     return _NUMBERED.sub(MARK, text) if "~r" in text else text

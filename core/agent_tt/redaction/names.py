@@ -46,11 +46,13 @@ _PLACES: Final = frozenset(
 """What says of a `… token` that it is a place in a list, or a piece of text."""
 
 
+@lru_cache(4096)
 def is_secret_field(name: str) -> bool:
     """Whether the value of a field with this name is a secret: `password`, `api_key`, `GITHUB_TOKEN`, …."""
     return _is_secret(name) or is_token(name)
 
 
+@lru_cache(4096)
 def is_token(name: str) -> bool:
     """Whether a field of this name holds a token: a secret, or a piece of a text that a model read or wrote."""
     return _words(name) == ("token",)
@@ -61,7 +63,6 @@ def depends_on_neighbours(name: str) -> bool:
     return name == "value" or is_token(name)
 
 
-@lru_cache(4096)
 def _is_secret(name: str) -> bool:
     words = _words(name)
     if not words:
@@ -78,6 +79,7 @@ def _is_secret(name: str) -> bool:
     return last in _SECRET_WORDS
 
 
+@lru_cache(4096)
 def is_secret_header(name: str) -> bool:
     """Whether the value of the header `name` lets somebody in."""
     lower = name.lower()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from operator import is_
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.codec.wire import TYPE, VALUE
 from agent_tt.redaction.given import GIVEN, SHORTEST_GIVEN
-from agent_tt.redaction.marks import JWT_START, MARK, canonical, is_mark, unnumbered, unsigned
+from agent_tt.redaction.marks import JWT_START, MARK, canonical, is_mark, may_hold_mark, unnumbered, unsigned
 from agent_tt.redaction.names import (
     is_secret_cookie,
     is_secret_field,
@@ -34,26 +35,38 @@ _COOKIE: Final = re.compile(r"(?:^|,)\s*(?P<name>[^=;,\s]+)\s*=\s*\"?(?P<it>[^;\
 """A cookie at the beginning of a header, or of the next of several that were joined (RFC 6265 §4.1.1)."""
 _BINARY_FROM: Final = 2048
 _REMEMBERED_FROM: Final = 64
+"""Characters of the shortest text that is remembered by its hash."""
 _MOST_REMEMBERED: Final = 50_000
+_OBJECT: Final = "object"
 
 
 class _Clean:
-    """Long texts in which nothing was found, by their hashes: a conversation says most of its words again and again."""
+    """What holds no secret: a conversation says most of its words again and again.
+
+    Short texts as they are, long ones and whole objects by their hashes.
+    """
 
     def __init__(self) -> None:
         self._version = -1
-        self._seen: set[tuple[int, int]] = set()
+        self._seen: set[object] = set()
 
-    def knows(self, text: str) -> bool:
-        if self._version != GIVEN.version or len(self._seen) > _MOST_REMEMBERED:
-            self._seen, self._version = set(), GIVEN.version
-        return (hash(text), len(text)) in self._seen
-
-    def add(self, text: str) -> None:
-        self._seen.add((hash(text), len(text)))
+    def seen(self) -> set[object]:
+        """What is known to be clean; to be asked for anew each time, since there may be one more secret."""
+        version, seen = GIVEN.version, self._seen
+        if self._version != version or len(seen) > _MOST_REMEMBERED:
+            seen = self._seen = set()
+            self._version = version
+        return seen
 
 
 _CLEAN: Final = _Clean()
+"""Texts in which nothing was found, and no mark either: they are the same in questions, answers and everywhere."""
+_ASKED, _KEPT, _ANSWERED = _Clean(), _Clean(), _Clean()
+"""Objects of texts and numbers in which nothing was found, for each way of going through them."""
+
+
+def _remembered(text: str) -> object:
+    return text if len(text) < _REMEMBERED_FROM else (hash(text), len(text))
 
 
 def redact(value: Wire, name: str = "") -> Wire:
@@ -63,17 +76,17 @@ def redact(value: Wire, name: str = "") -> Wire:
         value: what is to be kept.
         name: name of the field that holds it.
     """
-    return _Walk(redact_text).value(value, name)
+    return _Walk(redact_text, clean=_KEPT).value(value, name)
 
 
 def asked(value: Wire, name: str = "") -> Wire:
     """As `redact`, for what a question asks: every secret is the same, and so is a mark that a replay gave."""
-    return _Walk(asked_text).value(value, name)
+    return _Walk(asked_text, clean=_ASKED).value(value, name)
 
 
 def asked_text(text: str) -> str:
     """As `asked`, for a text."""
-    return canonical(redact_text(text))
+    return text if _remembered(text) in _CLEAN.seen() else canonical(redact_text(text))
 
 
 def asked_parameters(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -93,7 +106,11 @@ def reported(value: Wire) -> Wire:
 
 def given(value: Wire) -> Wire:
     """As `redact`, for an answer: what it gives the agent is recognised when that hands it on."""
-    return _Walk(lambda text: redact_text(text, hide=GIVEN.hide), hide=GIVEN.hide).value(value, "")
+    return _Walk(_given_text, hide=GIVEN.hide, clean=_ANSWERED).value(value, "")
+
+
+def _given_text(text: str) -> str:
+    return redact_text(text, hide=GIVEN.hide)
 
 
 def redact_text(text: str, *, is_report: bool = False, hide: Hide | None = None) -> str:
@@ -104,19 +121,18 @@ def redact_text(text: str, *, is_report: bool = False, hide: Hide | None = None)
         is_report: whether it is a message or traceback, which may show what Python or an agent says of its values.
         hide: gives what stands for a secret; None for what stands for one in a question.
     """
-    if len(text) < _SHORTEST and "~r" not in text and not any(secret in text for secret in GIVEN.secrets):
-        return text
-    is_long = len(text) >= _REMEMBERED_FROM and not is_report
-    if is_long and _CLEAN.knows(text):
+    seen, known = (None, None) if is_report else (_CLEAN.seen(), _remembered(text))
+    if seen is not None and known in seen:
         return text
     shown = text if hide is not None else unnumbered(text)  # what a replay gave
     hide = hide or _marked
-    shown = replaced(shown, secrets_in(shown, is_json=_is_json(shown), is_report=is_report), hide)
+    if len(text) >= _SHORTEST:
+        shown = replaced(shown, secrets_in(shown, is_json=_is_json(shown), is_report=is_report), hide)
     for secret in GIVEN.secrets:
         if secret in shown:
             shown = shown.replace(secret, hide(secret))
-    if is_long and shown is text:
-        _CLEAN.add(text)
+    if seen is not None and shown is text and not may_hold_mark(text):
+        seen.add(known)
     return shown
 
 
@@ -190,21 +206,39 @@ class _Walk:
     """Goes through one value.
 
     Args:
-        clean: gives a text without secrets.
+        text: gives a text without secrets.
         hide: gives what stands for a secret whose name gave it away.
+        clean: objects of texts and numbers that were found to hold nothing; None where none are remembered.
     """
 
-    def __init__(self, clean: Callable[[str], str], hide: Hide | None = None) -> None:
-        self._clean = clean
+    def __init__(self, text: Callable[[str], str], hide: Hide | None = None, clean: _Clean | None = None) -> None:
+        self._clean = text
         self._hide = hide or _marked
+        self._known = clean
 
     def value(self, value: Wire, name: str) -> Wire:
         kind = type(value)
         if kind is str:
             return self._text(value, name)  # type: ignore[arg-type]  # its kind is known
         if kind is dict:
-            return self._dict(value, name)  # type: ignore[arg-type]
+            return self._object(value, name)  # type: ignore[arg-type]
         return self._list(value, name) if kind is list else value  # type: ignore[arg-type]
+
+    def _object(self, fields: dict[str, Wire], name: str) -> Wire:
+        """A dict; one like it is not gone through again."""
+        if self._known is None or VALUE in fields or "value" in fields:  # then its own name counts too
+            return self._dict(fields, name)
+        seen = self._known.seen()
+        try:
+            known = (hash(tuple(fields.items())), _OBJECT)
+        except TypeError:  # it holds others
+            return self._dict(fields, name)
+        if known in seen:
+            return fields
+        shown = self._dict(fields, name)
+        if shown is fields:
+            seen.add(known)
+        return shown
 
     def _text(self, text: str, name: str) -> str:
         if name and text and is_secret_field(name):
@@ -238,7 +272,10 @@ class _Walk:
         return self._with_clean_keys(cleaned)
 
     def _with_clean_keys(self, fields: dict[str, Wire]) -> dict[str, Wire]:
-        if all(len(key) < SHORTEST_GIVEN or self._clean(key) == key for key in fields):
+        for key in fields:
+            if len(key) >= SHORTEST_GIVEN and self._clean(key) != key:
+                break
+        else:
             return fields
         return {self._clean(key): item for key, item in fields.items()}
 
@@ -256,7 +293,7 @@ class _Walk:
                 option, equals, value = item.partition("=")
                 if equals and value and is_secret_field(_flag(option)):
                     shown[index] = f"{option}={self._secret(value)}"
-        return shown if any(new is not old for new, old in zip(shown, items, strict=True)) else items
+        return items if all(map(is_, shown, items)) else shown
 
     def _packed(self, envelope: dict[str, Wire]) -> Wire:
         """The envelope of bytes."""

@@ -272,6 +272,8 @@ class BusyThreads:
 
     def _is_any_queued(self) -> bool:
         """Whether a job waits for a worker that is free, or about to be made."""
+        if not len(self._pools):
+            return False
         with self._lock:
             pools = list(self._pools.items())
         return any(pool.queued and pool.running < executor._max_workers for executor, pool in pools)  # noqa: SLF001

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
 
 from agent_tt.codec.encode import encode
+from agent_tt.codec.plain import is_own_wire
 from agent_tt.codec.wire import MAX_DEPTH
 from agent_tt.redaction.marks import MARK
 from agent_tt.redaction.names import is_secret_field
@@ -26,6 +27,9 @@ _LARGEST_KEPT: Final = 64 * 1024
 
 _LARGEST_SEARCHED: Final = 1024 * 1024
 """Bytes of a body in which secrets are searched for, where only its digest is kept."""
+
+_DEEPEST: Final = MAX_DEPTH - 10
+"""Containers of a body inside each other: whoever keeps it puts it into some of their own."""
 
 _BOUNDARY: Final = re.compile(r'boundary=(?:"([^"]*)"|([^;\s]*))', re.IGNORECASE)
 
@@ -63,6 +67,8 @@ def parsed_json(body: bytes | str) -> tuple[Wire] | None:
         value = json.loads(body)
     except (ValueError, RecursionError):  # broken or far too deep; also integers of more digits than Python parses
         return None
+    if is_own_wire(value, deepest=_DEEPEST):
+        return (value,)
     return (encode(value),) if _is_shallow(value) else None
 
 
@@ -79,7 +85,7 @@ def text_or_bytes(body: bytes, largest: int = _LARGEST_KEPT) -> Wire:
 def _is_shallow(value: object) -> bool:
     """Whether the codec keeps all of a JSON value: it stops at a depth that only a hostile body reaches."""
     level = [value]
-    for _ in range(MAX_DEPTH - 10):  # whoever keeps it puts it into containers of their own
+    for _ in range(_DEEPEST):
         inner: list[object] = []
         for item in level:
             if isinstance(item, dict):

@@ -21,7 +21,7 @@ from agent_tt.redaction.values import asked, asked_parameters, asked_text, redac
 from agent_tt.seams.http_body import canonical_body
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
 
@@ -55,10 +55,6 @@ class HttpRequest:
     headers: Sequence[tuple[str, str]]
     body: bytes
 
-    def header(self, name: str) -> str:
-        """The values of the header `name` (lower case), joined; "" where there is none."""
-        return ", ".join(value for key, value in self.headers if key.lower() == name)
-
     def with_body(self, url: str, body: bytes) -> HttpRequest:
         """The same request to another address, with another body: plain, and as long as its headers say."""
         kept = [(name, value) for name, value in self.headers if name.lower() not in _FRAMING]
@@ -76,12 +72,13 @@ def question_of(request: HttpRequest) -> Asked:
     place = f"{url.scheme.lower()}://{_host(url)}{asked_text(url.path) or '/'}"
     query = asked_parameters(parse_qsl(url.query, keep_blank_values=True, errors="backslashreplace"))
     kept = KEPT_HEADERS | headers_here()
+    sent = joined_headers(request.headers)
     headers: dict[str, Wire] = {
         name: MARK if is_secret_header(name) else ", ".join(part.partition(";")[0].strip() for part in value.split(","))
-        for name, value in joined_headers(request.headers).items()
+        for name, value in sent.items()
         if name in kept
     }
-    body = asked(canonical_body(request.header("content-type"), request.body))
+    body = asked(canonical_body(sent.get("content-type", ""), request.body))
     pairs: list[Wire] = [list(pair) for pair in sorted(query)]
     signature = digest(["http", f"{method} {place}", pairs, headers, body]).hex()
     shown = place + (f"?{urlencode(query, safe='<>', quote_via=quote)}" if query else "")
@@ -90,12 +87,12 @@ def question_of(request: HttpRequest) -> Asked:
         name=f"{method} {place}",
         args={"method": method, "url": shown, "headers": headers, "body": body},
         signature=signature,
-        facts={"headers": dict[str, "Wire"](shown_headers(request.headers)), **_key_of(request)},
+        facts={"headers": dict[str, "Wire"](_shown(sent)), **_key_of(sent)},
     )
 
 
-def _key_of(request: HttpRequest) -> dict[str, Wire]:
-    key = request.header(IDEMPOTENCY_KEY)
+def _key_of(headers: Mapping[str, str]) -> dict[str, Wire]:
+    key = headers.get(IDEMPOTENCY_KEY)
     return {KEY: key} if key else {}
 
 
@@ -110,9 +107,13 @@ def joined_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 def shown_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Headers as they are shown: joined, without secrets."""
+    return _shown(joined_headers(headers))
+
+
+def _shown(headers: Mapping[str, str]) -> dict[str, str]:
     return {
         name: MARK if is_secret_header(name) else redact_text(value.encode("utf-8", "backslashreplace").decode())
-        for name, value in joined_headers(headers).items()
+        for name, value in headers.items()
     }
 
 

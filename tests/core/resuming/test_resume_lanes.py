@@ -38,7 +38,8 @@ async def first(state):
 async def others(state):
     for n in range(3):
         state["log"].append((await send(f"other-{n}"))["sent"])
-        await asyncio.sleep(0.001 if not os.path.exists("broke off") else 40)
+        if n < 2:  # behind the last one the clock is the real one
+            await asyncio.sleep(0.001 if not os.path.exists("broke off") else 40)
         BETWEEN
     sent_all.set()
 
@@ -82,7 +83,8 @@ def first(state):
 def others(state):
     for n in range(3):
         state["log"].append(send(f"other-{n}")["sent"])
-        time.sleep(0.001 if not os.path.exists("broke off") else 40)
+        if n < 2:
+            time.sleep(0.001 if not os.path.exists("broke off") else 40)
         BETWEEN
     sent_all.set()
 

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.store.recordings import begin, chat, fork, new_store, step
 
@@ -58,6 +58,7 @@ def test_the_changes_of_every_step_lead_from_its_base_to_it(tmp_path: Path) -> N
     store.close()
 
 
+@settings(deadline=None)  # each example makes a store: how long that takes says nothing
 @given(st.lists(st.floats(min_value=0, allow_nan=False, allow_infinity=False) | st.none(), min_size=1, max_size=5))
 def test_what_a_step_cost_is_listed_to_the_last_bit(costs: list[float | None]) -> None:
     with tempfile.TemporaryDirectory() as folder:
