@@ -262,7 +262,7 @@ class RunReading:
 
         def refresh() -> None:
             nonlocal grew
-            grew = self._model.refresh()
+            grew = self._model.refresh() or grew  # what the first of several looks found is news still
 
         while self._versions.take() is not None:
             self._guarded(refresh)
