@@ -12,6 +12,7 @@ What an agent needs to be recorded, and what a program needs to travel through w
 | `open_source` | open a store, or another system's database, to read |
 | `replay` | run a recorded agent again offline, with every call answered from its recording |
 | `fork` | run a recorded agent again from one of its steps, with changes |
+| `sweep` | fork a run with every combination of some values, and see what came out |
 | `resume` | go on with a run that crashed or was interrupted |
 | `compare` | align two runs and say where they part |
 | `AgentTTError` | the root of every error raised on purpose |
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from agent_tt.replaying import replay
     from agent_tt.resuming import resume
     from agent_tt.sources import open_source
+    from agent_tt.sweeping import sweep
 
 __all__ = [
     "AgentTTError",
@@ -57,6 +59,7 @@ __all__ = [
     "register",
     "replay",
     "resume",
+    "sweep",
     "tool",
 ]
 
@@ -73,6 +76,7 @@ _HOMES = {
     "register": "agent_tt.launching.outside_tools",
     "replay": "agent_tt.replaying",
     "resume": "agent_tt.resuming",
+    "sweep": "agent_tt.sweeping",
     "tool": "agent_tt.recording.tools",
 }
 

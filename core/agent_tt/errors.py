@@ -6,6 +6,7 @@ AgentTTError
 │   ├── InvalidPath            a path such as `messages[3].content` cannot be read
 │   ├── InvalidValue           a VALUE is not JSON
 │   ├── InvalidEdit            an edit does not fit the state it is for
+│   ├── InvalidPredicate       a question about a state cannot be read
 │   ├── InvalidEntryPoint      an agent cannot be found, imported or restored
 │   │   └── InvalidExecutor    nobody is registered as the executor that was asked for, or it cannot be imported
 │   ├── InvalidScript          a scripted model has no answer to give
@@ -57,6 +58,7 @@ __all__ = [
     "InvalidEntryPoint",
     "InvalidExecutor",
     "InvalidPath",
+    "InvalidPredicate",
     "InvalidScript",
     "InvalidValue",
     "IsPinned",
@@ -138,6 +140,12 @@ class InvalidEdit(UsageError):
     """An edit does not fit the state it is meant for."""
 
     kind = "invalid_edit"
+
+
+class InvalidPredicate(UsageError):
+    """A question about a state, a path or a comparison, cannot be read."""
+
+    kind = "invalid_predicate"
 
 
 class InvalidEntryPoint(UsageError):

@@ -35,10 +35,11 @@ def test_the_public_names_are_exactly_these():
         "register",
         "replay",
         "resume",
+        "sweep",
         "tool",
         "__version__",
     }
-    assert len(agent_tt.__all__) == 14
+    assert len(agent_tt.__all__) == 15
     assert set(agent_tt.__all__) <= set(dir(agent_tt))
 
 

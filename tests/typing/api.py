@@ -112,6 +112,13 @@ def go_on() -> None:
     assert_type(handle.result().status, RunStatus)
 
 
+def vary() -> None:
+    matrix = agent_tt.sweep("refund-loop", 1, {"temperature": [0, 0.5]}, samples=5, jobs=2, outcomes=["budget < 0"])
+    assert_type(matrix.total.succeeded.interval, tuple[float, float])
+    for cell in matrix.cells:
+        assert_type(cell.labels, tuple[str, ...])
+
+
 async def async_main() -> None:
     async with agent_tt.record("x") as run, run.step("s") as step:
         assert_type(await run.llm(ask_later, "x"), int)

@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from agent_tt.forking.handle import ForkHandle
-
 _OUTPUT_BYTES: Final = 64 * 1024
+
+
+class Handle(Protocol):
+    """A process that was started here: the agent of a fork, or what drives a sweep."""
+
+    @property
+    def run_id(self) -> str:
+        """The run that it fills, or the sweep."""
+        ...
+
+    def poll(self) -> int | None:
+        """Its exit code, None while it runs."""
+        ...
+
+    def stop(self) -> None:
+        """End it, and wait until it has ended."""
+        ...
+
+    def output(self, limit: int = ...) -> str:
+        """The last that it wrote."""
+        ...
 
 
 class RunningForks:
     """Handles by the id of the run that they fill; they are kept after its end, for what it printed."""
 
     def __init__(self) -> None:
-        self._started: dict[str, tuple[str, ForkHandle]] = {}
+        self._started: dict[str, tuple[str, Handle]] = {}
 
-    def add(self, name: str, handle: ForkHandle) -> None:
+    def add(self, name: str, handle: Handle) -> None:
         """Keep a fork that was just started.
 
         Args:
@@ -27,10 +46,15 @@ class RunningForks:
         """
         self._started[handle.run_id] = (name, handle)
 
-    def running(self, run_id: str) -> ForkHandle | None:
+    def running(self, run_id: str) -> Handle | None:
         """The process that fills a run, None if it ended or was not started here."""
         _, handle = self._started.get(run_id, ("", None))
         return handle if handle is not None and handle.poll() is None else None
+
+    def ended(self, run_id: str) -> Handle | None:
+        """The process that filled a run and has ended, None if it still runs or was not started here."""
+        _, handle = self._started.get(run_id, ("", None))
+        return handle if handle is not None and handle.poll() is not None else None
 
     def names(self) -> list[str]:
         """The names of the runs that are still being filled."""

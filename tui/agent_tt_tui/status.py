@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from rich.style import Style
 
     from agent_tt.model import RunStatus, Step
+    from agent_tt.sweeping.matrix import SampleStatus
     from agent_tt_tui.chrome import Tone
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
@@ -46,6 +47,19 @@ def run_style(status: RunStatus, styles: Palette) -> Style:
         "yours": styles.yours,
     }
     return tones[run_tone(status)]
+
+
+def sample_glyph(status: SampleStatus, glyphs: Glyphs) -> str:
+    """The glyph of what became of a sample of a sweep; one that broke off is to be taken again."""
+    return {
+        "waiting": glyphs.ambient,
+        "running": glyphs.still,
+        "succeeded": glyphs.well,
+        "failed": glyphs.failed,
+        "stopped": glyphs.interrupted,
+        "crashed": glyphs.crashed,
+        "broken": glyphs.unknown,
+    }[status]
 
 
 def kind_glyph(kind: str | None, glyphs: Glyphs) -> str:

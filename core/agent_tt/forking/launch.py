@@ -11,7 +11,7 @@ from agent_tt.forking.accepting import from_where_it_changed
 from agent_tt.forking.child_environment import RUN_VARIABLE, STORE_VARIABLE
 from agent_tt.forking.handle import ForkHandle
 from agent_tt.forking.processes import marked
-from agent_tt.forking.terms import TERMS
+from agent_tt.forking.terms import SWEEP, TERMS
 from agent_tt.model import AgentCode, ErrorInfo, NewRun
 from agent_tt.recording.entry import MODULE, SCRIPT, fingerprint
 from agent_tt.replaying.agent_process import environment_of, start_agent
@@ -79,7 +79,10 @@ def _new_run(plan: ForkPlan) -> NewRun:
     if not plan.code.is_script:  # another entry point is run than the script that it was
         for key in (SCRIPT, MODULE):
             facts.pop(key, None)
-    facts.pop(TERMS, None)
+    for key in (TERMS, SWEEP):  # the parent's own
+        facts.pop(key, None)
+    if plan.sweep is not None:
+        facts[SWEEP] = dict(plan.sweep)
     if kept := plan.terms.to_mapping():
         facts[TERMS] = kept
     return NewRun(

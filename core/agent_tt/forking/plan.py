@@ -56,6 +56,7 @@ class ForkPlan:
         accepts_changes: whether an agent that is re-entered goes live from the first step that asks something else
             than was recorded, in place of being halted there.
         terms: who runs it, what it is told beside its state, and how far it may go.
+        sweep: its place in a sweep, kept with the run under `SWEEP`; None for a fork of its own.
     """
 
     store: Path
@@ -73,6 +74,7 @@ class ForkPlan:
     answered: int = 0
     accepts_changes: bool = False
     terms: Terms = field(default_factory=Terms)
+    sweep: Mapping[str, Wire] | None = None
 
     @property
     def by(self) -> WayBackIn:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MOCK",
     "PYTHON",
+    "SWEEP",
     "TERMS",
     "Terms",
     "parse_duration",
@@ -40,6 +41,9 @@ __all__ = [
 
 TERMS: Final = "fork_terms"
 """Key of a fork's metadata."""
+
+SWEEP: Final = "fork_sweep"
+"""Key of the metadata of a fork that a sweep took: `{"id", "cell", "sample"}`. What is forked from it has none."""
 
 PYTHON: Final = "python"
 """The executor that calls a function, a method of an object, or runs a script."""

@@ -17,6 +17,7 @@ from agent_tt.model import Deletion
 from agent_tt.store import keeping
 from agent_tt.store.deliveries import NUMBER_MASK, blob_of, keys_of
 from agent_tt.store.run_rows import RunRows, descendants, shown_status
+from agent_tt.store.sweeps import is_kept
 from agent_tt.store.verify import blob_names
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["delete_runs", "plan_deletion"]
 
-_OF_A_RUN: Final = ("steps", "calls", "tags", "notes", "tracks", "runs")
+_OF_A_RUN: Final = ("steps", "calls", "tags", "notes", "sweeps", "tracks", "runs")
 """Tables whose rows name their run in a column."""
 
 _MOST_COMPACTED_BYTES: Final = 256 << 20
@@ -107,6 +108,8 @@ def _delete_rows(tx: Transaction, run: int) -> None:
         tx.execute("DELETE FROM changes WHERE track = ?", (track,))
     tx.execute("DELETE FROM deliveries WHERE id BETWEEN ? AND ?", keys_of(run))
     for table in _OF_A_RUN:
+        if table == "sweeps" and not is_kept(tx):
+            continue
         tx.execute(f"DELETE FROM {table} WHERE run = ?", (run,))  # noqa: S608  # tables of our own
 
 

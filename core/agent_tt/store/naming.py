@@ -18,6 +18,7 @@ LONGEST: Final = 200
 
 _BACK: Final = re.compile(r".*~\d{1,9}", re.DOTALL)
 _FORK: Final = re.compile(r"(?P<parent>.+)/fork-\d+", re.DOTALL)
+_SWEEP: Final = re.compile(r".+/sweep-\d+(/\d+\.\d+(\.\d+)?)?", re.DOTALL)
 
 
 def tidy(name: str) -> str:
@@ -56,6 +57,8 @@ def check_run_name(rows: Rows, run: int, name: str, *, parent_name: str | None) 
         raise UsageError(f"{name!r} reads as a run before another one", hint="Leave out the ~.")
     if "@" in name:
         raise UsageError(f"{name!r} reads as a step of a run", hint="Leave out the @.")
+    if _SWEEP.fullmatch(name):
+        raise UsageError(f"{name!r} reads as a run of a sweep", hint="Sweeps name their runs themselves.")
     fork = _FORK.fullmatch(name)
     if fork is not None and fork["parent"] != parent_name:
         raise UsageError(f"{name!r} reads as a fork of {fork['parent']}, which this run is not")

@@ -15,6 +15,7 @@ imported, called or unpickled.
 | the index of changed paths | `history.index` |
 | the order in which answers reached the agent | `store.deliveries` |
 | ids and what a person may type; whose run it is | `store.ids`, `store.liveness` |
+| sweeps and who drives them | `store.sweeps` |
 
 **Runs.** `runs.id` is what people see, `runs.run` the number that other tables use; `parent` and `fork_step` say where
 a fork began. Steps count from 1 in the order of starting, those of a fork from `fork_step + 1`; up to there they are
@@ -46,7 +47,11 @@ version.
 | `steps.meta` | `calls` how many, `repeat_of` the step that this one repeats, `decision`, `extra` |
 | `calls.meta` | `file`, `line`, `model`, `tokens_in`, `tokens_out`, `cost_usd`, `inside` the call around it, ... |
 | `error` | `class` as `module:Name`, `message`, `traceback`, `value` the exception's envelope |
-| `runs.owner` | `host`, `boot`, `pid`, `start` of the process that records it |
+| `runs.owner` | `host`, `boot`, `pid`, `start` of the process that records it; of `sweeps.owner` that drives it |
+
+**Sweeps.** A sweep of a run is one row: what is varied, as JSON, and in `owner` the process that drives it now. Which
+of its runs are there is not written down beside: they are the run's forks whose `runs.meta` names the sweep, with cell
+and sample, under `metadata`, `fork_sweep`. Files made before there were sweeps lack the table until one is begun.
 
 **Blobs.** A `refs` column holds the 20-byte hashes of the blobs that its row names, joined, in the order of the
 references; `deliveries.data` names one where it is TEXT. `blobs.id` is the number made from the hash, or the next one
@@ -64,7 +69,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["APPLICATION_ID", "FORMAT_VERSION", "PAGE_SIZE", "STATEMENTS"]
+__all__ = ["APPLICATION_ID", "FORMAT_VERSION", "LATER_TABLES", "PAGE_SIZE", "STATEMENTS", "SWEEPS"]
 
 FORMAT_VERSION: Final = 1
 """Rises only when older readers would be wrong; added tables, columns, indexes, views and envelope types do not raise
@@ -72,6 +77,13 @@ it, a new operation or kind of reference does."""
 
 APPLICATION_ID: Final = 0x41545431
 PAGE_SIZE: Final = 4096
+
+SWEEPS: Final = """CREATE TABLE sweeps(sweep INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
+  run INTEGER NOT NULL, number INTEGER NOT NULL, step INTEGER NOT NULL, definition TEXT NOT NULL,
+  created_us INTEGER NOT NULL, owner TEXT, beat_us INTEGER, UNIQUE(run, number))"""
+
+LATER_TABLES: Final = {"sweeps": SWEEPS}
+"""Tables that files may lack, because they were made before; whoever first writes to one makes it."""
 
 STATEMENTS: Final = (
     "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -111,6 +123,7 @@ STATEMENTS: Final = (
     "CREATE TABLE tags(run INTEGER NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(run, tag)) WITHOUT ROWID",
     """CREATE TABLE notes(note INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER NOT NULL, step INTEGER,
   kind TEXT NOT NULL, body TEXT, created_us INTEGER NOT NULL)""",
+    SWEEPS,
     """CREATE VIEW timeline AS SELECT r.id AS run, s.step, s.parent_step, s.name, s.kind, s.agent, s.lane, s.status,
   (s.ended_us - s.started_us) / 1000.0 AS ms, s.tokens_in, s.tokens_out, s.cost_usd, s.error,
   length(d.ops) AS stored_bytes, lower(hex(d.digest)) AS state_digest

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.history.rows import SEQ_BITS, row_key
 from agent_tt.store import columns, ids
 from agent_tt.store.deliveries import blob_of, keys_of
+from agent_tt.store.sweeps import begin_keeping, is_kept
 from agent_tt.store.verify import blob_names
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ def copy_run(source: SqliteStore, target: SqliteStore, run_id: str, *, root: str
         for number in numbers[:-1]:
             if not copier.reuse(number):
                 copier.copy(number)
-        return copier.copy(numbers[-1])
+        copied = copier.copy(numbers[-1])
+        copier.sweeps()
+        return copied
 
 
 class _Copier:
@@ -96,6 +99,19 @@ class _Copier:
         )
         self._tx.execute("UPDATE steps SET track = -track WHERE run = ? AND track < 0", (self._runs[number],))
         return run_id
+
+    def sweeps(self) -> None:
+        """Copies the sweeps of the runs that are there now. Whoever drives one goes on in the source alone."""
+        if not is_kept(self._rows):
+            return
+        begin_keeping(self._tx)
+        for number, there in self._runs.items():
+            names, found = _table(self._rows, "sweeps", "run = ? ORDER BY sweep", (number,))
+            for row in found:
+                facts = dict(zip(names, row, strict=True))
+                del facts["sweep"]
+                facts |= {"run": there, "owner": None, "beat_us": None}
+                _insert(self._tx, "sweeps", list(facts), [list(facts.values())], clash="IGNORE")
 
     def _run(self, number: int) -> str:
         names, (row,) = _table(self._rows, "runs", "run = ?", (number,))

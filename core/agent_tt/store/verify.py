@@ -57,6 +57,7 @@ _OWNERS: Final = (
     ("calls", "run", "SELECT run FROM runs"),
     ("tags", "run", "SELECT run FROM runs"),
     ("notes", "run", "SELECT run FROM runs"),
+    ("sweeps", "run", "SELECT run FROM runs"),
     ("deliveries", f"id >> {SEQ_BITS}", "SELECT run FROM runs"),
     ("deltas", f"id >> {SEQ_BITS}", "SELECT track FROM tracks"),
     ("keyframes", f"id >> {SEQ_BITS}", "SELECT track FROM tracks"),

@@ -26,6 +26,7 @@ COMMANDS: Final[dict[str, str]] = {
     "replay": "Run an agent again offline, every call answered as recorded.",
     "resume": "Go on with a run that crashed or was interrupted.",
     "fork": "Run an agent again from a step, with an edited state.",
+    "sweep": "Fork a run with many values, and count what comes out.",
     "compare": "Compare two runs, step by step.",
     "rename": "Give a run, or a checkpoint, another name.",
     "note": "Write a note about a run or a checkpoint, or list them.",

@@ -40,7 +40,7 @@ def command(options: Options, run: str | None, *, archived: bool) -> None:
         found = None if run is None else source.run(run)
         runs = source.runs(archived=archived) if found is None else _family(source, found, archived=archived)
         place, hidden = source.path, not runs and bool(source.runs(archived=True, limit=1))
-    rows = run_rows(runs)
+    rows = run_rows(runs, sweeps="apart" if options.as_json else "grouped")
     if options.as_json:
         from agent_tt_tui.cli.shapes import tree_shape
 
@@ -83,6 +83,12 @@ def _print(terminal: Terminal, rows: Sequence[RunRow], chosen: Run | None) -> No
     )
     table: list[list[Cell]] = []
     for row in rows:
+        if row.group is not None:
+            name = branch(row, terminal.glyphs) + row.label
+            table.append(
+                [Cell(name, "strong"), Cell(str(row.run.fork_step), "muted"), Cell(row.group.summary, "muted")]
+            )
+            continue
         run = row.run
         tokens = [count for count in (run.tokens_in, run.tokens_out) if count is not None]
         here = chosen is not None and run.id == chosen.id and len(rows) > 1
@@ -110,6 +116,8 @@ def _below(terminal: Terminal, row: RunRow, has_forks: bool) -> list[list[Cell |
     from agent_tt_tui.cli.changes import change_line, change_of
     from agent_tt_tui.cli.terminal import Cell, facts
 
+    if row.group is not None:
+        return []
     run, glyphs = row.run, terminal.glyphs
     rails = "".join("  " if last else f"{glyphs.rail} " for last in row.last) + (
         f"{glyphs.rail} " if has_forks else "  "

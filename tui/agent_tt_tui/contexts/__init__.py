@@ -7,6 +7,7 @@ from agent_tt_tui.contexts.debugger import DEBUGGER, FIND
 from agent_tt_tui.contexts.dialogs import CONFIRM, COPY, EDIT, PICK, PROMPT, READING
 from agent_tt_tui.contexts.running import FORK, REPLAY, REPLAYED, RESUME
 from agent_tt_tui.contexts.runs import ABOUT, EMPTY, RUNS
+from agent_tt_tui.contexts.sweep import SWEEP, SWEEP_FORM
 from agent_tt_tui.contexts.widgets import LIST, TIMELINE, TREE
 
 __all__ = [
@@ -28,6 +29,8 @@ __all__ = [
     "REPLAYED",
     "RESUME",
     "RUNS",
+    "SWEEP",
+    "SWEEP_FORM",
     "TIMELINE",
     "TREE",
 ]
@@ -39,6 +42,8 @@ CONTEXTS = (
     REPLAY,
     REPLAYED,
     RESUME,
+    SWEEP,
+    SWEEP_FORM,
     EDIT,
     RUNS,
     ABOUT,

@@ -16,6 +16,7 @@ from agent_tt_tui.contexts.shared import (
     PALETTE,
     RUN_AGAIN,
 )
+from agent_tt_tui.contexts.sweep import SWEEP_OPEN
 from agent_tt_tui.contexts.widgets import FOLDING, TIMELINE
 
 PANES = Group(
@@ -109,6 +110,7 @@ ASK_AND_ACT = Group(
         Command("fork.open", "fork", ("f",), "Run on from this step", footer="fork", rank=40),
         Command("compare.open", "compare", ("c",), "Compare with another run", footer="compare", rank=50),
         *RUN_AGAIN,
+        SWEEP_OPEN,
         Command("pdb.open", "pdb", ("P",), "Open pdb in the agent, at this step of a replay", footer="pdb", rank=85),
         replace(ENDING, footer=""),
         replace(

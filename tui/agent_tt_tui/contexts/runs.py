@@ -38,6 +38,9 @@ RUNS = Context(
                 Command("runs.find", "find", ("/",), "Show only runs that match", footer="find", rank=40),
                 Command("runs.sort", "sort", ("s",), "Sort by the next column", footer="sort", rank=50),
                 *RUN_AGAIN,
+                Command(
+                    "sweep.open", "sweeps", ("w",), "Open a sweep of the run under the cursor", footer="sweeps", rank=75
+                ),
                 ENDING,
                 Command("runs.add", "add", ("a",), "Add a run: a sample, or your own", footer="add", rank=60),
                 Command("runs.tag", "tag", ("#",), "Tag the run, or the selected ones", footer="tag", rank=65),

@@ -25,7 +25,9 @@ from agent_tt_tui.screens.edit import EditDialog
 from agent_tt_tui.screens.external import edit_state
 from agent_tt_tui.screens.fork import ForkDialog
 from agent_tt_tui.screens.pick import Choice, PickDialog
+from agent_tt_tui.screens.sweeps import open_sweeps
 from agent_tt_tui.viewmodel.pending import Pending
+from agent_tt_tui.viewmodel.sweep_form import SweepDraft, axis_of_edit, example
 from agent_tt_tui.widgets.find_panel import FindPanel
 from agent_tt_tui.widgets.inspector import no_further_call
 
@@ -69,7 +71,7 @@ class DebuggerScreen(DebuggingScreen):
             return "select a value first: tab goes to the state"
         if command_id in {"edit.undo", "edit.undo_all"} and self._pending is None:
             return "nothing was edited yet: e edits the selected value"
-        if command_id == "fork.open" and self.model.source.read_only:
+        if command_id in {"fork.open", "sweep.open"} and self.model.source.read_only:
             return "this file is only read: its runs cannot be forked, nor its states edited"
         return super().blocked(command_id)
 
@@ -332,6 +334,14 @@ class DebuggerScreen(DebuggingScreen):
         step, edits = (self.number, ()) if self._pending is None else (self._pending.step, self._pending.edits)
         dialog = ForkDialog(self.model.source, self.model.run, step, edits)
         self.app.push_screen(dialog, self._forked)
+
+    def action_sweep(self) -> None:
+        """Begin a sweep from the step that is shown, with the edits that were made to it, or open one of this run."""
+        step, edits = (self.number, ()) if self._pending is None else (self._pending.step, self._pending.edits)
+        fixed = tuple(axis for edit in edits if (axis := axis_of_edit(edit)) is not None)
+        selection = self.inspector.selection
+        suggestion = "" if selection is None else example(selection.path, selection.value, fixed)
+        open_sweeps(self, self.model.source, self.model.run, SweepDraft(step, fixed), suggestion=suggestion)
 
     def _forked(self, handle: ForkHandle | None) -> None:
         """Watch a fork that was started beside its original."""

@@ -11,8 +11,8 @@ from agent_tt_tui.screens.ending import Ending, EndingDialog
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_tt.forking.handle import ForkHandle
     from agent_tt.model import Run
+    from agent_tt_tui.running_forks import Handle
 
 
 class RunWatch(CommandScreen[None]):
@@ -22,7 +22,7 @@ class RunWatch(CommandScreen[None]):
         """The runs that the screen shows now, A before B."""
         raise NotImplementedError
 
-    def own_fork(self) -> ForkHandle | None:
+    def own_fork(self) -> Handle | None:
         """The process of a shown run, if it was started here and still runs."""
         handles = (forks_of(self).running(run.id) for run in self.shown_runs())
         return next((handle for handle in handles if handle is not None), None)
@@ -58,6 +58,6 @@ class RunWatch(CommandScreen[None]):
             key = "c shows" if run.parent in [shown.id for shown in below.shown_runs()] else "enter opens"
             below.say(f"{run.name} goes on running; {key} it again, and S there stops it")
 
-    def _stop(self, handle: ForkHandle) -> None:
+    def _stop(self, handle: Handle) -> None:
         handle.stop()
         self.app.call_from_thread(self.say, "it was stopped; what it did is kept")

@@ -15,6 +15,7 @@ from agent_tt_tui.contexts import RUNS
 from agent_tt_tui.paths import short_path
 from agent_tt_tui.screens.run_keeping import RunKeepingScreen
 from agent_tt_tui.screens.running_again import RunAgainScreen
+from agent_tt_tui.screens.sweep_rows import SweepRowScreen
 from agent_tt_tui.viewmodel.preview import Preview, read_preview
 from agent_tt_tui.viewmodel.runtree import SORT_KEYS, SortKey, run_rows
 from agent_tt_tui.widgets.run_list import RunColumns, RunList
@@ -53,7 +54,7 @@ _AT_ONCE: Final = 1_000
 """More runs than these are sorted and filtered in a thread."""
 
 
-class RunsScreen(RunKeepingScreen, RunAgainScreen):
+class RunsScreen(SweepRowScreen, RunKeepingScreen, RunAgainScreen):
     """The runs of one store."""
 
     CONTEXT = RUNS
@@ -151,11 +152,11 @@ class RunsScreen(RunKeepingScreen, RunAgainScreen):
         runs, sort, archived = self._runs, self._sort, self._archived
         text = self.query_one("#runs-filter", Input).value.strip()
         if len(runs) <= _AT_ONCE:
-            self._show_rows(run_rows(runs, sort=sort, text=text, archived=archived))
+            self._show_rows(_rows(runs, sort, text, archived=archived))
             return
 
         def lay_out() -> None:
-            rows = run_rows(runs, sort=sort, text=text, archived=archived)
+            rows = _rows(runs, sort, text, archived=archived)
             if not get_current_worker().is_cancelled:
                 self.app.call_from_thread(self._show_rows, rows)
 
@@ -167,7 +168,8 @@ class RunsScreen(RunKeepingScreen, RunAgainScreen):
         columns.sort = self._sort
         columns.refresh()
         listed.show(rows, frozenset(self._selected), "" if rows else self._why_empty())
-        self.query_one(HeaderRow).state = self._header(len(rows))
+        shown = sum(len(row.group.runs) if row.group is not None else 1 for row in rows)
+        self.query_one(HeaderRow).state = self._header(shown)
         self.refresh_footer()
 
     def _why_empty(self) -> str:
@@ -231,7 +233,7 @@ class RunsScreen(RunKeepingScreen, RunAgainScreen):
         """Say why a command cannot be used now."""
         if command_id == "runs.compare" and len(self._to_compare()) != _COMPARED:
             return f"select two runs with space first; {len(self._selected)} selected"
-        if command_id in {"runs.select", "list.choose", "run.ending"} and self.run_under_cursor() is None:
+        if command_id in {"runs.select", "list.choose", "run.ending", "sweep.open"} and self.row_under_cursor() is None:
             return "there is no run yet"
         if command_id == "runs.archived" and not any(run.archived for run in self._runs or ()):
             return "no run is archived: x archives one"
@@ -275,10 +277,12 @@ class RunsScreen(RunKeepingScreen, RunAgainScreen):
         )
 
     def on_line_view_chosen(self, _message: LineView.Chosen) -> None:
-        """Open the run that was chosen."""
+        """Open the run, or the sweep, that was chosen."""
         run = self.query_one(RunList).current
         if run is not None:
             self.open_run(run)
+        else:
+            self.action_sweeps()
 
     def open_run(self, run: Run) -> None:
         """Open a run in the debugger."""
@@ -387,3 +391,8 @@ class RunsScreen(RunKeepingScreen, RunAgainScreen):
             self.open_run(self.source.run(run_id))
         except AgentTTError as error:
             self.say(error.message)
+
+
+def _rows(runs: Sequence[Run], sort: SortKey, text: str, *, archived: bool) -> list[RunRow]:
+    """What is listed: a sweep as one row, unless something is looked for, which may be one of its runs."""
+    return run_rows(runs, sort=sort, text=text, archived=archived, sweeps="grouped" if text else "folded")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from agent_tt.forking.terms import SWEEP
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -23,21 +25,54 @@ _STATUS_RANK: Final = {"running": 0, "failed": 1, "crashed": 2, "interrupted": 3
 
 
 @dataclass(frozen=True, slots=True)
+class SweepGroup:
+    """The runs of a sweep, which stand together.
+
+    Attributes:
+        id: The sweep's id.
+        runs: Its runs, those that broke off too, in the order in which they were begun.
+    """
+
+    id: str
+    runs: tuple[Run, ...]
+
+    @property
+    def running(self) -> bool:
+        """Whether one of them runs."""
+        return any(run.status == "running" for run in self.runs)
+
+    @property
+    def summary(self) -> str:
+        """`15 runs, 10 succeeded`."""
+        well = sum(run.status == "succeeded" for run in self.runs)
+        return f"{len(self.runs):,} run{'' if len(self.runs) == 1 else 's'}, {well:,} succeeded"
+
+
+@dataclass(frozen=True, slots=True)
 class RunRow:
     """One row of the browser.
 
     Attributes:
-        run: The run.
-        label: Its name; for a fork only the last part, `fork-1`.
+        run: The run; of a group the first of it.
+        label: Its name; for a fork only the last part, `fork-1`; of a run of a sweep `2.3`, of the group `sweep-1`.
         last: For each level of nesting, outermost first, whether the branch drawn there is the last of its parent.
+        group: The runs of a sweep, where the row stands for all of them.
     """
 
     run: Run
     label: str
     last: tuple[bool, ...] = ()
+    group: SweepGroup | None = None
 
 
-def run_rows(runs: Sequence[Run], *, sort: SortKey = "age", text: str = "", archived: bool = True) -> list[RunRow]:
+def run_rows(
+    runs: Sequence[Run],
+    *,
+    sort: SortKey = "age",
+    text: str = "",
+    archived: bool = True,
+    sweeps: Literal["apart", "grouped", "folded"] = "apart",
+) -> list[RunRow]:
     """Order runs as a tree.
 
     Args:
@@ -46,6 +81,8 @@ def run_rows(runs: Sequence[Run], *, sort: SortKey = "age", text: str = "", arch
         text: Only runs that hold this in their name, id, status, agent, tags or facts, upper and lower case alike, and
             what they were forked from; `pinned` and `archived` find those that are; empty for all.
         archived: Whether archived runs are among them; where they are asked for by `text`, they are.
+        sweeps: Whether the runs of a sweep stand among the other forks, together below a row of their own, or that row
+            alone stands for them.
     """
     if not archived and text.lower() != ARCHIVED:
         runs = [run for run in runs if not run.archived]
@@ -63,9 +100,42 @@ def run_rows(runs: Sequence[Run], *, sort: SortKey = "age", text: str = "", arch
     while pending:
         row = pending.pop()
         rows.append(row)
-        forks = children.get(row.run.id, [])
-        pending += (RunRow(fork, _label(fork, row.run), (*row.last, fork is forks[-1])) for fork in reversed(forks))
+        if row.group is None:
+            below = _below(row, children.get(row.run.id, []), grouped=sweeps != "apart")
+        else:
+            below = [] if sweeps == "folded" else _members(row, row.group)
+        pending += reversed(below)
     return rows
+
+
+def _below(row: RunRow, forks: Sequence[Run], *, grouped: bool) -> list[RunRow]:
+    """The rows of a run's forks; a sweep stands where its first run does."""
+    groups: dict[str, list[Run]] = {}
+    order: list[tuple[str | None, Run]] = []
+    for fork in forks:
+        sweep = _sweep_of(fork) if grouped else None
+        if sweep is None or sweep not in groups:
+            order.append((sweep, fork))
+        if sweep is not None:
+            groups.setdefault(sweep, []).append(fork)
+    rows = []
+    for index, (sweep, fork) in enumerate(order):
+        label, last = _label(fork, row.run), (*row.last, index == len(order) - 1)
+        if sweep is None:
+            rows.append(RunRow(fork, label, last))
+        else:
+            rows.append(RunRow(fork, label.rpartition("/")[0] or label, last, SweepGroup(sweep, tuple(groups[sweep]))))
+    return rows
+
+
+def _members(row: RunRow, group: SweepGroup) -> list[RunRow]:
+    return [RunRow(run, run.name.rpartition("/")[2], (*row.last, run is group.runs[-1])) for run in group.runs]
+
+
+def _sweep_of(run: Run) -> str | None:
+    facts = run.metadata.get(SWEEP)
+    sweep = facts.get("id") if isinstance(facts, dict) else None
+    return sweep if isinstance(sweep, str) else None
 
 
 def _label(fork: Run, parent: Run) -> str:

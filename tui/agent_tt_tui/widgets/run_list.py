@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Run
     from agent_tt_tui.palette import Palette
-    from agent_tt_tui.viewmodel.runtree import RunRow, SortKey
+    from agent_tt_tui.viewmodel.runtree import RunRow, SortKey, SweepGroup
 
 MOST_LEVELS: Final = 8
 """Forks of forks nested deeper than this are drawn at this level."""
@@ -98,16 +98,22 @@ class RunList(LineView):
 
     @property
     def current(self) -> Run | None:
-        """The run under the cursor, None while there is none."""
-        return self.rows[self.cursor].run if 0 <= self.cursor < len(self.rows) else None
+        """The run under the cursor, None while there is none, or on the row of a sweep."""
+        row = self.current_row
+        return row.run if row is not None and row.group is None else None
+
+    @property
+    def current_row(self) -> RunRow | None:
+        """The row under the cursor, None while there is none."""
+        return self.rows[self.cursor] if 0 <= self.cursor < len(self.rows) else None
 
     def show(self, rows: Sequence[RunRow], selected: frozenset[str], empty: str = "") -> None:
         """Show runs, or why there are none; the cursor stays on the run that it is on."""
-        current = self.current
+        current = self.current_row
         self.rows, self.selected, self.empty = rows, selected, empty
         self.refresh_lines_data()
         if current is not None:
-            index = next((index for index, row in enumerate(rows) if row.run.id == current.id), None)
+            index = next((index for index, row in enumerate(rows) if _is_same(row, current)), None)
             if index is not None and index != self.cursor:
                 self.move_to(index)
 
@@ -116,7 +122,9 @@ class RunList(LineView):
         self.set_interval(1 / FRAMES_PER_SECOND, self._tick)
 
     def _tick(self) -> None:
-        moving = self.app.animation_level != "none" and any(row.run.status == "running" for row in self.rows)
+        moving = self.app.animation_level != "none" and any(
+            row.run.status == "running" or (row.group is not None and row.group.running) for row in self.rows
+        )
         if moving:
             self._frame += 1
             self.refresh_lines_data()
@@ -128,13 +136,16 @@ class RunList(LineView):
             return Row(glyphs.cut).add(" ").upto(self.empty, width, styles.note).strip(width)
         item = self.rows[index]
         run = item.run
-        name = Row(glyphs.cut).add(glyphs.well if run.id in self.selected else " ", styles.yours)
+        chosen = item.group is None and run.id in self.selected
+        name = Row(glyphs.cut).add(glyphs.well if chosen else " ", styles.yours)
         levels = item.last[-MOST_LEVELS:]
         for depth, last in enumerate(levels):
             if depth == len(levels) - 1:
                 name.add((glyphs.branch_last if last else glyphs.branch) + glyphs.line + " ", styles.faint)
             else:
                 name.add(("  " if last else glyphs.rail + " ") + " ", styles.faint)
+        if item.group is not None:
+            return self._sweep(item.group, name.upto(clean(item.label), parts.name, styles.text), parts, width, styles)
         mark = "pinned" if run.pinned else "archived" if run.archived else ""
         style = (
             styles.muted if run.archived else styles.text if item.last and not styles.on_cursor_row else styles.strong
@@ -161,3 +172,22 @@ class RunList(LineView):
         for text, size, style in figures:
             row.column(text, size, style, "right")
         return row.strip(width)
+
+    def _sweep(self, group: SweepGroup, name: Row, parts: Columns, width: int, styles: Palette) -> Strip:
+        """The row that stands for all runs of a sweep."""
+        glyphs = look_of(self).glyphs
+        row = Row(glyphs.cut)
+        row.upto_row(name, parts.name).pad_to(parts.name)
+        if group.running:
+            glyph = glyphs.running[self._frame % len(glyphs.running)] if self._frame >= 0 else glyphs.still
+            row.add(f"{glyph} ", styles.running)
+        else:
+            row.add(f"{glyphs.folded} ", styles.muted)
+        return row.upto(group.summary, width, styles.muted).strip(width)
+
+
+def _is_same(one: RunRow, other: RunRow) -> bool:
+    """Whether two rows are of the same run, or of the same sweep."""
+    if one.group is not None and other.group is not None:
+        return one.group.id == other.group.id
+    return one.group is other.group and one.run.id == other.run.id

@@ -1,0 +1,152 @@
+"""What is asked of a state in one line: a path, or a path compared with a value: `budget < 0`, `trip.city == "Oslo"`.
+
+Nothing in it is ever run: a path is looked up, and a JSON value is compared.
+
+`==` and `!=` compare whole values; numbers are equal by their value (`1 == 1.0`), but no number equals true or false.
+`<`, `<=`, `>` and `>=` hold only between two numbers or two texts. Where the state has nothing at the path, no
+comparison holds, `!=` neither.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from agent_tt.codec.paths import format_path, get, parse_path, to_wire_path
+from agent_tt.codec.text import parse_value
+from agent_tt.errors import InvalidPath, InvalidPredicate, InvalidValue, PathNotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent_tt.codec.wire import Path, Wire
+
+__all__ = ["NOTHING", "Nothing", "Predicate", "parse_predicate"]
+
+_ORDERS: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_LONGEST: Final = 2_000
+_HINT: Final = """Write a path, or compare one: 'budget < 0', 'trip.city == "Oslo"'."""
+_STRING: Final = r'"(?:[^"\\]|\\.)*"'
+_COMPARISON: Final = re.compile(
+    rf"(?P<path>(?:{_STRING}|[^<>=!\"])*)(?P<operator>==|!=|<=|>=|<|>|=|!)(?P<value>.*)", re.DOTALL
+)
+
+
+class Nothing:
+    """The class of `NOTHING`."""
+
+    def __repr__(self) -> str:
+        return "NOTHING"
+
+
+NOTHING: Final = Nothing()
+"""What a state has at a path where it has nothing; null is something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A question about a state.
+
+    Attributes:
+        text: as it was written, tidied.
+        path: where to look.
+        operator: how to compare; "" only looks.
+        value: what to compare with.
+    """
+
+    text: str
+    path: Path
+    operator: str = ""
+    value: Wire = None
+
+    @property
+    def compares(self) -> bool:
+        """Whether the answer is yes or no."""
+        return bool(self.operator)
+
+    def look(self, state: Wire) -> Wire | Nothing:
+        """What the state has at the path."""
+        try:
+            return get(state, to_wire_path(state, self.path))
+        except PathNotFound:
+            return NOTHING
+
+    def holds(self, state: Wire) -> bool:
+        """Whether the comparison holds; one that only looks holds where there is something."""
+        found = self.look(state)
+        if isinstance(found, Nothing):
+            return False
+        if not self.operator:
+            return True
+        if self.operator in ("==", "!="):
+            return _equal(found, self.value) == (self.operator == "==")
+        numbers = _is_number(found) and _is_number(self.value)
+        texts = isinstance(found, str) and isinstance(self.value, str)
+        return (numbers or texts) and _ORDERS[self.operator](found, self.value)
+
+
+def parse_predicate(text: str) -> Predicate:
+    """Read a path, or a comparison.
+
+    Raises:
+        InvalidPredicate: it is neither; the message says where it cannot be read.
+    """
+    written = text.strip()
+    if not written:
+        raise InvalidPredicate("nothing is asked", hint=_HINT)
+    if len(written) > _LONGEST:
+        raise InvalidPredicate(f"a predicate has at most {_LONGEST:,} characters", hint=_HINT)
+    found = _COMPARISON.fullmatch(written)
+    if found is None:
+        path = _path(written, written)
+        return Predicate(format_path(path), path)
+    sign = found["operator"]
+    if sign in ("=", "!"):
+        raise InvalidPredicate(f"{text!r} cannot be read: {sign} compares nothing", hint="write == or !=")
+    path = _path(found["path"].strip(), text)
+    try:
+        value = parse_value(found["value"])
+    except InvalidValue as error:
+        why = f"{text!r} cannot be read: after {sign} stands no JSON value"
+        raise InvalidPredicate(why, hint=error.hint or _HINT) from error
+    if sign in _ORDERS and not (_is_number(value) or isinstance(value, str)):
+        raise InvalidPredicate(f"{text!r} cannot be read: {sign} compares numbers or texts", hint=_HINT)
+    return Predicate(f"{format_path(path)} {sign} {found['value'].strip()}", path, sign, value)
+
+
+def _path(written: str, text: str) -> Path:
+    if not written:
+        raise InvalidPredicate(f"{text!r} cannot be read: the path is missing", hint=_HINT)
+    try:
+        return parse_path(written)
+    except InvalidPath as error:
+        raise InvalidPredicate(f"{text!r} cannot be read: {error.message}", hint=_HINT) from error
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _equal(one: Wire, other: Wire) -> bool:
+    """Equality in which true is not 1. Goes down without recursion: a state may be nested deeper than Python goes."""
+    pending = [(one, other)]
+    while pending:
+        mine, theirs = pending.pop()
+        if isinstance(mine, dict) and isinstance(theirs, dict):
+            if mine.keys() != theirs.keys():
+                return False
+            pending += ((mine[key], theirs[key]) for key in mine)
+        elif isinstance(mine, list) and isinstance(theirs, list):
+            if len(mine) != len(theirs):
+                return False
+            pending += zip(mine, theirs, strict=True)
+        elif isinstance(mine, bool) != isinstance(theirs, bool) or mine != theirs:
+            return False
+    return True

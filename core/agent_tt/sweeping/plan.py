@@ -1,0 +1,218 @@
+"""What a sweep will do, worked out before anything runs: each of its cells is planned as the fork that it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from agent_tt.codec.paths import format_path
+from agent_tt.comparing.outcome import final_state
+from agent_tt.errors import AgentTTError, InvalidEdit, UsageError
+from agent_tt.forking.advice import new_keys
+from agent_tt.forking.edits import apply_edits
+from agent_tt.forking.plan import ForkPlan, plan_fork
+from agent_tt.model import Run
+from agent_tt.querying.predicates import Nothing
+from agent_tt.sweeping.axes import LIVE, edit_of
+from agent_tt.sweeping.definition import MOST_UNASKED, Cell, Definition
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_tt.forking.boundary import Expected
+    from agent_tt.protocols import RunSource
+    from agent_tt.store.sweeps import SweepRow
+
+__all__ = ["SweepPlan", "plan_cell", "plan_sweep", "run_name", "sample_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPlan:
+    """A sweep that could be started.
+
+    Attributes:
+        run: the run that is forked.
+        definition: what is varied.
+        step: the last step that all its runs share.
+        first: the fork that its first cell is.
+        expected_tokens: what models may read and write in all runs, as the original did; None where nobody said.
+        expected_cost: US dollars, likewise; what `mock` answers costs nothing.
+        expected_us: microseconds from the first to the last run, with as many at a time as are asked for.
+        problems: what is worth knowing before it runs, one line each.
+    """
+
+    run: Run
+    definition: Definition
+    step: int
+    first: ForkPlan
+    expected_tokens: int | None
+    expected_cost: float | None
+    expected_us: int | None
+    problems: tuple[str, ...]
+
+    @property
+    def needs_a_yes(self) -> bool:
+        """Whether there are so many runs that somebody has to say that they are meant."""
+        return self.definition.run_count > MOST_UNASKED
+
+
+def plan_sweep(source: RunSource, run: str | Run, definition: Definition) -> SweepPlan:
+    """Work out a sweep, and refuse it where one of its cells could not run.
+
+    Raises:
+        UsageError: it makes no sense, or a cell cannot run; the message says which and why.
+        RunNotFound, StepNotFound: there is no such run or step.
+        ReadOnlySource: the run lies in a file that is only read.
+    """
+    definition = definition.checked()
+    original = run if isinstance(run, Run) else source.run(run)
+    _check_steps(definition)
+    _check_paths(source, original, definition)
+    plans: list[ForkPlan] = []
+    expected: list[tuple[Expected, tuple[str, ...]]] = []
+    paid: list[float | None] = []
+    for cell in definition.cells():
+        try:
+            plan = plan_cell(source, original, definition, cell)
+        except AgentTTError as error:
+            raise _in_cell(error, definition, cell) from error
+        plans = plans or [plan]  # only one is kept: each holds a whole state
+        expected.append((plan.expected, plan.problems))
+        paid.append(None if plan.terms.is_mock else plan.expected.cost_usd)
+    tokens = [
+        (known.tokens_in or 0) + (known.tokens_out or 0)
+        for known, _ in expected
+        if known.tokens_in is not None or known.tokens_out is not None
+    ]
+    costs = [cost for cost in paid if cost is not None]
+    times = [known.duration_us for known, _ in expected if known.duration_us is not None]
+    return SweepPlan(
+        run=original,
+        definition=definition,
+        step=plans[0].step,
+        first=plans[0],
+        expected_tokens=sum(tokens) * definition.samples if tokens else None,
+        expected_cost=sum(costs) * definition.samples if costs else None,
+        expected_us=_span(times, definition) if times else None,
+        problems=tuple(
+            dict.fromkeys(
+                (*_odd_outcomes(source, original, definition), *(odd for _, each in expected for odd in each))
+            )
+        ),
+    )
+
+
+def _span(times: Sequence[int], definition: Definition) -> int:
+    jobs = min(definition.jobs, definition.run_count)
+    return max(*times, sum(times) * definition.samples // jobs)
+
+
+def _check_steps(definition: Definition) -> None:
+    """Refuses edits of calls whose runs would begin at different steps: a matrix compares what is alike."""
+    steps = {
+        edit.step
+        for axis in definition.axes
+        if axis.kind in ("result", "error", "answer")
+        for value in axis.values
+        if (edit := edit_of(axis, value)) is not None
+    }
+    if len(steps) > 1:
+        raise UsageError(
+            f"calls of several steps are varied ({', '.join(map(str, sorted(steps, key=str)))})",
+            hint="vary the calls of one step",
+        )
+
+
+def _check_paths(source: RunSource, run: Run, definition: Definition) -> None:
+    """Refuses to vary what the state does not have: a mistyped path would cost as many runs as there are values.
+
+    Raises:
+        InvalidEdit: names the path, and what may have been meant.
+    """
+    if definition.new_keys or definition.step is None:
+        return
+    state = source.state(run.id, definition.step)
+    for axis in definition.axes:
+        edit = edit_of(axis, axis.values[0])
+        if edit is None or edit.target != "state":
+            continue
+        odd = new_keys(state, [edit]) if axis.kind == "set" and axis.varies else ()
+        if odd:
+            meant = odd[0].partition(": ")[2]
+            raise InvalidEdit(
+                f"{edit.path} is not in the state after step {definition.step}",
+                hint=f"{meant[:1].upper()}{meant[1:]} --new-keys adds it to the state.".strip(),
+            )
+        state = apply_edits(state, [edit])
+
+
+def _odd_outcomes(source: RunSource, run: Run, definition: Definition) -> list[str]:
+    """A line for each path that the original's last state does not have."""
+    if not definition.outcomes:
+        return []
+    state = final_state(source, run.id)
+    missing = [asked for asked in definition.predicates if isinstance(asked.look(state), Nothing)]
+    return [f"the last state of {run.name} has no {format_path(asked.path)}" for asked in missing]
+
+
+def _in_cell(error: AgentTTError, definition: Definition, cell: Cell) -> AgentTTError:
+    """The same error, with the values of the cell where they are part of the reason."""
+    if len(definition.varied) and definition.cell_count > 1 and cell.number > 1:
+        where = ", ".join(
+            f"{axis.name}={label}" for axis, label in zip(definition.varied, definition.labels(cell), strict=True)
+        )
+        error.message = f"{where}: {error.message}"
+        error.args = (error.message,)
+    return error
+
+
+def plan_cell(source: RunSource, run: Run | str, definition: Definition, cell: Cell) -> ForkPlan:
+    """The fork that a cell is.
+
+    Raises:
+        AgentTTError: as `plan_fork`.
+    """
+    chosen = [(axis, axis.values[index]) for axis, index in zip(definition.axes, cell.indexes, strict=True)]
+    edits = [edit for axis, value in chosen if (edit := edit_of(axis, value)) is not None]
+    said = {axis.kind: value for axis, value in chosen if axis.kind in ("agent", "executor")}
+    agent, executor = said.get("agent"), said.get("executor")
+    live = [axis.place for axis, value in chosen if axis.kind == "policy" and value == LIVE]
+    denied = {axis.place for axis, value in chosen if axis.kind == "policy" and value != LIVE}
+    terms = replace(definition.terms, executor=executor) if isinstance(executor, str) else definition.terms
+    return plan_fork(
+        source,
+        run,
+        definition.step,
+        edits=edits,
+        agent=agent if isinstance(agent, str) else None,
+        allow=[*(tool for tool in definition.allow if tool not in denied), *live],
+        by=definition.by,
+        accept_changes=definition.accept_changes,
+        terms=terms,
+    )
+
+
+def sample_of(plan: ForkPlan, sweep: SweepRow, cell: Cell, sample: int, attempt: int) -> ForkPlan:
+    """One sample of a cell, as the run that it becomes.
+
+    Args:
+        plan: the cell's fork.
+        sweep: the sweep.
+        cell: the cell.
+        sample: which sample, from 1.
+        attempt: how often it was begun, this time counted.
+    """
+    terms = plan.terms
+    if terms.is_mock and terms.script is None:  # the same made-up answers every time would be one sample
+        terms = replace(terms, seed=terms.seed + sample - 1)
+    return replace(
+        plan,
+        name=run_name(sweep.name, cell.number, sample, attempt),
+        terms=terms,
+        sweep={"id": sweep.id, "cell": cell.number, "sample": sample},
+    )
+
+
+def run_name(sweep: str, cell: int, sample: int, attempt: int = 1) -> str:
+    """`refund-loop/sweep-1/2.3`, and `refund-loop/sweep-1/2.3.2` of what was begun a second time."""
+    return f"{sweep}/{cell}.{sample}" + (f".{attempt}" if attempt > 1 else "")

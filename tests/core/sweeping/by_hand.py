@@ -1,0 +1,93 @@
+"""A store with a run, and sweeps of it whose runs are written by hand: nothing is started."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from agent_tt.forking.terms import SWEEP
+from agent_tt.model import AgentCode, ErrorInfo, NewRun, NewStep, StepEnd
+from agent_tt.store import open_store
+from agent_tt.store.sweeps import Sweeps
+from agent_tt.sweeping.matrix import MatrixReader
+from agent_tt.sweeping.plan import run_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agent_tt.model import RunStatus
+    from agent_tt.store.sweeps import SweepRow
+    from agent_tt.sweeping.definition import Definition
+    from agent_tt.sweeping.matrix import Matrix
+
+GONE = json.dumps({"host": "elsewhere", "boot": "", "pid": 1, "start": 0})
+"""An owner that nobody is."""
+
+
+class ByHand:
+    """A store in which sweeps are written by hand."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "runs.db"
+        self.store = open_store(self.path, create=True)
+        code = AgentCode(entry="guess.py:main", root=str(folder), cwd=str(folder), restore="state")
+        writer = self.store.begin_run(NewRun(name="guess", code=code), {"temperature": 0, "budget": 3})
+        number = writer.open_step(NewStep(name="think"))
+        writer.close_step(number, StepEnd(status="ok"), {"temperature": 0, "budget": 3, "answer": "?"})
+        writer.finish("succeeded")
+        self.run = self.store.run("guess")
+        self.sweeps = Sweeps(self.store.database)
+
+    def begin(self, definition: Definition) -> SweepRow:
+        return self.sweeps.begin(self.run.id, 1, definition.to_mapping())
+
+    def matrix(self, sweep: SweepRow) -> Matrix:
+        return MatrixReader(self.store, sweep.id).read()
+
+    def took(
+        self,
+        sweep: SweepRow,
+        cell: int,
+        sample: int,
+        status: RunStatus = "succeeded",
+        state: object = None,
+        *,
+        error: ErrorInfo | None = None,
+        spent: tuple[int, int, float] = (100, 10, 0.25),
+        seconds: int = 2,
+    ) -> str:
+        """A run of a sweep: one step of its own that leaves `state`; `running` is one whose process is gone."""
+        place = {"id": sweep.id, "cell": cell, "sample": sample}
+        run_id = self.store.begin_fork(
+            self.run.id,
+            1,
+            state={"temperature": cell},
+            new=NewRun(name=run_name(sweep.name, cell, sample), metadata={SWEEP: place}),
+        )
+        if state is not None:
+            writer = self.store.adopt_run(run_id, NewRun(name=""), None)
+            number = writer.open_step(NewStep(name="think"))
+            tokens_in, tokens_out, cost = spent
+            end = StepEnd(status="ok", tokens_in=tokens_in, tokens_out=tokens_out, cost_usd=cost)
+            writer.close_step(number, end, state)
+            writer.finish(status if status != "running" else "interrupted", error)
+        elif status != "running":
+            self.store.set_run_status(run_id, status, error)
+        with closing(sqlite3.connect(self.path)) as connection, connection:
+            if status == "running":
+                connection.execute(
+                    "UPDATE runs SET status = 'running', ended_us = NULL, owner = ?, beat_us = 0 WHERE id = ?",
+                    (GONE, run_id),
+                )
+            else:
+                connection.execute(
+                    "UPDATE runs SET ended_us = started_us + ? WHERE id = ?", (seconds * 1_000_000, run_id)
+                )
+        return run_id
+
+    def drop(self, sweep: SweepRow) -> None:
+        """Let nobody drive it, as after a kill."""
+        with closing(sqlite3.connect(self.path)) as connection, connection:
+            connection.execute("UPDATE sweeps SET owner = ?, beat_us = 0 WHERE id = ?", (GONE, sweep.id))
