@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING
 
 from agent_tt.errors import AgentTTError, Interrupted, InvalidEntryPoint, UsageError
 from agent_tt.forking.checks import envelopes
+from agent_tt.forking.code import run_with_code
 from agent_tt.forking.entry_point import parse_entry_point
 from agent_tt.forking.entry_run import bind_entry, import_entry, run_entry
 from agent_tt.forking.rebuild import rebuild_state, stand_in_for_main
 from agent_tt.launching.again import prepare_again
 from agent_tt.launching.start_again import command_of, start_program
-from agent_tt.recording.entry import SCRIPT
+from agent_tt.recording import adoption
+from agent_tt.recording.entry import COMMAND, SCRIPT
 from agent_tt.recording.exceptions import error_info, traceback_text
 from agent_tt.reentering.amended import amending, read_amendments
 from agent_tt.replaying.block import open_tape, replaying
@@ -74,6 +76,8 @@ def _replayed(job: Job) -> dict[str, Wire]:
     """The report of the replay."""
     with contextlib.closing(open_source(Path(job.store))) as source:
         run = source.run(job.run)
+        if job.agent is not None:
+            run = run_with_code(run, job.agent)
         replay = open_tape(source, run, observe=job.observe)
         replay.on_served = Counter(Path(job.progress))
         check = StateCheck(source, replay)
@@ -91,7 +95,7 @@ def _replayed(job: Job) -> dict[str, Wire]:
         _write(job, report(SystemExit(code), halted=False))
 
     outcome: BaseException | None = None
-    which = 0 if "command" in run.metadata else 1  # of others the replay puts a recording around all
+    which = 0 if COMMAND in run.metadata else 1  # of others the replay puts a recording around all
     try:
         with (
             told_of_exit(left_at_once),
@@ -139,7 +143,8 @@ def run_again(tape: Tape, state: Wire, arguments: tuple[str, ...] = ()) -> None:
         )
     entry = parse_entry_point(text)
     sys.argv = [entry.location, *arguments]
-    module = import_entry(entry, root)
+    with adoption.while_importing(entry.location):
+        module = import_entry(entry, root)
     if _was_script(tape):
         stand_in_for_main(module)
     if run.code.restore is None:

@@ -21,6 +21,7 @@ from agent_tt.forking.under_terms import under_terms
 from agent_tt.model import ErrorInfo, NewRun
 from agent_tt.patching.patches import PATCHED, patched_again
 from agent_tt.recording import adoption
+from agent_tt.recording.entry import COMMAND
 from agent_tt.recording.exceptions import error_info, traceback_text
 from agent_tt.recording.outcome import run_status
 from agent_tt.recording.policy import ToolPolicy
@@ -140,7 +141,7 @@ class Resumed:
                 clock.stop()
             stack.enter_context(under_terms(self._store, run, self._resumption, limited=self._is_limited))
             stack.enter_context(amended(self._store, run, self._resumption, self._note))
-            if "command" in run.metadata:  # the recording of a whole process is around everything
+            if COMMAND in run.metadata:  # the recording of a whole process is around everything
                 new = NewRun(run.name, run.code, run.model)
                 stack.enter_context(Recording(new, None, store=None, durability="full", steps="model calls"))
             stack.enter_context(patched_again(run.metadata.get(PATCHED), root))

@@ -9,6 +9,7 @@
 | `muting` | undoing a step, as if it had never happened |
 | `advice` | what is odd about an edit that fits |
 | `between` | the edits that lie between two states |
+| `first_question` | what stands for the input of an agent that names none |
 | `checks` | where a fork may start, and which values it can carry over |
 | `code`, `entry_point`, `entry_source` | which code will run, where it lies and how it takes a state |
 | `terms` | who runs it, what it is told beside the state, how far it may go |
@@ -88,7 +89,7 @@ def fork(
         parameters: parameters of every later request; None leaves one out.
         mute: numbers of steps that are undone, as if they had never happened.
         store: the store that holds the run; else the one that this project uses.
-        agent: another entry point, `module:callable` or `path/file.py:callable`.
+        agent: another entry point, `module:callable` or `path/file.py:callable`; `path/file.py:__main__` is a script.
         allow: names of writing tools that may run.
         name: the new run's name; else `NAME/fork-N`.
         by: `restore` or `replay`; None chooses.
@@ -112,6 +113,7 @@ def fork(
         UsageError: an edit does not fit, or the run cannot be forked there; the message says why.
         NotRebuildable: the state holds a value that cannot become a Python object again.
     """
+    from agent_tt.forking.first_question import state_to_edit
     from agent_tt.forking.launch import start_fork
     from agent_tt.forking.plan import plan_fork
     from agent_tt.forking.terms import terms_from
@@ -140,7 +142,7 @@ def fork(
         number = source.step_number(original, step) if isinstance(step, str) else step
         if isinstance(changes, Mapping):
             at = number if number is not None else next((edit.step for edit in edits if edit.step is not None), 0)
-            edits = [*state_edits(source.state(original.id, at or 0), changes), *edits]
+            edits = [*state_edits(state_to_edit(source, original.id, at or 0), changes), *edits]
         else:
             edits = [*(changes or ()), *edits]
         plan = plan_fork(

@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agent_tt.errors import InvalidEdit, UsageError
+from agent_tt.errors import InvalidEdit
 from agent_tt.forking.boundary import expected_after
 from agent_tt.forking.call_edits import CALLS
 from agent_tt.replaying.launch import run_replay
@@ -27,16 +27,12 @@ def from_where_it_changed(plan: ForkPlan) -> ForkPlan:
     Edits of the state are made when the live agent has ended the step that they are for.
 
     Raises:
-        UsageError: another entry point is to run than was recorded.
         InvalidEdit: a call is edited that lies behind that step.
         AgentFailed, InvalidEntryPoint: the agent could not be replayed.
     """
-    if plan.code.entry != plan.run.code.entry and not plan.code.is_script:
-        raise UsageError(
-            "changes are accepted of the recorded entry point only", hint="fork an earlier step with --agent"
-        )
+    agent = None if plan.code.entry == plan.run.code.entry else plan.code.entry
     with closing(open_source(plan.store)) as source:
-        report = run_replay(source, plan.run)
+        report = run_replay(source, plan.run, agent=agent)
         changed = min((found.step for found in report.divergences if found.step is not None), default=None)
         is_edited = any(edit.target in CALLS for edit in plan.edits)
         if changed is None or changed > plan.step + is_edited:

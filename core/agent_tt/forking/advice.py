@@ -1,4 +1,8 @@
-"""What is odd about an edit that fits all the same: a key that the state never had may be one that was mistyped."""
+"""What is odd about an edit that fits all the same.
+
+A key that the state never had may be one that was mistyped; providers refuse a conversation in which a tool's result
+has lost the call that it answers, or a call its result.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from agent_tt.codec.paths import format_path, get, parse_path, to_wire_path
 from agent_tt.codec.wire import VALUE
 from agent_tt.errors import PathNotFound
 from agent_tt.forking.edits import apply_edits
+from agent_tt.providers.turns import answered_ids, asked_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,7 +22,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.model import Edit
 
-__all__ = ["new_keys"]
+__all__ = ["new_keys", "unanswered_calls"]
 
 _MOST_PLACES: Final = 2
 """How many places of the same name are offered."""
@@ -35,6 +40,24 @@ def new_keys(state: Wire, edits: Sequence[Edit]) -> tuple[str, ...]:
             meant = " or ".join(_meant(state, path, path[-1]))
             lines.append(f"{edit.path} is a new key of the state" + (f": did you mean {meant}?" if meant else ""))
         state = apply_edits(state, [edit])
+    return tuple(lines)
+
+
+def unanswered_calls(before: Wire, after: Wire) -> tuple[str, ...]:
+    """One line for tool calls that edits have parted from their results in a conversation; none where all is whole."""
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        return ()
+    lines: list[str] = []
+    for key, turns in after.items():
+        known = before.get(key)
+        if not isinstance(turns, list) or not isinstance(known, list) or turns == known:
+            continue
+        whole = asked_ids(known) & answered_ids(known)
+        lost, alone = (whole & answered_ids(turns)) - asked_ids(turns), (whole & asked_ids(turns)) - answered_ids(turns)
+        if lost:
+            lines.append(f"{key} keeps results of tool calls that are taken out: models refuse that; mute the step")
+        if alone:
+            lines.append(f"{key} keeps tool calls whose results are taken out: models refuse that; mute the step")
     return tuple(lines)
 
 

@@ -24,6 +24,7 @@ from agent_tt.providers.answering import message_with, read_saying, written_answ
 from agent_tt.providers.openai_chat import message_of
 from agent_tt.providers.recorded import recorded_answer, recorded_call
 from agent_tt.recording.pace import PACE, PACES
+from agent_tt.replaying.repeats import place_said
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,7 +113,15 @@ def _call_of(source: RunSource, run_id: str, steps: Sequence[Step], edit: Edit) 
     if edit.call is not None:
         if not 1 <= edit.call <= len(calls):
             raise InvalidEdit(f"{step} has no call {edit.call}", hint=f"its calls are {_listed(calls)}")
-        return calls[edit.call - 1]
+        found = calls[edit.call - 1]
+        around = place_said(found.meta.get("inside"))
+        if around is not None:
+            raise InvalidEdit(
+                f"{found.name} (call {edit.call} of {step}) was called inside another call,"
+                " which is answered as a whole: nothing would come of the edit",
+                hint=f"edit that one: --{edit.target} {around[0]}.{around[1]}=VALUE",
+            )
+        return found
     wanted = [call for call in calls if (call.kind == "llm") == (edit.target == "answer")]
     outer = [call for call in wanted if "inside" not in call.meta] or wanted
     if len(outer) != 1:
@@ -130,12 +139,27 @@ def _listed(calls: Sequence[Call]) -> str:
 
 
 def _old(call: Call, edit: Edit) -> Wire:
+    if edit.target == "answer" and call.error is None and _is_exchange(call):
+        return _said_then(call)
     if edit.target == "error" or (call.error is not None and not edit.path):
         return None if call.error is None else call.error.short
     try:
         return get(call.result, to_wire_path(call.result, parse_path(edit.path)))
     except PathNotFound:
         return None
+
+
+def _said_then(call: Call) -> Wire:
+    """What a provider's answer said, in the form in which another one is given: its words, its tool calls, or both."""
+    asked = recorded_call(call.args)
+    messages = () if asked is None else recorded_answer(asked, call.result).messages
+    text = "\n".join(message.text for message in messages if message.text)
+    calls: list[Wire] = [
+        {"name": each.name, "arguments": each.arguments} for message in messages for each in message.calls
+    ]
+    if not calls:
+        return text or None
+    return {"text": text, "tool_calls": calls} if text else calls
 
 
 # ---------------------------------------------------------------- applied

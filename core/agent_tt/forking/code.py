@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_tt.errors import InvalidEntryPoint
+from agent_tt.errors import InvalidEntryPoint, UsageError
 from agent_tt.forking.entry_point import find_source, parse_entry_point
 from agent_tt.forking.entry_source import read_entry_source
-from agent_tt.recording.entry import MODULE, SCRIPT, fingerprint
+from agent_tt.recording.entry import ARGUMENTS, COMMAND, MODULE, SCRIPT, fingerprint
+from agent_tt.recording.process_runs import process_of
 
 if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
     from agent_tt.forking.entry_point import EntryPoint
     from agent_tt.forking.entry_source import Restore
     from agent_tt.model import AgentCode, Run, WayBackIn
 
-__all__ = ["CodePlan", "plan_code"]
+__all__ = ["MAIN", "CodePlan", "plan_code", "program_facts", "run_with_code"]
+
+MAIN = "__main__"
+"""In place of a function's name: the whole file runs, as a script."""
 
 _NO_WAY_BACK = (
     "call agent_tt.record from a function at the top of its module that takes `state=None` and starts from it,"
@@ -94,8 +99,9 @@ def plan_code(run: Run, agent: str | None, way: WayBackIn = "restore") -> tuple[
         InvalidEntryPoint: there is none, it is not there any more, or it cannot take a state.
     """
     recorded = run.code
-    if way == "replay" and agent is None and recorded.restore is None:
-        script = _plan_script(run)
+    other = None if agent == recorded.entry else agent
+    if way == "replay" and (recorded.restore is None or other is not None):
+        script = _plan_script(run) if other is None else _plan_other_script(run, parse_entry_point(other))
         if script is not None:
             return script
     text = agent or recorded.entry
@@ -144,24 +150,89 @@ def plan_code(run: Run, agent: str | None, way: WayBackIn = "restore") -> tuple[
     return plan, tuple(problems)
 
 
+def program_facts(run: Run, code: CodePlan) -> dict[str, Wire]:
+    """A run's metadata, as they are of a run of `code`: they say which program starts."""
+    facts = dict(run.metadata)
+    if not code.is_script:  # a function is called, and not the script that it was
+        for key in (SCRIPT, MODULE):
+            facts.pop(key, None)
+    elif code.file is not None and str(code.file) != facts.get(SCRIPT):
+        facts.pop(MODULE, None)
+        facts[SCRIPT] = str(code.file)
+        if COMMAND in facts:
+            arguments = facts.get(ARGUMENTS)
+            facts[COMMAND] = [str(code.file), *(arguments if isinstance(arguments, list) else ())]
+    return facts
+
+
+def run_with_code(run: Run, agent: str) -> Run:
+    """A run as if another entry point had been recorded.
+
+    Raises:
+        InvalidEntryPoint: it is not there.
+    """
+    code, _ = plan_code(run, agent, "replay")
+    recorded = replace(run.code, entry=code.entry, root=code.root, restore=code.restore)
+    return replace(run, code=recorded, metadata=program_facts(run, code))
+
+
 def _plan_script(run: Run) -> tuple[CodePlan, tuple[str, ...]] | None:
-    """The script or module that a run was, as it was started; None where it was neither."""
+    """The script or module that a run was, as it was started; None where it was neither.
+
+    Raises:
+        InvalidEntryPoint: it is gone.
+        UsageError: it recorded another run before this one, whose calls would be made again for real.
+    """
     recorded, script, module = run.code, run.metadata.get(SCRIPT), run.metadata.get(MODULE)
     if not isinstance(script, str) and not isinstance(module, str):
         return None
     file = Path(script) if isinstance(script, str) else None
     if file is not None and not file.is_file():
         raise InvalidEntryPoint(f"the script {file} is gone", hint="put it back where it was")
+    _, number = process_of(run.metadata)
+    if number > 1:
+        raise UsageError(
+            f"{run.name} is run {number} of those that {file or module} recorded one after another,"
+            " and only the first can be re-entered by replay",
+            hint="give its function a parameter `state=None` and start from it, or record it in a process of its own",
+        )
+    name = recorded.entry or f"{file or module}:__main__"
+    return _script(run, name, file, _changed(file, recorded.fingerprint))
+
+
+def _plan_other_script(run: Run, entry: EntryPoint) -> tuple[CodePlan, tuple[str, ...]] | None:
+    """A script that runs in place of the one that a run was, named as `path/file.py:__main__`; None for a function.
+
+    Raises:
+        InvalidEntryPoint: there is no such file.
+        UsageError: a function was named, of a program that was recorded from outside, as a whole.
+    """
+    if not entry.is_file or entry.qualname != MAIN:
+        if COMMAND in run.metadata:
+            raise UsageError(
+                f"{run.name} was recorded as a whole program, so a program has to run in its place, not {entry}",
+                hint=f"name it as path/file.py:{MAIN}",
+            )
+        return None
+    folders = _folders(run.code.root, run.code.cwd, typed=True)
+    file = find_source(entry, folders)
+    if file is None:
+        raise InvalidEntryPoint(f"there is no file {entry.location}", hint=f"looked in {', '.join(map(str, folders))}")
+    return _script(run, str(_portable(entry, file, run.code.root)), file.resolve(), changed=None)
+
+
+def _script(run: Run, name: str, file: Path | None, changed: bool | None) -> tuple[CodePlan, tuple[str, ...]]:  # noqa: FBT001
+    """A script or module that runs from its beginning, and what is odd about it."""
+    recorded = run.code
     root = recorded.root if recorded.root and Path(recorded.root).is_dir() else None
     interpreter, odd_interpreter = _interpreter(recorded.interpreter)
     cwd, odd_cwd = _working_directory(recorded.cwd, root)
-    name = recorded.entry or f"{file or module}:__main__"
     plan = CodePlan(
         entry=name,
         file=file,
         line=1 if file is not None else None,
         function=name.rpartition(":")[2],
-        changed=_changed(file, recorded.fingerprint),
+        changed=changed,
         restore=None,
         interpreter=interpreter,
         cwd=cwd,

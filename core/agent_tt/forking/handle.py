@@ -9,7 +9,16 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Self
 
-from agent_tt.errors import AgentFailed, AgentTTError, CannotReenter, Interrupted, StoreUnreadable
+from agent_tt.errors import (
+    AgentFailed,
+    AgentTTError,
+    CannotReenter,
+    Interrupted,
+    InvalidEntryPoint,
+    InvalidExecutor,
+    NotRebuildable,
+    StoreUnreadable,
+)
 from agent_tt.forking.processes import Processes
 from agent_tt.model import ErrorInfo
 from agent_tt.recording.limits import time_is_up
@@ -35,6 +44,10 @@ _BLOCK_BYTES = 512
 _NAMES_SHOWN = 3
 _LIMIT_REACHED = "agent_tt.recording.limits:LimitReached"
 _CANNOT_REENTER = "agent_tt.errors:CannotReenter"
+_NOT_STARTED = frozenset(
+    f"agent_tt.errors:{kind.__name__}" for kind in (InvalidEntryPoint, InvalidExecutor, NotRebuildable)
+)
+_LONGEST_WHY = 400
 _ENDED: frozenset[RunStatus] = frozenset({"succeeded", "failed", "interrupted"})
 
 
@@ -123,7 +136,8 @@ class ForkHandle:
 
         Raises:
             CannotReenter: the agent does not ask again what was recorded up to the fork's step.
-            AgentFailed: the agent raised, exited with a failure, could not be started or was killed.
+            InvalidEntryPoint: the agent could not be started, or not from this state.
+            AgentFailed: the agent raised, exited with a failure or was killed.
             Interrupted: it was stopped, or stopped itself.
             StoreUnreadable: the run cannot be read, or could not be written to its end.
         """
@@ -149,7 +163,10 @@ class ForkHandle:
             raise Interrupted(f"{run.name} was interrupted: {why}", hint=hint)
         if run.error is not None and run.error.class_name == _CANNOT_REENTER:
             raise CannotReenter(run.error.message)
+        if run.error is not None and run.error.class_name in _NOT_STARTED:
+            raise InvalidEntryPoint(f"{run.name} did not run: {run.error.message}", hint=hint)
         trace = run.error.traceback if run.error is not None else ""
+        why = why if len(why) <= _LONGEST_WHY else f"{why[:_LONGEST_WHY]}…"
         raise AgentFailed(f"{run.name} failed: {why}", traceback=trace, hint=hint)
 
     def stop(self, grace: float = _GRACE_SECONDS) -> None:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.errors import InvalidEntryPoint
 from agent_tt.forking.accepting import from_where_it_changed
 from agent_tt.forking.child_environment import RUN_VARIABLE, STORE_VARIABLE
+from agent_tt.forking.code import program_facts
 from agent_tt.forking.handle import ForkHandle
 from agent_tt.forking.processes import marked
 from agent_tt.forking.terms import SWEEP, TERMS
 from agent_tt.model import AgentCode, ErrorInfo, NewRun
-from agent_tt.recording.entry import MODULE, SCRIPT, fingerprint
+from agent_tt.recording.entry import fingerprint
+from agent_tt.recording.process_runs import PROCESS
 from agent_tt.replaying.agent_process import environment_of, start_agent
 from agent_tt.store import open_store
 from agent_tt.store.provenance import check_made_here
@@ -75,12 +77,10 @@ def start_fork(plan: ForkPlan) -> ForkHandle:
 def _new_run(plan: ForkPlan) -> NewRun:
     """What the fork is before its agent says anything: what its parent was."""
     parent = plan.run
-    facts = dict(parent.metadata)
-    if not plan.code.is_script:  # another entry point is run than the script that it was
-        for key in (SCRIPT, MODULE):
-            facts.pop(key, None)
+    facts = program_facts(parent, plan.code)
     for key in (TERMS, SWEEP):  # the parent's own
         facts.pop(key, None)
+    facts.pop(PROCESS, None)  # its own process says which it is; until then it is none of the recorded one's runs
     if plan.sweep is not None:
         facts[SWEEP] = dict(plan.sweep)
     if kept := plan.terms.to_mapping():

@@ -1,7 +1,8 @@
 """Muting a step, as if it had never happened: what it changed, and nobody has changed since, is put back.
 
 What was added to a list is looked for where it has moved to. In a conversation the answer that the step brought goes,
-with the results of the tools that it asked for.
+with the results of the tools that it asked for; an agent may send an answer in other words than it got it in, so it is
+known by the calls that it asks for, or by its place. What has been changed since stays, and is named.
 """
 
 from __future__ import annotations
@@ -9,26 +10,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_tt.codec.paths import format_path
-from agent_tt.codec.wire import is_envelope
+from agent_tt.codec.wire import Path, is_envelope
 from agent_tt.errors import InvalidEdit
 from agent_tt.forking.edits import apply_edits
 from agent_tt.model import Edit
 from agent_tt.providers.recorded import recorded_call
+from agent_tt.providers.turns import asked_ids, results_only, without_nulls
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_tt.codec.wire import Path, Wire
+    from agent_tt.codec.wire import Wire
     from agent_tt.model import Step
     from agent_tt.protocols import RunSource
 
 __all__ = ["mute"]
 
-_ANSWERS = ("tool_call_id", "tool_use_id", "call_id")
+_SPEAKERS = frozenset({"assistant", "model"})
+_MOST_NAMED = 4
 
 
-def mute(source: RunSource, run_id: str, steps: Sequence[Step], number: int, at: int, state: Wire) -> tuple[Edit, ...]:
-    """The edits that make a step's doing undone, behind one that says so.
+def mute(
+    source: RunSource, run_id: str, steps: Sequence[Step], number: int, at: int, state: Wire
+) -> tuple[tuple[Edit, ...], tuple[str, ...]]:
+    """The edits that make a step's doing undone, behind one that says so; and what of it stays, in words.
 
     Args:
         source: where the run lies.
@@ -49,19 +54,29 @@ def mute(source: RunSource, run_id: str, steps: Sequence[Step], number: int, at:
     said = Edit("mute", "", step.name, target="step", step=number)
     after = source.state(run_id, number)
     before: Wire = None if base is None else source.state(run_id, base)
-    request = _turns_sent(source, run_id, number)
+    request, stays = _turns_sent(source, run_id, number), list[Path]()
     if request is not None and isinstance(after, dict) and isinstance(state, dict):
         key, sent = request
         edits = _without_answer(key, after, sent, state)
     else:
-        edits = _undone((), before, after, state)
+        edits = _undone((), before, after, state, stays)
     if not edits:
         raise InvalidEdit(
             f"step {number} {step.name} left nothing in the state after step {at} that could be put back",
             hint="what it changed has been changed since, or it changed nothing",
         )
     apply_edits(state, edits)  # they fit, one after the other
-    return (said, *edits)
+    return (said, *edits), _said_of(step, stays)
+
+
+def _said_of(step: Step, stays: Sequence[Path]) -> tuple[str, ...]:
+    if not stays:
+        return ()
+    named = ", ".join(format_path(path) or "the state" for path in stays[:_MOST_NAMED])
+    more = f" and {len(stays) - _MOST_NAMED} more" if len(stays) > _MOST_NAMED else ""
+    verb = "has" if len(stays) == 1 else "have"
+    why = f"but {named}{more} {verb} been changed since: what it did there stays; --set says otherwise"
+    return (f"step {step.number} {step.name} is muted, {why}",)
 
 
 def _turns_sent(source: RunSource, run_id: str, number: int) -> tuple[str, int] | None:
@@ -78,70 +93,73 @@ def _without_answer(key: str, after: dict[str, Wire], sent: int, state: dict[str
     then, now = after.get(key), state.get(key)
     if not isinstance(then, list) or not isinstance(now, list) or len(then) <= sent:
         return []
-    answer = then[sent:]
-    asked = {found for turn in answer for found in _ids(turn)}
-    gone = [
-        index
-        for index, turn in enumerate(now)
-        if turn in answer or (_results(turn) and _results(turn) <= asked)  # a turn of results of nothing else
-    ]
+    answer = [without_nulls(turn) for turn in then[sent:]]
+    asked = asked_ids(answer)
+    gone = [index for index, turn in enumerate(now) if without_nulls(turn) in answer or asked_ids([turn]) & asked]
+    before, place = [without_nulls(turn) for turn in then[:sent]], now[sent] if sent < len(now) else None
+    if not gone and _speaks(place) and [without_nulls(turn) for turn in now[:sent]] == before:
+        gone = [sent]
+    if not gone:
+        return []
+    gone += [i for i, turn in enumerate(now) if i not in gone and results_only(turn) and results_only(turn) <= asked]
+    gone.sort()
     return [Edit("delete", format_path((key, index)), old=now[index]) for index in reversed(gone)]
 
 
-def _ids(value: Wire) -> set[str]:
-    if isinstance(value, dict):
-        own = {str(value[key]) for key in ("id", "call_id", "toolUseId") if isinstance(value.get(key), str)}
-        return own.union(*(_ids(part) for part in value.values()))
-    return set[str]().union(*(_ids(part) for part in value)) if isinstance(value, list) else set()
-
-
-def _results(turn: Wire) -> set[str]:
-    """The calls whose results a turn gives, where it gives nothing else."""
-    if not isinstance(turn, dict):
-        return set()
-    own = {str(turn[key]) for key in _ANSWERS if key in turn}
-    if own and (turn.get("role") == "tool" or str(turn.get("type", "")).endswith("_output")):
-        return own
-    content = turn.get("content")
-    blocks = content if isinstance(content, list) else []
-    results = [str(block[key]) for block in blocks if isinstance(block, dict) for key in _ANSWERS if key in block]
-    return set(results) if blocks and len(results) == len(blocks) else set()
+def _speaks(turn: Wire) -> bool:
+    return isinstance(turn, dict) and turn.get("role") in _SPEAKERS
 
 
 # ---------------------------------------------------------------- states
 
 
-def _undone(path: Path, before: Wire, after: Wire, now: Wire) -> list[Edit]:
-    """The edits of `now` that take back what turned `before` into `after`, as far as it still stands."""
+def _undone(path: Path, before: Wire, after: Wire, now: Wire, stays: list[Path]) -> list[Edit]:
+    """The edits of `now` that take back what turned `before` into `after`, as far as it still stands.
+
+    Args:
+        path: where it lies.
+        before: what was there before the step.
+        after: what was there after it.
+        now: what is there where the fork begins.
+        stays: gets the places that have been changed since.
+    """
     if before == after:
         return []
     if isinstance(before, list) and isinstance(after, list) and isinstance(now, list):
-        return _undone_items(path, before, after, now)
+        return _undone_items(path, before, after, now, stays)
     if _is_object(before) and _is_object(after) and _is_object(now):
-        return _undone_keys(path, before, after, now)  # type: ignore[arg-type]
-    return [Edit("set", format_path(path), before, old=now)] if now == after else []
+        return _undone_keys(path, before, after, now, stays)  # type: ignore[arg-type]
+    if now == after:
+        return [Edit("set", format_path(path), before, old=now)]
+    if now != before:
+        stays.append(path)
+    return []
 
 
 def _is_object(value: Wire) -> bool:
     return isinstance(value, dict) and not is_envelope(value)
 
 
-def _undone_keys(path: Path, before: dict[str, Wire], after: dict[str, Wire], now: dict[str, Wire]) -> list[Edit]:
+def _undone_keys(
+    path: Path, before: dict[str, Wire], after: dict[str, Wire], now: dict[str, Wire], stays: list[Path]
+) -> list[Edit]:
     edits: list[Edit] = []
     for key in dict.fromkeys([*after, *before]):
         where = (*path, key)
         if key not in before:
             if key in now and now[key] == after[key]:
                 edits.append(Edit("delete", format_path(where), old=now[key]))
+            elif key in now:
+                stays.append(where)
         elif key not in after:
             if key not in now:
                 edits.append(Edit("set", format_path(where), before[key]))
         elif key in now:
-            edits += _undone(where, before[key], after[key], now[key])
+            edits += _undone(where, before[key], after[key], now[key], stays)
     return edits
 
 
-def _undone_items(path: Path, before: list[Wire], after: list[Wire], now: list[Wire]) -> list[Edit]:
+def _undone_items(path: Path, before: list[Wire], after: list[Wire], now: list[Wire], stays: list[Path]) -> list[Edit]:
     start = next(
         (i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after))
     )
@@ -153,13 +171,15 @@ def _undone_items(path: Path, before: list[Wire], after: list[Wire], now: list[W
             edit
             for index, (old, new) in enumerate(zip(gone, come, strict=True), start)
             if index < len(now)
-            for edit in _undone((*path, index), old, new, now[index])
+            for edit in _undone((*path, index), old, new, now[index], stays)
         ]
     places: list[int] = []
     for item in come:  # each where it is now, in order
         index = next((i for i in range(places[-1] + 1 if places else 0, len(now)) if now[i] == item), None)
         if index is not None:
             places.append(index)
+    if len(places) < len(come):
+        stays.append(path)
     edits = [Edit("delete", format_path((*path, index)), old=now[index]) for index in reversed(places)]
     at = places[0] if places else start
     if gone and (places or not come) and at <= len(now):

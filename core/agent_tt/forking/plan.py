@@ -6,13 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import InvalidEdit, InvalidEntryPoint, UsageError
-from agent_tt.forking.advice import new_keys
+from agent_tt.forking.advice import new_keys, unanswered_calls
 from agent_tt.forking.boundary import Expected, boundary_of, expected_after
 from agent_tt.forking.call_edits import CALLS, with_recorded_values
 from agent_tt.forking.checks import check_ended, check_origin, check_step, check_values, last_kept
 from agent_tt.forking.code import CodePlan, plan_code
 from agent_tt.forking.code_by_executor import check_terms, plan_executor
 from agent_tt.forking.edits import apply_edits, with_old_values
+from agent_tt.forking.first_question import state_to_edit
 from agent_tt.forking.made_up import check_script, recorded_answers
 from agent_tt.forking.muting import mute
 from agent_tt.forking.request_edits import REQUESTS, with_recorded_requests
@@ -247,19 +248,23 @@ def _edited(
     way: WayBackIn,
 ) -> tuple[tuple[Edit, ...], Wire, tuple[str, ...]]:
     """The edits of the state with what was there, the state that the fork begins with, and what is odd."""
-    state = source.state(run.id, asked)
+    is_edited = any(edit.target == "state" for edit in edits)
+    state = state_to_edit(source, run.id, asked) if is_edited and way == "replay" else source.state(run.id, asked)
     known: tuple[Edit, ...] = ()
+    stays: tuple[str, ...] = ()
     edited = state
     for edit in edits:
         if edit.target == "step":
-            fresh = mute(source, run.id, steps, edit.step or 0, asked, edited)
+            fresh, words = mute(source, run.id, steps, edit.step or 0, asked, edited)
+            stays += words
         elif edit.target == "state":
             fresh = with_old_values(edited, [edit])
         else:
             continue
         known += fresh
         edited = apply_edits(edited, [each for each in fresh if each.target == "state"])
-    odd = new_keys(state, [edit for edit in known if edit.target == "state"])
+    changed = [edit for edit in known if edit.target == "state"]
+    odd = (*stays, *new_keys(state, changed), *unanswered_calls(state, edited))
     if way == "restore":
         check_values(edited)
         return known, edited, odd

@@ -22,13 +22,12 @@ from agent_tt.errors import AgentTTError, NotFound
 from agent_tt.launching.interpreter import PythonCommand, python_command
 from agent_tt.launching.late_writer import LateWriter
 from agent_tt.launching.settings import SETTINGS_VARIABLE, Report, Settings, settings_here
-from agent_tt.launching.start_again import COMMAND, MODULE
 from agent_tt.model import AgentCode, NewRun
 from agent_tt.recording.adoption import store_for_all
 from agent_tt.recording.begun import when_begun
 from agent_tt.recording.checkpointing import parse_rules
 from agent_tt.recording.child_process import Join
-from agent_tt.recording.entry import ARGUMENTS, SCRIPT, fingerprint
+from agent_tt.recording.entry import ARGUMENTS, COMMAND, MODULE, SCRIPT, fingerprint
 from agent_tt.recording.kept_headers import as_metadata
 from agent_tt.recording.lanes import Lanes
 from agent_tt.recording.model_steps import ModelSteps

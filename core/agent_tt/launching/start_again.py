@@ -12,20 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.errors import InvalidEntryPoint
 from agent_tt.launching.interpreter import PythonCommand, python_command
-from agent_tt.recording.entry import ARGUMENTS, SCRIPT
+from agent_tt.recording.entry import ARGUMENTS, COMMAND, MODULE, SCRIPT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["COMMAND", "MODULE", "command_of", "start_program"]
-
-COMMAND: Final = "command"
-"""Key of a run's metadata that keeps what Python was told: its options, what it ran, and the arguments of that."""
-
-MODULE: Final = "module"
-"""Key of a run's metadata that keeps what ran as `python -m`."""
+__all__ = ["command_of", "start_program"]
 
 _MAIN: Final = "__main__"
 

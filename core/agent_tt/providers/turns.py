@@ -12,9 +12,11 @@ from agent_tt.providers.openai_chat import message_of
 from agent_tt.providers.openai_responses import item_messages
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from agent_tt.providers.shapes import Json, Message
 
-__all__ = ["messages_of_turn"]
+__all__ = ["answered_ids", "asked_ids", "messages_of_turn", "results_only", "without_nulls"]
 
 _ITEMS: Final = ("message", "reasoning")
 _BEDROCK: Final = frozenset({"toolUse", "toolResult", "reasoningContent"})
@@ -38,3 +40,26 @@ def messages_of_turn(turn: Json) -> tuple[Message, ...]:
     if any(not _BEDROCK.isdisjoint(block) for block in blocks):
         return tuple(bedrock_messages(turn))
     return (message_of(turn),) if "role" in turn and ("content" in turn or "tool_calls" in turn) else ()
+
+
+def asked_ids(turns: Iterable[Json]) -> set[str]:
+    """The ids of the tool calls that turns ask for."""
+    return {call.id for turn in turns for message in messages_of_turn(turn) for call in message.calls if call.id}
+
+
+def answered_ids(turns: Iterable[Json]) -> set[str]:
+    """The ids of the tool calls whose results turns give, beside other things or not."""
+    return {message.answers for turn in turns for message in messages_of_turn(turn) if message.answers}
+
+
+def results_only(turn: Json) -> set[str]:
+    """The ids of the tool calls whose results a turn gives, where it gives nothing else."""
+    found = [message.answers for message in messages_of_turn(turn)]
+    return set(found) if all(found) else set()
+
+
+def without_nulls(turn: Json) -> Json:
+    """A turn without what is null: some clients send that, others leave it out."""
+    if isinstance(turn, dict):
+        return {key: without_nulls(value) for key, value in turn.items() if value is not None}
+    return [without_nulls(item) for item in turn] if isinstance(turn, list) else turn

@@ -72,7 +72,7 @@ class _Desk:
             if self._offer is not None and self._importing:
                 raise InvalidEntryPoint(
                     f"{self._importing} runs its agent as soon as it is imported, before it can be given the state",
-                    hint='put that call under `if __name__ == "__main__":`',
+                    hint='put that call under `if __name__ == "__main__":`, or name the script, FILE.py:__main__',
                 )
             offer, self._offer = self._offer, None
             return offer

@@ -22,13 +22,14 @@ import inspect
 import logging
 import random
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from agent_tt.recording.journal import Journal
     from agent_tt.recording.steps import RecordedStep
@@ -58,7 +59,7 @@ class Rules:
     error: bool = False
     write: bool = False
     samples: tuple[tuple[float, int], ...] = ()
-    predicates: tuple[Callable[[RecordedStep], object], ...] = ()
+    predicates: tuple[_Predicate, ...] = ()
 
     def wants(self, step: RecordedStep, *, failed: bool) -> bool:
         """Whether a step that ends gets a checkpoint."""
@@ -67,7 +68,7 @@ class Rules:
             return True
         if any(random.Random(f"{seed}:{number}").random() < share for share, seed in self.samples):  # noqa: S311
             return True
-        return any(_says(predicate, step) for predicate in self.predicates)
+        return any(predicate(step) for predicate in self.predicates)
 
 
 def parse_rules(rules: CheckpointRule | Iterable[CheckpointRule]) -> Rules:
@@ -76,11 +77,13 @@ def parse_rules(rules: CheckpointRule | Iterable[CheckpointRule]) -> Rules:
     Raises:
         UsageError: one is no rule, or a function that cannot be called with a step.
     """
+    if not isinstance(rules, Iterable) and not callable(rules):
+        raise UsageError(f"a {type(rules).__name__} is no rule for checkpoints", hint=_HOW)
     listed: list[CheckpointRule] = [rules] if isinstance(rules, str) or callable(rules) else list(rules)
     every: int | None = None
     error = write = False
     samples: list[tuple[float, int]] = []
-    predicates: list[Callable[[RecordedStep], object]] = []
+    predicates: list[_Predicate] = []
     words: list[str] = []
     for rule in listed:
         if isinstance(rule, str):
@@ -120,25 +123,44 @@ def _sample(text: str, word: str) -> tuple[float, int]:
     return found
 
 
-def _checked(predicate: object) -> Callable[[RecordedStep], object]:
+def _checked(predicate: object) -> _Predicate:
     if not callable(predicate):
         raise UsageError(f"a {type(predicate).__name__} is no rule for checkpoints", hint=_HOW)
+    name = getattr(predicate, "__name__", repr(predicate))
+    if inspect.iscoroutinefunction(predicate):
+        raise UsageError(f"the predicate {name} for checkpoints is async, and nobody waits for it", hint=_HOW)
     try:
         inspect.signature(predicate).bind(None)
     except TypeError:
-        name = getattr(predicate, "__name__", repr(predicate))
         raise UsageError(f"the predicate {name} for checkpoints does not take a step", hint=_HOW) from None
     except ValueError:  # a callable of C that does not say
         pass
-    return predicate
+    return _Predicate(predicate, name)
 
 
-def _says(predicate: Callable[[RecordedStep], object], step: RecordedStep) -> bool:
-    try:
-        return bool(predicate(step))
-    except Exception:  # noqa: BLE001  the agent did nothing wrong; a checkpoint too many harms nobody
-        _LOG.warning("a predicate for checkpoints failed at step %s, which gets one", step.number, exc_info=True)
-        return True
+class _Predicate:
+    """A function of an agent's that says whether a step gets a checkpoint."""
+
+    def __init__(self, function: Callable[[RecordedStep], object], name: str) -> None:
+        self._function = function
+        self._name = name
+        self._has_failed = False
+
+    def __call__(self, step: RecordedStep) -> bool:
+        """What it says; yes where it fails, and that is said once."""
+        try:
+            return bool(self._function(step))
+        except Exception as error:  # noqa: BLE001  the agent did nothing wrong; a checkpoint too many harms nobody
+            if not self._has_failed:
+                self._has_failed = True
+                _LOG.warning(
+                    "the predicate %s for checkpoints failed at step %s with %s: %s; where it does, there is one",
+                    self._name,
+                    step.number,
+                    type(error).__name__,
+                    error,
+                )
+            return True
 
 
 class Checkpoints:

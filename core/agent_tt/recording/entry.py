@@ -37,6 +37,10 @@ ARGUMENTS: Final = "arguments"
 """Keys of a run's metadata that say which script (or module, as `python -m`) ran it, and with which arguments, where it
 cannot be given a state."""
 
+COMMAND: Final = "command"
+"""Key of a run's metadata that keeps what Python was told, where the whole program was recorded from outside: its
+options, what it ran, and the arguments of that."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Target:

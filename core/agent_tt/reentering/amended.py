@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,8 +17,10 @@ from agent_tt.codec.encode import encode
 from agent_tt.codec.paths import parse_path
 from agent_tt.errors import AgentTTError
 from agent_tt.forking.edits import apply_edits
+from agent_tt.forking.first_question import state_to_edit
 from agent_tt.history.digest import digest
 from agent_tt.providers.loose import parse
+from agent_tt.providers.recognise import recognise
 from agent_tt.recording.amending import amended_by
 from agent_tt.recording.snapshot import gives_state
 from agent_tt.reentering.conversations import ConversationEdit
@@ -93,7 +96,7 @@ def read_amendments(source: RunSource, run: Run) -> tuple[Amendment, ...]:
                     at = kept if edit.step is None else edit.step
                     states[at] = (*states.get(at, ()), edit)
         # What is edited within a step that is taken anew was not known to the parent in this form.
-        before = {at: source.state(course[index - 1].run.id, at) for at in states}
+        before = {at: state_to_edit(source, course[index - 1].run.id, at) for at in states}
         if requests or states:
             found.append(Amendment(kept, states, before, requests, run.code.root))
     return tuple(found)
@@ -133,6 +136,44 @@ def amending(
             yield
     finally:
         amender.finish()
+
+
+class _Told:
+    """A request on its way through the edits of one fork after the other.
+
+    Attributes:
+        url: where it goes.
+        body: what it says.
+        own: the turns that the agent itself holds.
+        requests: edits of every request that are not in `body` yet.
+        left: what of those that are its language cannot say.
+    """
+
+    def __init__(self, url: str, body: dict[str, Json], call: ModelCall) -> None:
+        turns = call.conversation.get(call.turns)
+        self.url = url
+        self.body = body
+        self.own: list[Json] = turns if isinstance(turns, list) else []
+        self.requests: tuple[Edit, ...] = ()
+        self.left: tuple[str, ...] = ()
+        self._first = body
+        self._call = call
+
+    def call(self) -> ModelCall:
+        """What it asks, as it is now."""
+        changed = None if self.body is self._first else recognise("POST", self.url, {}, self.body)
+        return changed or self._call
+
+    def settled(self) -> _Told:
+        """The same with the edits of every request in it."""
+        made = copy(self)
+        made.url, made.body, left = changed_request(self.url, self.body, self._call.api, self.requests)
+        made.left, made.requests = (*self.left, *left), ()
+        return made
+
+    def take(self, form: _Told, body: dict[str, Json], own: list[Json]) -> None:
+        """Go on in one of its forms, with another body."""
+        self.url, self.requests, self.left, self.body, self.own = form.url, form.requests, form.left, body, own
 
 
 class _Amender:
@@ -205,30 +246,38 @@ class _Amender:
         found = parse(body)
         if not isinstance(found, dict):
             return None
-        changed, target = found, url
+        told = _Told(url, found, call)
         for index, amendment in enumerate(self._amendments):
-            if not self._is_past(amendment, lane, signature):
-                continue
-            changed = self._converse(index, changed, call)
-            target, changed, left = changed_request(target, changed, call.api, amendment.requests)
-            self._say(*left)
-        if changed == found and target == url:
+            if self._is_past(amendment, lane, signature):
+                self._converse(index, told)
+                told.requests += amendment.requests
+        told = told.settled()
+        self._say(*told.left)
+        if told.body == found and told.url == url:
             return None
         if self._served is not None:
             self._served.passed()
-        return target, _text_of(changed)
+        return told.url, _text_of(told.body)
 
-    def _converse(self, index: int, body: dict[str, Json], call: ModelCall) -> dict[str, Json]:
+    def _converse(self, index: int, told: _Told) -> None:
+        """Put one fork's edits of the conversation into a request, and into the agent's own list."""
         from agent_tt.providers.changing import with_conversation
 
         amendment = self._amendments[index]
         for at in amendment.states:
             edit = self._conversation(index, at)
-            told = None if edit is None else edit.apply(call)
-            if told is not None:
-                body = with_conversation(body, call.conversation, told[0])
-                self._say(*filter(None, told[1:]))
-        return body
+            if edit is None:
+                continue
+            # Messages that a fork edits are as they were sent in its parent, after the edits of every request there;
+            # where both forks begin after the same step, as they were before these.
+            forms = (told.settled(), told) if told.requests else (told,)
+            for form, whole in [(form, whole) for whole in (True, False) for form in forms]:
+                call = form.call()
+                found = edit.apply(call, told.own, whole=whole)
+                if found is not None:
+                    told.take(form, with_conversation(form.body, call.conversation, found[0]), edit.held(told.own))
+                    self._say(*filter(None, found[1:]))
+                    break
 
     def _conversation(self, index: int, at: int) -> ConversationEdit | None:
         with self._lock:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from agent_tt.codec.paths import format_path, parse_path
 from agent_tt.errors import AgentTTError
 from agent_tt.forking.edits import apply_edits
+from agent_tt.providers.turns import asked_ids, results_only
 from agent_tt.recording.call_site import is_agent_file, shown_path
 from agent_tt.reentering.in_place import CannotChange, change_in_place
 
@@ -34,8 +35,6 @@ _REWRITTEN: Final = (
     "no list of the agent's was found that is the conversation: each request that begins with it is rewritten"
 )
 _OURS: Final = str(Path(__file__).parents[1])
-_ANSWERS: Final = ("tool_call_id", "tool_use_id", "call_id")
-"""Keys by which a tool's result names the call that it answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,29 +74,47 @@ class ConversationEdit:
         after = apply_edits(self._before, edits)
         self._after: dict[str, Wire] = after if isinstance(after, dict) else {}
 
-    def apply(self, call: ModelCall) -> tuple[dict[str, Json], str] | None:
+    def apply(
+        self, call: ModelCall, own: list[Json] | None = None, *, whole: bool = False
+    ) -> tuple[dict[str, Json], str] | None:
         """The conversation that is to be sent in place of that of `call`, and what was done to bring it about.
 
         None where `call` does not send the unedited conversation.
+
+        Args:
+            call: what is sent.
+            own: the turns that the agent itself holds, where earlier edits send others.
+            whole: whether what is edited beside the turns has to be as it was too.
         """
         key, sent = call.turns, dict(call.conversation)
         turns, known, edited = (_list(of.get(key)) for of in (sent, self._before, self._after))
-        if not key or turns is None or known is None or edited is None or not _begins(turns, known):
+        if not key or turns is None or known is None or edited is None:
             return None
-        if len(edited) >= len(known) and _begins(turns, edited) and edited != known:
-            return None  # the agent's own list carries the edit already
-        if any(_plain(own) == _plain(turns) for own in self._carried):
-            return None  # that list has been edited, and what it holds is meant; a client's second try is not in it
-        rest = self._rest(turns[len(known) :], known, edited)
-        changed: dict[str, Json] = {**sent, key: cast("list[Json]", [*edited, *rest])}
-        for other in {*self._before, *self._after} - {key}:
+        held = turns if own is None else own
+        # The agent's own list has been edited, and what it holds is meant; a client's second try is not in it.
+        carries = any(_plain(carried) == _plain(held) for carried in self._carried)
+        carries = carries or (len(edited) >= len(known) and _begins(turns, edited) and edited != known)
+        if not carries and not _begins(turns, known):
+            return None
+        beside = {*self._before, *self._after} - {key}
+        if whole and any(
+            self._before.get(other) != self._after.get(other)
+            and _plain(sent.get(other)) != _plain(self._before.get(other))
+            for other in beside
+        ):
+            return None
+        changed: dict[str, Json] = dict(sent)
+        if not carries:
+            rest = self._rest(turns[len(known) :], known, edited)
+            changed[key] = cast("list[Json]", [*edited, *rest])
+        for other in beside:
             if _plain(sent.get(other)) == _plain(self._before.get(other)) and other in self._after:
                 changed[other] = self._after[other]
             elif other not in self._after:
                 changed.pop(other, None)
         if changed == sent:
             return None
-        how = self._change_own(key, turns, known, edited)
+        how = "" if carries else self._change_own(key, held, known, edited)
         self.is_applied = True
         self._times += 1
         return changed, how
@@ -135,6 +152,10 @@ class ConversationEdit:
             self._only_passed_on = f"the conversation was changed where a library keeps it: {changed[-1].place}"
             return ""
         return f"the agent's own list was changed: {named.place}"
+
+    def held(self, own: list[Json]) -> list[Json]:
+        """The turns that the agent holds now, which held `own` before this edit was applied."""
+        return cast("list[Json]", _plain(self._carried[0])) if self._carried else own
 
     def finish(self) -> str:
         """What is to be said in the end, "" for nothing."""
@@ -177,32 +198,13 @@ def _plain(value: object) -> Any:
 
 
 def _asked(turns: list[Wire]) -> set[str]:
-    """Ids of the tool calls in a conversation, in any provider's language."""
-    return {found for turn in turns for found in _ids(_plain(turn), ("id", "call_id", "toolUseId"))}
+    """Ids of the tool calls in a conversation."""
+    return asked_ids(_plain(turn) for turn in turns)
 
 
 def _answered(turn: object) -> set[str]:
     """Ids of the tool calls whose results a turn holds, and nothing else."""
-    plain = _plain(turn)
-    if not isinstance(plain, dict):
-        return set()
-    blocks = plain.get("content")
-    parts = blocks if isinstance(blocks, list) else []
-    results = {str(part[key]) for part in parts if isinstance(part, dict) for key in _ANSWERS if key in part}
-    if len(results) == len(parts) and results:
-        return results
-    is_item = str(plain.get("type", "")).endswith("_output") or plain.get("role") == "tool"
-    return {str(plain[key]) for key in _ANSWERS if key in plain} if is_item else set()
-
-
-def _ids(value: Any, keys: tuple[str, ...]) -> Iterator[str]:
-    if isinstance(value, dict):
-        yield from (str(value[key]) for key in keys if isinstance(value.get(key), str))
-        for item in value.values():
-            yield from _ids(item, keys)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _ids(item, keys)
+    return results_only(_plain(turn))
 
 
 # ---------------------------------------------------------------- the agent's own lists

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["closed_steps", "read_prefix"]
 
-_INTERRUPT: Final = "builtins:KeyboardInterrupt"
+_STOPS: Final = frozenset({"builtins:KeyboardInterrupt", "agent_tt.recording.limits:LimitReached"})
 
 
 def read_prefix(source: RunSource, run: Run) -> Past:
@@ -40,17 +40,24 @@ def read_prefix(source: RunSource, run: Run) -> Past:
     calls = [(call, pieces) for call, pieces in past.calls if not _is_unanswered(call)]
     edits = [edit for edit in run.edits if edit.target in CALLS]
     templates = _templates(source, run, edits, {(call.lane, call.lane_seq) for call, _ in calls})
+    last_seq = dict(past.last_seq)
+    for call, _ in templates:  # what is asked for real in their lanes comes after them
+        last_seq[call.lane] = max(last_seq.get(call.lane, 0), call.lane_seq)
     return replace(
         past,
         calls=[*calls, *templates],
         open=frozenset(),
         covered=frozenset(),
+        last_seq=last_seq,
         copies=frozenset(place_of(call) for call, _ in templates),
     )
 
 
 def closed_steps(source: RunSource, run: Run) -> frozenset[int]:
-    """The steps of a fork's parents that were over before the first step was taken that it did not keep."""
+    """The steps of a fork's parents that were over before the first step was taken that it did not keep.
+
+    One in which the agent was stopped is not: what it was about to do there comes now.
+    """
     closed: set[int] = set()
     for part in course_of(source, run)[:-1]:
         last = part.last or 0
@@ -59,7 +66,7 @@ def closed_steps(source: RunSource, run: Run) -> frozenset[int]:
         closed.update(
             step.number
             for step in source.steps(part.run.id, part.first, last + 1)
-            if step.ended_us is not None and (ends is None or step.ended_us <= ends)
+            if step.status != "interrupted" and step.ended_us is not None and (ends is None or step.ended_us <= ends)
         )
     return frozenset(closed)
 
@@ -87,7 +94,7 @@ def _templates(
 
 def _is_unanswered(call: Call) -> bool:
     """Whether the parent broke off, or was stopped, inside a call: then it is made for real."""
-    return call.status == "pending" or (call.error is not None and call.error.class_name == _INTERRUPT)
+    return call.status == "pending" or (call.error is not None and call.error.class_name in _STOPS)
 
 
 def _place(edit: Edit) -> tuple[int | None, int | None]:

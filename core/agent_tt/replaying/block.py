@@ -11,6 +11,7 @@ from agent_tt.model import AgentCode, NewRun
 from agent_tt.patching.patches import PATCHED, patched_again
 from agent_tt.recording.adoption import recording_into
 from agent_tt.recording.answers import serving
+from agent_tt.recording.entry import COMMAND
 from agent_tt.recording.process_runs import process_of
 from agent_tt.recording.recorder import Recording
 from agent_tt.replaying.engine import Replay
@@ -100,7 +101,7 @@ def replaying(replay: Replay, check: StateCheck | None = None, siblings: Sibling
     root = replay.tape.run.code.root
     answers = replay if siblings is None else siblings
     # The recording of a whole process has no other one in it: then this one makes the steps.
-    is_process = "command" in replay.tape.run.metadata
+    is_process = COMMAND in replay.tape.run.metadata
     _, number = process_of(replay.tape.run.metadata)
     around = Recording(
         NewRun("replay", AgentCode(root=root)),

@@ -27,6 +27,7 @@ class Job:
         report: path of the file that the report is written to.
         progress: path of the file that says how many calls were answered so far; see `progress`.
         debug_at: the step at which a debugger opens on the terminal; None for none.
+        agent: the entry point that runs in place of the recorded one; None for that.
     """
 
     store: str
@@ -36,6 +37,7 @@ class Job:
     report: str
     progress: str
     debug_at: int | None = None
+    agent: str | None = None
 
     def to_variable(self) -> str:
         """The text of the environment variable."""

@@ -46,6 +46,7 @@ def run_replay(
     progress: Callable[[int], None] | None = None,
     debug_at: int | None = None,
     standard_input: int | None = None,
+    agent: str | None = None,
 ) -> ReplayReport:
     """Replay a run and give the report.
 
@@ -60,6 +61,7 @@ def run_replay(
         debug_at: open pdb in the agent at this step, on our own terminal, where the agent prints too.
         standard_input: a file that the agent reads from; None for an empty one. What it read when it was recorded is
             not recorded.
+        agent: another entry point that runs in place of the recorded one.
 
     Raises:
         Untrusted: the store came from elsewhere.
@@ -71,7 +73,9 @@ def run_replay(
     check_made_here(source.path, run)
     with tempfile.TemporaryDirectory(prefix="agent-tt-replay-") as scratch, tempfile.TemporaryFile() as output:
         report, count = Path(scratch) / "report.json", Path(scratch) / "answered"
-        job = Job(str(source.path.resolve()), run.id, observe, tuple(arguments), str(report), str(count), debug_at)
+        job = Job(
+            str(source.path.resolve()), run.id, observe, tuple(arguments), str(report), str(count), debug_at, agent
+        )
 
         def is_unwanted() -> bool:
             if progress is not None:

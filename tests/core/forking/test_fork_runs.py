@@ -10,7 +10,7 @@ import pytest
 
 import agent_tt
 from agent_tt.codec.encode import encode
-from agent_tt.errors import AgentFailed
+from agent_tt.errors import InvalidEntryPoint
 from agent_tt.model import Edit
 
 if TYPE_CHECKING:
@@ -375,7 +375,7 @@ def test_a_class_that_the_agent_no_longer_loads_is_named_with_its_path(project: 
     run = project.record("-c", "import typed; typed.main()")
     project.write("bare.py", "def main(state=None): ...")
     handle = project.fork(run, 1, agent="bare:main")
-    with pytest.raises(AgentFailed, match="user"):
+    with pytest.raises(InvalidEntryPoint, match="user"):
         handle.result()
     assert handle.poll() == 2
 

@@ -105,10 +105,18 @@ def test_sampling_is_the_same_for_one_seed(store: Store, recorded: Callable[...,
     assert 1 < len(first) < 9
 
 
-def test_a_predicate_that_fails_costs_a_checkpoint_and_nothing_else(store: Store, recorded: Callable[..., Run]) -> None:
-    run = recorded(lambda step: step.no_such_attribute)
+def test_a_predicate_that_fails_costs_a_checkpoint_and_one_line(
+    store: Store, recorded: Callable[..., Run], caplog: pytest.LogCaptureFixture
+) -> None:
+    run = recorded(lambda step: 1 // (step.number % 2))
     assert run.status == "succeeded"
     assert taken(store, run) == list(range(1, 10))
+    (said,) = [record.getMessage() for record in caplog.records if "predicate" in record.getMessage()]
+    assert said.startswith("the predicate <lambda> for checkpoints failed at step 2 with ZeroDivisionError: ")
+
+
+async def _asks(_step: object) -> bool:
+    return True
 
 
 @pytest.mark.parametrize(
@@ -121,7 +129,9 @@ def test_a_predicate_that_fails_costs_a_checkpoint_and_nothing_else(store: Store
         ("", "'' is no rule"),
         ([], "no rule says"),
         ([3], "a int is no rule"),
+        (3, "a int is no rule"),
         (lambda: True, "does not take a step"),
+        (_asks, "is async, and nobody waits for it"),
     ],
 )
 def test_an_invalid_rule_or_predicate_is_refused_before_anything_runs(rules: object, says: str) -> None:

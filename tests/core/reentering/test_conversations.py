@@ -138,3 +138,22 @@ def test_an_insert_at_the_end_is_not_made_twice() -> None:
     assert [turn["role"] for turn in messages] == ["system", "user", "assistant", "user", "tool"]
     messages.append({"role": "user", "content": "more"})
     assert ask(edit, messages) is None
+
+
+def test_what_stands_beside_the_turns_is_changed_in_every_later_request():
+    before: dict[str, Any] = {"system": "Be brief.", "messages": [{"role": "user", "content": "hello"}]}
+    edit = ConversationEdit(
+        before, (Edit("set", "messages[0].content", "bye"), Edit("set", "system", "Be long.")), None
+    )
+    own = [dict(before["messages"][0])]
+    for turns in (1, 2, 3):
+        body = {"model": "m", "max_tokens": 9, "system": "Be brief.", "messages": [*own]}
+        call = recognise("POST", "https://host/v1/messages", {}, body)
+        assert call is not None
+        told = edit.apply(call)
+        assert told is not None
+        assert told[0]["system"] == "Be long."
+        assert told[0]["messages"][0] == {"role": "user", "content": "bye"}  # type: ignore[index, call-overload]
+        assert own[0]["content"] == "bye"
+        assert len(own) == turns
+        own.append({"role": "assistant", "content": "hm"})

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.core.reentering.support import PATIENCE_SECONDS, Project
 
+from agent_tt.errors import UsageError
 from agent_tt.model import Edit
 
 if TYPE_CHECKING:
@@ -213,9 +214,16 @@ def test_every_kind_of_edit_makes_the_fork_differ_as_it_says(tmp_path: Any, sour
         agent.bodies.clear()
         assert agent.end(answers={"2": "I saw enough."})[0] == ["I saw enough."]
         assert agent.bodies == []
+        assert agent.latest().edits[0].old == [{"name": "look", "arguments": {"n": 2}}]
 
         said, _ = agent.end(answers={"2": [{"name": "look", "arguments": {"n": 9}}]})
         assert said[-1] == [1, 9]
+
+        agent.bodies.clear()
+        script = [[{"name": "look", "arguments": {"n": 7}}], "That will do."]
+        assert agent.end(step=2, script=script)[0] == ["That will do."]
+        looks = [call.args for call in agent.calls(agent.latest()) if call.kind == "tool"]
+        assert (looks, agent.latest().tags, agent.bodies) == ([{"n": 7}], ("mock",), [])
 
         agent.bodies.clear()
         said, _ = agent.end(step=3, system="Be long.", model="gpt-5", parameters={"temperature": 0, "seed": 7})
@@ -236,6 +244,30 @@ def test_messages_are_removed_and_steps_muted(tmp_path: Any):
         agent.bodies.clear()
         agent.check_replay(fork)
         assert agent.bodies == []
+
+
+def test_forks_of_forks_and_other_programs_go_on_as_they_say(tmp_path: Any):
+    with recorded(tmp_path, SYNC) as agent:
+        said, _ = agent.end(step=0, changes={"messages[1].content": "look elsewhere"})
+        assert said[:2] == ["Be brief.", "look elsewhere"]
+        assert [body["messages"][1]["content"] for body in agent.bodies] == ["look elsewhere"] * 5
+
+        agent.bodies.clear()
+        agent.write(SYNC.replace("    print(", "    print('other')\n    print("), "other.py")
+        agent.end(step=3, agent="other.py:__main__")
+        assert "other" in agent.handles[-1].output().splitlines()
+        assert len(agent.bodies) == 2
+        with pytest.raises(UsageError, match=r"a program has to run in its place, not tools\.py:look"):
+            agent.fork("agent", 3, agent="tools.py:look")
+
+        first = agent.forked("agent", 3, [Edit("set", "messages[1].content", "first")], system="Be long.")
+        second = agent.forked(first.id, 3, [Edit("set", "messages[1].content", "second")])
+        agent.bodies.clear()
+        third = agent.forked(second.id, 4, [Edit("delete", "messages[3]"), Edit("delete", "messages[2]")])
+        assert third.status == "succeeded"
+        body = agent.bodies[0]["messages"]
+        assert ([turn["content"] for turn in body[:2]], len(body)) == (["Be long.", "second"], 8)
+        agent.check_replay(third)
 
 
 def test_an_agent_that_keeps_no_list_has_its_requests_rewritten(tmp_path: Any):
