@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import agent_tt.seams.install  # noqa: F401  requests are calls from the first on, whatever imports their library
 from agent_tt.codec.decode import decode
 from agent_tt.errors import (
     AgentFailed,
@@ -28,6 +29,7 @@ from agent_tt.forking.child_environment import RUN_VARIABLE, STORE_VARIABLE
 from agent_tt.forking.entry_point import parse_entry_point
 from agent_tt.forking.entry_run import bind_entry, import_entry, run_entry
 from agent_tt.forking.executors import find_executor
+from agent_tt.forking.guarding import guarding
 from agent_tt.forking.rebuild import rebuild_state
 from agent_tt.forking.terms import terms_of
 from agent_tt.forking.under_terms import leave_soon, under_terms
@@ -39,6 +41,7 @@ from agent_tt.recording.policy import ToolPolicy
 from agent_tt.recording.recorder import Recording
 from agent_tt.recording.scope import store_at_work
 from agent_tt.reentering.amended import amended
+from agent_tt.replaying.program_end import end_program
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
@@ -65,19 +68,25 @@ def main() -> int:
     try:
         if store_path is None or run_id is None:
             raise UsageError("this is the process of a fork", hint="start one with `agent-tt fork`")
-        with closing(open_store(Path(store_path))) as store:
-            return _fill(store, store.run(run_id))
+        with closing(open_store(Path(store_path))) as store, ExitStack() as guard:
+            code = _fill(store, store.run(run_id), guard)
+            leave_soon(code)
+            with suppress(KeyboardInterrupt):
+                end_program()  # what the agent does there is guarded too
+            return code
     except AgentTTError as error:
         _say(error)
         return error.exit_code
 
 
-def _fill(store: Store, run: Run) -> int:
+def _fill(store: Store, run: Run, guard: ExitStack) -> int:
+    """Run the agent of a fork; the exit code. Its guard goes with `guard`."""
     policy = ToolPolicy.from_mapping(run.policy)
     os.environ.update(policy.to_environment())
     adoption.offer(adoption.Adoption(store, run.id, policy, run.code))
     outcome: BaseException | None = None
     try:
+        guard.enter_context(guarding(run.code.root, lambda text: _note(store, run, None, text)))
         with under_terms(store, run), amended(store, run, None, lambda step, text: _note(store, run, step, text)):
             _run_agent(store, run)
     except BaseException as error:  # noqa: BLE001  whatever leaves the agent decides how its run ended
@@ -180,4 +189,4 @@ def _without_own_frames(error: BaseException) -> BaseException:
 
 
 if __name__ == "__main__":
-    sys.exit(leave_soon(main()))
+    sys.exit(main())

@@ -18,6 +18,8 @@ from agent_tt.reentering.past import closed_steps, read_prefix
 from agent_tt.resuming.writer import ResumedStore
 
 if TYPE_CHECKING:
+    from contextlib import ExitStack
+
     from agent_tt.model import Run, RunStatus
     from agent_tt.protocols import Store
     from agent_tt.replaying.divergence import Finding
@@ -53,9 +55,9 @@ class Reentered(Resumed):
         self._reentry = reentry = Reentry(past, {}, self._go_live, closed=closed_steps(self._store, self._run))
         return reentry, ResumedStore(self._store, past, reentry, self._broke_off)
 
-    def go_on(self) -> int:
-        """Run the agent; the exit code."""
-        code = super().go_on()
+    def go_on(self, guard: ExitStack) -> int:
+        """Run the agent; the exit code. The guard of a fork goes with `guard`."""
+        code = super().go_on(guard)
         if self._reentry.failure is None:
             notes = [f"{note.kind}: {note.text}" for note in self._reentry.notes.all()]
             for text in (*notes, *self._reentry.left_out):

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -17,19 +18,21 @@ import agent_tt.seams.install  # noqa: F401  requests are recorded, and served, 
 from agent_tt._replay_child import run_again, without_own_frames
 from agent_tt.errors import AgentFailed, AgentTTError, Interrupted, InvalidEntryPoint, StoreUnreadable, UsageError
 from agent_tt.forking.child_environment import RUN_VARIABLE, STORE_VARIABLE
-from agent_tt.forking.under_terms import under_terms
+from agent_tt.forking.guarding import guarding
+from agent_tt.forking.under_terms import leave_soon, under_terms
 from agent_tt.model import ErrorInfo, NewRun
 from agent_tt.patching.patches import PATCHED, patched_again
 from agent_tt.recording import adoption
 from agent_tt.recording.entry import COMMAND
 from agent_tt.recording.exceptions import error_info, traceback_text
 from agent_tt.recording.outcome import run_status
-from agent_tt.recording.policy import ToolPolicy
+from agent_tt.recording.policy import EVERYTHING_LIVE, ToolPolicy
 from agent_tt.recording.recorder import Recording
 from agent_tt.recording.scope import store_at_work
 from agent_tt.reentering.amended import amended
+from agent_tt.replaying.attempts import answered_again
 from agent_tt.replaying.course import first_state
-from agent_tt.replaying.guard import guarded
+from agent_tt.replaying.guard import Rules, guarded
 from agent_tt.replaying.program_end import end_program
 from agent_tt.replaying.quiet import quiet
 from agent_tt.replaying.repeats import entries_of
@@ -76,8 +79,8 @@ def go_on_with_told(make: type[Resumed], untold: UsageError) -> int:
     try:
         if path is None or run_id is None:
             raise untold
-        with closing(open_store(Path(path))) as store:
-            return make(store, store.run(run_id)).go_on()
+        with closing(open_store(Path(path))) as store, ExitStack() as guard:
+            return make(store, store.run(run_id)).go_on(guard)
     except AgentTTError as error:
         say(error.message, error.hint)
         return error.exit_code
@@ -106,16 +109,18 @@ class Resumed:
         resumption = Resumption(past, happened, self._go_live, redo_unrecorded=redo)
         return resumption, ResumedStore(self._store, past, resumption, self._broke_off)
 
-    def go_on(self) -> int:
-        """Run the agent; the exit code."""
+    def go_on(self, guard: ExitStack) -> int:
+        """Run the agent; the exit code. The guard of a fork goes with `guard`."""
         run = self._run
-        policy = ToolPolicy(writes="live") if run.parent is None else ToolPolicy.from_mapping(run.policy)
+        policy = EVERYTHING_LIVE if run.parent is None else ToolPolicy.from_mapping(run.policy)
         if run.parent is not None:
             os.environ.update(policy.to_environment())
         adoption.offer(adoption.Adoption(self._resumed.as_store(), run.id, policy, run.code))
         state = first_state(self._store, run)
         outcome: BaseException | None = None
         try:
+            if run.parent is not None:
+                guard.enter_context(guarding(run.code.root, partial(self._note, None)))
             self._run_agent(state)
         except BaseException as error:  # noqa: BLE001  whatever leaves the agent decides how its run ended
             outcome = without_own_frames(error)
@@ -126,10 +131,15 @@ class Resumed:
         failure = self._resumption.failure
         if outcome is not None and not (self._resumption.is_halted or isinstance(outcome, SystemExit)):
             _tell(outcome)
+        code = _exit_code(outcome)
         if failure is not None and run_status(outcome) != "interrupted":
             say(*self._words(failure))
-            return DIVERGED
-        return _exit_code(outcome)
+            code = DIVERGED
+        if run.parent is not None and self._resumption.is_halted:
+            leave_soon(code)
+            with suppress(KeyboardInterrupt):
+                end_program()  # what the agent does there is guarded too
+        return code
 
     def _run_agent(self, state: Wire) -> None:
         run, root = self._run, self._run.code.root
@@ -145,7 +155,8 @@ class Resumed:
                 new = NewRun(run.name, run.code, run.model)
                 stack.enter_context(Recording(new, None, store=None, durability="full", steps="model calls"))
             stack.enter_context(patched_again(run.metadata.get(PATCHED), root))
-            stack.enter_context(guarded(self._refuse, root=root, passes=self._resumption.passes))
+            refuse = partial(answered_again, self._resumption, otherwise=self._refuse)
+            stack.enter_context(guarded(refuse, root=root, rules=Rules(passes=self._resumption.passes)))
             try:
                 run_again(self._resumption.tape, state)
             finally:

@@ -9,14 +9,17 @@
 | `checkpoints` | which steps `agent-tt record` takes a checkpoint of: `all`, `every:10`, `error`, …; with commas |
 | `calls` | a table: dotted path of a function that `agent-tt record` records to `read`, `write` or `llm` |
 | `headers` | a list: names of request headers that count as part of a question, beside those that always do |
+| `policy` | a table: what a fork does with calls; see `agent_tt.recording.policy_tables` |
 
-The environment (`AGENT_TT_STORE`, `AGENT_TT_THEME`, `AGENT_TT_GLYPHS`) is stronger than the project, and that is
-stronger than the user's file; options of a command are stronger than all of them. Nothing is ever created by reading.
+The environment (`AGENT_TT_STORE`, `AGENT_TT_THEME`, `AGENT_TT_GLYPHS`, `AGENT_TT_FORK_POLICY`) is stronger than the
+project, and that is stronger than the user's file; options of a command are stronger than all of them. Nothing is ever
+created by reading. The words of a policy are read where a fork is planned.
 """
 
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import tomllib
 from dataclasses import dataclass, field, replace
@@ -32,8 +35,31 @@ GlyphSetting: TypeAlias = Literal["auto", "unicode", "ascii"]
 CallEffect: TypeAlias = Literal["read", "write", "llm"]
 
 _GLYPHS: Final = ("auto", "unicode", "ascii")
-_KEYS: Final = ("store", "theme", "glyphs", "keys", "calls", "headers", "checkpoints")
+_KEYS: Final = ("store", "theme", "glyphs", "keys", "calls", "headers", "checkpoints", "policy")
+_POLICY_VARIABLE: Final = "AGENT_TT_FORK_POLICY"
+"""The table of a policy, as JSON. (`AGENT_TT_POLICY` is what a fork hands on to the processes that it starts.)"""
+
 _EFFECTS: Final = ("read", "write", "llm")
+
+
+PolicySource: TypeAlias = Literal["user", "project", "environment"]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyTable:
+    """What one source says of the policy of forks; see `agent_tt.recording.policy_tables`.
+
+    Attributes:
+        source: What says it.
+        place: The file or variable.
+        where: The same for messages.
+        table: Words by name, as they are written.
+    """
+
+    source: PolicySource
+    place: str
+    where: str
+    table: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +74,7 @@ class Config:
         calls: Dotted paths of functions that are recorded from outside, to what their calls do.
         headers: Names of request headers that count as part of a question, beside those that always do.
         checkpoints: Which steps `agent-tt record` takes a checkpoint of; None where nobody said.
+        policies: What a fork does with calls, from the weakest source to the strongest.
     """
 
     store: Path | None = None
@@ -57,6 +84,7 @@ class Config:
     calls: Mapping[str, CallEffect] = field(default_factory=dict)
     headers: tuple[str, ...] = ()
     checkpoints: str | None = None
+    policies: tuple[PolicyTable, ...] = ()
 
 
 def load(folder: Path | None = None, env: Mapping[str, str] | None = None, user: Path | None = None) -> Config:
@@ -92,6 +120,7 @@ def _merge(weak: Config, strong: Config) -> Config:
         calls={**weak.calls, **strong.calls},
         headers=tuple(dict.fromkeys([*weak.headers, *strong.headers])),
         checkpoints=strong.checkpoints or weak.checkpoints,
+        policies=(*weak.policies, *strong.policies),
     )
 
 
@@ -101,7 +130,7 @@ def read_user(path: Path) -> Config:
     Raises:
         UsageError: as `load`.
     """
-    return _read_table(_parse(path), path, "") if path.is_file() else Config()
+    return _read_table(_parse(path), path, "", "user") if path.is_file() else Config()
 
 
 def read_project(path: Path) -> Config:
@@ -112,7 +141,7 @@ def read_project(path: Path) -> Config:
     """
     tool = _parse(path).get("tool") if path.is_file() else None
     table = tool.get("agent-tt") if isinstance(tool, dict) else None
-    return _read_table(table, path, "[tool.agent-tt] ") if isinstance(table, dict) else Config()
+    return _read_table(table, path, "[tool.agent-tt] ", "project") if isinstance(table, dict) else Config()
 
 
 def _project_config(folder: Path) -> Config:
@@ -129,7 +158,20 @@ def _environment_config(env: Mapping[str, str]) -> Config:
         store=Path(store) if store else None,
         theme=env.get("AGENT_TT_THEME") or None,
         glyphs=_glyphs(glyphs, "AGENT_TT_GLYPHS") if glyphs else None,
+        policies=_environment_policy(env.get(_POLICY_VARIABLE)),
     )
+
+
+def _environment_policy(text: str | None) -> tuple[PolicyTable, ...]:
+    if not text:
+        return ()
+    try:
+        table = json.loads(text)
+    except ValueError as error:
+        raise UsageError(
+            f"{_POLICY_VARIABLE} is no JSON: {error}", hint="""For example '{"charge": "ask"}'."""
+        ) from error
+    return (_policy(table, _POLICY_VARIABLE, _POLICY_VARIABLE, "environment"),)
 
 
 def _parse(path: Path) -> dict[str, object]:
@@ -141,7 +183,7 @@ def _parse(path: Path) -> dict[str, object]:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _read_table(table: Mapping[str, object], path: Path, section: str) -> Config:
+def _read_table(table: Mapping[str, object], path: Path, section: str, source: PolicySource) -> Config:
     for key in table:
         if key not in _KEYS:
             close = difflib.get_close_matches(key, _KEYS, n=1)
@@ -158,7 +200,14 @@ def _read_table(table: Mapping[str, object], path: Path, section: str) -> Config
         calls=_calls(table.get("calls", {}), path),
         headers=_names(table.get("headers", []), path),
         checkpoints=_text(table, "checkpoints", path),
+        policies=(_policy(table["policy"], f"{path}: policy", str(path), source),) if "policy" in table else (),
     )
+
+
+def _policy(table: object, where: str, place: str, source: PolicySource) -> PolicyTable:
+    if not isinstance(table, dict):
+        raise UsageError(f"{where} must be a table of words by name", hint='For example policy = { charge = "ask" }.')
+    return PolicyTable(source, place, where, table)
 
 
 def _text(table: Mapping[str, object], key: str, path: Path) -> str | None:

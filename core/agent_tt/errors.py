@@ -10,12 +10,14 @@ AgentTTError
 │   ├── InvalidEntryPoint      an agent cannot be found, imported or restored
 │   │   └── InvalidExecutor    nobody is registered as the executor that was asked for, or it cannot be imported
 │   ├── InvalidScript          a scripted model has no answer to give
+│   ├── QuestionClosed         a question was answered already, or nobody waits for its answer any more
 │   ├── Untrusted              a store that came from elsewhere names code that would run
 │   └── ReadOnlySource         writing was asked of a store that is only read
 ├── NotFound                   exit 3
 │   ├── StoreNotFound
 │   ├── RunNotFound
 │   ├── StepNotFound
+│   ├── QuestionNotFound
 │   └── PathNotFound
 ├── StoreUnreadable            exit 4
 │   ├── NotAStore
@@ -69,6 +71,8 @@ __all__ = [
     "NotFound",
     "NotRebuildable",
     "PathNotFound",
+    "QuestionClosed",
+    "QuestionNotFound",
     "ReadOnlySource",
     "Refused",
     "RunNotFound",
@@ -172,6 +176,12 @@ class Untrusted(UsageError):
     kind = "untrusted"
 
 
+class QuestionClosed(UsageError):
+    """A question about a call was answered already, or the process that asked it is gone."""
+
+    kind = "question_closed"
+
+
 class ReadOnlySource(UsageError):
     """Something was to be written to a store that is only read (a file of another system, or a `mode=ro` store)."""
 
@@ -205,6 +215,12 @@ class StepNotFound(NotFound):
     """The run has no such step or checkpoint."""
 
     kind = "step_not_found"
+
+
+class QuestionNotFound(NotFound):
+    """There is no question of that number."""
+
+    kind = "question_not_found"
 
 
 class PathNotFound(NotFound):

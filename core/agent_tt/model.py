@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 RunStatus = Literal["running", "succeeded", "failed", "interrupted", "crashed"]
 StepStatus = Literal["running", "ok", "error", "interrupted"]
 CallStatus = Literal["pending", "ok", "error", "denied"]
-CallKind = Literal["llm", "tool", "http", "subprocess", "clock", "rng", "id", "env", "human"]
+CallKind = Literal["llm", "tool", "http", "subprocess", "socket", "clock", "rng", "id", "env", "human"]
 Effect = Literal["read", "write"]
 DeliveryKind = Literal["chunk", "end", "error", "closed"]
 StreamEnd = Literal["end", "error", "closed"]
@@ -27,6 +27,9 @@ EditTarget = Literal["state", "result", "error", "answer", "system", "model", "p
 
 MADE_UP: Final = "made_up"
 """Among the facts of a call, and of its step: no model gave this answer; `mock` or `script` did."""
+
+COPY: Final = "copy_of"
+"""Among the facts of a call of a resumed run: it repeats an earlier one word for word, and was not made again."""
 
 SKIPPED: Final = "without_checkpoint"
 """Among the facts of a step: no checkpoint was taken of it."""
@@ -113,6 +116,7 @@ class Run:
         edits: what a person changed for a fork.
         way_back_in: how the agent of a fork got to `fork_step`: `restore` was handed that state, `replay` ran from the
             beginning with what was recorded given to it again. None of a run that is no fork.
+        policy: what a fork did with its calls, as `agent_tt.recording.policy.ToolPolicy.to_mapping` says it.
         read_only: it lies in a file that is not ours.
         origin: where an imported or foreign run came from (`file`, `thread`, …), for display.
         pinned: somebody wants it kept: it is neither archived nor deleted before it is unpinned.
@@ -139,7 +143,7 @@ class Run:
     metadata: Mapping[str, Wire] = field(default_factory=dict)
     edits: tuple[Edit, ...] = ()
     way_back_in: WayBackIn | None = None
-    policy: Mapping[str, str] = field(default_factory=dict)
+    policy: Mapping[str, Wire] = field(default_factory=dict)
     read_only: bool = False
     origin: Mapping[str, str] = field(default_factory=dict)
     pinned: bool = False

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         StepEnd,
         WayBackIn,
     )
+    from agent_tt.questions import CallQuestion, Decision, NewQuestion
 
 
 class Cursor(Protocol):
@@ -207,12 +208,29 @@ class RunSource(Protocol):
         """Notes and bookmarks of a run."""
         ...
 
+    def questions(self, run_id: str | None = None) -> list[CallQuestion]:
+        """The calls that wait for somebody's decision, the oldest question first: of one run, or of all."""
+        ...
+
     def labels(self, run_id: str) -> dict[int, Label]:
         """Names and metadata that people gave to checkpoints of a run, by step; a name is good for `step_number`."""
         ...
 
     def verify(self, run_id: str | None = None) -> list[Problem]:
         """Check chain, digests and blobs of a run, or everything; an empty list means whole."""
+        ...
+
+
+@runtime_checkable
+class ListsCalls(Protocol):
+    """A `RunSource` that can list calls without reading what they carried; others are asked for them step by step."""
+
+    def call_heads(self, run_id: str, start: int = 1) -> list[Call]:
+        """The calls of all steps from `start` on, in order, without arguments, results and errors."""
+        ...
+
+    def with_values(self, run_id: str, head: Call) -> Call:
+        """One of them with arguments, error and result; `…` stands for each large part of a result."""
         ...
 
 
@@ -232,7 +250,7 @@ class Store(RunSource, Protocol):
         state: Wire,
         new: NewRun,
         edits: Sequence[Edit] = (),
-        policy: Mapping[str, str] | None = None,
+        policy: Mapping[str, Wire] | None = None,
         way_back_in: WayBackIn = "restore",
     ) -> str:
         """Make the row of a fork with its edited checkpoint (`state`, a wire value); give its id.
@@ -271,6 +289,19 @@ class Store(RunSource, Protocol):
 
     def set_run_status(self, run_id: str, status: RunStatus, error: ErrorInfo | None = None) -> None:
         """Write down how a run ended that cannot say it itself (crashed, stopped before it began)."""
+        ...
+
+    def answer_question(self, question: int, decision: Decision) -> None:
+        """Write down what somebody decides of a call that waits; its process goes on with it.
+
+        Raises:
+            QuestionNotFound: there is no such question.
+            QuestionClosed: it was answered already, or the process that asked is gone.
+        """
+        ...
+
+    def stop_questions(self, run_id: str) -> None:
+        """Let every call of a run that waits know that the run is stopped: nobody decides any more."""
         ...
 
     def add_note(self, run_id: str, step: int | None, kind: str, body: str) -> Note:
@@ -352,6 +383,18 @@ class Store(RunSource, Protocol):
         ...
 
 
+class OpenQuestion(Protocol):
+    """A question that this process has asked. Safe to use from several threads."""
+
+    def decision(self) -> Decision | None:
+        """What was decided, None as long as nothing was; cheap enough to ask ten times a second."""
+        ...
+
+    def withdraw(self) -> None:
+        """Nobody waits for a decision any more."""
+        ...
+
+
 class RunWriter(Protocol):
     """The open end of one run. Safe to use from several threads."""
 
@@ -387,6 +430,21 @@ class RunWriter(Protocol):
         """Commit the intent of a call, before it is made; give its number within the step."""
         ...
 
+    def amend_call(self, step: int, number: int, meta: Mapping[str, Wire], *, args: Wire = None) -> None:
+        """Commit what has been decided of a call that is pending, before it goes out.
+
+        Args:
+            step: the step of the call.
+            number: the call.
+            meta: facts to merge into its own.
+            args: its arguments as they go out, where a person changed them; None where nobody did. Its signature
+                stays that of the question as the agent asked it.
+
+        Raises:
+            StepNotFound: no such call.
+        """
+        ...
+
     def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:
         """Commit a piece of an answer that comes in several, before the agent sees it; give its run-wide number.
 
@@ -395,6 +453,10 @@ class RunWriter(Protocol):
         Raises:
             StepNotFound: no such call.
         """
+        ...
+
+    def ask(self, step: int, call: int, new: NewQuestion) -> OpenQuestion:
+        """Commit that a call, whose intent is committed, waits for somebody's decision."""
         ...
 
     def end_call(self, step: int, number: int, end: CallEnd) -> None:

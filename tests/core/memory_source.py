@@ -15,6 +15,7 @@ from agent_tt.model import Call, Edit, ErrorInfo, Label, Note, Problem, Run, Ste
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.history.ops import Op
+    from agent_tt.questions import CallQuestion
 
 
 @dataclass
@@ -90,6 +91,9 @@ class MemorySource:
 
     def labels(self, run_id: str) -> dict[int, Label]:
         return {}
+
+    def questions(self, run_id: str | None = None) -> list[CallQuestion]:
+        return []
 
     def notes(self, run_id: str) -> list[Note]:
         return []

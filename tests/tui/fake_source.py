@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.ops import Op
+    from agent_tt.questions import CallQuestion
 
 
 class FakeCursor:
@@ -55,6 +56,7 @@ class FakeSource:
         self.all_steps = list(steps) if steps is not None else [step(n) for n in range(1, len(states))]
         self.all_calls = calls or {}
         self.all_notes: list[Note] = []
+        self.all_questions: list[CallQuestion] = []
         self.the_run = Run("RUN000000001", name, status, started_us=0, steps=len(self.all_steps))  # type: ignore[arg-type]
         self.other_runs: list[Run] = []
         self.all_labels: dict[int, Label] = {}
@@ -143,6 +145,9 @@ class FakeSource:
 
     def damaged_steps(self, run_id: str) -> list[int]:
         return sorted(self.damaged)
+
+    def questions(self, run_id: str | None = None) -> list[CallQuestion]:
+        return list(self.all_questions)
 
     def notes(self, run_id: str) -> list[Note]:
         return list(self.all_notes)

@@ -276,7 +276,8 @@ async def test_an_edit_is_pending_until_it_is_undone_and_leaving_asks():
         assert "± 1 edit after 2" in screen_text(pilot.app)[0]
         rows = diff_rows(pilot.app)
         assert rows[0].split() == ["PENDING", "EDITS", "1", "after", "2", "u", "undo", "f", "fork"]
-        assert rows[1].startswith(" ± notes")
+        assert "cannot be forked there" in rows[1]  # what a fork of it would meet is said at once
+        assert rows[2].startswith(" ± notes")
         await pilot.press("q")
         await pilot.press("n")
         assert pilot.app.screen is screen

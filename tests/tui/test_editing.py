@@ -18,6 +18,7 @@ from agent_tt_tui.screens.external import with_terminal
 from agent_tt_tui.viewmodel.editing import MOST_CHARACTERS, Editable, change_pieces, judge
 from agent_tt_tui.viewmodel.external_editor import edit_outside, editor_command
 from agent_tt_tui.viewmodel.pending import Pending
+from agent_tt_tui.viewmodel.subjects import of_state
 from agent_tt_tui.widgets.edit_form import EditArea
 
 
@@ -62,7 +63,7 @@ def test_strings_are_edited_as_text_unless_an_editor_could_lose_a_part_of_them()
 
 
 def test_a_string_that_was_recorded_as_something_else_is_edited_as_json():
-    dialog = EditDialog(1, ("a",), "typed before", 20)
+    dialog = EditDialog(of_state(1, ("a",), "typed before", 20))
     assert dialog._editable == Editable('"typed before"', plain=False)
     assert dialog._original == Editable("20", plain=False)
 

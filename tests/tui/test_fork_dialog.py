@@ -7,9 +7,12 @@ from tests.tui.waiting import until
 from agent_tt.model import Edit
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
+from agent_tt_tui.screens.edit import EditDialog
 from agent_tt_tui.screens.fork import ForkDialog
 from agent_tt_tui.screens.runs import RunsScreen
-from agent_tt_tui.widgets.fork_form import BoundaryTable, ForkAction
+from agent_tt_tui.widgets.edit_form import EditArea
+from agent_tt_tui.widgets.fork_form import ForkAction
+from agent_tt_tui.widgets.fork_table import ForkTable
 
 
 class Opened:
@@ -22,8 +25,17 @@ class Opened:
 
     async def open(self, pilot):
         self.app.push_screen(self._dialog, self.results.append)
-        await until(pilot, lambda: self._dialog.is_mounted and not self._dialog.query_one(ForkAction).busy)
+        await until(pilot, lambda: self._dialog.is_mounted and self._is_planned())
+        await until(pilot, lambda: self._said() in self.text)
         return self._dialog
+
+    def _is_planned(self) -> bool:
+        action = self._dialog.query_one(ForkAction)
+        return not action.busy and bool(self._dialog.query_one(ForkTable).boundaries or action.trouble[0])
+
+    def _said(self) -> str:
+        """What is on the screen once it was drawn with the plan."""
+        return "✗" if self._dialog.query_one(ForkAction).trouble[0] else "F fork and run"
 
     @property
     def text(self) -> str:
@@ -35,11 +47,15 @@ async def test_it_names_what_will_run_the_edits_and_every_tool_that_writes(sampl
     opened = Opened(sample_store, "trip-planner", 3, (Edit("set", "trip.destination", "Tokyo"),))
     async with opened.app.run_test(size=size) as pilot:
         await opened.open(pilot)
-        assert "trip_planner.py" in opened.text
+        await until(pilot, lambda: "trip_planner.py" in opened.text)
         assert "Lisbon" in opened.text
         assert "Tokyo" in opened.text
         assert "book_flight, book_hotel, charge_card write: denied" in opened.text
         assert "F fork and run" in opened.text
+
+
+ALLOW = ("left",) * 4
+"""From denied to live."""
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 20), (40, 10)])
@@ -47,12 +63,12 @@ async def test_what_writes_and_what_it_may_do_is_said_on_any_screen(sample_store
     opened = Opened(sample_store, "trip-planner", 3)
     async with opened.app.run_test(size=size) as pilot:
         await opened.open(pilot)
-        assert " live  [deny]" in opened.text
-        await pilot.press("right")
+        assert "[deny]" in opened.text
+        await pilot.press(*ALLOW)
         await until(pilot, lambda: "will really run" in opened.text)
         assert opened.text.count("! book_") == 2
         assert "denied" in opened.text
-        assert "[live]  deny" in opened.text
+        assert "[live]" in opened.text
         assert "F fork and run" in opened.text
 
 
@@ -60,7 +76,7 @@ async def test_the_second_version_of_a_sample_is_named_with_the_key_that_takes_i
     opened = Opened(sample_store, "refund-loop", 1)
     async with opened.app.run_test(size=(80, 24)) as pilot:
         dialog = await opened.open(pilot)
-        assert "a or main_v2" in opened.text
+        await until(pilot, lambda: "a or main_v2" in opened.text)
         await pilot.press("a", "j", "enter")
         await until(pilot, lambda: opened.app.screen is dialog and "main_v2(state=" in opened.text)
         assert "a or" not in opened.text
@@ -83,19 +99,70 @@ async def test_an_arrow_allows_one_tool_and_leaves_the_others_denied(sample_stor
     opened = Opened(sample_store, "trip-planner", 3)
     async with opened.app.run_test(size=(80, 24)) as pilot:
         dialog = await opened.open(pilot)
-        await pilot.press("right")
-        policies = {row.name: row.policy for row in dialog.query_one(BoundaryTable).rows if row.effect == "write"}
+        await pilot.press(*ALLOW)
+        policies = {row.name: row.policy for row in dialog.query_one(ForkTable).boundaries if row.effect == "write"}
         assert policies == {"book_flight": "live", "book_hotel": "deny", "charge_card": "deny"}
         await until(pilot, lambda: "book_flight writes: will really run" in opened.text)
         assert "book_hotel, charge_card write: denied" in opened.text
 
 
-async def test_tools_that_only_read_cannot_be_denied_and_the_footer_says_so(sample_store):
-    opened = Opened(sample_store, "refund-loop", 1)
+async def test_every_row_has_the_five_words_and_says_who_chose(sample_store):
+    opened = Opened(sample_store, "trip-planner", 3)
+    async with opened.app.run_test(size=(140, 40)) as pilot:
+        dialog = await opened.open(pilot)
+        table = dialog.query_one(ForkTable)
+        await pilot.press(*["down"] * 4)
+        assert (table.boundary.effect, table.boundary.policy) == ("read", "live")
+        seen = []
+        for _ in range(4):
+            await pilot.press("right")
+            seen.append(table.boundary.policy)
+        assert seen == ["recorded", "stub", "ask", "deny"]
+        assert (row := table.boundary).rule.source == "you"
+        await pilot.press("delete")
+        assert (table.boundary.name, table.boundary.policy, table.boundary.rule.source) == (row.name, "live", "default")
+        assert "default" in opened.text
+
+
+async def test_enter_on_a_stub_gives_its_value_and_what_is_no_json_stays_in_the_dialog(sample_store):
+    opened = Opened(sample_store, "trip-planner", 3)
     async with opened.app.run_test(size=(80, 24)) as pilot:
-        await opened.open(pilot)
-        await pilot.press("right")
-        assert "what only reads always runs" in opened.text
+        dialog = await opened.open(pilot)
+        await pilot.press("left", "left")
+        assert "stub returns" in opened.text
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(opened.app.screen, EditDialog))
+        opened.app.screen.query_one(EditArea).text = '{"status": '
+        await pilot.press("ctrl+s")
+        assert "not JSON" in opened.text
+        opened.app.screen.query_one(EditArea).text = '{"status": "none"}'
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: opened.app.screen is dialog and 'stub returns {"status": "none"}' in opened.text)
+        assert "book_flight writes: stubbed, not run" in opened.text
+
+
+async def test_terms_are_typed_or_chosen_and_one_that_does_not_fit_blocks_the_fork_with_one_line(sample_store):
+    opened = Opened(sample_store, "trip-planner", 3)
+    async with opened.app.run_test(size=(140, 40)) as pilot:
+        dialog = await opened.open(pilot)
+
+        async def give(key, *more):
+            await pilot.press(key, *more)
+            await until(pilot, lambda: opened.app.screen is dialog and not dialog.query_one(ForkAction).busy)
+
+        await give("m", *"gpt-x", "enter")
+        assert "gpt-x" in opened.text
+        await give("b", "enter", "2", "enter")
+        assert "cannot stop at step 2" in opened.text
+        assert "F fork and run" not in opened.text
+        await pilot.press("F")
+        assert not opened.results
+        await give("delete")
+        assert "F fork and run" in opened.text
+        await give("r")
+        assert "[mock]" in opened.text
+        setup = dialog._setup
+        assert (setup.texts, setup.requests["model"].value) == ({"executor": "mock"}, "gpt-x")
 
 
 async def test_the_other_version_is_offered_and_f_runs_it(sample_store):

@@ -17,7 +17,7 @@ from agent_tt_tui.screens.runs import RunsScreen
 from agent_tt_tui.widgets.fork_form import ForkAction
 
 AGENT = """
-import os, signal, subprocess, sys
+import os, signal, sys, time
 import agent_tt
 
 def recorded(function):
@@ -32,8 +32,11 @@ def quits(state): os._exit(3)
 def aborts(state): os.abort()
 def leaves(state): sys.exit("enough")
 def lingers(state):
-    code = "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(600)"
-    state["pid"] = subprocess.Popen([sys.executable, "-c", code], start_new_session=True).pid
+    state["pid"] = os.fork()
+    if not state["pid"]:
+        os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        time.sleep(600)
 
 run_quits, run_aborts, run_leaves, run_lingers = map(recorded, (quits, aborts, leaves, lingers))
 """

@@ -373,7 +373,7 @@ async def test_a_sweep_is_begun_from_the_debugger_and_only_f_starts_it(by_hand, 
     app = AgentTT(lambda: DebuggerScreen(by_hand.store, by_hand.run, 1), look=Look())
     async with app.run_test(size=(80, 24)) as pilot:
         await app.workers.wait_for_complete()
-        await pilot.press("s")
+        await pilot.press("V")
         assert isinstance(app.screen, SweepDialog)
         await pilot.press("enter", "ctrl+a", "ctrl+k", *"budget=1,2", "enter")
         await until(pilot, lambda: any("2 × 3 samples" in line for line in screen_text(app)))
@@ -394,7 +394,7 @@ async def test_a_form_that_cannot_run_says_why_and_f_does_nothing(by_hand):
     app = AgentTT(lambda: DebuggerScreen(by_hand.store, by_hand.run, 1), look=Look())
     async with app.run_test(size=(80, 24)) as pilot:
         await app.workers.wait_for_complete()
-        await pilot.press("s", "enter", "ctrl+a", "ctrl+k", *"bugdet=1,2", "enter")
+        await pilot.press("V", "enter", "ctrl+a", "ctrl+k", *"bugdet=1,2", "enter")
         await until(pilot, lambda: app.screen.query_one(SweepAction).trouble[0])
         text = "\n".join(screen_text(app))
         assert "bugdet is not in the state after step 1" in text

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from textual.widget import Widget
 
 _OUTPUT_BYTES: Final = 64 * 1024
@@ -36,6 +38,8 @@ class RunningForks:
 
     def __init__(self) -> None:
         self._started: dict[str, tuple[str, Handle]] = {}
+        self.seen_questions: set[tuple[Path, int]] = set()
+        """The questions whose dialog was open once, by store and number: it does not open by itself again."""
 
     def add(self, name: str, handle: Handle) -> None:
         """Keep a fork that was just started.

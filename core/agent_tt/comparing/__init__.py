@@ -8,6 +8,7 @@
 | `sequence` | the alignment of two sequences that all of it stands on |
 | `moves`, `updates` | what a step did: what it asked and what came back; what it wrote where it asked nothing |
 | `pairing`, `lineage` | which steps belong together; what a fork shares with its parent |
+| `effects` | what a run did to the world, and what it was kept from |
 | `because`, `outcome`, `runs` | why runs part, how they ended, and all of it together |
 """
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Call, Step
     from agent_tt.protocols import RunSource
 
-ACTING: Final = frozenset({"tool", "http", "subprocess", "human"})
+ACTING: Final = frozenset({"tool", "http", "subprocess", "socket", "human"})
 """Kinds of calls that do something in the world; clocks, random numbers and ids differ in every run."""
 
 _VOLATILE: Final = frozenset(

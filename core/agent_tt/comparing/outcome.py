@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from agent_tt.comparing.effects import Effects, effects_in
 from agent_tt.errors import AgentTTError
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _ANSWER_KEYS = ("answer", "final_answer", "output", "result")
 _TOOLS = frozenset({"tool", "http"})
+_DENIABLE = _TOOLS | {"subprocess", "socket"}
 _SPEAKERS = frozenset({"assistant", "ai"})
 
 
@@ -35,6 +37,7 @@ class Outcome:
         duration_us: Microseconds from its start to its end; None while it runs.
         error: What it failed with.
         answer: Its last words: the state's `answer` (or the like), else the last message of a model.
+        effects: What it did to the world, and what it was kept from; of a fork only what it did itself.
     """
 
     status: RunStatus
@@ -47,6 +50,7 @@ class Outcome:
     duration_us: int | None = None
     error: ErrorInfo | None = None
     answer: str | None = None
+    effects: Effects = field(default_factory=Effects)
 
 
 def read_outcome(run: Run, steps: Iterable[Step], calls: Iterable[Call], final_state: Wire) -> Outcome:
@@ -58,15 +62,15 @@ def read_outcome(run: Run, steps: Iterable[Step], calls: Iterable[Call], final_s
         calls: All their calls.
         final_state: The state after its last step.
     """
-    steps = list(steps)
+    steps, calls = list(steps), list(calls)
     tools: Counter[str] = Counter()
     writes: Counter[str] = Counter()
     denied: Counter[str] = Counter()
     for call in calls:
-        if call.kind not in _TOOLS:
-            continue
-        if call.status == "denied":
+        if call.kind in _DENIABLE and call.status == "denied":
             denied[call.name] += 1
+            continue
+        if call.kind not in _TOOLS:
             continue
         tools[call.name] += 1
         if call.kind == "tool" and call.effect != "read":
@@ -84,6 +88,9 @@ def read_outcome(run: Run, steps: Iterable[Step], calls: Iterable[Call], final_s
         duration_us=None if run.ended_us is None else run.ended_us - run.started_us,
         error=run.error,
         answer=last_words(final_state),
+        effects=effects_in(
+            (call for call in calls if call.step > (run.fork_step or 0)), is_running=run.status == "running"
+        ),
     )
 
 

@@ -5,6 +5,7 @@
 | `edits` | edits of a state: checked, applied to a copy |
 | `assignments`, `written` | edits as people write them, and as a Python program gives them |
 | `call_edits` | edits of what came back of a call: results, errors, models' answers |
+| `said` | what a model said, in the form in which that is edited |
 | `request_edits` | edits of every later request: system prompt, model, parameters |
 | `muting` | undoing a step, as if it had never happened |
 | `advice` | what is odd about an edit that fits |
@@ -15,8 +16,11 @@
 | `terms` | who runs it, what it is told beside the state, how far it may go |
 | `executors`, `code_by_executor` | who runs agents of other frameworks, by name |
 | `boundary` | what the run called and spent |
+| `policies`, `bench` | what it does with calls, and the answers of those that it does not make |
 | `plan` | all of that in one: the pre-flight |
 | `launch`, `handle` | the child process, and what can be done with it |
+| `answering` | deciding about calls that wait |
+| `guarding`, `ledger` | what reaches for the world outside of every call; what went out and what was held back |
 | `processes` | everything that the agent has started, found and ended |
 | `accepting` | going live from where the code has changed |
 | `child_environment`, `entry_run`, `rebuild`, `under_terms`, `made_up` | the child's side |
@@ -30,6 +34,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from agent_tt.forking.answering import Asked
     from agent_tt.forking.handle import ForkHandle
     from agent_tt.model import Edit, Run, WayBackIn
 
@@ -51,6 +56,7 @@ def fork(
     store: str | Path | None = None,
     agent: str | None = None,
     allow: Iterable[str] = (),
+    policy: Mapping[str, object] | None = None,
     name: str | None = None,
     by: WayBackIn | None = None,
     accept_changes: bool = False,
@@ -63,6 +69,7 @@ def fork(
     max_memory: str | int | None = None,
     script: str | Path | Sequence[object] | None = None,
     seed: int | None = None,
+    asked: Asked | None = None,
 ) -> ForkHandle:
     """Run the agent of `run` again from the state after `step`, changed as asked.
 
@@ -90,7 +97,11 @@ def fork(
         mute: numbers of steps that are undone, as if they had never happened.
         store: the store that holds the run; else the one that this project uses.
         agent: another entry point, `module:callable` or `path/file.py:callable`; `path/file.py:__main__` is a script.
-        allow: names of writing tools that may run.
+        allow: names of writing tools that may run: the short form of `policy={name: "live"}`.
+        policy: what becomes of calls, by a tool's name, a pattern (`search_*`) or a boundary (`*llm`, `*read`,
+            `*write`, `*http`, `*subprocess`, `*socket`): `live`, `recorded`, `recorded-or-ask`, `stub:JSON`,
+            `error:Class: text`, `ask` or `deny`. It is stronger than what is configured; what writes is denied where
+            nobody says more.
         name: the new run's name; else `NAME/fork-N`.
         by: `restore` or `replay`; None chooses.
         accept_changes: where the agent runs from its beginning and asks something else than was recorded, because its
@@ -104,6 +115,9 @@ def fork(
         max_memory: bytes of memory that its process may take up, or `2GB`.
         script: answers of a scripted model, or a JSON file with them; see `agent_tt.forking.terms.read_script`.
         seed: varies the answers that `mock` makes up.
+        asked: decides about calls whose policy is `ask`: given an `agent_tt.questions.CallQuestion` it returns
+            `question.run()`, `question.run(amount=5)`, `question.give(value)`, `question.fail("TimeoutError: …")` or
+            `question.refuse("why")`. Without it they wait for `handle.answer`, `agent-tt answer` or the app.
 
     Returns:
         A handle with `run_id`, `wait()`, `result()` and `stop()`.
@@ -116,6 +130,7 @@ def fork(
     from agent_tt.forking.first_question import state_to_edit
     from agent_tt.forking.launch import start_fork
     from agent_tt.forking.plan import plan_fork
+    from agent_tt.forking.policies import configured_policy, written_rules
     from agent_tt.forking.terms import terms_from
     from agent_tt.forking.written import call_edits, request_edits, state_edits
     from agent_tt.model import Edit
@@ -152,6 +167,7 @@ def fork(
             edits=edits,
             agent=agent,
             allow=allow,
+            policy=configured_policy().with_all(written_rules((), policy or {})),
             name=name,
             by=by,
             accept_changes=accept_changes,
@@ -159,4 +175,4 @@ def fork(
         )
     finally:
         source.close()
-    return start_fork(plan)
+    return start_fork(plan, asked=asked)

@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
 
-from agent_tt.recording.policy import effect_of
+from agent_tt.recording.deciding import is_own_doing
+from agent_tt.recording.policy import Rule, effect_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from agent_tt.model import Call, CallKind, Effect, Step
     from agent_tt.protocols import RunSource
-    from agent_tt.recording.policy import Decision, ToolPolicy
+    from agent_tt.recording.policy import ToolPolicy, Word
 
 __all__ = ["Boundary", "Expected", "boundary_of", "expected_after"]
+
+_RULED: Final = frozenset({"llm", "tool", "http", "subprocess", "socket"})
+"""Kinds of calls that reach the world."""
+
+_LIVE: Final = Rule("live", source="default")
 
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """One model or tool that the run called.
+    """One model, tool, address or program that the run called.
 
     Attributes:
-        name: a tool's name; a model's where it is known, else that of the function that asks it.
-        kind: what it is: `llm`, `tool`, `http`, ….
+        name: a tool's name; a model's where it is known, else that of the function that asks it; of a request
+            `POST https://host/path`. A rule for this name is a rule for this row.
+        kind: what it is: `llm`, `tool`, `http`, `subprocess`, `socket`.
         effect: `read` or `write`; None for models. A request with a method that is not safe writes.
         seen: how often the whole run called it.
         expected: how often the run called it after the step that is forked.
-        policy: `live` or `deny`.
+        rule: what the fork does with it, and who said so.
+        is_inside: calls of tools or models made it: it is their own doing, whatever their rules are.
+        called: what the calls are called.
+        model: the model that is asked, where it is known.
+        example: the last of these calls.
     """
 
     name: str
@@ -35,7 +46,20 @@ class Boundary:
     effect: Effect | None
     seen: int
     expected: int
-    policy: Decision
+    rule: Rule
+    is_inside: bool = False
+    called: str = ""
+    model: str | None = None
+    example: Call | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def policy(self) -> Word:
+        """The word of its rule."""
+        return self.rule.word
+
+    def under(self, policy: ToolPolicy) -> Boundary:
+        """The row with the rule that a policy has for it."""
+        return replace(self, rule=_rule(policy, self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,30 +84,54 @@ class Expected:
 def boundary_of(
     source: RunSource, run_id: str, steps: Sequence[Step], *, after: int, policy: ToolPolicy
 ) -> tuple[Boundary, ...]:
-    """Everything that the run called: tools that write first, then the rest, each in the order of the first call."""
-    seen: dict[tuple[CallKind, str, Effect | None], list[int]] = {}
+    """Everything that the run called: what writes comes first, then the rest, each in the order of the first call."""
+    found: dict[tuple[object, ...], Boundary] = {}
+    models: set[tuple[int, int]] = set()
     for step in steps:
         if not step.calls:
             continue
         for call in source.calls(run_id, step.number):
-            counts = seen.setdefault((call.kind, _name(call), _effect(call)), [0, 0])
-            counts[0] += 1
-            counts[1] += step.number > after
-    rows = [
-        Boundary(name, kind, effect, total, later, policy.decide(name, effect))
-        for (kind, name, effect), (total, later) in seen.items()
-    ]
+            if call.kind not in _RULED:
+                continue
+            model = call.meta.get("model") if call.kind == "llm" else None
+            if call.kind == "llm":
+                models.add((call.step, call.number))
+            row = Boundary(
+                name=model if isinstance(model, str) else call.name,
+                kind=call.kind,
+                effect=_effect(call),
+                seen=1,
+                expected=int(step.number > after),
+                rule=_LIVE,
+                is_inside=_is_own_doing(call, models),
+                called=call.name,
+                model=model if isinstance(model, str) else None,
+                example=call,
+            )
+            key = (row.kind, row.name, row.effect, row.is_inside)
+            known = found.get(key)
+            if known is not None:
+                row = replace(row, seen=known.seen + 1, expected=known.expected + row.expected, called=known.called)
+            found[key] = row
+    rows = [row.under(policy) for row in found.values()]
     return tuple(sorted(rows, key=lambda row: row.effect != "write"))
+
+
+def _is_own_doing(call: Call, models: Collection[tuple[int, int]]) -> bool:
+    """Whether a call is the doing of the call that made it; `models` are the places of model calls before it."""
+    around = call.meta.get("inside")
+    if not isinstance(around, dict):
+        return False
+    return is_own_doing(call.kind, (around.get("step"), around.get("call")) in models)
+
+
+def _rule(policy: ToolPolicy, row: Boundary) -> Rule:
+    return _LIVE if row.is_inside else policy.decide(row.kind, row.called, row.effect, model=row.model)
 
 
 def _effect(call: Call) -> Effect | None:
     """What it does to the world; a request inside another call is that call's doing."""
     return call.effect if "inside" in call.meta else effect_of(call.kind, call.name, call.effect)
-
-
-def _name(call: Call) -> str:
-    model = call.meta.get("model")
-    return model if call.kind == "llm" and isinstance(model, str) else call.name
 
 
 def expected_after(steps: Sequence[Step], step: int) -> Expected:

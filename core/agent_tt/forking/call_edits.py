@@ -6,20 +6,20 @@ the network gets the form that its client reads: the provider's own, plain or st
 
 from __future__ import annotations
 
-import builtins
 import json
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.codec.encode import encode
+from agent_tt.codec.error_text import error_from_text, is_error_text
 from agent_tt.codec.paths import get, parse_path, to_wire_path
 from agent_tt.codec.text import describe, parse_value
-from agent_tt.codec.wire import TYPE, VALUE, Wire, envelope_type
-from agent_tt.errors import InvalidEdit, InvalidValue, PathNotFound
+from agent_tt.codec.wire import TYPE, Wire, envelope_type
+from agent_tt.errors import InvalidEdit, InvalidValue, PathNotFound, UsageError
 from agent_tt.forking.assignments import split_assignment
 from agent_tt.forking.edits import apply_edits
-from agent_tt.model import Delivery, Edit, ErrorInfo
+from agent_tt.model import Delivery, Edit
 from agent_tt.providers.answering import message_with, read_saying, written_answer
 from agent_tt.providers.openai_chat import message_of
 from agent_tt.providers.recorded import recorded_answer, recorded_call
@@ -34,13 +34,12 @@ if TYPE_CHECKING:
     from agent_tt.providers import ModelCall
     from agent_tt.providers.shapes import Json
 
-__all__ = ["CALLS", "edited_call", "parse_call_edit", "with_recorded_values"]
+__all__ = ["CALLS", "edited_call", "message_in", "parse_call_edit", "with_recorded_values"]
 
 CALLS: Final = frozenset({"result", "error", "answer"})
 """What edits of a call change."""
 
 _PLACE: Final = re.compile(r"\s*(\d+)(?:\.(\d+))?(?=[.\[=]|\s*$)\.?")
-_ERROR: Final = re.compile(r"([A-Za-z_][\w.]*(?::[A-Za-z_][\w.]*)?)(?::\s*(.*))?", re.DOTALL)
 _SWITCHING: Final = 101
 _FRAMING: Final = frozenset({"content-length", "content-encoding", "transfer-encoding"})
 _SESSION: Final = "mcp server"
@@ -75,7 +74,7 @@ def parse_call_edit(text: str, target: EditTarget) -> Edit:
         wire = value
     if target == "answer" and not isinstance(wire, str | list | dict):
         wire = value
-    if target == "error" and not (isinstance(wire, str) and _ERROR.fullmatch(wire)):
+    if target == "error" and not (isinstance(wire, str) and is_error_text(wire)):
         raise InvalidEdit(f"--error {text}: VALUE is no exception", hint='for example "TimeoutError: no answer"')
     return Edit("set", path, wire, target=target, step=step, call=call)
 
@@ -185,7 +184,10 @@ def _edited(call: Call, pieces: Sequence[Delivery], edit: Edit) -> tuple[Call, S
         raise InvalidEdit(f"{label}: answers of a connection that stays open cannot be edited")
     if edit.target == "error":
         delivered = pieces[-1].number if pieces else call.delivered
-        error = _error_info(str(edit.value))
+        try:
+            error = error_from_text(str(edit.value))
+        except UsageError as wrong:
+            raise InvalidEdit(f"{label}: {wrong.message}", hint=wrong.hint) from wrong
         return replace(call, status="error", error=error, result=None, delivered=delivered), ()
     is_exchange = _is_exchange(call)
     if edit.target == "answer":
@@ -243,7 +245,7 @@ def _said(call: Call, edit: Edit, label: str) -> Wire:
     result, value = call.result, edit.value
     if call.error is None and isinstance(result, str) and isinstance(value, str):
         return value
-    way = _message_in(result)
+    way = message_in(result)
     message = {} if way is None else cast("dict[str, Json]", get(result, to_wire_path(result, parse_path(way))))
     saying = read_saying(value, message_of(message).calls)
     if way is not None and saying is not None:
@@ -257,7 +259,7 @@ def _said(call: Call, edit: Edit, label: str) -> Wire:
     return value
 
 
-def _message_in(result: Wire) -> str | None:
+def message_in(result: Wire) -> str | None:
     """The way to the message in what a function returned, in the forms that are common."""
     for way in ("", "message", "choices[0].message"):
         try:
@@ -352,25 +354,3 @@ def _readable(content_type: str, body: bytes) -> Wire:
         except ValueError:
             pass
     return body.decode("utf-8", "replace")
-
-
-# ---------------------------------------------------------------- exceptions
-
-
-def _error_info(text: str) -> ErrorInfo:
-    """The exception that `Class: text` names: a builtin one, or `module:Class` (`module.Class`)."""
-    found = _ERROR.fullmatch(text)
-    name, words = (found[1], found[2]) if found is not None else ("Exception", text)
-    words = words or ""
-    known = getattr(builtins, name, None)
-    if isinstance(known, type) and issubclass(known, BaseException):
-        class_name = f"builtins:{name}"
-    elif ":" in name:
-        class_name = name
-    elif "." in name:
-        module, _, last = name.rpartition(".")
-        class_name = f"{module}:{last}"
-    else:
-        raise InvalidEdit(f"{name} is no exception of Python's", hint="name its module: module.Class")
-    payload: Wire = {"args": [words] if words else [], "attrs": {}}
-    return ErrorInfo(class_name, words, value={TYPE: "exception", "class": class_name, VALUE: payload})

@@ -11,13 +11,13 @@ from agent_tt.errors import InvalidEntryPoint, UsageError
 from agent_tt.forking.code import CodePlan, plan_code
 from agent_tt.forking.entry_point import parse_entry_point
 from agent_tt.forking.entry_source import refuse_overrides
-from agent_tt.forking.executors import check_executor
+from agent_tt.forking.executors import check_executor, known_executors
 
 if TYPE_CHECKING:
     from agent_tt.forking.terms import Terms
     from agent_tt.model import Run
 
-__all__ = ["check_terms", "plan_executor"]
+__all__ = ["check_terms", "executors_for", "plan_executor"]
 
 
 def plan_executor(run: Run, agent: str | None, executor: str) -> tuple[CodePlan, tuple[str, ...]]:
@@ -34,9 +34,17 @@ def plan_executor(run: Run, agent: str | None, executor: str) -> tuple[CodePlan,
             raise
         # A function that takes no state, or is gone: its file may still declare the executor.
         code, problems = _without_state(run, agent)
-    folders = [Path(folder) for folder in (code.root, code.cwd) if folder]
-    check_executor(executor, code.file, folders)
+    check_executor(executor, code.file, _folders(code))
     return replace(code, executor=executor, way="restore"), problems
+
+
+def executors_for(code: CodePlan) -> tuple[str, ...]:
+    """The names of the executors that could run an agent; nothing is imported."""
+    return known_executors(code.file, _folders(code))
+
+
+def _folders(code: CodePlan) -> list[Path]:
+    return [Path(folder) for folder in (code.root, code.cwd) if folder]
 
 
 def _without_state(run: Run, agent: str | None) -> tuple[CodePlan, tuple[str, ...]]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from importlib.metadata import EntryPoint
 
-__all__ = ["GROUP", "check_executor", "executor", "find_executor", "installed"]
+__all__ = ["GROUP", "check_executor", "executor", "find_executor", "installed", "known_executors"]
 
 GROUP: Final = "agent_tt.executors"
 """The entry point group of packages that bring executors."""
@@ -89,9 +89,20 @@ def check_executor(name: str, file: Path | None, folders: Iterable[Path]) -> Non
         return
     known = {PYTHON, MOCK, *_REGISTERED, *installed()}
     if name not in known:
-        known |= set(_declared(file, list(folders)))
+        known.update(known_executors(file, folders))
     if name not in known:
         raise _unknown(name, known)
+
+
+def known_executors(file: Path | None, folders: Iterable[Path]) -> tuple[str, ...]:
+    """The names of all executors that a fork could ask for, those that come with agent-tt first. Nothing is imported.
+
+    Args:
+        file: the source file of the agent, None where it cannot be found.
+        folders: where its own modules are.
+    """
+    others = {*_REGISTERED, *installed(), *_declared(file, list(folders))}
+    return (PYTHON, MOCK, *sorted(others - {PYTHON, MOCK}))
 
 
 def find_executor(name: str) -> Executor:

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 import weakref
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Self
 
 from agent_tt.errors import (
@@ -19,6 +20,7 @@ from agent_tt.errors import (
     NotRebuildable,
     StoreUnreadable,
 )
+from agent_tt.forking.answering import answer_question, keep_answering, questions_of
 from agent_tt.forking.processes import Processes
 from agent_tt.model import ErrorInfo
 from agent_tt.recording.limits import time_is_up
@@ -30,8 +32,10 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import BinaryIO
 
+    from agent_tt.forking.answering import Asked
     from agent_tt.model import Run, RunStatus
     from agent_tt.protocols import Store
+    from agent_tt.questions import CallQuestion, Decision
 
 __all__ = ["ForkHandle"]
 
@@ -65,8 +69,10 @@ class ForkHandle:
         run_id: the fork's run.
         process: the child, which leads a session of its own.
         output: the file that it prints to; duplicated.
-        seconds: how long it may run. The child keeps that itself before each step and call; a child that makes none is
-            stopped from here.
+        seconds: how long it may run. The child keeps that itself before each step and call, and while it waits for an
+            answer; a child that makes none is stopped from here.
+        asked: decides the calls whose policy is `ask`, in a thread of the handle. Without it they wait until somebody
+            else does (`questions` and `answer`, `agent-tt answer`, the app); the time that they wait counts.
 
     Attributes:
         run_id: the fork's run.
@@ -81,6 +87,7 @@ class ForkHandle:
         output: BinaryIO,
         *,
         seconds: float | None = None,
+        asked: Asked | None = None,
     ) -> None:
         self.run_id = run_id
         self.store = store
@@ -98,6 +105,9 @@ class ForkHandle:
         self._failure: AgentTTError | None = None
         threading.Thread(target=self._settle, name=f"agent-tt fork {run_id}", daemon=True).start()
         threading.Thread(target=self._watch, name=f"agent-tt watch {run_id}", daemon=True).start()
+        if asked is not None:
+            told = (store, run_id, process.pid, asked, self._is_over)
+            threading.Thread(target=keep_answering, args=told, name=f"agent-tt answers {run_id}", daemon=True).start()
 
     def __repr__(self) -> str:
         return f"<ForkHandle of run {self.run_id}, {'running' if self.poll() is None else 'ended'}>"
@@ -110,6 +120,11 @@ class ForkHandle:
     ) -> None:
         if kind is not None:
             self.stop()
+
+    @property
+    def process(self) -> int:
+        """The id of the child process."""
+        return self._process.pid
 
     def poll(self) -> int | None:
         """The child's exit code (negative: the signal that killed it), None while it runs."""
@@ -169,6 +184,19 @@ class ForkHandle:
         why = why if len(why) <= _LONGEST_WHY else f"{why[:_LONGEST_WHY]}…"
         raise AgentFailed(f"{run.name} failed: {why}", traceback=trace, hint=hint)
 
+    def questions(self) -> list[CallQuestion]:
+        """The calls of the fork that wait for somebody's decision, the oldest question first."""
+        with closing(open_store(self.store, read_only=True)) as store:
+            return questions_of(store, self.run_id, self._process.pid)
+
+    def answer(self, question: CallQuestion, decision: Decision) -> None:
+        """Decide about a call that waits: `handle.answer(question, question.run(amount=5))`.
+
+        Raises:
+            QuestionClosed: it was answered already, or nobody waits for the answer any more.
+        """
+        answer_question(self.store, question, decision if decision.by else decision.said_by("program"))
+
     def stop(self, grace: float = _GRACE_SECONDS) -> None:
         """Interrupt the agent as Ctrl-C would and wait; after `grace` seconds kill it and all that it started.
 
@@ -178,6 +206,7 @@ class ForkHandle:
         if self._settled.is_set():
             return
         self._stopping.set()
+        self._stop_questions()
         self._signal(signal.SIGINT)
         try:
             if not self._settled.wait(grace):
@@ -194,6 +223,12 @@ class ForkHandle:
         start = max(0, size - limit)
         # Where the file was cut because it grew too long, it begins with a hole.
         return os.pread(self._output, size - start, start).lstrip(b"\0").decode("utf-8", "replace")
+
+    def _stop_questions(self) -> None:
+        """Let threads of the child that wait for a decision go on: only its main thread hears of Ctrl-C."""
+        with suppress(AgentTTError), closing(open_store(self.store)) as store:
+            for run_id in {question.run_id for question in self.questions()}:
+                store.stop_questions(run_id)
 
     def _signal(self, number: signal.Signals) -> None:
         with self._lock:  # the number of a process that was waited for may belong to another one

@@ -21,6 +21,7 @@ from agent_tt.store import open_store
 from agent_tt.store.provenance import check_made_here
 
 if TYPE_CHECKING:
+    from agent_tt.forking.answering import Asked
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.model import WayBackIn
 
@@ -32,11 +33,15 @@ MADE_UP_TAG: Final = "mock"
 _CHILDREN: Final[dict[WayBackIn, str]] = {"restore": "agent_tt._child", "replay": "agent_tt._reenter_child"}
 
 
-def start_fork(plan: ForkPlan) -> ForkHandle:
+def start_fork(plan: ForkPlan, *, asked: Asked | None = None) -> ForkHandle:
     """Write the fork's run with its edited state and start its agent in a child process.
 
     The child runs in the recorded working directory with the recorded Python, in a session of its own and without
     standard input. What it prints goes to a temporary file that has no name and is gone with the handle.
+
+    Args:
+        plan: the fork.
+        asked: decides the calls whose policy is `ask`; see `ForkHandle`.
 
     Raises:
         Untrusted: the store came from elsewhere.
@@ -69,7 +74,7 @@ def start_fork(plan: ForkPlan) -> ForkHandle:
                 why = ErrorInfo("agent_tt.errors:InvalidEntryPoint", error.message)
                 store.set_run_status(run_id, "failed", why)
                 raise
-            return ForkHandle(plan.store, run_id, process, output, seconds=plan.terms.limits.seconds)
+            return ForkHandle(plan.store, run_id, process, output, seconds=plan.terms.limits.seconds, asked=asked)
     finally:
         store.close()
 

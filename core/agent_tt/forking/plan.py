@@ -16,10 +16,10 @@ from agent_tt.forking.edits import apply_edits, with_old_values
 from agent_tt.forking.first_question import state_to_edit
 from agent_tt.forking.made_up import check_script, recorded_answers
 from agent_tt.forking.muting import mute
+from agent_tt.forking.policies import Rule, check_rule, check_sockets, configured_policy, odd_rules
 from agent_tt.forking.request_edits import REQUESTS, with_recorded_requests
 from agent_tt.forking.terms import Terms
 from agent_tt.model import Run
-from agent_tt.recording.policy import ToolPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.forking.boundary import Boundary
+    from agent_tt.forking.policies import ToolPolicy
     from agent_tt.model import Edit, Step, WayBackIn
     from agent_tt.protocols import RunSource
 
@@ -49,9 +50,10 @@ class ForkPlan:
         edits: what was changed, each with the value that was there.
         state: the state after `step`, edited; the agent gets it, or its own is changed so; read-only.
         code: what will run, and how it gets there.
-        boundary: the models and tools of the run, each with what the fork lets it do; those that write come first.
+        boundary: the models, tools, addresses and programs of the run, each with what the fork does with it; those that
+            write come first.
         expected: what the original spent after `step`, the best guess at what the fork will.
-        policy: what the fork lets tools do, as it is stored with the run.
+        rules: what the fork does with its calls; see `with_rule`.
         problems: what is worth knowing before it runs, one line each. None of it prevents the fork.
         answered: how many recorded calls are answered again, where the agent is re-entered.
         accepts_changes: whether an agent that is re-entered goes live from the first step that asks something else
@@ -70,7 +72,7 @@ class ForkPlan:
     code: CodePlan
     boundary: tuple[Boundary, ...]
     expected: Expected
-    policy: Mapping[str, str]
+    rules: ToolPolicy
     problems: tuple[str, ...]
     answered: int = 0
     accepts_changes: bool = False
@@ -83,15 +85,47 @@ class ForkPlan:
         return self.code.way
 
     @property
+    def policy(self) -> Mapping[str, Wire]:
+        """The rules as they are stored with the run."""
+        return self.rules.to_mapping()
+
+    @property
     def writers(self) -> tuple[Boundary, ...]:
-        """The tools that write, which the fork denies unless they are allowed."""
-        return tuple(row for row in self.boundary if row.effect == "write")
+        """What writes, which the fork denies unless it is allowed; what a tool does inside is left out."""
+        return tuple(row for row in self.boundary if row.effect == "write" and not row.is_inside)
+
+    def with_policy(self, policy: ToolPolicy) -> ForkPlan:
+        """The same fork with another policy.
+
+        Raises:
+            UsageError: a rule of it that whoever starts the fork gave cannot be carried out.
+        """
+        check_sockets(policy)
+        rows = tuple(row.under(policy) for row in self.boundary)
+        for row in rows:
+            if row.rule.source == "you":
+                check_rule(row, row.rule)
+        return replace(self, boundary=rows, rules=policy)
+
+    def with_rule(self, name: str, rule: Rule) -> ForkPlan:
+        """The same fork with a rule for one name, pattern or boundary: in place of what was said of it before.
+
+        Raises:
+            UsageError: it cannot be carried out for what the run called.
+        """
+        return self.with_policy(self.rules.with_rule(name, rule))
+
+    def without_rule(self, name: str) -> ForkPlan:
+        """The same fork without what whoever starts it said of one name: what is configured, or the default, holds."""
+        return self.with_policy(self.rules.without(name))
 
     def allowing(self, tools: Iterable[str]) -> ForkPlan:
-        """The same fork with exactly these writing tools allowed."""
-        policy = ToolPolicy(allow=frozenset(tools), writes="deny")
-        rows = tuple(replace(row, policy=policy.decide(row.name, row.effect)) for row in self.boundary)
-        return replace(self, boundary=rows, policy=policy.to_mapping())
+        """The same fork with exactly these names allowed by whoever starts it."""
+        policy = self.rules
+        for name, rule in self.rules.said():
+            if rule.source == "you" and rule.word == "live":
+                policy = policy.without(name)
+        return self.with_policy(policy.with_all((name, Rule("live")) for name in tools))
 
     def named(self, name: str | None) -> ForkPlan:
         """The same fork under another name."""
@@ -106,6 +140,7 @@ def plan_fork(
     edits: Sequence[Edit] = (),
     agent: str | None = None,
     allow: Iterable[str] = (),
+    policy: ToolPolicy | None = None,
     name: str | None = None,
     by: WayBackIn | None = None,
     accept_changes: bool = False,
@@ -119,7 +154,8 @@ def plan_fork(
         step: the checkpoint to start from, 0 for the input; None for that before the call that is edited.
         edits: changes, applied in order.
         agent: another entry point to run, `module:callable` or `path/file.py:callable`.
-        allow: names of writing tools that may run; all others that write are denied.
+        allow: names of what may run: the short form of the rule `live`.
+        policy: what it does with its calls; None for the defaults and what is configured.
         name: the new run's name instead of `NAME/fork-N`.
         by: how the agent gets there: it is handed the state (`restore`) or re-entered by `replay`. None chooses:
             restore where the entry point takes a state, and no call is edited.
@@ -164,13 +200,9 @@ def plan_fork(
     requests, odd_requests = with_recorded_requests(
         source, original.id, steps, kept, [edit for edit in edits if edit.target in REQUESTS]
     )
-    policy = ToolPolicy(allow=frozenset(allow), writes="deny")
-    boundary = boundary_of(source, original.id, steps, after=kept, policy=policy)
-    problems += (*odd, *odd_requests)
-    unknown = sorted(
-        each for each in policy.allow if not any(ToolPolicy(frozenset({each})).allows(row.name) for row in boundary)
-    )
-    problems += tuple(f"{tool} is allowed, but {original.name} never called it" for tool in unknown)
+    rules = (configured_policy() if policy is None else policy).with_all((each, Rule("live")) for each in allow)
+    boundary = boundary_of(source, original.id, steps, after=kept, policy=rules)
+    problems += (*odd, *odd_requests, *odd_rules(original, boundary, rules))
     return ForkPlan(
         store=source.path,
         run=original,
@@ -182,12 +214,12 @@ def plan_fork(
         code=code,
         boundary=boundary,
         expected=expected_after(steps, kept),
-        policy=policy.to_mapping(),
+        rules=rules,
         problems=problems,
         answered=sum(each.calls for each in steps[:kept]) if way == "replay" else 0,
         accepts_changes=accept_changes and way == "replay",
         terms=terms,
-    )
+    ).with_policy(rules)
 
 
 def _by_executor(by: WayBackIn | None, calls: Sequence[Edit]) -> WayBackIn:

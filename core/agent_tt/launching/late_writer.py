@@ -10,11 +10,12 @@ import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, NewCall, NewStep, RunStatus, StepEnd
-    from agent_tt.protocols import RunWriter
+    from agent_tt.protocols import OpenQuestion, RunWriter
+    from agent_tt.questions import NewQuestion
 
 __all__ = ["LateWriter"]
 
@@ -63,6 +64,14 @@ class LateWriter:
     def begin_call(self, step: int, new: NewCall) -> int:
         """See `RunWriter`."""
         return self._now().begin_call(step, new)
+
+    def amend_call(self, step: int, number: int, meta: Mapping[str, Wire], *, args: Wire = None) -> None:
+        """See `RunWriter`."""
+        self._now().amend_call(step, number, meta, args=args)
+
+    def ask(self, step: int, call: int, new: NewQuestion) -> OpenQuestion:
+        """See `RunWriter`."""
+        return self._now().ask(step, call, new)
 
     def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:
         """See `RunWriter`."""

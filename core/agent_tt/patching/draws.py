@@ -14,7 +14,7 @@ from agent_tt.model import CallEnd, NewCall
 from agent_tt.recording.answers import answers_here, question_of
 from agent_tt.recording.beginning_calls import begin_call
 from agent_tt.recording.call_site import call_site
-from agent_tt.recording.calls import CallSpec
+from agent_tt.recording.call_spec import CallSpec
 from agent_tt.recording.scope import here
 from agent_tt.recording.signature import Parameters, signature_of_call
 

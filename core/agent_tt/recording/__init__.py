@@ -5,9 +5,9 @@
 | `recorder` | `record(...)`: one run, from its first row to its last |
 | `steps` | the steps of a run and what is told about them |
 | `model_steps`, `model_turns`, `conversations` | steps of a run whose agent names none: one for each model call |
-| `calls` | one call: intent first, then the function, then what came back |
+| `calls`, `call_spec` | one call: intent first, then the function, then what came back |
 | `answers`, `served` | asking a replay before a call is made, and giving its answer in place of the function's |
-| `pace` | how an awaited answer came, for a replay to keep the same pace |
+| `pace`, `arrival` | how an awaited answer came, for a replay to keep the same pace |
 | `handover` | threads take their answers one after another |
 | `list_order` | `as_completed` in an order that no memory address decides |
 | `boundary` | wrapping functions of every nature so that their calls are recorded |
@@ -26,5 +26,7 @@
 | `exceptions`, `outcome` | exceptions as data, and what they say about how it ended |
 | `journal` | the one way from a recording to its store |
 | `entry` | which code an agent runs and where a fork finds it again |
-| `policy`, `adoption` | what a fork tells the process that runs its agent |
+| `policy`, `policy_tables`, `adoption` | what a fork tells the process that runs its agent |
+| `deciding`, `edited_arguments` | what becomes of a call in a fork, and what goes out where a person changed it |
+| `asking` | asking a person about a call, through the store |
 """

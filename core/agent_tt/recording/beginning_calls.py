@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from agent_tt.errors import UsageError
 from agent_tt.model import NewCall
-from agent_tt.recording.adoption import process_policy
 from agent_tt.recording.answers import answers_here, question_of
 from agent_tt.recording.call_site import call_site
 from agent_tt.recording.calls import RecordedCall
 from agent_tt.recording.scope import here
 from agent_tt.recording.signature import signature_of_call
+from agent_tt.recording.unrecorded import check_unrecorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from agent_tt.recording.calls import CallSpec
+    from agent_tt.recording.call_spec import CallSpec
     from agent_tt.recording.scope import Scope
     from agent_tt.recording.steps import RecordedStep
 
@@ -34,14 +34,13 @@ def begin_call(spec: CallSpec, args: Sequence[object], kwargs: Mapping[str, obje
     """
     scope = here()
     if scope is None:
-        answers, policy = answers_here(), process_policy()
+        answers = answers_here()
         if answers is not None:
             named = spec.parameters.bind(args, kwargs)
             signature = signature_of_call(spec.kind, spec.name, named, without=spec.idempotency_key)
             new = NewCall(spec.kind, spec.name, named, signature, spec.effect, lane="", meta=call_site(None))
             answers.ask(question_of(new))
-        if policy is not None:
-            policy.check(spec.name, spec.effect)
+        check_unrecorded(spec.kind, spec.name, spec.effect)
         return None
     return begin_in(scope, spec, lambda call: call.begin(args, kwargs))
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
 from agent_tt.recording.beginning_calls import begin_call
+from agent_tt.recording.passing import passing
 from agent_tt.recording.served import (
     served_answer,
     served_async_generator,
@@ -21,7 +22,8 @@ from agent_tt.recording.streams import async_stream, relay
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 
-    from agent_tt.recording.calls import CallSpec, RecordedCall
+    from agent_tt.recording.call_spec import CallSpec
+    from agent_tt.recording.calls import RecordedCall
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -45,7 +47,8 @@ def _plain(function: Callable[P, R], spec: CallSpec) -> Callable[P, R]:
     def call_plain(*args: P.args, **kwargs: P.kwargs) -> R:
         call = begin_call(spec, args, kwargs)
         if call is None:
-            return function(*args, **kwargs)
+            with passing():
+                return function(*args, **kwargs)
         try:
             with call.running():
                 if call.served is None:
@@ -67,10 +70,15 @@ def _coroutine(function: Callable[P, Awaitable[R]], spec: CallSpec) -> Callable[
     async def call_coroutine(*args: P.args, **kwargs: P.kwargs) -> R:
         call = begin_call(spec, args, kwargs)
         if call is None:
-            return await function(*args, **kwargs)
-        if call.served is not None:
-            return await _follow(call, cast("Awaitable[R]", served_coroutine(call.served)))
-        return await _follow(call, call.sending(function)(*args, **kwargs))
+            with passing():
+                return await function(*args, **kwargs)
+
+        def start() -> Awaitable[R]:
+            if call.served is not None:
+                return cast("Awaitable[R]", served_coroutine(call.served))
+            return call.sending(function)(*args, **kwargs)
+
+        return await _follow(call, start)
 
     return call_coroutine
 
@@ -91,19 +99,25 @@ def _generator(function: Callable[P, Generator[R]], spec: CallSpec) -> Callable[
 def _async_generator(function: Callable[P, AsyncGenerator[R]], spec: CallSpec) -> Callable[P, AsyncGenerator[R]]:
     spec = replace(spec, can_wait=True)
 
-    def start(*args: P.args, **kwargs: P.kwargs) -> tuple[RecordedCall | None, AsyncGenerator[R]]:
+    def start(*args: P.args, **kwargs: P.kwargs) -> tuple[RecordedCall | None, Callable[[], AsyncGenerator[R]]]:
         call = begin_call(spec, args, kwargs)
-        if call is not None and call.served is not None:
-            return call, cast("AsyncGenerator[R]", served_async_generator(call.served))
-        return call, (function if call is None else call.sending(function))(*args, **kwargs)
+
+        def make() -> AsyncGenerator[R]:
+            if call is not None and call.served is not None:
+                return cast("AsyncGenerator[R]", served_async_generator(call.served))
+            return (function if call is None else call.sending(function))(*args, **kwargs)
+
+        return call, make
 
     return functools.wraps(function)(async_stream(start))
 
 
-async def _follow(call: RecordedCall, awaitable: Awaitable[R]) -> R:
+async def _follow(call: RecordedCall, start: Callable[[], Awaitable[R]]) -> R:
+    """Await what `start` gives, once the call may be made."""
     call.is_awaited = True
     try:
         await call.until_live()
+        awaitable = start()
         with call.running():
             result = await awaitable
     except BaseException as error:
@@ -117,13 +131,13 @@ def _settle(call: RecordedCall, result: R) -> R:
     """End a call with what a plain function returned; one that returns its answer later ends when that comes."""
     if inspect.iscoroutine(result):
         call.returned_as = "coroutine"
-        return cast("R", _follow(call, result))
+        return cast("R", _follow(call, lambda: result))
     if inspect.isgenerator(result):
         call.returned_as = "generator"
         return cast("R", relay(call, result))
     if inspect.isasyncgen(result):
         call.returned_as = "async generator"
-        return cast("R", async_stream(lambda: (call, result))())
+        return cast("R", async_stream(lambda: (call, lambda: result))())
     if isinstance(result, (asyncio.Future, concurrent.futures.Future)):
         call.is_awaited = isinstance(result, asyncio.Future)
         call.returned_as = "asyncio future" if call.is_awaited else "future"

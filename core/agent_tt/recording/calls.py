@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
 from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
-from agent_tt.errors import AgentTTError, ToolDenied
+from agent_tt.errors import AgentTTError
 from agent_tt.model import MADE_UP, CallEnd, NewCall
-from agent_tt.recording.adoption import process_policy
 from agent_tt.recording.amending import amender_here
 from agent_tt.recording.answers import HoldsBack, KeepsKeys, answers_here, question_of
-from agent_tt.recording.call_site import call_site
+from agent_tt.recording.arrival import Arrival
+from agent_tt.recording.call_facts import facts_of
+from agent_tt.recording.call_spec import KEY
 from agent_tt.recording.changed_arguments import given_arguments
+from agent_tt.recording.deciding import Deciding, check_halted, rule_for, told
+from agent_tt.recording.edited_arguments import FunctionCall
 from agent_tt.recording.exceptions import error_info
-from agent_tt.recording.interruption import INTERRUPTED, is_cleaning_up
 from agent_tt.recording.limits import limits_here
-from agent_tt.recording.pace import PACE, PACES, Runs, pace_of, stretch_from_here
-from agent_tt.recording.policy import effect_of
 from agent_tt.recording.scope import enter, leave
 from agent_tt.recording.signature import signature_of_call
-from agent_tt.recording.timers import TIMERS, timers_fired
 from agent_tt.recording.usage import usage_of
 
 if TYPE_CHECKING:
@@ -32,56 +31,24 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import CallKind, Effect, StreamEnd
+    from agent_tt.model import StreamEnd
     from agent_tt.recording.answers import Answers, Question, Served
+    from agent_tt.recording.call_spec import CallSpec
     from agent_tt.recording.changed_arguments import GivenArguments
-    from agent_tt.recording.pace import Stretch
+    from agent_tt.recording.deciding import Given, Outcome
     from agent_tt.recording.scope import Scope
-    from agent_tt.recording.signature import Parameters
     from agent_tt.recording.steps import RecordedStep
-
-KEY: Final = "idempotency_key"
-"""Among the facts of a call: by what the outside world recognises it when it is made again."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-@dataclass(frozen=True, slots=True)
-class CallSpec:
-    """What is known of a function whose calls are recorded.
-
-    Attributes:
-        kind: `tool` or `llm`.
-        name: what the calls are called.
-        effect: what a tool does to the world; None for a model call.
-        parameters: how the function names its arguments.
-        idempotency_key: the argument by which the outside world recognises a repeated call.
-        model: the model that is called, where it is known.
-        can_wait: whether a coroutine makes it, which awaits `until_live` before it does.
-    """
-
-    kind: CallKind
-    name: str
-    effect: Effect | None
-    parameters: Parameters
-    idempotency_key: str | None = None
-    model: str | None = None
-    can_wait: bool = False
-
-    @property
-    def title(self) -> str:
-        """What a step is called that holds such a call alone: of a request the model it asks, else where it goes."""
-        method, _, address = self.name.partition(" ")
-        place = address.partition("://")[2]
-        return (self.model or f"{method} {place}") if place else self.name
 
 
 class RecordedCall:
     """A call that has begun. The first that ends it counts; what comes after that is ignored.
 
     Attributes:
-        served: the recorded answer that a replay gives in place of the function; None where the function runs.
+        served: the answer that a replay, or a fork's policy, gives in place of the function; None where that runs.
+        sent: what goes out in place of what the agent gave, a function's `(args, kwargs)` or a request; else None.
         is_awaited: whether its answer comes to an event loop.
         returned_as: what a plain function gave in place of its answer: `coroutine`, `generator`, `async generator`,
             `asyncio future` or `future`; None where it gave the answer itself.
@@ -97,13 +64,14 @@ class RecordedCall:
         self._lock = threading.RLock()
         self._is_over = False
         self._inside: set[str] = set()
-        self._since_question: Stretch | None = None
-        self._paces, self._timers = Runs(), Runs()
+        self._arrival = Arrival(scope.recording)
         self._key_before: Wire = None
-        self._sent: tuple[tuple[object, ...], dict[str, object]] | None = None
+        self._deciding: Deciding | None = None
         self._given: GivenArguments | None = None
         self._held_back: tuple[HoldsBack, Question] | None = None
+        self._is_unpaid = False
         self.served: Served | None = None
+        self.sent: object = None
         self.is_awaited = False
         self.returned_as: str | None = None
 
@@ -118,18 +86,23 @@ class RecordedCall:
         spec = self._spec
         named = spec.parameters.bind(args, kwargs)
         signature = signature_of_call(spec.kind, spec.name, named, without=spec.idempotency_key)
-        amender = amender_here() if self.asks_a_model else None
+        amender, sent = amender_here() if self.asks_a_model else None, None
         if amender is not None:
             lane = self._recording.lanes.current().id
-            self._sent = amender.arguments(spec.parameters, args, kwargs, lane, signature)
-            if self._sent is not None:
-                named = spec.parameters.bind(*self._sent)
+            self.sent = sent = amender.arguments(spec.parameters, args, kwargs, lane, signature)
+            if sent is not None:
+                named = spec.parameters.bind(*sent)
                 signature = signature_of_call(spec.kind, spec.name, named, without=spec.idempotency_key)
         self._given = given_arguments(spec.parameters, named, args, kwargs)
-        self.begin_asking(named, signature)
+        self.begin_asking(named, signature, given=FunctionCall(spec.parameters, *(sent or (args, kwargs))))
 
     def begin_asking(
-        self, named: Mapping[str, Wire], signature: str, *, facts: Mapping[str, Wire] = MappingProxyType({})
+        self,
+        named: Mapping[str, Wire],
+        signature: str,
+        *,
+        facts: Mapping[str, Wire] = MappingProxyType({}),
+        given: Given | None = None,
     ) -> None:
         """Commit the intent of a call whose question is known as it stands. A replay is asked, else a fork's policy.
 
@@ -137,9 +110,11 @@ class RecordedCall:
             named: what is asked, by name.
             signature: the digest of that.
             facts: what else is shown of the call.
+            given: what it goes out with, where a person who is asked may change that.
 
         Raises:
-            ToolDenied: the fork's policy denies the tool; that is recorded as its outcome.
+            ToolDenied: the fork's policy denies the tool, or a person does; that is recorded as its outcome.
+            NotRecorded: the policy has it answered as it was recorded, and it was not.
             Divergence: the replay has no answer.
             LimitReached: the fork that this process runs may make no further call.
             StoreUnreadable: the intent could not be written, so the call must not be made.
@@ -147,7 +122,9 @@ class RecordedCall:
         limits = limits_here()
         if limits is not None:
             limits.before_call()
+        check_halted()
         spec, lane = self._spec, self._recording.lanes.current()
+        rule = rule_for(spec, self._recording.model, self._around)
         new = NewCall(
             kind=spec.kind,
             name=spec.name,
@@ -156,7 +133,7 @@ class RecordedCall:
             effect=spec.effect,
             lane=lane.id,
             lane_seq=lane.next_sequence(),
-            meta={**self._facts(named), **facts},
+            meta={**facts_of(self._recording, spec, self._around, named), **facts, **told(rule)},
         )
         step = self._step.number
         self._recording.journal.handover.goes_on()
@@ -166,24 +143,40 @@ class RecordedCall:
         steps = self._recording.model_steps
         if steps is not None and self.asks_a_model:
             steps.asked(self._step, self, named)
-        self._since_question = stretch_from_here(most=1)
+        self._arrival.asked()
         answers = answers_here()
         if answers is not None:
             self.served = self._ask(answers, new)
-        policy = process_policy()
-        if policy is not None and self.served is None:
+        if rule is not None and rule.word != "live" and self.served is None and self._number is not None:
+            question = question_of(new, step, can_wait=spec.can_wait)
+            deciding = Deciding(rule, question, self._recording, step, self._number, named, given)
+            if spec.can_wait and deciding.may_ask:
+                self._deciding = deciding  # asked in `until_live`, so that the event loop goes on
+                return
             try:
-                policy.check(spec.name, self._effect())
-            except ToolDenied as denial:
-                self._end(CallEnd(status="denied", error=error_info(denial)), denial)
+                self._carry_out(deciding.now())
+            except BaseException as error:
+                self.failed(error)
                 raise
 
-    def _effect(self) -> Effect | None:
-        """What the call does to the world; a request that a running call makes is that call's doing."""
-        spec, around = self._spec, self._around
-        if spec.kind == "http" and around is not None and not around.is_over:
-            return spec.effect
-        return effect_of(spec.kind, spec.name, spec.effect)
+    def _carry_out(self, outcome: Outcome) -> None:
+        """Do what was decided of it.
+
+        Raises:
+            BaseException: it is refused; that is recorded as its outcome.
+        """
+        number, step = self._number, self._step.number
+        if outcome.refusal is not None:
+            end = CallEnd("denied", error=error_info(outcome.refusal), meta=outcome.facts)
+            self._end(end, outcome.refusal)
+            raise outcome.refusal
+        if outcome.facts and number is not None:
+            edited = None if outcome.edited is None else dict(outcome.edited)
+            self._recording.journal.write(lambda writer: writer.amend_call(step, number, outcome.facts, args=edited))
+        self.served, self._is_unpaid = outcome.served, outcome.served is not None
+        if outcome.sent is not None:
+            self.sent = outcome.sent
+        self._arrival.asked()
 
     def _ask(self, answers: Answers, new: NewCall) -> Served | None:
         """Put the call to a replay."""
@@ -200,14 +193,24 @@ class RecordedCall:
             raise
 
     async def until_live(self) -> None:
-        """Wait, before a call of a coroutine is made, until a run that goes on has given out what was recorded.
+        """Wait, before a call of a coroutine is made, until that may be: it is known afterwards whether it is `served`.
+
+        A run that goes on first gives out what was recorded; a person may have to be asked.
 
         Raises:
+            ToolDenied: that person refused it.
             Divergence: the agent was halted meanwhile.
         """
-        if self._held_back is not None:
-            (answers, question), self._held_back = self._held_back, None
-            await answers.until_live(question)
+        try:
+            if self._held_back is not None:
+                (answers, question), self._held_back = self._held_back, None
+                await answers.until_live(question)
+            if self._deciding is not None:
+                deciding, self._deciding = self._deciding, None
+                self._carry_out(await deciding.soon())
+        except BaseException as error:
+            self.failed(error)
+            raise
 
     @property
     def key_before(self) -> str | None:
@@ -219,8 +222,9 @@ class RecordedCall:
 
         Where a fork's edits changed what it is called with, it is called with that.
         """
-        key, spec, sent = self._key_before, self._spec, self._sent
-        if sent is not None:
+        key, spec = self._key_before, self._spec
+        if self.sent is not None:
+            sent = cast("tuple[Sequence[object], Mapping[str, object]]", self.sent)
             return lambda *_args, **_kwargs: cast("Callable[..., R]", function)(*sent[0], **sent[1])
         if key is None or spec.idempotency_key is None:
             return function
@@ -258,10 +262,7 @@ class RecordedCall:
         def write() -> None:
             with self._in_turn():
                 journal.write(lambda writer: writer.deliver(step, number, "chunk", piece))
-            self._paces.add(self._pace())
-            self._timers.add(self._fired())
-            self._since_question = stretch_from_here(most=1)
-            self._answered()
+            self._arrival.piece(is_timed=self._is_timed, is_served=self._is_served)
 
         try:
             journal.when_free(write)
@@ -306,8 +307,9 @@ class RecordedCall:
     def _count_usage(self, answer: object) -> dict[str, Wire]:
         """Add a model's usage to the step; what the call's facts say of it."""
         usage = usage_of(answer)
-        is_made_up = self.served is not None and MADE_UP in self.served.call.meta  # then it cost nothing
-        meta = usage.to_meta() if self.asks_a_model and not is_made_up else {}
+        is_made_up = self.served is not None and MADE_UP in self.served.call.meta
+        is_free = is_made_up or self._is_unpaid
+        meta = usage.to_meta() if self.asks_a_model and not is_free else {}
         # A function that asks a model often gives on what the provider said, and that was counted where it was said.
         is_counted = meta and any(name in self._inside for name in meta)
         if meta and not is_counted:
@@ -332,29 +334,24 @@ class RecordedCall:
         finally:
             leave(scope)
 
-    def _facts(self, named: Mapping[str, Wire]) -> dict[str, Wire]:
-        """What is shown of the call beside its arguments: where it was made, inside which call, which model."""
-        facts = call_site(self._recording.code.root)
-        spec, around = self._spec, self._around
-        if spec.kind == "llm":
-            model = spec.model or self._recording.model
-            if model is not None:
-                facts["model"] = model
-        if spec.idempotency_key is not None:
-            facts[KEY] = named.get(spec.idempotency_key)
-        if is_cleaning_up():
-            facts[INTERRUPTED] = True
-        if around is None and self._recording.inside is not None:
-            facts["inside"] = dict(self._recording.inside)
-        elif around is not None:
-            # Either way the function of that call made this one: a replay that gives its answer makes neither.
-            facts["outlives" if around.is_over else "inside"] = around.place()
-        return facts
-
     @property
     def is_over(self) -> bool:
         """Whether it has ended."""
         return self._is_over
+
+    @property
+    def _is_served(self) -> bool:
+        return self.served is not None
+
+    @property
+    def _is_timed(self) -> bool:
+        """Whether it is said how its answer came: to an event loop, from the world."""
+        return self.is_awaited and self.served is None
+
+    @property
+    def runs(self) -> bool:
+        """Whether its function runs for real, and has not ended."""
+        return not self._is_over and self.served is None
 
     @property
     def asks_a_model(self) -> bool:
@@ -373,7 +370,8 @@ class RecordedCall:
         number, step = self._number, self._step
         if number is None:
             return
-        facts = {**end.meta, **self._manner(end), **self._did_to_arguments()}
+        given, self._given = self._given, None
+        facts = {**end.meta, **self._manner(end), **(given.settled(self.served) if given is not None else {})}
         journal, told = self._recording.journal, replace(end, meta=facts)
         steps = self._recording.model_steps
 
@@ -387,16 +385,6 @@ class RecordedCall:
         if self._owns_step:
             step.close(error)
 
-    def _did_to_arguments(self) -> dict[str, Wire]:
-        """What the function did to its arguments; where a replay answers for it, that is done to them here."""
-        given, self._given = self._given, None
-        if given is None:
-            return {}
-        if self.served is None:
-            return given.changes()
-        given.change_again(self.served.call.meta, self.served.value)
-        return {}
-
     def _manner(self, end: CallEnd) -> dict[str, Wire]:
         """How the answer came, where a replay could not tell: see `agent_tt.recording.pace`."""
         manner: dict[str, Wire] = {"returned_as": self.returned_as}
@@ -404,30 +392,7 @@ class RecordedCall:
         if made_up is not None:
             manner[MADE_UP] = made_up
             self._step.extra[MADE_UP] = made_up
-        pace, fired = self._pace(), self._fired()
-        if end.stream is not None:
-            self._paces.add(pace)
-            self._timers.add(fired)
-            manner |= {PACES: self._paces.to_wire(), TIMERS: self._timers.to_wire()}
-        else:
-            manner |= {PACE: pace, TIMERS: fired}
-        self._answered()
+        manner |= self._arrival.end(
+            is_stream=end.stream is not None, is_timed=self._is_timed, is_served=self._is_served
+        )
         return {name: fact for name, fact in manner.items() if fact is not None}
-
-    def _pace(self) -> Wire:
-        """How an answer came that comes now, or a piece of one; None where nothing needs to be said."""
-        if not self.is_awaited or self.served is not None:
-            return None
-        return pace_of(self._since_question, self._recording.since_answer)
-
-    def _fired(self) -> Wire:
-        """How many of the agent's timers have fired since the answer before; None for none."""
-        return (timers_fired() - self._recording.timers_before) or None
-
-    def _answered(self) -> None:
-        """An answer, or a piece of one, reaches the agent now."""
-        self._recording.timers_before = timers_fired()
-        before = self._recording.since_answer
-        if before is not None:
-            before.is_over = True
-        self._recording.since_answer = stretch_from_here() if self.served is None else None

@@ -17,6 +17,7 @@ from agent_tt.codec.wire import TYPE, VALUE
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
+    from agent_tt.recording.answers import Served
     from agent_tt.recording.signature import Parameters
 
 __all__ = ["AFTERWARDS", "GivenArguments", "bring_to", "given_arguments"]
@@ -39,6 +40,13 @@ class GivenArguments:
         self._before = before
         self._args = args
         self._kwargs = kwargs
+
+    def settled(self, served: Served | None) -> dict[str, Wire]:
+        """What the function did to them, for the facts of the call; what `served` in its place did, is done here."""
+        if served is None:
+            return self.changes()
+        self.change_again(served.call.meta, served.value)
+        return {}
 
     def changes(self) -> dict[str, Wire]:
         """What the function did to them, for the facts of the call."""

@@ -25,12 +25,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.model import NewCall
+from agent_tt.recording.adoption import process_policy
 from agent_tt.recording.answers import answers_here, question_of
 from agent_tt.recording.beginning_calls import begin_in
 from agent_tt.recording.call_site import call_site
-from agent_tt.recording.calls import CallSpec, RecordedCall
+from agent_tt.recording.call_spec import CallSpec
+from agent_tt.recording.passing import is_passing
 from agent_tt.recording.scope import here
 from agent_tt.recording.signature import Parameters
+from agent_tt.recording.unrecorded import check_unrecorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallKind, Effect
     from agent_tt.recording.answers import Served
+    from agent_tt.recording.calls import RecordedCall
+    from agent_tt.recording.deciding import Given
 
 IN_TURN: Final = "closed_in_turn"
 """Among the facts of a call: a coroutine waited until its answer was closed, and `closed` says when that was."""
@@ -58,6 +63,7 @@ class Asked:
         effect: of a tool, what it does to the world.
         model: the model that is asked, where it is known.
         facts: what is shown of the call beside its question.
+        given: what it goes out with, where a person who is asked may change that.
     """
 
     kind: CallKind
@@ -67,11 +73,15 @@ class Asked:
     effect: Effect | None = None
     model: str | None = None
     facts: Mapping[str, Wire] = field(default_factory=dict)
+    given: Given | None = field(default=None, compare=False)
 
 
 def is_watched() -> bool:
-    """Whether calls of this code are recorded, or answered by a replay. Cheap: asked at every request."""
-    return answers_here() is not None or here() is not None
+    """Whether calls of this code are recorded, answered by a replay, or subject to the policy of a fork.
+
+    Cheap: asked at every request.
+    """
+    return answers_here() is not None or here() is not None or process_policy() is not None
 
 
 def begin_exchange(asked: Asked, *, can_wait: bool = False) -> RecordedCall | Served | None:
@@ -95,16 +105,20 @@ def begin_exchange(asked: Asked, *, can_wait: bool = False) -> RecordedCall | Se
         spec = CallSpec(asked.kind, asked.name, asked.effect, _NO_FUNCTION, model=asked.model, can_wait=can_wait)
         return begin_in(scope, spec, _intent(asked), signature=asked.signature)
     answers = answers_here()
-    if answers is None:
-        return None
-    new = NewCall(
-        asked.kind, asked.name, dict(asked.args), asked.signature, asked.effect, lane="", meta=call_site(None)
-    )
-    return answers.ask(question_of(new))
+    if answers is not None:
+        new = NewCall(
+            asked.kind, asked.name, dict(asked.args), asked.signature, asked.effect, lane="", meta=call_site(None)
+        )
+        served = answers.ask(question_of(new))
+        if served is not None:
+            return served
+    if not is_passing():
+        check_unrecorded(asked.kind, asked.name, asked.effect)
+    return None
 
 
 def _intent(asked: Asked) -> Callable[[RecordedCall], None]:
-    return lambda call: call.begin_asking(asked.args, asked.signature, facts=asked.facts)
+    return lambda call: call.begin_asking(asked.args, asked.signature, facts=asked.facts, given=asked.given)
 
 
 def _nothing() -> None:

@@ -17,12 +17,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import thread as _executor_threads
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
+from agent_tt.recording.adoption import process_policy
 from agent_tt.recording.answers import answers_here
 from agent_tt.recording.call_site import call_site
 from agent_tt.recording.child_process import watch_forks
 from agent_tt.recording.import_watch import ImportWatch
 from agent_tt.recording.lanes import INHERITED, THREAD_LANES
 from agent_tt.recording.list_order import ListOrder, job_ended
+from agent_tt.recording.passing import carried
 from agent_tt.recording.scope import CURRENT, here
 from agent_tt.recording.timers import count_timers
 
@@ -125,7 +127,7 @@ def _new_lane(scope: Scope, label: str) -> Lane:
     """
     creator = scope.recording.lanes.current()
     lane = creator.child(label if scope.call is None else f"call>{label}")
-    if answers_here() is not None:
+    if answers_here() is not None or process_policy() is not None:
         lane.site = call_site(scope.recording.code.root) or creator.site
     return lane
 
@@ -137,7 +139,7 @@ def _place(scope: Scope, lane: Lane) -> None:
 
 def _hook_submit(original: Function) -> Function:
     def submit(executor: object, function: Function, /, *args: object, **kwargs: object) -> object:
-        scope = here()
+        scope, function = here(), carried(function)
         if scope is None:
             return original(executor, function, *args, **kwargs)
         lane = _new_lane(scope, "work")
@@ -163,14 +165,17 @@ def _hook_submit(original: Function) -> Function:
 
 def _hook_start(original: Function) -> Function:
     def start(thread: threading.Thread) -> object:
-        scope = here()
-        if scope is None or _serves_jobs(thread):
+        scope, own = here(), thread.run
+        run = carried(own)
+        if (scope is None and run is own) or _serves_jobs(thread):
             return original(thread)
-        lane = _new_lane(scope, "thread")
-        run = thread.run
+        lane = None if scope is None else _new_lane(scope, "thread")
 
         def run_in_lane() -> None:
             del thread.run  # our attribute; a cycle otherwise
+            if scope is None or lane is None:
+                run()
+                return
             THREAD_LANES.thread = lane
             CURRENT.set(scope)
             try:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallEnd
-    from agent_tt.recording.calls import CallSpec, RecordedCall
+    from agent_tt.recording.call_spec import CallSpec
+    from agent_tt.recording.calls import RecordedCall
     from agent_tt.recording.model_turns import ModelTurn
     from agent_tt.recording.recorder import Recording
     from agent_tt.recording.scope import Scope

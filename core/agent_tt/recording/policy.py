@@ -1,83 +1,299 @@
-"""What a fork allows its tools to do."""
+"""What a fork lets its calls do: rules by the name of a tool, by patterns, and by boundary.
+
+The words:
+
+| word | what becomes of the call |
+|---|---|
+| `live` | it is made for real |
+| `recorded` | it is answered as the parent recorded it, if that was asked the same; else the fork halts, or asks |
+| `stub` | it is answered with a value that was given, or raises an error that was |
+| `ask` | it waits until a person has decided |
+| `deny` | it is refused: `ToolDenied` |
+
+A rule is for a name (`charge_card`, `POST https://host/path`, a model's), for a pattern (`search_*`) or a boundary:
+`*llm`, `*read`, `*write`, `*http`, `*subprocess`, `*socket`. Which one decides: that of the strongest source which says
+anything of the call (who starts the fork, the environment, the project, the user's file, the default). Of one source a
+name comes before a pattern, a longer pattern before a shorter one, patterns before boundaries, and the boundary of a
+kind (`*http`) before that of an effect (`*write`). Of two rules of one source for the same name the later one holds.
+"""
 
 from __future__ import annotations
 
+import difflib
 import json
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Final, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Literal, cast
 
-from agent_tt.errors import ToolDenied
+from agent_tt.codec.parse import parse_value
+from agent_tt.errors import InvalidValue, ToolDenied, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from agent_tt.codec.wire import Wire
     from agent_tt.model import CallKind, Effect
 
-Decision = Literal["live", "deny"]
+__all__ = [
+    "BOUNDARIES",
+    "EVERYTHING_LIVE",
+    "POLICY_VARIABLE",
+    "WORDS",
+    "Rule",
+    "Source",
+    "ToolPolicy",
+    "Word",
+    "denied",
+    "effect_of",
+    "is_pattern",
+    "policy_texts",
+    "read_rule",
+]
 
-_EVERY_WRITE = "*write"
+Word = Literal["live", "recorded", "stub", "ask", "deny"]
+Source = Literal["default", "user", "project", "environment", "you"]
+
+WORDS: Final[tuple[Word, ...]] = ("live", "recorded", "stub", "ask", "deny")
+BOUNDARIES: Final = ("*llm", "*read", "*write", "*http", "*subprocess", "*socket")
+
+_SOURCES: Final[tuple[Source, ...]] = ("default", "user", "project", "environment", "you")
+"""From the weakest on."""
+
+_OR_ASK: Final = "recorded-or-ask"
+_SPELLED: Final = ("live", "recorded", _OR_ASK, "stub", "error", "ask", "deny")
 
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 """Methods of requests that ask for nothing to be changed (RFC 9110, section 9.2.1)."""
+
+_OWN_BOUNDARY: Final = frozenset({"llm", "http", "subprocess", "socket"})
+"""Kinds of calls that have a boundary of their own."""
+
+_NOT_DONE: Final[Mapping[CallKind, str]] = {"socket": "reached", "subprocess": "started"}
+"""What was not done with what is denied, where that is not to run it."""
+
+_FREE: Final = frozenset({"clock", "rng", "id", "env", "human"})
+"""Kinds of calls that reach nothing: no rule is for them."""
 
 POLICY_VARIABLE: Final = "AGENT_TT_POLICY"
 """Tells the Python processes that a forked agent starts what its tools may do, as JSON of `to_mapping`."""
 
 
 def effect_of(kind: CallKind, name: str, effect: Effect | None) -> Effect | None:
-    """What a call does to the world: as declared; a request that is no model call writes if its method is not safe.
+    """What a call does to the world, where nobody declared it.
+
+    A request that is no model call writes if its method is not safe; a process or a connection of no known kind does.
 
     Args:
         kind: the kind of the call.
         name: its name, of a request `POST https://host/path`.
         effect: what was declared.
     """
-    if kind == "http" and effect is None and name.partition(" ")[0].upper() not in _SAFE_METHODS:
+    if effect is not None:
+        return effect
+    if kind in ("subprocess", "socket"):
         return "write"
-    return effect
+    if kind == "http" and name.partition(" ")[0].upper() not in _SAFE_METHODS:
+        return "write"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What becomes of the calls that a rule is for.
+
+    Attributes:
+        word: what is done with them.
+        value: of a `stub` the answer that is given, a wire value; of a request `{"status", "headers", "body"}`.
+        error: of a `stub` the exception that is raised in its place, `TimeoutError: no answer`; None for none.
+        otherwise: what follows where nothing was `recorded` that answers a call.
+        source: who said so.
+        place: the file that says so; "" where none does.
+    """
+
+    word: Word
+    value: Wire = None
+    error: str | None = None
+    otherwise: Literal["halt", "ask"] = "halt"
+    source: Source = "you"
+    place: str = ""
+
+    @property
+    def text(self) -> str:
+        """The rule as it is written: `ask`, `recorded-or-ask`, `stub:{"paid": true}`, `error:TimeoutError: late`."""
+        if self.word == "stub":
+            return f"stub:{json.dumps(self.value, ensure_ascii=False)}" if self.error is None else f"error:{self.error}"
+        return _OR_ASK if self.word == "recorded" and self.otherwise == "ask" else self.word
+
+    @property
+    def where(self) -> str:
+        """Where it comes from, for people: `default`, `you`, the environment's name or the path of a file."""
+        return self.place or self.source
+
+    def to_wire(self) -> Wire:
+        """As it is kept: its text; with where it comes from unless its name says that, see `ToolPolicy.to_mapping`."""
+        return {"rule": self.text, "source": self.source, "place": self.place}
+
+
+def read_rule(text: str, *, source: Source = "you", place: str = "", about: str = "") -> Rule:
+    """Read a rule as people write it.
+
+    Args:
+        text: `live`, `recorded`, `recorded-or-ask`, `stub:JSON`, `error:Class: text`, `ask` or `deny`.
+        source: who says so.
+        place: the file that says so.
+        about: what stands before it in messages: `pyproject.toml: policy.charge`.
+
+    Raises:
+        UsageError: it is none of these, or its value is no JSON.
+    """
+    head = f"{about}: " if about else ""
+    word, colon, rest = text.strip().partition(":")
+    rule = Rule("live", source=source, place=place)
+    if word == "stub" and colon:
+        try:
+            return replace(rule, word="stub", value=parse_value(rest))
+        except InvalidValue as error:
+            raise UsageError(f"{head}the value of stub: {error.message}", hint=error.hint) from error
+    if word == "error" and rest.strip():
+        return replace(rule, word="stub", error=rest.strip())
+    if word in ("stub", "error"):
+        example = 'stub:{"paid": true}' if word == "stub" else "error:TimeoutError: no answer"
+        raise UsageError(f"{head}{word} does not say what is given", hint=f"for example {example}")
+    if not colon and word == _OR_ASK:
+        return replace(rule, word="recorded", otherwise="ask")
+    if not colon and word in WORDS:
+        return replace(rule, word=word)
+    close = difflib.get_close_matches(word, _SPELLED, n=1)
+    known = f"Known are {', '.join(_SPELLED)}."
+    hint = known if not close else f"Did you mean {close[0]}? {known}"
+    raise UsageError(f"{head}{text!r} is no word of a policy", hint=hint)
+
+
+def _default(word: Word) -> Rule:
+    return Rule(word, source="default")
+
+
+_DEFAULTS: Final[tuple[tuple[str, Rule], ...]] = (
+    ("*llm", _default("live")),
+    ("*read", _default("live")),
+    ("*write", _default("deny")),
+    ("*subprocess", _default("deny")),
+    ("*socket", _default("deny")),
+)
+"""What holds where nobody says anything."""
+
+_LIVE: Final = Rule("live", source="default")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolPolicy:
-    """Which tools run and which are refused.
+    """Which calls of a fork are made, answered, asked about and refused; see the module.
 
     Attributes:
-        allow: names of tools and requests that run whatever their effect, or patterns (`search_*`,
-            `POST https://host/*`).
-        writes: what happens to the other tools that write. Tools that read always run.
+        rules: names with their rules, in the order in which they are asked: the first that fits a call decides. Given
+            in any order; the defaults are always among them.
     """
 
-    allow: frozenset[str] = frozenset()
-    writes: Decision = "live"
+    rules: tuple[tuple[str, Rule], ...] = ()
 
-    def decide(self, name: str, effect: Effect | None) -> Decision:
-        """Whether the tool `name` may run. `effect` None (a model call) counts as reading."""
-        if effect != "write" or self.writes == "live" or self.allows(name):
-            return "live"
-        return self.writes
+    def __post_init__(self) -> None:
+        by_name: dict[tuple[str, Source], Rule] = {(name, rule.source): rule for name, rule in _DEFAULTS}
+        for name, rule in self.rules:
+            by_name.pop((name, rule.source), None)  # the later one holds, in its place
+            by_name[name, rule.source] = rule
+        ordered = sorted(
+            ((name, rule) for (name, _), rule in reversed(by_name.items())), key=lambda pair: _rank(*pair), reverse=True
+        )
+        object.__setattr__(self, "rules", tuple(ordered))
 
-    def allows(self, name: str) -> bool:
-        """Whether `allow` names a tool or request, as it is or by a pattern."""
-        return name in self.allow or any(fnmatchcase(name, pattern) for pattern in self.allow)
+    def decide(self, kind: CallKind, name: str, effect: Effect | None, *, model: str | None = None) -> Rule:
+        """The rule that decides about a call.
 
-    def check(self, name: str, effect: Effect | None) -> None:
-        """Refuse a tool that may not run.
+        Args:
+            kind: the kind of the call.
+            name: what is called.
+            effect: what that does to the world, as `effect_of` knows it; None counts as reading.
+            model: the model that is asked, where it is known: it can be named, too.
+        """
+        if kind in _FREE:
+            return _LIVE
+        return next(
+            (rule for name_of_rule, rule in self.rules if _fits(name_of_rule, kind, name, effect, model)), _LIVE
+        )
+
+    def names(self, kind: CallKind, name: str, effect: Effect | None, *, model: str | None = None) -> Iterator[str]:
+        """The names of all rules that fit a call, the one that decides first."""
+        return (of for of, _ in self.rules if _fits(of, kind, name, effect, model))
+
+    def said(self) -> tuple[tuple[str, Rule], ...]:
+        """The rules that somebody gave: all but the defaults."""
+        return tuple((name, rule) for name, rule in self.rules if rule.source != "default")
+
+    def with_rule(self, name: str, rule: Rule) -> ToolPolicy:
+        """The same policy with a rule more, or in place of the one that its source had for this name."""
+        return ToolPolicy((*reversed(self.rules), (name, rule)))
+
+    def without(self, name: str, source: Source = "you") -> ToolPolicy:
+        """The same policy without what a source says of this name."""
+        kept = ((of, rule) for of, rule in reversed(self.rules) if (of, rule.source) != (name, source))
+        return ToolPolicy(tuple(kept))
+
+    def with_all(self, rules: Iterable[tuple[str, Rule]]) -> ToolPolicy:
+        """The same policy with these rules more."""
+        return ToolPolicy((*reversed(self.rules), *rules))
+
+    def check(
+        self, kind: CallKind, name: str, effect: Effect | None, site: Mapping[str, Wire] = MappingProxyType({})
+    ) -> None:
+        """Refuse a call that no recording reaches, so that it can be neither answered nor asked about.
 
         Raises:
-            ToolDenied: the policy denies it.
+            ToolDenied: it may not be made.
         """
-        if self.decide(name, effect) == "deny":
+        rule = self.decide(kind, name, effect_of(kind, name, effect))
+        if rule.word == "deny":
+            raise denied(name, rule, kind, site)
+        if rule.word != "live":
             raise ToolDenied(
-                f"{name} was not run: this fork denies it (allow it with --allow {shlex.quote(name)})",
+                f"{name} was not run: its policy is {rule.text}, and nothing records it here",
                 tool=name,
-                hint=f"fork again with --allow {shlex.quote(name)} to let it run",
+                hint="call it inside the agent's recording, or let it run: --allow " + shlex.quote(name),
             )
 
-    def to_mapping(self) -> dict[str, str]:
-        """The policy as it is kept with a run: `{"*write": "deny", "book_hotel": "live"}`."""
-        return {_EVERY_WRITE: self.writes, **dict.fromkeys(sorted(self.allow), "live")}
+    def to_mapping(self) -> dict[str, Wire]:
+        """The policy as it is kept with a run: `{"*write": "deny", "book_hotel": "live"}`, from the weakest rule on.
+
+        Defaults of boundaries that nothing need be said about are left out, but for `*write`. A rule of a file or of
+        the environment is `{"rule": "ask", "source": "project", "place": "…/pyproject.toml"}`.
+        """
+        kept: dict[str, Wire] = {"*write": "deny"}
+        for name, rule in reversed(self.rules):
+            is_default = rule.source == "default"
+            if is_default and (name, rule) in _DEFAULTS:
+                continue
+            is_plain = is_default if name in BOUNDARIES else rule.source == "you"
+            kept.pop(name, None)
+            kept[name] = rule.text if is_plain else rule.to_wire()
+        return kept
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Wire]) -> ToolPolicy:
+        """The policy that `to_mapping` wrote. What is said in unknown words is denied."""
+        rules: list[tuple[str, Rule]] = []
+        for name, kept in mapping.items():
+            facts: Mapping[str, Wire] = kept if isinstance(kept, dict) else {"rule": kept}
+            usual = "default" if name in BOUNDARIES else "you"
+            source = next((each for each in _SOURCES if each == facts.get("source")), cast("Source", usual))
+            place = facts.get("place")
+            where = place if isinstance(place, str) else ""
+            try:
+                rule = read_rule(str(facts.get("rule")), source=source, place=where)
+            except UsageError:
+                rule = Rule("deny", source=source, place=where)
+            rules.append((name, rule))
+        return cls(tuple(rules))
 
     def to_environment(self) -> dict[str, str]:
         """The variables of the environment that hand the policy on."""
@@ -95,10 +311,59 @@ class ToolPolicy:
             words = None
         return cls.from_mapping(words if isinstance(words, dict) else {})
 
-    @classmethod
-    def from_mapping(cls, mapping: Mapping[str, str]) -> ToolPolicy:
-        """The policy that `to_mapping` wrote. What it does not say, or says in unknown words, is denied."""
-        return cls(
-            allow=frozenset(name for name, word in mapping.items() if word == "live" and name != _EVERY_WRITE),
-            writes="live" if mapping.get(_EVERY_WRITE) == "live" else "deny",
-        )
+
+def denied(
+    name: str, rule: Rule, kind: CallKind = "tool", site: Mapping[str, Wire] = MappingProxyType({})
+) -> ToolDenied:
+    """What a call that is denied raises.
+
+    Args:
+        name: what is called.
+        rule: what decided so.
+        kind: the kind of the call.
+        site: `file` and `line` of the agent's that makes it; said of what is no call of a function of its own.
+    """
+    what = _NOT_DONE.get(kind, "run")
+    if kind in _NOT_DONE and "file" in site:
+        what += f" at {site['file']}:{site.get('line')}"
+    who = "this fork denies it" if rule.source in ("default", "you") else f"{rule.where} denies it"
+    return ToolDenied(
+        f"{name} was not {what}: {who} (allow it with --allow {shlex.quote(name)})",
+        tool=name,
+        hint=f"fork again with --allow {shlex.quote(name)} to let it run",
+    )
+
+
+def _fits(of: str, kind: CallKind, name: str, effect: Effect | None, model: str | None) -> bool:
+    """Whether a rule of the name `of` is for a call."""
+    if of in BOUNDARIES:
+        if kind in _OWN_BOUNDARY and of == f"*{kind}":
+            return kind != "subprocess" or effect != "read"  # one that is known to change nothing is like any reading
+        return kind != "llm" and of == ("*write" if effect == "write" else "*read")
+    if of == name or (model is not None and of == model):
+        return True
+    return is_pattern(of) and (fnmatchcase(name, of) or (model is not None and fnmatchcase(model, of)))
+
+
+def is_pattern(name: str) -> bool:
+    """Whether a rule's name is a pattern."""
+    return name not in BOUNDARIES and any(letter in name for letter in "*?[")
+
+
+def _rank(name: str, rule: Rule) -> tuple[int, int, int]:
+    """How strong a rule is."""
+    if name in BOUNDARIES:
+        return _SOURCES.index(rule.source), 0, int(name not in ("*read", "*write"))
+    if is_pattern(name):
+        return _SOURCES.index(rule.source), 1, sum(letter not in "*?[]" for letter in name)
+    return _SOURCES.index(rule.source), 2, 0
+
+
+def policy_texts(mapping: Mapping[str, Wire]) -> dict[str, str]:
+    """A policy as it is kept with a run, without where its rules come from: `{"*write": "deny", "charge": "ask"}`."""
+    kept = {name: said.get("rule") if isinstance(said, dict) else said for name, said in mapping.items()}
+    return {name: text for name, text in kept.items() if isinstance(text, str)}
+
+
+EVERYTHING_LIVE: Final = ToolPolicy((("*", Rule("live")),))
+"""The policy of a run that is no fork, and goes on."""

@@ -19,6 +19,7 @@ from agent_tt.recording.amending import amender_here
 from agent_tt.recording.begun import tell_begun
 from agent_tt.recording.block import Block
 from agent_tt.recording.checkpointing import Checkpoints, Rules, parse_rules
+from agent_tt.recording.deciding import halted_here
 from agent_tt.recording.entry import SCRIPT, Maker, agent_code, entering_frame, script_facts
 from agent_tt.recording.exceptions import error_info
 from agent_tt.recording.held_draws import LEFT_OVER, HeldDraws
@@ -36,6 +37,7 @@ from agent_tt.recording.steps import RecordedStep
 from agent_tt.recording.timers import timers_fired
 from agent_tt.recording.tools import mark
 from agent_tt.recording.tracks import Tracks
+from agent_tt.redaction.given import GIVEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -323,6 +325,7 @@ class Recording(Block):
         self._journal = Journal(writer)
         self.lanes.begin_here()
         HOOKS.acquire()
+        GIVEN.learn(os.environ)
         self._scope = enter(self, None)
         tell_begun(self)
         amender = amender_here()
@@ -397,6 +400,8 @@ class Recording(Block):
                 with self.step(LEFT_OVER) as step:
                     self.held.write_all(journal, step.number)
             self._keep_last_states()
+            if run_status(error) == "succeeded":
+                error = halted_here() or error  # its agent swallowed the halt
             status = run_status(error, failures=journal.failures)
             journal.finish(status, None if error is None or status == "succeeded" else error_info(error))
         except AgentTTError:

@@ -11,7 +11,7 @@ from agent_tt.history.digest import digest
 from agent_tt.redaction.values import asked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallKind
@@ -36,6 +36,10 @@ class Parameters:
         """Whether the function takes arguments by any name."""
         parameters = () if self._signature is None else self._signature.parameters.values()
         return any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
+
+    def editable(self, named: Iterable[str]) -> tuple[str, ...]:
+        """Which of the names that `bind` gave are parameters, so that `replace` can give them another value."""
+        return () if self._signature is None else tuple(name for name in named if name in self._signature.parameters)
 
     def values(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
         """The arguments by name, defaults included; none where they do not fit."""
@@ -81,6 +85,7 @@ class Parameters:
         if self._signature is None:
             return args, kwargs
         bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()  # else nothing could stand behind one that is left out
         bound.arguments[name] = value
         return bound.args, bound.kwargs
 

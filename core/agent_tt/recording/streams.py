@@ -100,16 +100,18 @@ def relay(call: RecordedCall, generator: Generator[Y, S, R]) -> Generator[Y, S, 
 
 
 def async_stream(
-    start: Callable[..., tuple[RecordedCall | None, AsyncGenerator[Y, S]]],
+    start: Callable[..., tuple[RecordedCall | None, Callable[[], AsyncGenerator[Y, S]]]],
 ) -> Callable[..., AsyncGenerator[Y, S]]:
     """An async generator function that relays the generator which `start` makes, recorded where there is a call.
 
     Args:
-        start: given the arguments of the function; called when the first item is asked for.
+        start: given the arguments of the function; called when the first item is asked for. It gives the call, and what
+            makes the generator once that may be made.
     """
 
     async def stream(*args: object, **kwargs: object) -> AsyncGenerator[Y, S]:
-        call, generator = start(*args, **kwargs)
+        call, make = start(*args, **kwargs)
+        generator = await _made(call, make)
         tape = None if call is None else _Tape(call)
         advance: Callable[[], Awaitable[Y]] = generator.__anext__
         try:
@@ -145,9 +147,15 @@ def async_stream(
     return stream
 
 
+async def _made(call: RecordedCall | None, make: Callable[[], AsyncGenerator[Y, S]]) -> AsyncGenerator[Y, S]:
+    """The generator, once the call may be made."""
+    if call is not None:
+        await call.until_live()
+    return make()
+
+
 async def _advanced(call: RecordedCall | None, advance: Callable[[], Awaitable[Y]]) -> Y:
     if call is None:
         return await advance()
-    await call.until_live()
     with call.running():
         return await advance()

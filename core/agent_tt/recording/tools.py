@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast, overload
 
 from agent_tt.errors import UsageError
 from agent_tt.recording.boundary import recorded
-from agent_tt.recording.calls import CallSpec
+from agent_tt.recording.call_spec import CallSpec
 from agent_tt.recording.signature import Parameters
 
 if TYPE_CHECKING:

@@ -96,6 +96,10 @@ class Given:
             environment: the variables of the process.
         """
         self.forget()
+        self.learn(environment)
+
+    def learn(self, environment: Mapping[str, str]) -> None:
+        """Remember what the environment gives by now: a program may read its secrets from a file first."""
         for name, value in environment.items():
             if is_secret_field(name) and len(value) >= _SHORTEST_OF_ENVIRONMENT:
                 self.add(value)

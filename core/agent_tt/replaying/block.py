@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from agent_tt.recording.answers import serving
 from agent_tt.recording.entry import COMMAND
 from agent_tt.recording.process_runs import process_of
 from agent_tt.recording.recorder import Recording
+from agent_tt.replaying.attempts import answered_again
 from agent_tt.replaying.engine import Replay
 from agent_tt.replaying.guard import guarded, uncovered_modules
 from agent_tt.replaying.numbering import NumberingStore
@@ -123,7 +125,7 @@ def replaying(replay: Replay, check: StateCheck | None = None, siblings: Sibling
         serving(answers),
         around,
         patched_again(replay.tape.run.metadata.get(PATCHED), root),
-        guarded(refuse, root=root) as guard,
+        guarded(partial(answered_again, replay, otherwise=refuse), root=root) as guard,
     ):
         try:
             yield

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.errors import NotRebuildable
+    from agent_tt.model import Call
     from agent_tt.recording.answers import Question, Served
     from agent_tt.replaying.debugging import Debugger
     from agent_tt.replaying.matching import Match
@@ -243,6 +244,12 @@ class Replay:
         with self._lock:
             along = self._matching.along(lane, signature)
             return next((entry.call.step for entry in along.unserved() if entry.skipped_for is None), None)
+
+    def next_denied(self, lane: str, signature: str) -> Call | None:
+        """What stands next for a lane that asks this, if it was denied: by the guard of a fork, whose run it is."""
+        with self._lock:
+            upcoming = self._matching.along(lane, signature).next()
+        return upcoming.call if upcoming is not None and upcoming.call.status == "denied" else None
 
     def refuse_edit(self, message: str, step: int | None) -> Divergence:
         """Fail because what a fork changes cannot be changed."""

@@ -1,4 +1,8 @@
-"""While a recording is replayed, nothing reaches the world: what is not served is refused where it is tried.
+"""A guard sees whatever reaches for the world, and refuses it where it is tried.
+
+While a recording is replayed nothing passes that is not served; a fork has a guard of its own, which asks its policy
+(`agent_tt.forking.guarding`). Guards that stand inside each other are asked from the innermost on: what passes has
+passed them all.
 
 The guard knows no libraries. An audit hook (PEP 578) sees every connection, name look-up and new process of the
 interpreter, in whatever thread and under whatever name it is called; multiprocessing's own way to start processes is
@@ -19,7 +23,7 @@ import re
 import shlex
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from os import PathLike, fsdecode
 from pathlib import Path
@@ -27,15 +31,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.errors import AgentTTError
 from agent_tt.recording.call_site import is_agent_file, shown_path
-from agent_tt.seams.process_question import asks_about_this_machine
+from agent_tt.seams.process_question import asks_about_this_machine, is_imported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from types import FrameType
 
-__all__ = ["Attempt", "Guard", "allowed", "guarded", "uncovered_modules"]
+__all__ = ["Attempt", "Guard", "Rules", "guarded", "uncovered_modules"]
 
 _LONGEST_TARGET: Final = 200
+_MOST_ATTEMPTS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,31 +67,60 @@ class Attempt:
         return f"{self.event} {self.target}".rstrip() + place
 
 
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a guard lets pass.
+
+    Attributes:
+        passes: asked whether the code that reaches for something now may do so.
+        ignores: audit events that it does not look at.
+        harmless: asked of an event, its arguments and the frame that raised it whether they change nothing.
+    """
+
+    passes: Callable[[], bool] = lambda: False
+    ignores: frozenset[str] = frozenset()
+    harmless: Callable[[str, tuple[Any, ...], FrameType | None], bool] = lambda _event, _args, _frame: False
+
+
 class Guard:
     """One guard while it stands; made by `guarded`.
 
     Attributes:
-        attempts: what was refused so far, in order.
-        passes: asked whether the code that reaches for something now may do so.
+        around: the guard inside of which it stands.
+        attempts: what it did not simply let pass so far, in order; the first thousand.
         opened_libraries: names of the C libraries that were opened through ctypes meanwhile. What they do is not seen.
     """
 
     def __init__(
-        self, refuse: Callable[[Attempt], BaseException], root: str | None, passes: Callable[[], bool]
+        self, refuse: Callable[[Attempt], BaseException | None], root: str | None, rules: Rules, around: Guard | None
     ) -> None:
         self._refuse = refuse
         self._root = root
-        self.passes = passes
+        self._rules = rules
+        self.around = around
         self.attempts: list[Attempt] = []
         self.opened_libraries: list[str] = []
 
-    def refuse(self, event: str, target: str, frame: FrameType | None) -> BaseException:
-        """What to raise instead of what was tried in `frame`."""
+    def judge(self, event: str, args: tuple[Any, ...], frame: FrameType | None) -> BaseException | None:
+        """What to raise instead of what is tried in `frame`; None lets it pass."""
+        rules = self._rules
+        if event in rules.ignores or rules.passes():
+            return None
+        if event == "ctypes.dlopen":
+            self._note_library(args[0], frame)
+            return None
+        if _is_inside(event, args, frame) or rules.harmless(event, args, frame):
+            return None
+        return self.refuse(event, _TARGETS[event](args), frame)
+
+    def refuse(self, event: str, target: str, frame: FrameType | None) -> BaseException | None:
+        """What to raise instead of what was tried in `frame`; None lets it pass."""
         attempt = Attempt(event, target[:_LONGEST_TARGET], *self._place(frame))
-        self.attempts.append(attempt)
+        if len(self.attempts) < _MOST_ATTEMPTS:
+            self.attempts.append(attempt)
         return self._refuse(attempt)
 
-    def note_library(self, name: object, frame: FrameType | None) -> None:
+    def _note_library(self, name: object, frame: FrameType | None) -> None:
         """Remember a library that was opened through ctypes in `frame`.
 
         What every process has loaded anyway is news only where the agent's own code opens it: SDKs ask it for facts.
@@ -110,8 +144,11 @@ class Guard:
 _EVENT_LOOP: Final = asyncio.Handle._run.__code__  # noqa: SLF001  below it lies who started the loop
 
 
+_NOTHING_PASSES: Final = Rules()
+
+
 class _Process:
-    """The guards of this process: one hook for all of them, which cannot be removed, and the one that stands now."""
+    """The guards of this process: one hook for all of them, which cannot be removed, and the innermost that stands."""
 
     def __init__(self) -> None:
         self.guard: Guard | None = None
@@ -120,52 +157,33 @@ class _Process:
         self.lock = threading.RLock()
 
 
-class _Pass(threading.local):
-    """Whether what this thread does is our own, or allowed."""
-
-    depth = 0
-
-
 _PROCESS = _Process()
-_PASS = _Pass()
 
 
 @contextmanager
 def guarded(
-    refuse: Callable[[Attempt], BaseException], *, root: str | None = None, passes: Callable[[], bool] = lambda: False
+    refuse: Callable[[Attempt], BaseException | None], *, root: str | None = None, rules: Rules = _NOTHING_PASSES
 ) -> Iterator[Guard]:
     """Let nothing of this process reach the world while the block lasts, in any thread.
 
-    Guards nest: the innermost one refuses, and the one around it stands again afterwards.
-
     Args:
-        refuse: makes what is raised in place of what was tried.
+        refuse: makes what is raised in place of what was tried; None lets it pass.
         root: the project root, relative to which files are named.
-        passes: asked at each attempt whether it is let through.
+        rules: what is let through unasked.
 
     Raises:
         AgentTTError: the interpreter does not take audit hooks, so nothing could be guarded.
     """
-    guard = Guard(refuse, root, passes)
     with _PROCESS.lock:
         _hook_once()
-        before, _PROCESS.guard = _PROCESS.guard, guard
-    with _no_other_spawn():
+        before = _PROCESS.guard
+        guard = _PROCESS.guard = Guard(refuse, root, rules, before)
+    with _no_other_spawn() if before is None else nullcontext():
         try:
             yield guard
         finally:
             with _PROCESS.lock:
                 _PROCESS.guard = before
-
-
-@contextmanager
-def allowed() -> Iterator[None]:
-    """Let this thread pass the guard while the block lasts: for what is live on purpose."""
-    _PASS.depth += 1
-    try:
-        yield
-    finally:
-        _PASS.depth -= 1
 
 
 def uncovered_modules() -> tuple[str, ...]:
@@ -186,7 +204,7 @@ def _hook_once() -> None:
         _PROCESS.is_hooked = False
         raise AgentTTError(
             "the network guard cannot be installed: another audit hook of this process refuses it",
-            hint="replay without the tool that installs audit hooks",
+            hint="run it without the tool that installs audit hooks",
         )
 
 
@@ -197,22 +215,26 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
         if event == _CHECK:
             _PROCESS.heard = True
         return
-    if guard is None or _PASS.depth or guard.passes():
-        return
-    if event == "ctypes.dlopen":
-        guard.note_library(args[0], inspect.currentframe())
-        return
-    if event == "socket.sendmsg" and args[1] is None:  # over a pair or a connection, whose opening was seen
+    if guard is None:
         return
     frame = inspect.currentframe()
     caller = None if frame is None else frame.f_back
+    while guard is not None:
+        refusal = guard.judge(event, args, caller)
+        if refusal is not None:
+            raise refusal
+        guard = guard.around
+
+
+def _is_inside(event: str, args: tuple[Any, ...], caller: FrameType | None) -> bool:
+    """Whether nothing is reached beyond this process, or only the facts about its machine."""
+    if event == "socket.sendmsg" and args[1] is None:  # over a pair or a connection, whose opening was seen
+        return True
     if event in _SIGNALS and (args[1] == 0 or args[0] in (0, os.getpid(), os.getpgrp())):
-        return  # it asks whether somebody is there, or means itself
-    if event == "socket.bind" and _is_any_port_of_ours(args[1]) and _is_imported(caller):
-        return
-    if event in _STARTS_PROCESS and asks_about_this_machine(caller):
-        return
-    raise guard.refuse(event, _TARGETS[event](args), caller)
+        return True  # it asks whether somebody is there, or means itself
+    if event == "socket.bind" and _is_any_port_of_ours(args[1]) and is_imported(caller):
+        return True
+    return event in _STARTS_PROCESS and asks_about_this_machine(caller)
 
 
 def _is_any_port_of_ours(address: object) -> bool:
@@ -223,16 +245,10 @@ def _is_any_port_of_ours(address: object) -> bool:
     return isinstance(address, tuple) and address[:1] in _LOOPBACK and address[1:2] == (0,)
 
 
-def _is_imported(frame: FrameType | None) -> bool:
-    """Whether a library is just being imported that does what is done in `frame`."""
-    while frame is not None and not is_agent_file(frame.f_code.co_filename):
-        if frame.f_code.co_name == "<module>":
-            return True
-        frame = frame.f_back
-    return False
-
-
 _CHECK: Final = "agent_tt.guard.check"
+_SPAWN: Final = "multiprocessing.spawn"
+"""Not an audit event: see `_no_other_spawn`."""
+
 _NO_AGENT: Final = "multiprocessing.resource_tracker"
 """Part of the command by which Python starts a process that only tidies up shared memory."""
 
@@ -282,10 +298,12 @@ _TARGETS: Final[Mapping[str, Callable[[tuple[Any, ...]], str]]] = {
     "os.startfile/2": lambda args: _text(args[0]),
     "pty.spawn": lambda args: _command(args[0]),
     "ctypes.dlopen": lambda args: _text(args[0]),
+    _SPAWN: lambda args: _command(args[0]),
 }
 """The audit events that are watched, and what each would have reached, from the event's arguments.
 
-The arguments are those of CPython's table of audit events (docs.python.org/3/library/audit_events.html).
+The arguments are those of CPython's table of audit events (docs.python.org/3/library/audit_events.html); of `_SPAWN`
+they are a command's words.
 """
 
 _OWN_SOCKETS: Final[Mapping[str, str]] = {
@@ -331,12 +349,15 @@ def _no_other_spawn() -> Iterator[None]:
     original = _posixsubprocess.fork_exec
 
     def fork_exec(args: Any, *rest: Any) -> int:
-        guard = _PROCESS.guard
-        is_own_helper = any(_NO_AGENT in _text(word) for word in args)
-        if guard is None or is_own_helper or _PASS.depth or guard.passes():
-            return original(args, *rest)
+        guard = None if any(_NO_AGENT in _text(word) for word in args) else _PROCESS.guard
         frame = inspect.currentframe()
-        raise guard.refuse("multiprocessing.spawn", _command(list(args)), None if frame is None else frame.f_back)
+        caller = None if frame is None else frame.f_back
+        while guard is not None:
+            refusal = guard.judge(_SPAWN, (list(args),), caller)
+            if refusal is not None:
+                raise refusal
+            guard = guard.around
+        return original(args, *rest)
 
     _posixsubprocess.fork_exec = fork_exec
     try:

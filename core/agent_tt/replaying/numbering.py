@@ -15,7 +15,7 @@ from agent_tt.replaying.course import course_of
 from agent_tt.replaying.repeats import marks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, NewCall, NewRun, NewStep, Note, RunStatus, StepEnd
@@ -117,6 +117,9 @@ class _Writer:
         with self._lock:
             number = self._calls[step] = self._calls.get(step, 0) + 1
         return number
+
+    def amend_call(self, step: int, number: int, meta: Mapping[str, Wire], *, args: Wire = None) -> None:
+        """Nothing is kept."""
 
     def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:  # noqa: ARG002
         return next(self._answers)

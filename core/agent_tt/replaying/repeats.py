@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.model import COPY
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -33,7 +35,6 @@ __all__ = [
 ]
 
 AGAIN: Final = "again"
-COPY: Final = "copy_of"
 RESUMED: Final = "resumed"
 
 Place = tuple[int, int]

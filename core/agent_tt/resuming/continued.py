@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, NewCall, RunStatus, Step, StepEnd
-    from agent_tt.protocols import RunWriter
+    from agent_tt.protocols import OpenQuestion, RunWriter
+    from agent_tt.questions import NewQuestion
 
 __all__ = ["ContinuedWriter"]
 
@@ -68,6 +69,14 @@ class ContinuedWriter:
     def begin_call(self, step: int, new: NewCall) -> int:
         """Commit the intent of a call; give its number in its step."""
         return self._writer.begin_call(self._row_of(step), new) + self._shift(step)
+
+    def amend_call(self, step: int, number: int, meta: Mapping[str, Wire], *, args: Wire = None) -> None:
+        """Commit what has been decided of a call that is pending."""
+        self._writer.amend_call(self._row_of(step), number - self._shift(step), meta, args=args)
+
+    def ask(self, step: int, call: int, new: NewQuestion) -> OpenQuestion:
+        """Commit that a call waits for somebody's decision."""
+        return self._writer.ask(self._row_of(step), call - self._shift(step), new)
 
     def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:
         """Commit a piece of an answer."""

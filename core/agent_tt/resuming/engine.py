@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.recording.answers import question_of
-from agent_tt.recording.calls import KEY
+from agent_tt.recording.call_spec import KEY
 from agent_tt.recording.scope import here
 from agent_tt.replaying.answer import Answer
 from agent_tt.replaying.divergence import Divergence

@@ -17,6 +17,7 @@ from agent_tt.store import open_store
 from agent_tt.store.provenance import check_made_here
 
 if TYPE_CHECKING:
+    from agent_tt.forking.answering import Asked
     from agent_tt.model import Run
     from agent_tt.resuming.plan import ResumePlan
 
@@ -66,8 +67,12 @@ class ResumeHandle(ForkHandle):
         return super().result()
 
 
-def start_resume(plan: ResumePlan) -> ResumeHandle:
+def start_resume(plan: ResumePlan, *, asked: Asked | None = None) -> ResumeHandle:
     """Let a run go on: its agent starts in a child process, with the recorded Python in the recorded folder.
+
+    Args:
+        plan: what is resumed.
+        asked: decides about calls of a fork whose policy is `ask`; see `ForkHandle`.
 
     Raises:
         Untrusted: the store came from elsewhere.
@@ -93,7 +98,7 @@ def start_resume(plan: ResumePlan) -> ResumeHandle:
                 why = ErrorInfo(_NO_ENTRY, error.message)
                 store.set_run_status(run.id, run.status, why)
             raise
-        return ResumeHandle(plan.store, run.id, process, output)
+        return ResumeHandle(plan.store, run.id, process, output, asked=asked)
 
 
 def _unknown(plan: ResumePlan) -> UsageError:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import ReadOnlySource, UsageError
-from agent_tt.recording.calls import KEY
+from agent_tt.questions import is_held
+from agent_tt.recording.call_spec import KEY
 from agent_tt.replaying.repeats import entries_of, place_of, place_said
 from agent_tt.resuming.past import marks_now, read_past, writes
 from agent_tt.resuming.said import check_said, read_said
@@ -193,4 +194,4 @@ def _check_status(run: Run) -> None:
 def _is_unknown(call: Call, past: Past) -> bool:
     """Whether nobody but a person knows if the world has changed: it would not recognise the call as a repeated one."""
     is_recognised = call.meta.get(KEY) is not None
-    return writes(call) and not is_recognised and place_of(call) not in past.covered
+    return writes(call) and not is_recognised and place_of(call) not in past.covered and not is_held(call.meta)

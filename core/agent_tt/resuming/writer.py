@@ -14,17 +14,19 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from agent_tt.recording.calls import KEY
+from agent_tt.recording.call_spec import KEY
+from agent_tt.recording.deciding import POLICY
 from agent_tt.recording.usage import NOTHING, Usage, usage_in
 from agent_tt.replaying.repeats import AGAIN, COPY, place_of
 from agent_tt.resuming.continued import ContinuedWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, NewCall, NewRun, NewStep, Note, RunStatus, StepEnd
-    from agent_tt.protocols import RunWriter, Store
+    from agent_tt.protocols import OpenQuestion, RunWriter, Store
+    from agent_tt.questions import NewQuestion
     from agent_tt.replaying.repeats import Place
     from agent_tt.resuming.engine import Resumption
     from agent_tt.resuming.past import Past
@@ -156,6 +158,8 @@ class _ResumedWriter:
             is_there = place[0] == step or place[0] in self._inherited
             if place not in self._open and is_there and not is_copy:
                 return place[1]
+            if place not in self._open:
+                facts.pop(POLICY, None)  # its answer is recorded: no rule decides about it
             if not is_copy:
                 facts[AGAIN if place in self._open else COPY] = {"step": place[0], "call": place[1]}
             if facts.get(KEY) is not None:  # it is sent with the key that it was sent with before
@@ -167,6 +171,15 @@ class _ResumedWriter:
             if COPY in facts:
                 self._copies.add((step, number))
         return number
+
+    def amend_call(self, step: int, number: int, meta: Mapping[str, Wire], *, args: Wire = None) -> None:
+        """Commit what has been decided of a call that is new."""
+        if (step, number) in self._kept:
+            self._writer.amend_call(step, number, meta, args=args)
+
+    def ask(self, step: int, call: int, new: NewQuestion) -> OpenQuestion:
+        """Commit that a call waits for somebody's decision; one that is given again does not."""
+        return self._writer.ask(step, call, new)
 
     def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:
         """Commit a piece of an answer of a call that is new."""

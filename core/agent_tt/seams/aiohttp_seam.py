@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.recording.exchange import is_watched
 from agent_tt.recording.hooks import Patch
+from agent_tt.recording.passing import passing
 from agent_tt.seams.fitness import need_attributes, need_members, need_parameters
 from agent_tt.seams.http_exchange import open_wire_exchange
 from agent_tt.seams.http_request import IDEMPOTENCY_KEY, HttpRequest
@@ -61,16 +62,18 @@ def _connect(make_connection: _Function, original: _Function) -> _Function:
             return await original(connector, request, *args, **options)
         exchange = open_wire_exchange(await _question(request), is_awaited=True)
         if exchange is None:
-            return await original(connector, request, *args, **options)
+            with passing():
+                return await original(connector, request, *args, **options)
         try:
+            await exchange.until_live()
             if exchange.changed is not None:
                 await request.update_body(exchange.changed.body)
                 request.url = type(request.url)(exchange.changed.url)
             if exchange.answer is None:
-                await exchange.until_live()
                 if exchange.key_before is not None:
                     request.headers[IDEMPOTENCY_KEY] = exchange.key_before
-                connection = await original(connector, request, *args, **options)
+                with passing():
+                    connection = await original(connector, request, *args, **options)
             else:
                 protocol = await _served_protocol(connector, request, exchange.answer)
                 connection = make_connection(connector, request.connection_key, protocol, asyncio.get_running_loop())

@@ -14,6 +14,7 @@ from agent_tt.recording.calls import RecordedCall
 from agent_tt.recording.child_process import environment_for
 from agent_tt.recording.exchange import begin_exchange, is_watched
 from agent_tt.recording.hooks import Patch
+from agent_tt.recording.passing import passing
 from agent_tt.recording.scope import nowhere
 from agent_tt.seams.process_question import Outcome, asked_of, check_sent, recorded_outcome, within
 
@@ -74,20 +75,22 @@ async def _start(
         return await original(loop, factory, *command, **options)
     captured = [name for name in _STREAMS.values() if options.get(name, subprocess.PIPE) == subprocess.PIPE]
     asked = asked_of(command[0] if reads_line else command, shell=reads_line, cwd=options.get("cwd"), captured=captured)
-    begun = begin_exchange(asked)
+    begun = begin_exchange(asked, can_wait=True)
     if begun is None:
         return await original(loop, factory, *command, **options)
     call, served = (begun, begun.served) if isinstance(begun, RecordedCall) else (None, begun)
-    if call is not None:
-        call.is_awaited = True
     try:
+        if call is not None:
+            call.is_awaited = True
+            await call.until_live()
+            served = call.served
         if served is not None:
             return await _serve(loop, factory, call, served, has_input=options.get("stdin", -1) == subprocess.PIPE)
         assert call is not None  # noqa: S101  who is not served is recorded
         environment = environment_for(options.get("env"), call.place())
         if environment is not None:
             options = {**options, "env": environment}
-        with within():
+        with within(), passing():
             return await _watch(original, loop, factory, call, captured, command, options)
     except BaseException as error:
         if call is not None:

@@ -18,7 +18,7 @@ from agent_tt.recording.exchange import IN_TURN, WITHHELD, begin_exchange
 from agent_tt.recording.scope import here
 from agent_tt.redaction.answers import Veil
 from agent_tt.seams.answer_text import LARGEST_READ, readable_answer
-from agent_tt.seams.http_request import question_of
+from agent_tt.seams.http_request import HttpRequest, question_of
 from agent_tt.seams.served_answer import ServedAnswer
 from agent_tt.seams.wire_answer import Head, WireAnswer
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import StreamEnd
     from agent_tt.providers import ModelCall
+    from agent_tt.recording.answers import Served
     from agent_tt.recording.exchange import Asked
-    from agent_tt.seams.http_request import HttpRequest
 
 _LOG = logging.getLogger(__name__)
 E = TypeVar("E", bound="HttpExchange")
@@ -39,14 +39,14 @@ class HttpExchange:
     """A request that is made or served, and the answer to it as it arrives. What comes after its end is ignored.
 
     Attributes:
-        answer: the answer that a replay gives; None where the request is made.
-        changed: what is sent in place of the request, where a fork's edits have changed it.
+        answer: the answer that a replay, or a fork's policy, gives; None where the request is made.
+        changed: what is sent in place of the request, where a fork's edits, or a person, have changed it.
     """
 
     def __init__(
-        self, call: RecordedCall | None, answer: ServedAnswer | None, asked: Asked, model_call: ModelCall | None
+        self, call: RecordedCall | None, served: Served | None, asked: Asked, model_call: ModelCall | None
     ) -> None:
-        self.answer = answer
+        self.answer = None if served is None else ServedAnswer(served)
         self.changed: HttpRequest | None = None
         self._call = call
         self._asked = asked
@@ -63,9 +63,23 @@ class HttpExchange:
         return self._call is None or self._call.is_over
 
     async def until_live(self) -> None:
-        """Wait, before a request is made for real, as long as its call has to; see `RecordedCall.until_live`."""
+        """Wait, before a request is made, as long as its call has to; `answer` and `changed` are known then.
+
+        See `RecordedCall.until_live`.
+        """
         if self._call is not None:
             await self._call.until_live()
+            self.decided()
+
+    def decided(self) -> None:
+        """Take over what was decided of the call: an answer in place of it, or another address and body."""
+        call = self._call
+        if call is None:
+            return
+        if self.answer is None and call.served is not None:
+            self.answer = ServedAnswer(call.served)
+        if isinstance(call.sent, HttpRequest):
+            self.changed = call.sent
 
     @property
     def key_before(self) -> str | None:
@@ -163,9 +177,9 @@ class WireExchange(HttpExchange):
     """A request over a connection whose bytes are recorded as they arrive, heads and framing included."""
 
     def __init__(
-        self, call: RecordedCall | None, answer: ServedAnswer | None, asked: Asked, model_call: ModelCall | None
+        self, call: RecordedCall | None, served: Served | None, asked: Asked, model_call: ModelCall | None
     ) -> None:
-        super().__init__(call, answer, asked, model_call)
+        super().__init__(call, served, asked, model_call)
         self._wire = WireAnswer(str(asked.args["method"]))
 
     def sent(self) -> None:
@@ -214,8 +228,10 @@ def _open(make: type[E], request: HttpRequest, *, is_awaited: bool) -> E | None:
     call, served = (begun, begun.served) if isinstance(begun, RecordedCall) else (None, begun)
     if call is not None:
         call.is_awaited = is_awaited
-    exchange = make(call, None if served is None else ServedAnswer(served), asked, model_call)
+    exchange = make(call, served, asked, model_call)
     exchange.changed = changed
+    if not is_awaited:  # who awaits its answer awaits that, too
+        exchange.decided()
     return exchange
 
 

@@ -7,21 +7,24 @@ same question with another key, on its second try, or through a newer SDK.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
-from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 
+from agent_tt.errors import UsageError
 from agent_tt.history.digest import digest
-from agent_tt.recording.calls import KEY
+from agent_tt.recording.call_spec import KEY
+from agent_tt.recording.edited_arguments import edited_value
 from agent_tt.recording.exchange import Asked
 from agent_tt.recording.kept_headers import headers_here
-from agent_tt.redaction.marks import MARK
+from agent_tt.redaction.marks import MARK, canonical
 from agent_tt.redaction.names import is_secret_header
 from agent_tt.redaction.values import asked, asked_parameters, asked_text, redact_text
-from agent_tt.seams.http_body import canonical_body
+from agent_tt.seams.http_body import canonical_body, parsed_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
 
@@ -61,6 +64,64 @@ class HttpRequest:
         return HttpRequest(self.method, url, [*kept, ("content-length", str(len(body)))], body)
 
 
+class EditableRequest:
+    """A request of which a person who is asked may change path, query and body; see `recording.deciding.Given`.
+
+    Its method and headers go out as they are, and so does whatever else was left as it was shown, secrets and all.
+    """
+
+    def __init__(self, request: HttpRequest) -> None:
+        self._request = request
+
+    def editable(self, named: Mapping[str, Wire]) -> tuple[str, ...]:
+        """The address, and a body that is shown as it is written: JSON, a form or text."""
+        has_body = parsed_json(self._request.body) is not None or isinstance(named.get("body"), str | None)
+        return ("url", "body") if has_body or self._is_form else ("url",)
+
+    def edited(
+        self, named: Mapping[str, Wire], changed: Mapping[str, Wire], decode: Callable[[Wire], object]
+    ) -> HttpRequest:
+        """The request that goes out.
+
+        Raises:
+            UsageError: the address is no text, or a mark in place of a secret would go out.
+        """
+        request = self._request
+        url = changed.get("url", request.url)
+        if not isinstance(url, str) or MARK in canonical(unquote(url)):
+            raise UsageError("url is no address to send to", hint="write all of it, without marks of secrets")
+        if urlsplit(url)[:2] != urlsplit(request.url)[:2]:  # the connection may be open already
+            raise UsageError("url is at another host", hint="change its path or query, or deny the request")
+        if "body" not in changed:
+            return replace(request, url=url)
+        return request.with_body(url, self._body(named.get("body"), changed["body"], decode))
+
+    @property
+    def _is_form(self) -> bool:
+        return (
+            joined_headers(self._request.headers)
+            .get("content-type", "")
+            .startswith("application/x-www-form-urlencoded")
+        )
+
+    def _body(self, shown: Wire, wanted: Wire, decode: Callable[[Wire], object]) -> bytes:
+        found = parsed_json(self._request.body)
+        if found is None and self._is_form:
+            live = sorted(parse_qsl(self._request.body.decode("latin-1"), keep_blank_values=True))
+            pairs = edited_value([list(pair) for pair in live], shown, wanted, decode, "body")
+            try:
+                return urlencode([(str(name), str(value)) for name, value in pairs]).encode()  # type: ignore[attr-defined]
+            except (TypeError, ValueError):
+                raise UsageError("body is no form", hint='write it as pairs: [["amount", "5"]]') from None
+        is_text = isinstance(wanted, str) and found is None
+        live_value = self._request.body.decode("utf-8", "replace") if found is None else json.loads(self._request.body)
+        value = edited_value(live_value, shown, wanted, decode, "body")
+        if value is None:
+            return b""
+        text = value if is_text and isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return text.encode("utf-8", "surrogatepass")
+
+
 def question_of(request: HttpRequest) -> Asked:
     """The question that a request is.
 
@@ -88,6 +149,7 @@ def question_of(request: HttpRequest) -> Asked:
         args={"method": method, "url": shown, "headers": headers, "body": body},
         signature=signature,
         facts={"headers": dict[str, "Wire"](_shown(sent)), **_key_of(sent)},
+        given=EditableRequest(request),
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from agent_tt.recording.exchange import is_watched
 from agent_tt.recording.hooks import Patch
+from agent_tt.recording.passing import passing
 from agent_tt.seams.fitness import need_members, need_parameters
 from agent_tt.seams.http_exchange import open_exchange
 from agent_tt.seams.http_request import IDEMPOTENCY_KEY, HttpRequest
@@ -81,12 +82,14 @@ def _sync(original: _Handle, streams: _Streams) -> Callable[..., object]:
             return original(transport, request)
         exchange = open_exchange(_question(request, request.read()), is_awaited=False)
         if exchange is None:
-            return original(transport, request)
+            with passing():
+                return original(transport, request)
         answer = exchange.answer
         try:
             if answer is None:
                 _keep_key(request, exchange)
-                response = original(transport, streams.request(request, exchange.changed))
+                with passing():
+                    response = original(transport, streams.request(request, exchange.changed))
             else:
                 response = streams.served(answer.head(), streams.served_stream(answer), answer)
         except BaseException as error:
@@ -109,13 +112,15 @@ def _async(original: _HandleAsync, streams: _Streams) -> Callable[..., object]:
             return await original(transport, request)
         exchange = open_exchange(_question(request, await request.aread()), is_awaited=True)
         if exchange is None:
-            return await original(transport, request)
-        answer = exchange.answer
+            with passing():
+                return await original(transport, request)
         try:
+            await exchange.until_live()
+            answer = exchange.answer
             if answer is None:
-                await exchange.until_live()
                 _keep_key(request, exchange)
-                response = await original(transport, streams.request(request, exchange.changed))
+                with passing():
+                    response = await original(transport, streams.request(request, exchange.changed))
             else:
                 response = streams.served(await answer.head_async(), streams.served_async_stream(answer), answer)
         except BaseException as error:

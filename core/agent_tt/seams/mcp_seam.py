@@ -14,16 +14,19 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from agent_tt.codec.encode import encode
+from agent_tt.errors import UsageError
 from agent_tt.history.digest import digest
 from agent_tt.recording.calls import RecordedCall
+from agent_tt.recording.edited_arguments import edited_value
 from agent_tt.recording.exchange import Asked, begin_exchange, is_watched
+from agent_tt.recording.passing import passing
 from agent_tt.recording.rebinding import Rebinding
 from agent_tt.recording.scope import nowhere
 from agent_tt.redaction.values import asked as asked_value
 from agent_tt.seams.mcp_streams import RecordedTalk, ServedTalk
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable, Mapping
     from types import ModuleType
 
     from agent_tt.codec.wire import Wire
@@ -53,7 +56,9 @@ def _recorded(module: ModuleType) -> Any:
         command = [str(server.command), *map(str, server.args)]
         begun = begin_exchange(_connecting(command)) if is_watched() else None
         if begun is None:
-            async with original(server, *args, **options) as streams:
+            async with AsyncExitStack() as stack:
+                with passing():
+                    streams = await stack.enter_async_context(original(server, *args, **options))
                 yield streams
             return
         call, served = (begun, begun.served) if isinstance(begun, RecordedCall) else (None, begun)
@@ -68,7 +73,8 @@ def _recorded(module: ModuleType) -> Any:
         talk = RecordedTalk(cast("RecordedCall", call), frames, ask)
         try:
             async with AsyncExitStack() as stack:
-                with nowhere():  # the process and the tasks around it are part of this call, not calls of the agent's
+                # The process and the tasks around it are part of this call, not calls of the agent's.
+                with nowhere(), passing():
                     read, write = await stack.enter_async_context(original(server, *args, **options))
                 talk.has_begun = True
                 yield talk.streams(read, write)
@@ -98,7 +104,30 @@ def _ask(command: list[str], frame: Frame) -> RecordedCall | Served | None:
         "method": method,
         "params": asked_value(encode(asked)),
     }
-    return begin_exchange(Asked("tool", name, named, digest(["mcp", named]).hex(), effect=effect))
+    signature = digest(["mcp", named]).hex()
+    given = _EditableFrame(frame) if method == _CALLS_A_TOOL else None
+    return begin_exchange(Asked("tool", name, named, signature, effect=effect, given=given), can_wait=True)
+
+
+class _EditableFrame:
+    """A request of which a person who is asked may change the parameters; see `agent_tt.recording.deciding.Given`."""
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+
+    def editable(self, _named: Mapping[str, Wire]) -> tuple[str, ...]:
+        """What is asked of the server, not which one."""
+        return ("params",)
+
+    def edited(self, named: Mapping[str, Wire], changed: Mapping[str, Wire], decode: Callable[[Wire], object]) -> Frame:
+        """The request that goes out."""
+        params = self._frame.get("params")
+        meta = {"_meta": params["_meta"]} if isinstance(params, dict) and "_meta" in params else {}
+        asked = {key: value for key, value in (params or {}).items() if key != "_meta"}
+        wanted = edited_value(asked, named.get("params"), changed["params"], decode, "params")
+        if not isinstance(wanted, dict) or wanted.get("name") != asked.get("name"):
+            raise UsageError("params must name the same tool", hint='change its "arguments"')
+        return {**self._frame, "params": {**wanted, **meta}}
 
 
 class _Frames:

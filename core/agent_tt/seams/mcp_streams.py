@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from agent_tt.codec.encode import encode
+from agent_tt.errors import ToolDenied
+from agent_tt.recording.adoption import process_policy
 from agent_tt.recording.calls import RecordedCall
 
 if TYPE_CHECKING:
@@ -82,19 +84,33 @@ class RecordedTalk:
         self._frames = frames
         self._ask = ask
         self._open: dict[object, RecordedCall] = {}
+        self._replies: asyncio.Queue[Any] | None = None
 
     def streams(self, read: Any, write: Any) -> tuple[Any, Any]:
         """The session's streams around those of the server."""
-        return _RecordedRead(read, self), _RecordedWrite(write, self)
+        if process_policy() is not None:  # some requests may be answered without it
+            self._replies = asyncio.Queue()
+        return _RecordedRead(read, self, self._replies), _RecordedWrite(write, self)
 
-    def sent(self, item: object) -> None:
-        """The client sends a message: a request is a call from now on."""
+    async def sent(self, item: object) -> object | None:
+        """The client sends a message: a request is a call from now on. What goes to the server, None for nothing."""
         frame = self._frames.read(item)
-        if "method" in frame and "id" in frame:
-            call = self._ask(frame)
-            if isinstance(call, RecordedCall):
-                call.is_awaited = True
-                self._open[frame["id"]] = call
+        call = self._ask(frame) if "method" in frame and "id" in frame else None
+        if not isinstance(call, RecordedCall):
+            return item
+        call.is_awaited = True
+        await call.until_live()
+        if call.served is None or self._replies is None:
+            self._open[frame["id"]] = call
+            return item if call.sent is None else self._frames.message(cast("Frame", call.sent))
+        try:
+            reply = await served_reply(call.served)
+        except BaseException as error:
+            call.failed(error)
+            raise
+        call.succeeded(reply)
+        self._replies.put_nowait(self._frames.message({"jsonrpc": "2.0", "id": frame["id"], **reply}))
+        return None
 
     def received(self, item: object) -> None:
         """The server sent a message: the reply to a request, or something unasked."""
@@ -125,8 +141,9 @@ class _RecordedWrite(_Stream):
         self._talk = talk
 
     async def send(self, item: object) -> None:
-        self._talk.sent(item)
-        await self._inner.send(item)
+        message = await self._talk.sent(item)
+        if message is not None:
+            await self._inner.send(message)
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -136,24 +153,91 @@ class _RecordedWrite(_Stream):
 
 
 class _RecordedRead(_Stream):
-    def __init__(self, inner: Any, talk: RecordedTalk) -> None:
+    """What the server says; between that, the replies to requests that were not put to it."""
+
+    def __init__(self, inner: Any, talk: RecordedTalk, replies: asyncio.Queue[Any] | None) -> None:
         self._inner = inner
         self._talk = talk
+        self._replies = replies
+        self._coming: asyncio.Task[Any] | None = None
 
     async def _next(self) -> Any:
         try:
-            item = await self._inner.__anext__()
+            item = await (self._inner.__anext__() if self._replies is None else self._said(self._replies))
         except StopAsyncIteration:
             self._talk.ended()
             return None
+        except _Replied as replied:
+            return replied.item
         self._talk.received(item)
         return item
 
+    async def _said(self, replies: asyncio.Queue[Any]) -> Any:
+        """The next message of the server.
+
+        Raises:
+            _Replied: a reply comes first that is not the server's.
+            StopAsyncIteration: it says no more.
+        """
+        # Made by hand: tasks of ours take no place among the lanes of the agent's.
+        loop = asyncio.get_running_loop()
+        if self._coming is None:
+            self._coming = asyncio.Task(_or_none(self._inner), loop=loop)
+        reply = asyncio.Task(replies.get(), loop=loop)
+        try:
+            await asyncio.wait({self._coming, reply}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not reply.done():
+                reply.cancel()
+        if reply.done() and not reply.cancelled():
+            raise _Replied(reply.result())
+        coming, self._coming = self._coming, None
+        item = coming.result()
+        if item is None:
+            raise StopAsyncIteration
+        return item
+
     async def aclose(self) -> None:
+        self._leave()
         await self._inner.aclose()
 
     def close(self) -> None:
+        self._leave()
         self._inner.close()
+
+    def _leave(self) -> None:
+        if self._coming is not None:
+            self._coming.cancel()
+
+
+class _Replied(Exception):
+    """A reply that did not come from the server."""
+
+    def __init__(self, item: Any) -> None:
+        super().__init__()
+        self.item = item
+
+
+async def _or_none(stream: Any) -> Any:
+    """The next item of a stream, None at its end: a task cannot end with `StopAsyncIteration`."""
+    try:
+        return await stream.__anext__()
+    except StopAsyncIteration:
+        return None
+
+
+async def served_reply(served: Served) -> dict[str, Any]:
+    """The reply to a request that is not put to a server: `result` or `error`.
+
+    Raises:
+        BaseException: what is raised in its place.
+    """
+    await served.turn()
+    if served.call.error is not None:
+        raise served.failure()
+    recorded: Wire = served.call.result
+    reply = served.value(recorded)
+    return dict(reply) if isinstance(reply, Mapping) else {}
 
 
 # ---------------------------------------------------------------- served
@@ -183,14 +267,25 @@ class ServedTalk:
         self._start(self._speak())
         return _ServedRead(self._arrived), _ServedWrite(self)
 
-    def sent(self, item: object) -> None:
+    async def sent(self, item: object) -> None:
         """The client sends a message: a request gets its recorded reply; all else was taken in silence."""
         frame = self._frames.read(item)
         if "method" in frame and "id" in frame:
             begun = self._ask(frame)
+            if isinstance(begun, RecordedCall):
+                await begun.until_live()
             served = begun.served if isinstance(begun, RecordedCall) else begun
-            if served is not None:
-                self._start(self._reply(frame["id"], served, begun if isinstance(begun, RecordedCall) else None))
+            call = begun if isinstance(begun, RecordedCall) else None
+            if served is None:
+                denial = ToolDenied(
+                    f"{frame['method']} was not sent: its server is not there, it was connected to in a recording",
+                    tool=str(frame["method"]),
+                    hint="fork before the step that connects to it, and let `mcp server` run",
+                )
+                if call is not None:
+                    call.failed(denial)
+                raise denial
+            self._start(self._reply(frame["id"], served, call))
 
     def close(self) -> None:
         """The client leaves."""
@@ -225,13 +320,10 @@ class ServedTalk:
             self._arrived.put_nowait(self._frames.message(dict(frame)) if isinstance(frame, Mapping) else None)
 
     async def _reply(self, number: object, served: Served, call: RecordedCall | None) -> None:
-        await served.turn()
-        recorded: Wire = served.call.result
-        reply = served.value(recorded)
+        reply = await served_reply(served)
         if call is not None:
             call.succeeded(reply)
-        frame = {"jsonrpc": "2.0", "id": number, **(reply if isinstance(reply, Mapping) else {})}
-        self._arrived.put_nowait(self._frames.message(frame))
+        self._arrived.put_nowait(self._frames.message({"jsonrpc": "2.0", "id": number, **reply}))
 
 
 class _ServedWrite(_Stream):
@@ -239,7 +331,7 @@ class _ServedWrite(_Stream):
         self._talk = talk
 
     async def send(self, item: object) -> None:
-        self._talk.sent(item)
+        await self._talk.sent(item)
 
 
 class _ServedRead(_Stream):

@@ -18,12 +18,14 @@ from agent_tt.recording.calls import RecordedCall
 from agent_tt.recording.child_process import environment_for
 from agent_tt.recording.exchange import begin_exchange, is_watched
 from agent_tt.recording.hooks import Patch
+from agent_tt.recording.passing import passing
 from agent_tt.seams.process_pipes import LostPipe, ReadPipe, WritePipe, over
 from agent_tt.seams.process_question import (
     Outcome,
     asked_of,
     asks_about_this_machine,
     check_sent,
+    is_imported,
     is_within,
     recorded_outcome,
 )
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
+    from agent_tt.model import Effect
     from agent_tt.recording.answers import Served
 
     Function = Callable[..., Any]
@@ -218,7 +221,10 @@ def _hook_init(original: Function) -> Function:
             return
         captured = [name for name in _STREAMS if given.get(name) == subprocess.PIPE]
         shell = bool(given.get("shell"))
-        begun = begin_exchange(asked_of(given["args"], shell=shell, cwd=given.get("cwd"), captured=captured))
+        # What a library starts while it is imported tells it about this machine, and changes nothing.
+        effect: Effect | None = "read" if is_imported(sys._getframe(1)) else None  # noqa: SLF001
+        asked = asked_of(given["args"], shell=shell, cwd=given.get("cwd"), captured=captured, effect=effect)
+        begun = begin_exchange(asked)
         if begun is None:
             original(process, *args, **named)
             return
@@ -255,6 +261,9 @@ def _hook_execute(original: Function) -> Function:
             return
         if watched is not None and watched.call is not None:
             bound.arguments["env"] = environment_for(bound.arguments["env"], watched.call.place())
+            with passing():
+                original(*bound.args, **bound.kwargs)
+            return
         original(*bound.args, **bound.kwargs)
 
     return _execute_child
@@ -262,7 +271,7 @@ def _hook_execute(original: Function) -> Function:
 
 def _stand_in(process: Process, watched: _Watched, served: Served, given: dict[str, Any]) -> None:
     """In place of starting a process: what its pipes are connected to is recorded bytes."""
-    if served.call.status == "error":
+    if served.call.status in ("error", "denied"):
         served.wait()
         raise served.failure()
     sent, watched.outcome = watched.outcome.sent, recorded_outcome(served)

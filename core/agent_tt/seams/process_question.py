@@ -22,6 +22,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.encode import encode
+from agent_tt.recording.call_site import is_agent_file
 from agent_tt.recording.exchange import Asked
 from agent_tt.recording.signature import signature_of_call
 from agent_tt.redaction.values import asked
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.model import Effect
     from agent_tt.recording.answers import Served
 
 __all__ = [
@@ -39,6 +41,7 @@ __all__ = [
     "Outcome",
     "asked_of",
     "asks_about_this_machine",
+    "is_imported",
     "is_within",
     "recorded_outcome",
     "within",
@@ -79,11 +82,22 @@ def asks_about_this_machine(frame: FrameType | None) -> bool:
     return frame is not None and frame.f_globals.get("__name__") in _ABOUT_THIS_MACHINE
 
 
+def is_imported(frame: FrameType | None) -> bool:
+    """Whether a library is just being imported that does what is done in `frame`. A program that is run is none."""
+    while frame is not None and not is_agent_file(frame.f_code.co_filename):
+        if frame.f_code.co_name == "<module>":
+            return frame.f_globals.get("__name__") != "__main__"
+        frame = frame.f_back
+    return False
+
+
 _BETWEEN: Final = frozenset({"subprocess", "os", "agent_tt.seams.popen_seam"})
 _ABOUT_THIS_MACHINE: Final = frozenset({"platform", "ctypes.util", "uuid", "distro", "distro.distro"})
 
 
-def asked_of(command: object, *, shell: bool, cwd: object, captured: Sequence[str]) -> Asked:
+def asked_of(
+    command: object, *, shell: bool, cwd: object, captured: Sequence[str], effect: Effect | None = None
+) -> Asked:
     """The question that the start of a process is.
 
     Args:
@@ -91,6 +105,7 @@ def asked_of(command: object, *, shell: bool, cwd: object, captured: Sequence[st
         shell: whether a shell reads it.
         cwd: the folder that it starts in; None for the program's own.
         captured: which of `stdout` and `stderr` come back.
+        effect: what it does to the world, where that is known.
     """
     words = _words(command)
     named: dict[str, Wire] = {"command": asked(list(words))}
@@ -102,7 +117,7 @@ def asked_of(command: object, *, shell: bool, cwd: object, captured: Sequence[st
         named["captured"] = list(captured)
     name = f"{KIND} {_program(words)}".rstrip()
     stable = {key: _stable(value) for key, value in named.items()}
-    return Asked(KIND, name, named, signature_of_call(KIND, name, stable))
+    return Asked(KIND, name, named, signature_of_call(KIND, name, stable), effect)
 
 
 class Outcome:

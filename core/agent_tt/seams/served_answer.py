@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agent_tt.recording.answers import Served
 
 _SLACK_S: Final = 1.0
+_FRAMING: Final = frozenset({"transfer-encoding", "content-length", "connection"})
 
 
 class ServedAnswer:
@@ -93,7 +94,7 @@ class ServedAnswer:
         if self.is_complete:
             return b""
         self._wait()
-        data = _bytes_of(self._take()) or b""
+        data = _wire_of(self._take())
         if self._is_before_end:
             self._wait()
             self._take()
@@ -104,7 +105,7 @@ class ServedAnswer:
         if self.is_complete:
             return b""
         await self._turn()
-        data = _bytes_of(self._take()) or b""
+        data = _wire_of(self._take())
         if self._is_before_end:
             await self._turn()
             self._take()
@@ -183,6 +184,20 @@ def _head_of(piece: Delivery | None) -> Head:
         http_version=cast("str | None", facts.get("http_version")),
         reason=cast("str | None", facts.get("reason")),
     )
+
+
+def _wire_of(piece: Delivery | None) -> bytes:
+    """The bytes of a connection in a piece. A head that was received apart from them is written as one."""
+    facts = None if piece is None else piece.data
+    if not isinstance(facts, dict) or "status" not in facts:
+        return _bytes_of(piece) or b""
+    head = _head_of(piece)
+    is_chunked = any(name.lower() == "transfer-encoding" for name, _ in head.headers)
+    kept = [(name, value) for name, value in head.headers if name.lower() not in _FRAMING or not is_chunked]
+    lines = [f"HTTP/1.1 {head.status} {head.reason or ''}", *(f"{name}: {value}" for name, value in kept)]
+    if is_chunked:  # its borders are gone: it is over when the connection is
+        lines.append("connection: close")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace")
 
 
 def _bytes_of(piece: Delivery | None) -> bytes | None:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from agent_tt.recording.exchange import is_watched
 from agent_tt.recording.hooks import Patch
+from agent_tt.recording.passing import passing
 from agent_tt.seams.fitness import need_attributes, need_members, need_parameters
 from agent_tt.seams.http_exchange import open_wire_exchange
 from agent_tt.seams.http_request import IDEMPOTENCY_KEY, HttpRequest
@@ -117,12 +118,16 @@ def _urlopen(original: _Function) -> _Function:
 def _connect(original: _Function) -> _Function:
     def connect(connection: Any) -> object:
         attempt = _CURRENT.value
-        exchange = None if attempt is None else attempt.begin()
-        if exchange is None:
+        if attempt is None:
             return original(connection)
+        exchange = attempt.begin()
+        if exchange is None:
+            with passing():
+                return original(connection)
         try:
             if exchange.answer is None:
-                return original(connection)
+                with passing():
+                    return original(connection)
             _connect_to(connection, exchange.answer)
         except BaseException as error:
             exchange.failed(error)
@@ -158,7 +163,10 @@ def _request(original: _Function) -> _Function:
             if answer is not None and not isinstance(connection.sock, ServedSocket):
                 connection.close()
                 _connect_to(connection, answer)
-            return original(connection, method, url, body=body, headers=headers, **options)
+            if answer is not None:
+                return original(connection, method, url, body=body, headers=headers, **options)
+            with passing():
+                return original(connection, method, url, body=body, headers=headers, **options)
         except BaseException as error:
             if not isinstance(error, OSError) or error.errno not in _GO_ON_AFTER:
                 attempt.failed(error)

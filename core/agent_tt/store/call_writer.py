@@ -12,6 +12,8 @@ from agent_tt.store.liveness import now_us
 from agent_tt.store.open_step import answer_fingerprint
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agent_tt.codec.wire import Wire
     from agent_tt.history.blobs import Blobs
     from agent_tt.history.large_parts import PutBlob
@@ -74,6 +76,26 @@ class CallWriter:
                 open_step.meta[number] = meta
                 open_step.ask(number, new.kind, new.signature)
         return number
+
+    def amend(self, step: int, call: int, meta: Mapping[str, Wire], args: Wire) -> None:
+        """Commits what has been decided of a call before it goes out; other arguments unless they are None.
+
+        Raises:
+            StepNotFound: there is no such call.
+        """
+        refs: list[bytes] = []
+        with self._database.lock:
+            with self._database.transaction() as tx:
+                facts = {**self._facts(tx, step, call), **door.admit_mapping(meta)}
+                packed = None if args is None else pack_call_value(door.admit(args), self._blob_sink(tx, refs))
+                tx.execute(
+                    "UPDATE calls SET meta = ?, args = ifnull(?, args),"
+                    " refs = nullif(CAST(ifnull(refs, x'') || ? AS BLOB), x'') WHERE run = ? AND step = ? AND call = ?",
+                    (columns.mapping_to_text(facts), packed, b"".join(refs), self._run, step, call),
+                )
+            open_step = self._open.get(step)
+            if open_step is not None:
+                open_step.meta[call] = facts
 
     def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire) -> int:
         """Commits a piece of an answer; gives its run-wide number.

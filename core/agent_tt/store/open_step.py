@@ -15,7 +15,7 @@ __all__ = ["OpenStep", "answer_fingerprint"]
 _UNREPEATABLE: Final = frozenset({"clock", "rng", "id"})
 """Kinds of calls that never ask the same twice, and so say nothing about a step being a repetition."""
 
-_ACTING: Final = frozenset({"tool", "http", "subprocess", "human"})
+_ACTING: Final = frozenset({"tool", "http", "subprocess", "socket", "human"})
 """Kinds of calls that do something. A model is asked with all that was said so far, so in a loop only they repeat."""
 
 
@@ -68,7 +68,7 @@ _STRENGTH: Final = {"other": 0, "human": 1, "llm": 2, "http": 3, "read": 4, "wri
 
 
 def _kind_name(kind: CallKind, effect: Effect | None) -> str:
-    if kind == "tool":
+    if kind in ("tool", "socket"):
         return "read" if effect == "read" else "write"
     return kind if kind in _STRENGTH else "other"
 

@@ -12,9 +12,10 @@ from agent_tt.history.index import PathIndex
 from agent_tt.history.log import StateLog
 from agent_tt.history.payload import unpack_call_value
 from agent_tt.history.states import load
-from agent_tt.store import deliveries, ids
+from agent_tt.store import call_heads, deliveries, ids
 from agent_tt.store.damage_watch import DamageWatch
 from agent_tt.store.lineage import Lineage, Position
+from agent_tt.store.questions import open_questions
 from agent_tt.store.run_rows import RunRows
 from agent_tt.store.step_rows import StepRows
 from agent_tt.store.verify import verify_file, verify_run
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.ops import Op
     from agent_tt.model import Call, Delivery, Label, Note, Problem, Run, Step
+    from agent_tt.questions import CallQuestion
     from agent_tt.store.connection import Database
 
 __all__ = ["StoreCursor", "StoreReader"]
@@ -119,7 +121,15 @@ class StoreReader:
         self.check_step(run, step)
         if step == 0:
             return []
-        return self._steps.calls(run, step, lambda text, what: unpack_call_value(text, what, self.log.blobs.get))
+        return self._steps.calls(run, step, self._call_value)
+
+    def call_heads(self, run_id: str, start: int = 1) -> list[Call]:
+        """The calls of all steps from `start` on, without arguments, results and errors."""
+        return list(call_heads.call_heads(self.database, self.lineage, self.lineage.number(run_id), start))
+
+    def with_values(self, run_id: str, head: Call) -> Call:
+        """A call with arguments, error and result; in the result `…` stands for each large part, which is not read."""
+        return call_heads.with_values(self.database, self.lineage, self.log.blobs, self.lineage.number(run_id), head)
 
     def deliveries(self, run_id: str, step: int, call: int) -> list[Delivery]:
         """What reached the agent of a call that answers in pieces, in order; also of one that is still pending.
@@ -227,6 +237,14 @@ class StoreReader:
     def notes(self, run_id: str) -> list[Note]:
         """Notes and bookmarks of a run, oldest first."""
         return self._runs.notes(self.lineage.number(run_id))
+
+    def questions(self, run_id: str | None = None) -> list[CallQuestion]:
+        """Calls that wait for somebody's decision, the oldest question first: of one run, or of all."""
+        run = None if run_id is None else self.lineage.number(run_id)
+        return open_questions(self.database, self._call_value, run)
+
+    def _call_value(self, text: object, what: str) -> Wire:
+        return unpack_call_value(text, what, self.log.blobs.get)
 
     def labels(self, run_id: str) -> dict[int, Label]:
         """Names and metadata of checkpoints of a run, by step."""

@@ -22,10 +22,13 @@ if TYPE_CHECKING:
     from agent_tt.history.rows import Rows, SqlValue
     from agent_tt.model import RunStatus
 
-__all__ = ["LABEL", "RunRows", "descendants", "label_of", "shown_status"]
+__all__ = ["LABEL", "QUESTION", "RunRows", "descendants", "label_of", "shown_status"]
 
 LABEL: Final = "label"
 """The kind of a row of `notes` that is a checkpoint's label."""
+
+QUESTION: Final = "question"
+"""The kind of a row of `notes` that asks about a call; see `agent_tt.store.questions`."""
 
 _COLUMNS: Final = (
     "r.run, r.id, r.name, r.status, r.parent, r.fork_step, r.started_us, r.ended_us, r.error, r.owner, r.beat_us,"
@@ -92,8 +95,8 @@ class RunRows:
     def notes(self, number: int) -> list[Note]:
         """Notes and bookmarks of a run, oldest first."""
         found = self._rows.query(
-            "SELECT note, kind, step, body, created_us FROM notes WHERE run = ? AND kind <> ? ORDER BY note",
-            (number, LABEL),
+            "SELECT note, kind, step, body, created_us FROM notes WHERE run = ? AND kind NOT IN (?, ?) ORDER BY note",
+            (number, LABEL, QUESTION),
         )
         return [
             Note(note, "bookmark" if kind == "bookmark" else "note", step, body, created_us)
@@ -182,7 +185,7 @@ def _run(row: Sequence[Any], facts: Mapping[str, Wire], usage: Usage) -> Run:
         metadata=metadata if isinstance(metadata, dict) else {},
         edits=columns.edits_from_wire(facts.get("edits")),
         way_back_in=columns.way_back_in(facts.get("way_back_in")),
-        policy=columns.strings_of(facts.get("policy")),
+        policy=dict(kept) if isinstance(kept := facts.get("policy"), dict) else {},
         origin=columns.strings_of(facts.get("origin")),
         pinned=facts.get("pinned") is True,
         archived=bool(hidden),

@@ -14,6 +14,7 @@ imported, called or unpickled.
 | how the log is read along a track and its parents; keyframes | `history.log`, `history.keyframes` |
 | the index of changed paths | `history.index` |
 | the order in which answers reached the agent | `store.deliveries` |
+| questions about calls that wait | `store.questions` |
 | ids and what a person may type; whose run it is | `store.ids`, `store.liveness` |
 | sweeps and who drives them | `store.sweeps` |
 
@@ -40,12 +41,15 @@ version.
 | column | keys |
 |---|---|
 | `runs.meta` | `code`, `model`: the fields of `AgentCode` and `ModelConfig`; `user_id`, `metadata`, `origin` |
-| the same | `edits`, `policy`, `way_back_in` of a fork |
+| the same | `edits`, `policy` (words by name, see `recording.policy`), `way_back_in` of a fork |
 | the same | `usage`: [tokens in, tokens out, dollars] of the run's own steps, at its end |
 | the same | `pinned`: true; `former_names` of a run that was renamed, oldest first |
 | `notes.body` | of kind `label`, one for a checkpoint: `name`, `metadata`; of `note` and `bookmark` it is the text |
+| the same | of `question`, about a call that waits: `call`, `editable`, `can_give`, `trouble`, `owner`, `decision` |
 | `steps.meta` | `calls` how many, `repeat_of` the step that this one repeats, `decision`, `extra` |
 | `calls.meta` | `file`, `line`, `model`, `tokens_in`, `tokens_out`, `cost_usd`, `inside` the call around it, ... |
+| the same | `policy`, of a fork: `word`, `source` and `place` of the rule that decided; `from`, whose answer it got |
+| the same | `answered`, what a person decided of it; `args_asked`, of edited arguments what the agent gave |
 | `error` | `class` as `module:Name`, `message`, `traceback`, `value` the exception's envelope |
 | `runs.owner` | `host`, `boot`, `pid`, `start` of the process that records it; of `sweeps.owner` that drives it |
 

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from agent_tt.store.lineage import Lineage, Stretch
     from agent_tt.store.run_rows import RunRows
 
-__all__ = ["StepRows"]
+__all__ = ["EFFECTS", "StepRows"]
 
 _NUMBER: Final = re.compile(r"\d{1,18}")
 _FROM_END: Final = re.compile(r"~(\d{1,18})")
 _ERROR: Final = "@error"
-_EFFECTS: Final[dict[object, Effect]] = {"read": "read", "write": "write"}
+EFFECTS: Final[dict[object, Effect]] = {"read": "read", "write": "write"}
 
 _COLUMNS: Final = (
     "s.step, s.status, s.error, s.meta, s.name, s.kind, s.agent, s.lane, s.parent_step, s.started_us, s.ended_us,"
@@ -203,7 +203,7 @@ def _call(row: Sequence[Any], step: int, read_value: _ReadValue) -> Call:
         kind=cast("CallKind", kind),
         name=name or "",
         status=columns.call_status(status),
-        effect=_EFFECTS.get(effect),
+        effect=EFFECTS.get(effect),
         lane=lane,
         lane_seq=lane_seq,
         args=read_value(args, f"the arguments of {what}"),

@@ -12,7 +12,7 @@ from agent_tt.history.append import fork_track
 from agent_tt.history.training import DictionaryTrainer
 from agent_tt.model import Note
 from agent_tt.protocols import NO_STATE
-from agent_tt.store import columns, deleting, door, ids, keeping
+from agent_tt.store import columns, deleting, door, ids, keeping, questions
 from agent_tt.store.liveness import Heart, current_owner, now_us
 from agent_tt.store.opening import open_database
 from agent_tt.store.reader import StoreReader
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.history.rows import Transaction
     from agent_tt.model import Deletion, Edit, ErrorInfo, NewRun, Run, RunStatus, WayBackIn
+    from agent_tt.questions import Decision
     from agent_tt.store.connection import Database, Durability
 
 __all__ = ["SqliteStore", "open_store"]
@@ -81,7 +82,7 @@ class SqliteStore(StoreReader):
         state: Wire,
         new: NewRun,
         edits: Sequence[Edit] = (),
-        policy: Mapping[str, str] | None = None,
+        policy: Mapping[str, Wire] | None = None,
         way_back_in: WayBackIn = "restore",
     ) -> str:
         """Makes the row of a fork with its edited checkpoint; gives its id. This process owns it until it is adopted.
@@ -97,7 +98,7 @@ class SqliteStore(StoreReader):
         position = self.lineage.position(parent, step)
         facts: dict[str, Wire] = {
             "edits": door.admit(columns.edits_to_wire(edits)),
-            "policy": dict(policy) if policy else None,
+            "policy": {name: door.admit(rule) for name, rule in policy.items()} if policy else None,
             "way_back_in": way_back_in,
         }
         with self.database.transaction() as tx:
@@ -237,6 +238,21 @@ class SqliteStore(StoreReader):
                     self.lineage.number(run_id),
                 ),
             )
+
+    def answer_question(self, question: int, decision: Decision) -> None:
+        """Writes down what somebody decides of a call that waits.
+
+        Raises:
+            QuestionNotFound: there is no such question.
+            QuestionClosed: it was answered already, or the process that asked is gone.
+        """
+        with self.database.transaction() as tx:
+            questions.decide(tx, question, decision)
+
+    def stop_questions(self, run_id: str) -> None:
+        """Lets the calls of a run that wait know that it is stopped."""
+        with self.database.transaction() as tx:
+            questions.stop_questions(tx, keeping.row_number(tx, run_id))
 
     def add_note(self, run_id: str, step: int | None, kind: str, body: str) -> Note:
         """Writes a `note` or a `bookmark`."""

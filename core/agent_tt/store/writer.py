@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from agent_tt.history.append import TrackWriter, create_track, fork_track
 from agent_tt.protocols import NO_STATE
-from agent_tt.store import columns, deliveries, door
+from agent_tt.store import columns, deliveries, door, questions
 from agent_tt.store.call_writer import CallWriter
 from agent_tt.store.liveness import now_us
 from agent_tt.store.open_step import OpenStep, answer_fingerprint
@@ -19,14 +19,18 @@ from agent_tt.store.sqlite_errors import Conflict
 from agent_tt.store.usage import usage_of_steps
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agent_tt.codec.wire import Wire
     from agent_tt.history.log import StateLog
     from agent_tt.history.rows import Transaction
     from agent_tt.history.training import DictionaryTrainer
     from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, NewCall, NewStep, RunStatus, StepEnd
+    from agent_tt.questions import NewQuestion
     from agent_tt.store.connection import Database
     from agent_tt.store.lineage import Lineage
     from agent_tt.store.liveness import Heart
+    from agent_tt.store.questions import AskedQuestion
 
 __all__ = ["JoinedRunWriter", "SqliteRunWriter"]
 
@@ -268,6 +272,18 @@ class SqliteRunWriter:
     def begin_call(self, step: int, new: NewCall) -> int:
         """Commits the intent of a call, before it is made; gives its number within the step."""
         return self._calls.begin(step, new)
+
+    def amend_call(self, step: int, number: int, meta: Mapping[str, Wire], *, args: Wire = None) -> None:
+        """Commits what has been decided of a call that is pending: facts, and other arguments where it has them.
+
+        Raises:
+            StepNotFound: there is no such call.
+        """
+        self._calls.amend(step, number, meta, args)
+
+    def ask(self, step: int, call: int, new: NewQuestion) -> AskedQuestion:
+        """Commits that a call waits for somebody's decision."""
+        return questions.ask(self._database, self._run, step, call, new)
 
     def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:
         """Commits a piece of an answer that comes in several, before the agent sees it; gives its run-wide number.

@@ -16,6 +16,7 @@ from agent_tt.codec.text import parse_value, summary
 from agent_tt.errors import InvalidEdit, InvalidValue, UsageError
 from agent_tt.forking.assignments import parse_assignment, parse_move, parse_removal, split_assignment
 from agent_tt.forking.call_edits import parse_call_edit
+from agent_tt.forking.policies import read_rule
 from agent_tt.forking.request_edits import model_edit, parameter_edit, system_edit
 from agent_tt.model import Edit
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["LIVE", "Axis", "AxisKind", "axes_of", "axis_of", "edit_of", "split_values"]
+__all__ = ["Axis", "AxisKind", "axes_of", "axis_of", "edit_of", "split_values"]
 
 AxisKind = Literal[
     "set",
@@ -45,10 +46,6 @@ AxisKind = Literal[
 
 KINDS: Final[tuple[AxisKind, ...]] = get_args(AxisKind)
 
-LIVE: Final = "live"
-"""The policy of a tool that may run."""
-
-_POLICIES: Final = (LIVE, "deny")
 _FREE_TEXT: Final = frozenset({"error", "answer", "system"})
 _NAMED_BY_KIND: Final = frozenset({"system", "model", "mute", "agent", "executor"})
 _LABEL_COLUMNS: Final = 40
@@ -57,7 +54,7 @@ _EXAMPLES: Final = {
     "result": "6.price=10,20",
     "error": '6="TimeoutError: no answer"',
     "answer": '3="Book it."',
-    "policy": "book_hotel=live,deny",
+    "policy": 'book_hotel=live,deny,stub:{"booked": true}',
 }
 
 
@@ -236,12 +233,11 @@ def _checked(axis: Axis) -> Axis:
 def _check_policy(axis: Axis) -> None:
     if not axis.place:
         raise UsageError("--policy names no tool", hint=f"for example --policy {_EXAMPLES['policy']}")
-    if "ask" in axis.values:
-        why = f"{axis.place} cannot ask in a sweep: nobody is there to answer"
-        raise UsageError(why, hint="let it be live or deny, or fork once with ask")
-    unknown = [value for value in axis.values if value not in _POLICIES]
-    if unknown:
-        raise UsageError(f"{summary(unknown[0], 40)} is no policy of a sweep", hint=f"there are {', '.join(_POLICIES)}")
+    for value in axis.values:
+        rule = read_rule(_name(axis, value), about=f"policy of {axis.place}")
+        if "ask" in (rule.word, rule.otherwise):
+            why = f"{axis.place} cannot ask in a sweep: nobody is there to answer"
+            raise UsageError(why, hint="let it be live, recorded, stub or deny, or fork once with ask")
 
 
 # ---------------------------------------------------------------- as edits

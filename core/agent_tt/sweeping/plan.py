@@ -11,9 +11,10 @@ from agent_tt.errors import AgentTTError, InvalidEdit, UsageError
 from agent_tt.forking.advice import new_keys
 from agent_tt.forking.edits import apply_edits
 from agent_tt.forking.plan import ForkPlan, plan_fork
+from agent_tt.forking.policies import configured_policy, written_rules
 from agent_tt.model import Run
 from agent_tt.querying.predicates import Nothing
-from agent_tt.sweeping.axes import LIVE, edit_of
+from agent_tt.sweeping.axes import edit_of
 from agent_tt.sweeping.definition import MOST_UNASKED, Cell, Definition
 
 if TYPE_CHECKING:
@@ -96,7 +97,11 @@ def plan_sweep(source: RunSource, run: str | Run, definition: Definition) -> Swe
         expected_us=_span(times, definition) if times else None,
         problems=tuple(
             dict.fromkeys(
-                (*_odd_outcomes(source, original, definition), *(odd for _, each in expected for odd in each))
+                (
+                    *_odd_outcomes(source, original, definition),
+                    *_unanswered(plans[0]),
+                    *(odd for _, each in expected for odd in each),
+                )
             )
         ),
     )
@@ -155,6 +160,12 @@ def _odd_outcomes(source: RunSource, run: Run, definition: Definition) -> list[s
     return [f"the last state of {run.name} has no {format_path(asked.path)}" for asked in missing]
 
 
+def _unanswered(plan: ForkPlan) -> list[str]:
+    """A line for each call whose configured policy asks somebody: in a sweep nobody is there."""
+    asking = {row.name for row in plan.boundary if "ask" in (row.rule.word, row.rule.otherwise)}
+    return [f"{name} is to be asked about, and is refused here: nobody answers in a sweep" for name in sorted(asking)]
+
+
 def _in_cell(error: AgentTTError, definition: Definition, cell: Cell) -> AgentTTError:
     """The same error, with the values of the cell where they are part of the reason."""
     if len(definition.varied) and definition.cell_count > 1 and cell.number > 1:
@@ -176,8 +187,7 @@ def plan_cell(source: RunSource, run: Run | str, definition: Definition, cell: C
     edits = [edit for axis, value in chosen if (edit := edit_of(axis, value)) is not None]
     said = {axis.kind: value for axis, value in chosen if axis.kind in ("agent", "executor")}
     agent, executor = said.get("agent"), said.get("executor")
-    live = [axis.place for axis, value in chosen if axis.kind == "policy" and value == LIVE]
-    denied = {axis.place for axis, value in chosen if axis.kind == "policy" and value != LIVE}
+    words = {axis.place: value for axis, value in chosen if axis.kind == "policy"}
     terms = replace(definition.terms, executor=executor) if isinstance(executor, str) else definition.terms
     return plan_fork(
         source,
@@ -185,7 +195,7 @@ def plan_cell(source: RunSource, run: Run | str, definition: Definition, cell: C
         definition.step,
         edits=edits,
         agent=agent if isinstance(agent, str) else None,
-        allow=[*(tool for tool in definition.allow if tool not in denied), *live],
+        policy=configured_policy().with_all(written_rules(definition.allow, words)),
         by=definition.by,
         accept_changes=definition.accept_changes,
         terms=terms,

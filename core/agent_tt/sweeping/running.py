@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_tt.forking.plan import ForkPlan
+    from agent_tt.questions import CallQuestion, Decision
     from agent_tt.store import SqliteStore
     from agent_tt.sweeping.definition import Definition
     from agent_tt.sweeping.matrix import Matrix, MatrixCell, Sample
@@ -43,6 +44,10 @@ _GRACE_SECONDS: Final = 5.0
 
 Ending = Literal["complete", "stopped", "too dear", "given up"]
 """Why the driver ended: each sample has an outcome; it was stopped; the budget is spent; some samples broke."""
+
+
+def _refused(question: CallQuestion) -> Decision:
+    return question.refuse("nobody is there to answer in a sweep")
 
 
 class _Running(Protocol):
@@ -198,7 +203,7 @@ class SweepDriver:
             self._begun[task.place] += 1
             attempt = task.sample.begun + 1
             plan = sample_of(self._plan(store, matrix, task), matrix.sweep, task.cell.cell, task.sample.number, attempt)
-            self._active[task.place] = start_fork(plan)
+            self._active[task.place] = start_fork(plan, asked=_refused)
             changed = True
         return changed
 

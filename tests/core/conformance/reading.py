@@ -57,6 +57,7 @@ def check_runs(source: RunSource) -> None:
         assert run.ended_us is None or run.ended_us >= run.started_us
         assert isinstance(source.notes(run.id), list)
         assert all(0 <= step <= run.steps for step in source.labels(run.id))
+        assert source.questions(run.id) == [each for each in source.questions() if each.run_id == run.id]
     everything = source.runs(archived=True)
     assert [run for run in everything if not run.archived] == runs
     for limit in (0, 1, len(runs), len(runs) + 3):

@@ -71,7 +71,8 @@ class Project:
         return plan_fork(self.store, run, step, **options)
 
     def fork(self, run: Run | str, step: int, **options: object) -> ForkHandle:
-        handle = start_fork(self.plan(run, step, **options))
+        asked = options.pop("asked", None)
+        handle = start_fork(self.plan(run, step, **options), asked=asked)
         self.handles.append(handle)
         return handle
 

@@ -114,7 +114,7 @@ def start(project: Project) -> Callable[..., object]:
     project.write("agent.py", AGENT)
 
     def begin(qualname: str) -> object:
-        return project.fork(project.made(f"agent:{qualname}", {"n": 1}), 0)
+        return project.fork(project.made(f"agent:{qualname}", {"n": 1}), 0, allow=["*subprocess"])
 
     return begin
 

@@ -166,7 +166,7 @@ def start(project: Project) -> Callable[..., ForkHandle]:
 
     def begin(name: str, **terms: object) -> ForkHandle:
         made = project.made(f"hostile:run_{name}", {"n": 1})
-        return project.fork(made, 0, terms=terms_from(**terms))
+        return project.fork(made, 0, terms=terms_from(**terms), allow=["*subprocess"])
 
     return begin
 

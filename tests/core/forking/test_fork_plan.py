@@ -10,6 +10,7 @@ import pytest
 
 from agent_tt.errors import InvalidEdit, InvalidEntryPoint, NotRebuildable, ReadOnlySource, StepNotFound, UsageError
 from agent_tt.forking.plan import plan_fork
+from agent_tt.forking.policies import Rule, ToolPolicy, read_rule
 from agent_tt.model import AgentCode, CallEnd, Edit, NewCall, NewRun, NewStep, Run, StepEnd
 from agent_tt.store import open_store
 
@@ -83,6 +84,66 @@ def test_a_plan_can_allow_and_deny_again(project: Project, busy: Run) -> None:
     assert plan.writers[0].policy == "live"
     assert plan.policy == project.plan(busy, 1, allow=["book"]).policy == {"*write": "deny", "book": "live"}
     assert plan.allowing([]).policy == project.plan(busy, 1).policy
+
+
+def test_a_plan_shows_the_rule_of_every_row_and_whose_it_is(project: Project) -> None:
+    writer = begin(project)
+    writer.open_step(NewStep(name="all"))
+    for kind, name, effect in (
+        ("tool", "pay", "write"),
+        ("http", "POST https://a/pay", None),
+        ("http", "GET https://a", None),
+        ("subprocess", "subprocess make", None),
+        ("socket", "socket a:25", "write"),
+        ("clock", "time.time", None),
+    ):
+        call(writer, 1, kind, name, effect)
+    args = {"method": "POST", "url": "https://a/in"}
+    inside = NewCall("http", "POST https://a/in", args, "00" * 16, meta={"inside": {"step": 1, "call": 1}})
+    writer.end_call(1, writer.begin_call(1, inside), CallEnd(status="ok"))
+    end(writer, 1, {"n": 1})
+    run = finished(project, writer)
+    config = Rule("ask", source="project", place="/p/pyproject.toml")
+    plan = project.plan(run, 0, policy=ToolPolicy((("*http", config),))).with_rule("pay", read_rule('stub:{"ok": 1}'))
+    shown = {row.name: (row.rule.text, row.rule.where, row.is_inside) for row in plan.boundary}
+    assert shown == {
+        "pay": ('stub:{"ok": 1}', "you", False),
+        "POST https://a/pay": ("ask", "/p/pyproject.toml", False),
+        "subprocess make": ("deny", "default", False),
+        "socket a:25": ("deny", "default", False),
+        "GET https://a": ("ask", "/p/pyproject.toml", False),
+        "POST https://a/in": ("live", "default", True),
+    }
+    assert [row.name for row in plan.writers] == ["pay", "POST https://a/pay", "subprocess make", "socket a:25"]
+    assert plan.without_rule("pay").boundary[0].rule == Rule("deny", source="default")
+    assert ToolPolicy.from_mapping(plan.policy) == plan.rules
+
+
+def test_a_plan_refuses_rules_that_cannot_be_carried_out_and_notes_those_for_nothing(
+    project: Project, busy: Run
+) -> None:
+    writer = begin(project)
+    writer.open_step(NewStep(name="all"))
+    call(writer, 1, "subprocess", "subprocess make", None)
+    request = NewCall("http", "POST https://a", {"method": "POST", "url": "https://a"}, "00" * 16)
+    writer.end_call(1, writer.begin_call(1, request), CallEnd(status="ok", result={"status": 200}))
+    end(writer, 1, {"n": 1})
+    plan = project.plan(finished(project, writer), 0, policy=ToolPolicy())
+    with pytest.raises(UsageError, match=r"subprocess make cannot be stub:1: .* process or a connection"):
+        plan.with_rule("*subprocess", read_rule("stub:1"))
+    with pytest.raises(UsageError, match="Foo is no exception"):
+        plan.with_rule("POST https://a", read_rule("error:Foo: bar"))
+    said = plan_fork(project.store, busy, 1, policy=ToolPolicy((("boook", Rule("ask")), ("*http", Rule("deny")))))
+    assert said.problems == ("boook has the policy ask, but trip never called it",)
+
+
+def test_a_fork_of_a_fork_begins_with_the_defaults_again(project: Project, busy: Run) -> None:
+    allowed = project.plan(busy, 1, allow=["book"])
+    fork_id = project.store.begin_fork(busy.id, 1, state={}, new=NewRun(name=""), policy=allowed.policy)
+    project.store.set_run_status(fork_id, "failed")
+    fork = project.store.run(fork_id)
+    assert fork.policy == {"*write": "deny", "book": "live"}
+    assert project.plan(replace(fork, code=busy.code), 1).policy == {"*write": "deny"}
 
 
 def test_a_plan_says_what_will_run_and_how_it_gets_the_state(project: Project, busy: Run) -> None:

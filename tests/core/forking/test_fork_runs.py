@@ -414,6 +414,6 @@ def main(state=None):
 def test_the_policy_holds_in_every_process_that_the_agent_starts(project: Project) -> None:
     project.write("starter.py", STARTS_OTHERS)
     run = project.made("starter:main", {"n": 1})
-    project.fork(run, 0, allow=["note"]).result()
+    project.fork(run, 0, allow=["note", "*subprocess"]).result()
     assert not (project.folder / "paid").exists()
     assert (project.folder / "noted").read_text().split() == ["fork", "spawn", "command", "itself"]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from agent_tt.codec.encode import encode
 from agent_tt.protocols import NO_STATE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallEnd, ErrorInfo, NewCall, NewRun, NewStep, StepEnd
 
@@ -94,6 +96,13 @@ class FakeRun:
             assert row.end is None, "a call in a step that has ended"
             row.calls.append(FakeCall(step, len(row.calls) + 1, new))
             return len(row.calls)
+
+    def amend_call(self, step: int, number: int, meta: Mapping[str, Wire], *, args: Wire = None) -> None:
+        with self._lock:
+            self._check()
+            call = self._at(step).calls[number - 1]
+            assert call.end is None, "a call that has ended is amended"
+            call.new = replace(call.new, meta={**call.new.meta, **meta}, args=call.new.args if args is None else args)
 
     def end_call(self, step: int, number: int, end: CallEnd) -> None:
         with self._lock:

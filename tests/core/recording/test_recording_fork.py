@@ -7,7 +7,7 @@ import pytest
 import agent_tt
 from agent_tt.errors import ToolDenied
 from agent_tt.recording.adoption import Adoption, offer, take
-from agent_tt.recording.policy import ToolPolicy
+from agent_tt.recording.policy import Rule, ToolPolicy
 
 RAN = []
 
@@ -40,7 +40,7 @@ def _nothing_ran():
 
 
 def deny_writes(store, *allow):
-    offer(Adoption(store, "fork1", ToolPolicy(allow=frozenset(allow), writes="deny")))
+    offer(Adoption(store, "fork1", ToolPolicy(tuple((name, Rule("live")) for name in allow))))
 
 
 def test_the_first_recording_fills_the_forks_run_and_the_second_is_ordinary(store):
@@ -114,8 +114,9 @@ def test_an_ordinary_process_denies_nothing(store):
 @pytest.mark.parametrize(
     ("policy", "mapping"),
     [
-        (ToolPolicy(), {"*write": "live"}),
-        (ToolPolicy(frozenset({"b", "a"}), "deny"), {"*write": "deny", "a": "live", "b": "live"}),
+        (ToolPolicy(), {"*write": "deny"}),
+        (ToolPolicy((("*write", Rule("live", source="default")),)), {"*write": "live"}),
+        (ToolPolicy((("a", Rule("live")), ("b", Rule("ask")))), {"*write": "deny", "a": "live", "b": "ask"}),
     ],
 )
 def test_a_policy_is_kept_as_plain_words(policy, mapping):
@@ -125,5 +126,5 @@ def test_a_policy_is_kept_as_plain_words(policy, mapping):
 
 def test_what_a_stored_policy_does_not_say_is_denied():
     policy = ToolPolicy.from_mapping({"a": "sure", "b": "live"})
-    assert [policy.decide(name, "write") for name in ("a", "b", "c")] == ["deny", "live", "deny"]
-    assert policy.decide("c", "read") == policy.decide("c", None) == "live"
+    assert [policy.decide("tool", name, "write").word for name in ("a", "b", "c")] == ["deny", "live", "deny"]
+    assert policy.decide("tool", "c", "read").word == policy.decide("llm", "c", None).word == "live"

@@ -166,7 +166,7 @@ def test_an_adopted_run_goes_on_after_its_fork_step(path, reader):
         parent = store.run("refund")
         edited = {"messages": ["edited"], "paid": False}
         fork_id = store.begin_fork(parent.id, 1, state=edited, new=NewRun(name=""))
-        offer(Adoption(store, fork_id, ToolPolicy(writes="deny")))
+        offer(Adoption(store, fork_id, ToolPolicy()))
         with pytest.raises(ToolDenied):
             main(path, state=edited)
     source = reader()

@@ -25,7 +25,7 @@ import pytest
 
 from agent_tt.errors import AgentTTError
 from agent_tt.replaying import guard as guard_module
-from agent_tt.replaying.guard import allowed, guarded, uncovered_modules
+from agent_tt.replaying.guard import Rules, guarded, uncovered_modules
 
 
 class Refused(BaseException):
@@ -242,22 +242,40 @@ def test_a_library_opened_through_ctypes_is_said():
     assert guard.opened_libraries == ["libc.so.6"]
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_allowed_traffic_passes_in_its_thread_alone(listener):
-    with guarded(lambda attempt: Refused(str(attempt))):
-        with allowed():
-            socket.create_connection(("127.0.0.1", listener.port)).close()
-            assert subprocess.run(["true"], check=False).returncode == 0
-            with pytest.raises(Refused):
-                in_thread(lambda: socket.create_connection(("127.0.0.1", listener.port)))
+def test_what_the_rules_let_pass_passes(listener):
+    here = ("127.0.0.1", listener.port)
+    may = threading.local()
+    rules = Rules(passes=lambda: getattr(may, "pass_", False), ignores=frozenset({"os.system"}))
+    with guarded(lambda attempt: Refused(str(attempt)), rules=rules) as guard:
+        assert os.system("true") == 0
+        may.pass_ = True
+        socket.create_connection(here).close()
+        assert subprocess.run(["true"], check=False).returncode == 0
         with pytest.raises(Refused):
-            socket.create_connection(("127.0.0.1", listener.port))
+            in_thread(lambda: socket.create_connection(here))
+        may.pass_ = False
+        with pytest.raises(Refused), contextlib.closing(socket.socket()) as made:
+            made.connect(here)
+    assert len(guard.attempts) == 2
     gc.collect()
     assert listener.heard() == 1
 
 
+def test_what_a_guard_lets_pass_has_passed_those_around_it_too(listener):
+    here = ("127.0.0.1", listener.port)
+    with guarded(lambda attempt: Refused("outer")) as outer:
+        with guarded(lambda attempt: None) as inner, contextlib.closing(socket.socket()) as made:
+            with pytest.raises(Refused, match="outer"):
+                made.connect(here)
+            with pytest.raises(Refused, match="outer"):
+                multiprocessing.util.spawnv_passfds(b"true", ["true"], [])
+        assert [attempt.event for attempt in inner.attempts] == ["socket.connect", "multiprocessing.spawn"]
+        assert inner.attempts == outer.attempts
+    assert listener.heard() == 0
+
+
 def test_multiprocessing_may_spawn_where_it_is_allowed():
-    with guarded(lambda attempt: Refused(str(attempt))), allowed():
+    with guarded(lambda attempt: None):
         pipe = os.pipe()
         pid = multiprocessing.util.spawnv_passfds(
             os.fsencode(sys.executable), [sys.executable, "-c", f"open({pipe[1]},'w').write('hi')"], [pipe[1]]

@@ -5,13 +5,20 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.core.seams.runs import recorded, replayed
 
+import agent_tt
 from agent_tt.errors import ToolDenied
-from agent_tt.recording.policy import ToolPolicy
+from agent_tt.forking.bench import ParentBench
+from agent_tt.model import NewRun
+from agent_tt.recording.adoption import Adoption, offer, withdraw
+from agent_tt.recording.deciding import answering
+from agent_tt.recording.policy import ToolPolicy, read_rule
+from agent_tt.store import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -169,19 +176,32 @@ def test_an_mcp_server_that_is_not_there(tmp_path: Path):
     assert replayed(agent, kept) == first
 
 
-def test_a_fork_denies_what_an_mcp_server_may_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_fork_denies_what_an_mcp_server_may_change_or_answers_for_it(tmp_path: Path):
     mcp = pytest.importorskip("mcp")
     script, calls = tmp_path / "server.py", tmp_path / "calls"
     script.write_text(MCP_PROCESS)
-    monkeypatch.setattr("agent_tt.recording.calls.process_policy", lambda: ToolPolicy(writes="deny"))
 
     async def agent() -> Any:
         server = mcp.StdioServerParameters(command=sys.executable, args=[str(script), str(calls)])
         async with mcp.stdio_client(server) as (read, write), mcp.ClientSession(read, write) as session:
             await session.initialize()
-            with pytest.raises(ToolDenied):
-                await session.call_tool("add", {"a": 1, "b": 2})
+            answers = [await session.call_tool("add", {"a": number, "b": 2}) for number in (1, 2)]
+            names = [tool.name for tool in (await session.list_tools()).tools]
+            if is_fork:
+                with pytest.raises(ToolDenied, match="drop was not run"):
+                    await session.call_tool("drop", {})
+            return [answer.content[0].text for answer in answers], names
 
-    _, kept = recorded(agent, tmp_path / "runs.db")
-    assert [call.name for call, _ in kept.calls if call.status == "denied"] == ["add"]
-    assert not calls.exists()
+    is_fork = False
+    first, _ = recorded(agent, tmp_path / "runs.db")
+    is_fork = True
+    assert (first, calls.read_text()) == ((["103", "204"], ["add"]), "xx")
+    with closing(open_store(tmp_path / "runs.db")) as store:
+        fork = store.run(store.begin_fork(store.run("latest").id, 0, state={}, new=NewRun(name="")))
+        offer(Adoption(store, fork.id, ToolPolicy((("add", read_rule("recorded")),))))
+        try:
+            with answering(ParentBench(store, fork)), agent_tt.record("fork"):
+                assert asyncio.run(agent()) == (["103", "204"], ["add"])
+        finally:
+            withdraw()
+    assert calls.read_text() == "xx"

@@ -76,7 +76,7 @@ def test_free_texts_are_given_one_by_one_and_become_one_axis() -> None:
         ([("model", "m,,n")], "a value is missing"),
         ([("mute", "one")], "not the number of a step"),
         ([("policy", "pay=live,ask")], "pay cannot ask in a sweep: nobody is there to answer"),
-        ([("policy", "pay=perhaps")], "no policy of a sweep"),
+        ([("policy", "pay=perhaps")], "perhaps"),
         ([("result", "price=1,2")], "is not STEP"),
         ([("system", "a"), ("system", "a")], "twice"),
     ],

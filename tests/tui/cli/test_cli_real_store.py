@@ -98,7 +98,8 @@ def test_a_fork_shows_its_steps_as_they_come_and_allows_what_it_is_told_to(
 ) -> None:
     done = command("fork", "seeker", "--at", "2", "--allow", "send", "--name", "mine", "--store", str(store))
     assert done.code == 0
-    assert [line.split()[0] for line in done.out.splitlines()] == ["seeker", "3", "4", "mine"]
+    assert [line.split()[0] for line in done.out.splitlines()] == ["seeker", "3", "4", "mine", "effects"]
+    assert done.out.splitlines()[-1] == "effects  went out: send ×1"
     assert (tmp_path / "sent.txt").read_text() == "nothing found" * 2
 
 
@@ -150,6 +151,26 @@ def test_a_dry_run_says_what_would_run_and_runs_nothing(command: Command, store:
     assert {row["name"]: row["policy"] for row in done.json["boundary"]} == {"send": "deny", "search": "live"}
     assert "Nothing was run." in command("fork", "seeker", "--at", "1", "--dry-run", *where).out
     assert len(command("runs", *where, "--json").json) == 1
+
+
+def test_policies_come_from_options_and_files_and_the_plan_says_from_where(
+    command: Command, store: Path, tmp_path: Path
+) -> None:
+    where = ("--at", "1", "--store", str(store), "--dry-run")
+    table = '[tool.agent-tt.policy]\nsend = "live"\n"sear*" = { stub = { docs = ["a"] } }\n'
+    (tmp_path / "pyproject.toml").write_text(table, encoding="utf-8")
+    shown = [line.split() for line in command("fork", "seeker", *where).out.splitlines()]
+    assert ["send", "(writes)", "1", "1", "live", "pyproject.toml"] in shown
+    assert ["search", "(tool)", "3", "2", 'stub:{"docs":', '["a"]}', "pyproject.toml"] in shown
+    said = ("--policy", "send=error:TimeoutError: late", "--policy", "*read=recorded-or-ask", "--json")
+    rows = {row["name"]: row for row in command("fork", "seeker", *where, *said).json["boundary"]}
+    assert (rows["send"]["policy"], rows["send"]["rule"]) == ("stub", "error:TimeoutError: late")
+    assert (rows["search"]["policy"], rows["search"]["source"]) == ("recorded", "you")
+    refused = command("fork", "seeker", *where, "--policy", "send=life")
+    assert (refused.code, "'life' is no word of a policy" in refused.err) == (2, True)
+    (tmp_path / "pyproject.toml").write_text(table.replace("live", "alive"), encoding="utf-8")
+    refused = command("fork", "seeker", *where)
+    assert (refused.code, f"{tmp_path / 'pyproject.toml'}: policy.send" in refused.err) == (2, True)
 
 
 def test_every_option_that_changes_something_is_one_edit(command: Command, store: Path) -> None:
@@ -206,6 +227,7 @@ def test_a_fork_shows_its_edits_what_is_odd_about_them_and_which_tools_were_deni
         assert "limits is a new key of the state: did you mean limit?" in out
         assert "nosuch is allowed, but seeker never called it" in out
     assert "denied: send(" in done
+    assert done.splitlines()[-1] == "effects  held back: send ×1"
 
 
 def test_an_edit_that_does_not_fit_is_refused_before_anything_runs(command: Command, store: Path) -> None:

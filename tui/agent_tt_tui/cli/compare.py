@@ -70,6 +70,7 @@ def _print(terminal: Terminal, source: RunSource, comparison: Comparison) -> Non
     _print_rows(terminal, comparison, _Side.of(source, comparison.a.id), _Side.of(source, comparison.b.id))
     terminal.line()
     _print_outcomes(terminal, comparison)
+    _print_effects(terminal, comparison)
     changes = comparison.final_changes
     if changes:
         terminal.line()
@@ -175,6 +176,16 @@ def _print_outcomes(terminal: Terminal, comparison: Comparison) -> None:
         columns,
         [_outcome_cells("A", comparison.outcome_a, terminal), _outcome_cells("B", comparison.outcome_b, terminal)],
     )
+
+
+def _print_effects(terminal: Terminal, comparison: Comparison) -> None:
+    """What each run did to the world and was kept from; of a fork what it did itself."""
+    from agent_tt_tui.cli.terminal import Cell
+
+    for side, outcome in (("A", comparison.outcome_a), ("B", comparison.outcome_b)):
+        text = outcome.effects.summary(terminal.glyphs.times)
+        if text:
+            terminal.line(Cell(f"{side}  ", "strong"), terminal.safe(text))
 
 
 def _outcome_cells(side: str, outcome: Outcome, terminal: Terminal) -> list[Cell]:

@@ -8,17 +8,19 @@ import click
 
 from agent_tt_tui.cli.edit_options import edit_options
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
+from agent_tt_tui.cli.policy_options import policy_options, print_boundary
 from agent_tt_tui.cli.stopping import stopped_as_by_ctrl_c
 from agent_tt_tui.cli.terms_options import terms_options
 from agent_tt_tui.cli.trust import ask_for_trust, trust_option
 
 if TYPE_CHECKING:
-    from agent_tt.forking.boundary import Boundary, Expected
+    from agent_tt.forking.boundary import Expected
     from agent_tt.forking.handle import ForkHandle
     from agent_tt.forking.plan import ForkPlan
+    from agent_tt.forking.policies import ToolPolicy
     from agent_tt.forking.terms import Terms
     from agent_tt.model import Edit, WayBackIn
-    from agent_tt_tui.cli.terminal import Cell, Terminal
+    from agent_tt_tui.cli.terminal import Terminal
 
 _POLL_SECONDS = 0.1
 
@@ -34,9 +36,10 @@ _POLL_SECONDS = 0.1
 )
 @click.option("--accept-changes", is_flag=True, help="Where the code asks something else now, go live from there.")
 @click.option("--agent", metavar="MODULE:CALLABLE", help="Run this entry point (or FILE.py:CALLABLE) instead.")
-@click.option("--allow", multiple=True, metavar="TOOL", help="Let this tool write; all others that write are denied.")
+@policy_options
 @click.option("--name", help="Name of the new run, instead of RUN/fork-N.")
 @terms_options
+@click.option("--hold", is_flag=True, help="Do not ask here: what is to be asked waits for `agent-tt answer`.")
 @click.option("--dry-run", is_flag=True, help="Show what would run, and run nothing.")
 @trust_option
 @common_options
@@ -49,9 +52,10 @@ def command(
     by: WayBackIn | None,
     accept_changes: bool,
     agent: str | None,
-    allow: tuple[str, ...],
+    policy: ToolPolicy,
     name: str | None,
     terms: Terms,
+    hold: bool,
     dry_run: bool,
     trust: bool,
 ) -> None:
@@ -63,10 +67,14 @@ def command(
     Exit code 5 when the agent failed; its run is kept. Exit code 1 when the agent does not ask again what it asked,
     because its code has changed: fork an earlier step, or --accept-changes.
 
+    Models and tools that read run; what writes is denied, and so are processes and connections that no call makes. Say
+    what else is to become of something with --policy, [tool.agent-tt.policy] of pyproject.toml, or the user's file.
+
     \b
     agent-tt fork refund-loop --at 1 --agent refund_loop.py:main_v2
     agent-tt fork trip-planner --at 2 --set 'trip.destination="Oslo"'
     agent-tt fork trip-planner --result '6.items[0].price=20'
+    agent-tt fork trip-planner --at 2 --policy book_hotel=ask --policy '*read=recorded'
     agent-tt fork trip-planner --answer 3='Book it.' --param temperature=0
     agent-tt fork trip-planner --at 2 --executor mock --seed 7 --stop-at 5 --time-limit 5m
     --json: the new run, as in `runs`; with --dry-run {run, step, name, by, entry, file,
@@ -83,7 +91,7 @@ def command(
             number,
             edits=edits,
             agent=agent,
-            allow=allow,
+            policy=policy,
             name=name,
             by=by,
             accept_changes=accept_changes,
@@ -97,32 +105,38 @@ def command(
         _print_plan(options.terminal(), plan)
     else:
         ask_for_trust(options, plan.store, plan.run, trust=trust)
-        _run(options, plan)
+        _run(options, plan, hold=hold)
 
 
-def _run(options: Options, plan: ForkPlan) -> None:
+def _run(options: Options, plan: ForkPlan, *, hold: bool) -> None:
     from agent_tt.forking.launch import start_fork
+    from agent_tt_tui.cli.asking import can_ask, refuse_unasked
 
-    with stopped_as_by_ctrl_c(), start_fork(plan) as handle:
+    asks = can_ask(options) and not hold
+    asked = None if asks or hold else refuse_unasked()
+    with stopped_as_by_ctrl_c(), start_fork(plan, asked=asked) as handle:
         if not options.as_json:
-            _follow(options.terminal(), plan, handle)
+            _follow(options.terminal(), plan, handle, asks=asks)
         handle.wait()
     with options.source() as source:
         run = source.run(handle.run_id)
-    if options.as_json:
-        from agent_tt_tui.cli.shapes import run_shape
+        if options.as_json:
+            from agent_tt_tui.cli.shapes import run_shape
 
-        write_json(run_shape(run))
-    else:
-        from agent_tt_tui.cli.wording import run_line
+            write_json(run_shape(run))
+        else:
+            from agent_tt_tui.cli.effects import print_summary
+            from agent_tt_tui.cli.wording import run_line
 
-        run_line(options.terminal(), run)
+            run_line(options.terminal(), run)
+            print_summary(options.terminal(), source, run)
     handle.result()
 
 
-def _follow(terminal: Terminal, plan: ForkPlan, handle: ForkHandle) -> None:
-    """Write each step as soon as it is over, and what is left when the agent has ended."""
+def _follow(terminal: Terminal, plan: ForkPlan, handle: ForkHandle, *, asks: bool) -> None:
+    """Write each step as soon as it is over, and what is left when the agent has ended; ask about what waits."""
     from agent_tt.sources import open_source
+    from agent_tt_tui.cli.asking import answer_waiting
     from agent_tt_tui.cli.changes import change_of, print_changes
     from agent_tt_tui.cli.terminal import Cell
     from agent_tt_tui.cli.wording import step_line
@@ -145,6 +159,8 @@ def _follow(terminal: Terminal, plan: ForkPlan, handle: ForkHandle) -> None:
                 calls = source.calls(handle.run_id, step.number) if step.calls else []
                 step_line(terminal, step, calls)
                 next_step = step.number + 1
+            if asks and not ended:
+                answer_waiting(terminal, source, handle)
     finally:
         source.close()
 
@@ -171,28 +187,8 @@ def _print_plan(terminal: Terminal, plan: ForkPlan) -> None:
     )
     print_changes(terminal, [change_of(edit) for edit in plan.edits])
     terminal.line()
-    columns = (Column("BOUNDARY", flexible=True), Column("SEEN", "right"), Column("EXPECT", "right"), Column("POLICY"))
-    terminal.table(
-        columns,
-        [
-            [
-                Cell(f"{row.name} ({'writes' if row.effect == 'write' else row.kind})"),
-                Cell(str(row.seen)),
-                Cell(str(row.expected)),
-                _policy(plan, row),
-            ]
-            for row in plan.boundary
-        ],
-    )
+    print_boundary(terminal, plan)
     terminal.line(Cell("Nothing was run.", "muted"))
-
-
-def _policy(plan: ForkPlan, row: Boundary) -> Cell:
-    from agent_tt_tui.cli.terminal import Cell
-
-    if plan.terms.is_mock and row.kind == "llm":
-        return Cell("mock", "muted")
-    return Cell(row.policy, "failed" if row.policy == "deny" else "well")
 
 
 def _expected(expected: Expected) -> str:

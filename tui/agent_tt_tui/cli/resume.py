@@ -62,6 +62,7 @@ def command(
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.resuming.launch import start_resume
     from agent_tt.resuming.plan import plan_resume
+    from agent_tt_tui.cli.asking import can_ask, refuse_unasked
 
     with options.source() as source:
         plan = plan_resume(source, source.run(run))
@@ -79,14 +80,16 @@ def command(
             plan = plan.decide(lambda call: said[_place(call)] if _place(call) in said else _ask(terminal, plan, call))
         plan = replace(plan, redo_unrecorded=redo_unrecorded)
         resumed_us = time.time_ns() // 1000
-        with stopped_as_by_ctrl_c(), start_resume(plan) as handle:
+        asks = can_ask(options)
+        with stopped_as_by_ctrl_c(), start_resume(plan, asked=None if asks else refuse_unasked()) as handle:
             if not options.as_json:
-                _follow(options, plan, handle, resumed_us)
+                _follow(options, plan, handle, resumed_us, asks=asks)
             _tell_end(options, handle)
 
 
-def _follow(options: Options, plan: ResumePlan, handle: ResumeHandle, resumed_us: int) -> None:
-    """Write each step that ends from now on as soon as it is over."""
+def _follow(options: Options, plan: ResumePlan, handle: ResumeHandle, resumed_us: int, *, asks: bool) -> None:
+    """Write each step that ends from now on as soon as it is over; ask about what waits."""
+    from agent_tt_tui.cli.asking import answer_waiting
     from agent_tt_tui.cli.terminal import Cell, counted
     from agent_tt_tui.cli.wording import step_line
 
@@ -102,6 +105,8 @@ def _follow(options: Options, plan: ResumePlan, handle: ResumeHandle, resumed_us
                 if step.number not in told and step.status != "running" and (step.ended_us or 0) >= resumed_us:
                     told.add(step.number)
                     step_line(terminal, step, source.calls(handle.run_id, step.number) if step.calls else [])
+            if asks and not ended:
+                answer_waiting(terminal, source, handle)
 
 
 def _tell_end(options: Options, handle: ResumeHandle) -> None:

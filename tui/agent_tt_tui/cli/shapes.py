@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.model import Call, Edit, ErrorInfo, Problem, Run, Step
     from agent_tt.querying.find import Hit
+    from agent_tt.questions import CallQuestion
     from agent_tt.samples import Sample
     from agent_tt_tui.viewmodel.runtree import RunRow
 
@@ -29,6 +30,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def run_shape(run: Run) -> Shape:
     """`{id, name, status, steps, parent, fork_step, agent, started, tags, …}`."""
+    from agent_tt.recording.policy import policy_texts
+
     return {
         "id": run.id,
         "name": run.name,
@@ -60,12 +63,31 @@ def run_shape(run: Run) -> Shape:
         "metadata": dict(run.metadata),
         "edits": [_edit_shape(edit) for edit in run.edits],
         "way_back_in": run.way_back_in,
-        "policy": dict(run.policy),
+        "policy": dict(policy_texts(run.policy)),
         "read_only": run.read_only,
         "origin": dict(run.origin),
         "pinned": run.pinned,
         "archived": run.archived,
         "former_names": list(run.former_names),
+    }
+
+
+def question_shape(question: CallQuestion, name: str) -> Shape:
+    """`{question, run, name, step, call, kind, tool, effect, args, editable, can_give, asked, trouble}`."""
+    return {
+        "question": question.id,
+        "run": question.run_id,
+        "name": name,
+        "step": question.step,
+        "call": question.call,
+        "kind": question.kind,
+        "tool": question.name,
+        "effect": question.effect,
+        "args": dict(question.args),
+        "editable": list(question.editable),
+        "can_give": question.can_give,
+        "asked": time_shape(question.asked_us),
+        "trouble": question.trouble or None,
     }
 
 
@@ -226,6 +248,10 @@ def plan_shape(plan: ForkPlan) -> Shape:
                 "seen": row.seen,
                 "expected": row.expected,
                 "policy": row.policy,
+                "rule": row.rule.text,
+                "source": row.rule.source,
+                "place": row.rule.place,
+                "inside": row.is_inside,
             }
             for row in plan.boundary
         ],
@@ -253,6 +279,7 @@ def _outcome_shape(outcome: Outcome) -> Shape:
         "duration_ms": _milliseconds(outcome.duration_us),
         "error": error_shape(outcome.error),
         "answer": outcome.answer,
+        "effects": outcome.effects.summary(),
     }
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agent_tt.errors import RunNotFound
+from agent_tt.errors import RunNotFound, UsageError
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_checkpoint, write_json
 
 if TYPE_CHECKING:
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("run", shell_complete=complete_runs)
 @click.argument("step", required=False)
+@click.option("--effects", is_flag=True, help="Show what RUN did to the world, and what it was kept from.")
 @common_options
-def command(options: Options, run: str, step: str | None) -> None:
+def command(options: Options, run: str, step: str | None, *, effects: bool) -> None:
     """Show RUN with all its steps, or one STEP (also RUN@STEP) with what it did and its state.
 
     \b
@@ -30,10 +31,18 @@ def command(options: Options, run: str, step: str | None) -> None:
              labels: [{step, name, metadata}]}, a call being {kind, name, effect,
              lane, args, result, error, duration_ms, …}
     --json with STEP: that step, and `state`
+    --json --effects: {run, effects: [{step, call, lane, kind, name, effect, happened,
+             because, args, asked, result, error, file, line, inside}], reads, models,
+             summary}; happened is one of sent, sent edited, failed, unknown, waiting,
+             denied, refused, stubbed, recorded
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     with options.source(run.partition("@")[0]) as source:
         found, number = _find(source, run, step)
-        if number is None:
+        if effects:
+            if number is not None:
+                raise UsageError("effects are those of a whole run", hint="leave out the step")
+            _show_effects(options, source, found)
+        elif number is None:
             _show_run(options, source, found)
         else:
             _show_step(options, source, found, number)
@@ -48,6 +57,21 @@ def _find(source: RunSource, run: str, step: str | None) -> tuple[Run, int | Non
             raise
         return find_checkpoint(source, run)
     return found, None if step is None else source.step_number(found, step)
+
+
+def _show_effects(options: Options, source: RunSource, run: Run) -> None:
+    from agent_tt.forking.ledger import effects_of
+    from agent_tt_tui.cli.effects import effects_shape, print_effects
+    from agent_tt_tui.cli.shapes import run_shape
+    from agent_tt_tui.cli.wording import run_line
+
+    effects = effects_of(source, run)
+    if options.as_json:
+        write_json({"run": run_shape(run), **effects_shape(effects)})
+        return
+    terminal = options.terminal()
+    run_line(terminal, run)
+    print_effects(terminal, effects)
 
 
 def _show_run(options: Options, source: RunSource, run: Run) -> None:

@@ -29,7 +29,7 @@ _OPTIONS: tuple[tuple[AxisKind, str, str], ...] = (
     ("mute", "STEP,STEP", "Steps undone, as if they had never happened; one in each run."),
     ("agent", "A,B", "Entry points, MODULE:CALLABLE or FILE.py:CALLABLE."),
     ("executor", "NAME,NAME", "Who runs it: python, mock (no model calls), a plugin's."),
-    ("policy", "TOOL=live,deny", "Whether a tool that writes may run."),
+    ("policy", "NAME=WORD,WORD", "What becomes of its calls: live, recorded, stub:JSON, error:Class: text or deny."),
 )
 
 

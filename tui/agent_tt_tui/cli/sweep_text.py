@@ -56,6 +56,11 @@ def _facts(terminal: Terminal, plan: SweepPlan) -> None:
     varied = {axis.place for axis in definition.varied if axis.kind == "policy"}
     denied = [row.name for row in first.writers if row.policy == "deny" and row.name not in varied]
     live = [row.name for row in first.writers if row.policy == "live" and row.name not in varied]
+    answered = [
+        f"{row.name} {row.policy}"
+        for row in first.boundary
+        if row.policy in ("recorded", "stub") and row.name not in varied
+    ]
     rows = [
         ("sweep", f"{plan.run.name} after step {plan.step}, {first.step_name}"),
         *(
@@ -71,6 +76,7 @@ def _facts(terminal: Terminal, plan: SweepPlan) -> None:
         *first.terms.rows(),
         *([("denied", ", ".join(denied))] if denied else []),
         *([("may write", ", ".join(live))] if live else []),
+        *([("answered", ", ".join(answered))] if answered else []),
         ("expected", ", ".join(part for part in expected if part) or "nobody knows"),
         *([("at most", fmt.cost(definition.max_cost))] if definition.max_cost is not None else []),
         *(("asked", asked) for asked in definition.outcomes),

@@ -113,6 +113,7 @@ def _has_forks(rows: Sequence[RunRow], index: int) -> bool:
 
 def _below(terminal: Terminal, row: RunRow, has_forks: bool) -> list[list[Cell | str]]:  # noqa: FBT001  the other half of a row
     """What a fork changed, how it got back in, what it was allowed, and what went wrong: a line each."""
+    from agent_tt.recording.policy import policy_texts
     from agent_tt_tui.cli.changes import change_line, change_of
     from agent_tt_tui.cli.terminal import Cell, facts
 
@@ -126,7 +127,7 @@ def _below(terminal: Terminal, row: RunRow, has_forks: bool) -> list[list[Cell |
     lines: list[list[Cell | str]] = [change_line(room, change_of(edit)) for edit in run.edits[:_MOST_EDITS]]
     if len(run.edits) > _MOST_EDITS:
         lines.append([Cell(f"{glyphs.cut} {len(run.edits) - _MOST_EDITS:,} more", "muted")])
-    allowed = ", ".join(f"{tool} {word}" for tool, word in run.policy.items())
+    allowed = ", ".join(f"{tool} {word}" for tool, word in policy_texts(run.policy).items())
     told = facts([run.way_back_in, allowed or None, *_remarks(run)], glyphs.dot)
     if told:
         lines.append([Cell(room.short(told, room.columns), "muted")])

@@ -112,11 +112,12 @@ def told(step: Step, call: Call) -> str:
 def came_back(call: Call) -> str:
     """` = 3`, or what is there in place of a result."""
     from agent_tt.codec.text import summary as value_summary
+    from agent_tt.questions import is_held
 
     if call.error is not None:
         return f": {call.error.short}"
     if call.status == "pending":
-        return ": no answer yet" if call.kind == "human" else ": outcome unknown"
+        return ": no answer yet" if call.kind == "human" or is_held(call.meta) else ": outcome unknown"
     return f" = {value_summary(call.result, 60)}"
 
 

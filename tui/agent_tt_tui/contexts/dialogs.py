@@ -32,11 +32,72 @@ EDIT = Context(
                     rank=30,
                     priority=True,
                 ),
+                Command(
+                    "edit.other",
+                    "other",
+                    ("ctrl+t",),
+                    "Of a call: its words, its tool calls, or an error that it raises",
+                    footer="other form",
+                    rank=15,
+                    fleeting=True,
+                    priority=True,
+                ),
             ),
         ),
         Group("Everywhere", (replace(CANCEL, footer="drop"), HELP_WHILE_TYPING, NEXT_PANE, PREVIOUS_PANE)),
     ),
 )
+
+ASK = Context(
+    "Ask",
+    (
+        Group(
+            "What becomes of the call",
+            (
+                Command("ask.run", "run", ("F",), "Run it, with the arguments as they stand", footer="run", rank=10),
+                Command("ask.give", "give", ("g",), "Give the agent a value instead", footer="give value", rank=30),
+                Command("ask.error", "error", ("x",), "Raise an error in the agent instead", footer="error", rank=40),
+                Command("ask.refuse", "refuse", ("d",), "Refuse it: the agent is told", footer="refuse", rank=35),
+            ),
+        ),
+        Group(
+            "Its arguments",
+            (
+                Command("ask.edit", "edit", ("e",), "Edit the arguments", footer="edit", rank=20),
+                Command(
+                    "ask.done",
+                    "done",
+                    ("ctrl+s",),
+                    "Leave the arguments as typed; nothing goes out yet",
+                    footer="done typing",
+                    rank=5,
+                    fleeting=True,
+                    priority=True,
+                ),
+                Command(
+                    "ask.recorded",
+                    "recorded",
+                    ("ctrl+r",),
+                    "Start again from what the agent gave",
+                    footer="as given",
+                    rank=50,
+                    priority=True,
+                ),
+                Command("ask.editor", "editor", ("ctrl+e",), "Edit the arguments in $EDITOR", rank=60, priority=True),
+            ),
+        ),
+        Group(
+            "Everywhere",
+            (
+                replace(CANCEL, help="Stop typing; else leave the call waiting", footer="later"),
+                HELP,
+                NEXT_PANE,
+                PREVIOUS_PANE,
+            ),
+        ),
+    ),
+)
+"""A call of a running fork that waits for a decision."""
 
 PROMPT = Context(
     "Prompt",

@@ -13,21 +13,62 @@ FORK = Context(
         Group(
             "Fork",
             (
-                *MOVES[:2],
+                *MOVES,
                 Command(
                     "fork.policy_previous",
                     "policy(-1)",
                     ("left",),
-                    "Choose the policy to the left",
+                    "Choose the policy to the left, or the choice before",
                     footer="policy",
                     rank=20,
                     pair="fork.policy_next",
                 ),
-                Command("fork.policy_next", "policy(1)", ("right",), "Choose the policy to the right"),
+                Command(
+                    "fork.policy_next", "policy(1)", ("right",), "Choose the policy to the right, or the next choice"
+                ),
+                replace(
+                    CHOOSE,
+                    help="Type a value, such as a stub's; of what is recorded: halt or ask",
+                    footer="value",
+                    rank=25,
+                ),
+                Command(
+                    "fork.clear", "clear", ("delete", "backspace"), "Take the choice back", footer="take back", rank=65
+                ),
+            ),
+        ),
+        Group(
+            "Terms",
+            (
                 Command(
                     "fork.agent", "agent", ("a",), "Run another agent, or another version", footer="agent", rank=30
                 ),
-                Command("fork.name", "name", ("n",), "Name the new run", footer="name", rank=40),
+                Command(
+                    "fork.model",
+                    "setting('model')",
+                    ("m",),
+                    "Another model for all later calls",
+                    footer="model",
+                    rank=35,
+                ),
+                Command(
+                    "fork.parameter",
+                    "setting('parameter')",
+                    ("p",),
+                    "A parameter of all later calls of models",
+                    footer="parameter",
+                    rank=60,
+                ),
+                Command("fork.budget", "budget", ("b",), "Go to the limits", footer="budget", rank=40),
+                Command(
+                    "fork.rehearse",
+                    "rehearse",
+                    ("r",),
+                    "Rehearse: models are not asked, their answers are made up; again: they are asked",
+                    footer="rehearse",
+                    rank=45,
+                ),
+                Command("fork.name", "name", ("n",), "Name the new run", footer="name", rank=50),
                 Command("fork.run", "run", ("F",), "Run the fork", footer="run", rank=10),
             ),
         ),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from agent_tt_tui.commands import Command, Context, Group
 from agent_tt_tui.contexts.shared import (
     ABOUT_RUN,
+    ANSWER,
     CANCEL,
     CHOOSE,
     ENDING,
@@ -39,9 +40,10 @@ RUNS = Context(
                 Command("runs.sort", "sort", ("s",), "Sort by the next column", footer="sort", rank=50),
                 *RUN_AGAIN,
                 Command(
-                    "sweep.open", "sweeps", ("w",), "Open a sweep of the run under the cursor", footer="sweeps", rank=75
+                    "sweep.open", "sweeps", ("V",), "Open a sweep of the run under the cursor", footer="sweeps", rank=75
                 ),
                 ENDING,
+                ANSWER,
                 Command("runs.add", "add", ("a",), "Add a run: a sample, or your own", footer="add", rank=60),
                 Command("runs.tag", "tag", ("#",), "Tag the run, or the selected ones", footer="tag", rank=65),
                 Command(

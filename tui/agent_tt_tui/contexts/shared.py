@@ -45,9 +45,20 @@ ABOUT_RUN = Command(
     "run.about", "about", ("A",), "Show and change names, tags, facts and notes of the run", footer="about", rank=92
 )
 
+ANSWER = Command(
+    "live.answer",
+    "answer",
+    ("Y",),
+    "Decide about a call that waits, because its policy is ask",
+    footer="answer",
+    rank=4,
+    fleeting=True,
+)
+
 LIVE = Group(
     "While it runs",
     (
+        ANSWER,
         Command("live.follow", "follow", ("F",), "Follow the newest step", footer="follow", rank=6, fleeting=True),
         Command(
             "live.stop", "stop", ("S",), "Stop the run that was started here", footer="stop", rank=5, fleeting=True

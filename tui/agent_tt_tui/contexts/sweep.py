@@ -10,7 +10,7 @@ from agent_tt_tui.contexts.shared import CANCEL, CHOOSE, EVERYWHERE, HELP, MOVES
 SWEEP_OPEN = Command(
     "sweep.open",
     "sweep",
-    ("s",),
+    ("V",),
     "Sweep: fork the run with many values, or open a sweep of it",
     footer="sweep",
     rank=75,

@@ -45,6 +45,7 @@ class CompareScreen(RunWatch):
     CONTEXT = COMPARE
     BINDINGS: ClassVar[list[BindingType]] = COMPARE.screen_bindings()
     AUTO_FOCUS = "CompareSteps"
+    OPENS_QUESTIONS = True
     HELP = "Two runs, aligned by what each step did: equal pairs are muted, the place where they part is marked."
 
     def __init__(
@@ -220,9 +221,24 @@ class CompareScreen(RunWatch):
 
     # What keys do.
 
+    def watched(self) -> Sequence[tuple[RunSource, str | None]]:
+        """The runs that are running."""
+        return [(source, run.id) for source, run in self._sides if run.status == "running"]
+
+    def show_waiting(self) -> None:
+        """Say in the header and at its step what waits."""
+        self.query_one(CompareHeader).waiting = frozenset(each.question.run_id for each in self.waiting)
+        steps = self.query_one(CompareSteps)
+        steps.waiting = frozenset((each.question.run_id, each.question.step) for each in self.waiting)
+        steps.refresh_lines_data()
+
     def shown_runs(self) -> Sequence[Run]:
         """A and B, as they were read last."""
         return [run for _, run in self._sides]
+
+    def source_of(self, run: Run) -> RunSource:
+        """Where A or B lies."""
+        return next(source for source, shown in self._sides if shown is run)
 
     def blocked(self, command_id: str) -> str | None:
         """Say why a command cannot be used now."""

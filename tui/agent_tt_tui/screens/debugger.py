@@ -8,25 +8,17 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 
-from agent_tt.codec.paths import format_path
-from agent_tt.errors import AgentTTError
-from agent_tt.model import Edit
 from agent_tt_tui import format as fmt
 from agent_tt_tui.contexts import DEBUGGER, FIND
-from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.footer import FooterRow
-from agent_tt_tui.look import look_of
 from agent_tt_tui.screens import run_reading as reading
 from agent_tt_tui.screens.about import AboutDialog
 from agent_tt_tui.screens.compare import CompareScreen
 from agent_tt_tui.screens.copy import CopyKeys
-from agent_tt_tui.screens.debugging import DebuggingScreen
-from agent_tt_tui.screens.edit import EditDialog
-from agent_tt_tui.screens.external import edit_state
+from agent_tt_tui.screens.editing import EditingScreen
 from agent_tt_tui.screens.fork import ForkDialog
 from agent_tt_tui.screens.pick import Choice, PickDialog
 from agent_tt_tui.screens.sweeps import open_sweeps
-from agent_tt_tui.viewmodel.pending import Pending
 from agent_tt_tui.viewmodel.sweep_form import SweepDraft, axis_of_edit, example
 from agent_tt_tui.widgets.find_panel import FindPanel
 from agent_tt_tui.widgets.inspector import no_further_call
@@ -42,10 +34,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.related import Kin
 
 
-_EDITING = frozenset({"edit.value", "edit.state", "edit.remove"})
-
-
-class DebuggerScreen(DebuggingScreen):
+class DebuggerScreen(EditingScreen):
     """One run, its steps and its states."""
 
     CONTEXT = DEBUGGER
@@ -56,21 +45,10 @@ class DebuggerScreen(DebuggingScreen):
     _found_from: int | None = None
     """The step at which the find panel was opened; None while it is closed."""
 
-    _pending: Pending | None = None
-    """Edits that nothing has run with yet."""
-
     def blocked(self, command_id: str) -> str | None:
         """Say why a command cannot be used now."""
         if command_id in {"find.next", "find.previous"} and not self.find_panel.hits.found.rows:
             return "nothing was searched for yet: / searches"
-        if command_id in _EDITING and self.model.source.read_only:
-            return "this file is only read: its states cannot be edited, nor its runs forked"
-        if command_id in _EDITING and (self.view is None or self.view.error is not None):
-            return "this state cannot be read, so it cannot be edited"
-        if command_id in {"edit.value", "edit.remove"} and not self.path:
-            return "select a value first: tab goes to the state"
-        if command_id in {"edit.undo", "edit.undo_all"} and self._pending is None:
-            return "nothing was edited yet: e edits the selected value"
         if command_id in {"fork.open", "sweep.open"} and self.model.source.read_only:
             return "this file is only read: its runs cannot be forked, nor its states edited"
         return super().blocked(command_id)
@@ -175,107 +153,6 @@ class DebuggerScreen(DebuggingScreen):
         self._show_hits(None)
         self.refresh_footer()
 
-    # Edit.
-
-    def chip(self) -> str:
-        """How many edits are pending, and after which step."""
-        return f"{look_of(self).glyphs.edited} {self._edits_said('')}" if self._pending is not None else ""
-
-    def _edits_said(self, step: str = "step ") -> str:
-        count = len(self._pending.edits) if self._pending is not None else 0
-        at = self._pending.step if self._pending is not None else self.number
-        return f"{count} edit{'' if count == 1 else 's'} after {step}{at}"
-
-    def show_view(self) -> None:
-        """Show the step that was read, with the edits made to it."""
-        if self.view is None:
-            return
-        pending = self._pending if self._pending is not None and self._pending.step == self.view.number else None
-        self.inspector.show(self.view, pending=pending)
-        self.call_pane.show(self.view)
-        if pending is not None:
-            self.diff.show_pending(pending)
-        self.show_landing()
-
-    def action_edit(self) -> None:
-        """Edit the selected value in a dialog."""
-        selection = self.inspector.selection
-        if selection is None or self.view is None:
-            self.say("this state has no such value: it is not there after this step")
-            return
-        dialog = EditDialog(self.view.number, selection.path, selection.value, selection.recorded)
-        self.app.push_screen(dialog, self._edited)
-
-    def action_edit_state(self) -> None:
-        """Edit the whole state in `$EDITOR`."""
-        try:
-            edits = edit_state(self.app, self.inspector.state)
-        except AgentTTError as error:
-            self.say(error.message)
-            return
-        if edits:
-            self.edit(edits)
-        else:
-            self.say("nothing was changed in the editor")
-
-    def _edited(self, edit: Edit | None) -> None:
-        if edit is not None:
-            self.edit([edit])
-
-    def action_remove(self) -> None:
-        """Remove the selected value from the state."""
-        if self.path:
-            self.edit([Edit("delete", format_path(self.path))])
-
-    def action_undo_edit(self) -> None:
-        """Take back what was edited last."""
-        if self._pending is not None:
-            self._show_pending(self._pending.undo())
-
-    def action_undo_edits(self) -> None:
-        """Take back all edits."""
-        if self._pending is not None:
-            self._show_pending(Pending.begin(self._pending.step, self._pending.recorded))
-
-    def edit(self, edits: Sequence[Edit]) -> None:
-        """Make edits to the state that is shown; edits to another step's state are dropped, after asking."""
-        if self.view is None:
-            return
-        if self._pending is not None and self._pending.step != self.view.number:
-            question = f"{self._edits_said()} would be dropped. Edit the state after step {self.view.number} instead?"
-            self.app.push_screen(ConfirmDialog("Edit another state", question), partial(self._edit_instead, edits))
-            return
-        try:
-            pending = self._pending or Pending.begin(self.view.number, self.view.state)
-            self._show_pending(pending.add(edits))
-        except AgentTTError as error:
-            self.say(error.message)
-
-    def action_back(self) -> None:
-        """Leave this screen; pending edits are not dropped unasked."""
-        if self._pending is None:
-            super().action_back()
-        else:
-            question = f"Nothing has run with {self._edits_said()}. Leave, and drop what was edited?"
-            self.app.push_screen(ConfirmDialog("Leave", question), self._leave)
-
-    def _leave(self, drop: bool | None) -> None:  # noqa: FBT001 - a dialog's answer
-        if drop:
-            super().action_back()
-
-    def _edit_instead(self, edits: Sequence[Edit], drop: bool | None) -> None:  # noqa: FBT001 - a dialog's answer
-        if drop:
-            self._pending = None
-            self.edit(edits)
-
-    def _show_pending(self, pending: Pending) -> None:
-        self._pending = pending if pending.edits else None
-        self.refresh_header()
-        self.refresh_footer()
-        if self._pending is None:
-            self.read_step()
-        self.show_view()
-
     # What was written down, and the runs around this one.
 
     def action_about(self) -> None:
@@ -331,14 +208,16 @@ class DebuggerScreen(DebuggingScreen):
 
     def action_fork(self) -> None:
         """Open the fork dialog: for the step that was edited, else for the one that is shown."""
-        step, edits = (self.number, ()) if self._pending is None else (self._pending.step, self._pending.edits)
+        pending = self.pending
+        step, edits = (self.number, ()) if pending is None else (pending.fork_step(self.number), pending.edits)
         dialog = ForkDialog(self.model.source, self.model.run, step, edits)
         self.app.push_screen(dialog, self._forked)
 
     def action_sweep(self) -> None:
         """Begin a sweep from the step that is shown, with the edits that were made to it, or open one of this run."""
-        step, edits = (self.number, ()) if self._pending is None else (self._pending.step, self._pending.edits)
-        fixed = tuple(axis for edit in edits if (axis := axis_of_edit(edit)) is not None)
+        pending = self.pending
+        step, edits = (self.number, ()) if pending is None else (pending.fork_step(self.number), pending.edits)
+        fixed = tuple(axis_of_edit(edit) for edit in edits)
         selection = self.inspector.selection
         suggestion = "" if selection is None else example(selection.path, selection.value, fixed)
         open_sweeps(self, self.model.source, self.model.run, SweepDraft(step, fixed), suggestion=suggestion)
@@ -347,7 +226,7 @@ class DebuggerScreen(DebuggingScreen):
         """Watch a fork that was started beside its original."""
         if handle is None:
             return
-        if self._pending is not None:
+        if self.pending is not None:
             # They live on in the fork, which shows them.
             self.action_undo_edits()
         source = self.model.source

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
     from agent_tt_tui.viewmodel.runmodel import RunModel
 
 _LEAST_DIVERGENCE = 6
@@ -38,6 +39,7 @@ class DebuggerFrame(RunAgainScreen):
 
     CONTEXT = DEBUGGER
     AUTO_FOCUS = "Timeline"
+    OPENS_QUESTIONS = True
 
     def __init__(self, model: RunModel) -> None:
         """Make the panes.
@@ -75,6 +77,15 @@ class DebuggerFrame(RunAgainScreen):
     def shown_runs(self) -> Sequence[Run]:
         """The run."""
         return [self.model.run]
+
+    def source_of(self, _run: Run) -> RunSource:
+        """Where the run lies."""
+        return self.model.source
+
+    def watched(self) -> Sequence[tuple[RunSource, str | None]]:
+        """The run, while it runs."""
+        run = self.model.run
+        return [(self.model.source, run.id)] if run.status == "running" else []
 
     def on_resize(self, _event: events.Resize) -> None:
         """Share the new size."""

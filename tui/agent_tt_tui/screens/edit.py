@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from agent_tt.codec.paths import format_path, without_envelopes
 from agent_tt.codec.text import describe
 from agent_tt.errors import AgentTTError
 from agent_tt.model import Edit
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.events import Resize
 
-    from agent_tt.codec.wire import Path, Wire
+    from agent_tt.codec.wire import Wire
     from agent_tt_tui.viewmodel.pieces import Piece
+    from agent_tt_tui.viewmodel.subjects import Subject
 
 _TALL_FROM = 30
 _LOW_BELOW = 20
@@ -39,32 +40,29 @@ class EditDialog(Dialog[Edit]):
     AUTO_FOCUS = "EditArea"
     HELP = "A value to edit: ctrl+s keeps the edit, ctrl+r starts again, esc drops it. Nothing runs yet."
 
-    def __init__(self, step: int, path: Path, value: Wire, recorded: Wire) -> None:
+    def __init__(self, subject: Subject) -> None:
         """Edit a value.
 
         Args:
-            step: The step after which the state is edited.
-            path: Where the value is, in wire coordinates.
-            value: The value as it is now, with earlier edits.
-            recorded: The value as it was recorded.
+            subject: What is edited.
         """
         super().__init__(classes="edit")
-        self._step, self._path, self._value, self._recorded = step, path, value, recorded
-        plain = Editable.of(value).plain and Editable.of(recorded).plain
-        self._editable = Editable.of(value, as_text=plain)
-        self._original = Editable.of(recorded, as_text=plain)
         self._verdict = Verdict(good=False, message=_TOO_LONG)
+        self._trouble_said = ""
+        self._take(subject)
+
+    def _take(self, subject: Subject) -> None:
+        self._subject = subject
+        value, recorded = subject.value, subject.recorded
+        nothing = subject.is_new and recorded is None
+        plain = subject.as_text and Editable.of(value).plain and (nothing or Editable.of(recorded).plain)
+        self._editable = Editable.of(value, as_text=plain)
+        self._original = Editable("", plain) if nothing else Editable.of(recorded, as_text=plain)
 
     def compose_content(self) -> ComposeResult:
         """Yield the value three times: recorded, yours, and what changes."""
-        dot = look_of(self).glyphs.dot
-        title = EditTitle("Edit", hint=f"after step {self._step} {dot} {describe(self._recorded)}")
-        title.path = [str(step) for step in without_envelopes(self._path)]
-        yield title
-        recorded = Section("Recorded")
-        if self._editable.plain:
-            recorded.about = ((words_text(self._original.text), "faint"),)
-        yield recorded
+        yield EditTitle(self._subject.title)
+        yield Section("Recorded")
         yield Passage(id="edit-recorded")
         yield Section("Yours", strong=True)
         yield EditArea(self._editable.text)
@@ -76,6 +74,16 @@ class EditDialog(Dialog[Edit]):
 
     def on_mount(self) -> None:
         """Show the value."""
+        self._show_subject()
+
+    def _show_subject(self) -> None:
+        subject, dot = self._subject, look_of(self).glyphs.dot
+        title = self.query_one(EditTitle)
+        kind = "none was recorded" if subject.is_new and subject.recorded is None else describe(subject.recorded)
+        title.path, title.hint = subject.path, f"{subject.about} {dot} {kind}"
+        title.refresh()
+        about: tuple[Piece, ...] = ((words_text(self._original.text), "faint"),) if self._editable.plain else ()
+        self.query(Section)[0].about, self.query(Section)[1].about = about, ()
         self.query_one("#edit-recorded", Passage).show_text(self._original.text)
         self.query_one(EditArea).disabled = self._editable.too_long
         self.query_one(EditArea).move_cursor(self.query_one(EditArea).document.end)
@@ -88,18 +96,22 @@ class EditDialog(Dialog[Edit]):
 
     def on_text_area_changed(self) -> None:
         """Judge what was typed."""
+        self._trouble_said = ""
         self._judge()
 
     def _judge(self) -> None:
         text = self.query_one(EditArea).text
         if not self._editable.too_long:
-            self._verdict = judge(text, plain=self._editable.plain, recorded=self._recorded)
+            self._verdict = judge(text, plain=self._editable.plain, recorded=self._subject.recorded)
+            if self._subject.form == "error":
+                self._verdict = replace(self._verdict, message="raised in the agent")
             glyph = look_of(self).glyphs.cut
             changes = change_pieces(self._original.text, text, glyph)
             self.query_one("#edit-change", Passage).show_pieces(changes or [("nothing yet", "note")])
             if self._editable.plain:
                 self.query(Section)[1].about = _word_count(self._original.text, text)
-        self.query_one(EditAction).verdict = self._verdict
+        trouble = Verdict(good=False, message=self._trouble_said) if self._trouble_said else self._verdict
+        self.query_one(EditAction).verdict = trouble
         self.refresh_footer()
 
     @property
@@ -116,13 +128,15 @@ class EditDialog(Dialog[Edit]):
         """Say why a command cannot be used now."""
         if command_id == "edit.keep" and not self._verdict.good:
             return self._verdict.message
+        if command_id == "edit.other" and not self._subject.others:
+            return "this is a value of a state: it can only be another value"
         if command_id == "edit.recorded" and (self._editable.too_long or self._original.too_long):
             return "the recorded value is too long for this box"
         return None
 
     def action_keep(self) -> None:
         """Return the edit, or nothing where nothing was changed."""
-        if self._touched:
+        if self._touched or self._subject.is_new:
             self._keep(self._verdict.value)
         else:
             self.dismiss(None)
@@ -131,10 +145,16 @@ class EditDialog(Dialog[Edit]):
         """Start again from the recorded value."""
         self.query_one(EditArea).text = self._original.text
 
+    def action_other(self) -> None:
+        """Edit what else it could come back with: words, tool calls, an error."""
+        self._take(self._subject.other())
+        self.query_one(EditArea).text = self._editable.text
+        self._show_subject()
+
     def action_editor(self) -> None:
         """Edit what is typed in `$EDITOR`."""
         plain = self._editable.plain
-        text = text_of(self._value, plain=plain) if self._editable.too_long else self.query_one(EditArea).text
+        text = text_of(self._subject.value, plain=plain) if self._editable.too_long else self.query_one(EditArea).text
         try:
             edited = edit_in_terminal(self.app, text, ".txt" if plain else ".json", self._trouble)
         except AgentTTError as error:
@@ -143,7 +163,7 @@ class EditDialog(Dialog[Edit]):
         if edited is None:
             self.say("nothing was changed in the editor")
         elif self._editable.too_long:
-            self._keep(judge(edited, plain=plain, recorded=self._recorded).value)
+            self._keep(judge(edited, plain=plain, recorded=self._subject.recorded).value)
         else:
             self.query_one(EditArea).text = edited
 
@@ -160,10 +180,15 @@ class EditDialog(Dialog[Edit]):
             self.dismiss(None)
 
     def _keep(self, value: Wire) -> None:
-        self.dismiss(Edit("set", format_path(self._path), value))
+        edit = self._subject.make(value)
+        self._trouble_said = self._subject.check(edit) or ""
+        if self._trouble_said:
+            self._judge()
+        else:
+            self.dismiss(edit)
 
     def _trouble(self, text: str) -> str | None:
-        verdict = judge(text, plain=self._editable.plain, recorded=self._recorded)
+        verdict = judge(text, plain=self._editable.plain, recorded=self._subject.recorded)
         return None if verdict.good else verdict.message
 
 

@@ -2,43 +2,58 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.worker import get_current_worker
+
+from agent_tt.comparing.effects import Effects
+from agent_tt.errors import AgentTTError
+from agent_tt.forking.ledger import effects_of
 from agent_tt_tui.contexts import READING
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.look import look_of
 from agent_tt_tui.status import run_glyph
+from agent_tt_tui.viewmodel.effects import effect_lines
 from agent_tt_tui.viewmodel.ending import ending_lines
 from agent_tt_tui.viewmodel.pieces import TextLine
 from agent_tt_tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
     from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """A run and what its process printed; the side is `A` or `B` where there are two."""
+    """A run and what its process printed; the side is `A` or `B` where there are two. It lies in `source`."""
 
     side: str
     run: Run
     output: str
+    source: RunSource | None = None
 
 
 class EndingView(TextView):
     """The text of the dialog."""
 
-    HELP = "How each run ended: its error, the traceback, and what it printed."
+    HELP = "How each run ended: its error, what it did to the world, the traceback, and what it printed."
 
     def __init__(self, endings: Sequence[Ending]) -> None:
         super().__init__(id="ending")
         self._endings = endings
+        self._effects: Mapping[str, Effects] = {}
+
+    def show_effects(self, effects: Mapping[str, Effects]) -> None:
+        """Show what the runs did to the world, by their ids."""
+        self._effects = effects
+        self.lay_out_again()
 
     def lay_out(self, columns: int) -> Sequence[TextLine]:
         """Lay out one run after the other."""
@@ -49,17 +64,19 @@ class EndingView(TextView):
             if rows:
                 rows += [TextLine(), TextLine()]
             status = f"{run_glyph(run.status, glyphs)} {run.status}"
-            rows += ending_lines(ending.side, run, status, ending.output, columns, glyphs.cut)
+            known = self._effects.get(run.id, Effects())
+            effects = [*effect_lines(known, columns, glyphs.times, glyphs.cut)]
+            rows += ending_lines(ending.side, run, status, ending.output, columns, glyphs.cut, effects=effects)
         return rows
 
 
 class EndingDialog(Dialog[None]):
-    """Shows how one or two runs ended."""
+    """Shows how one or two runs ended, and what they did to the world."""
 
     CONTEXT = READING
     BINDINGS: ClassVar[list[BindingType]] = READING.screen_bindings()
     AUTO_FOCUS = "EndingView"
-    HELP = "How each run ended: its error, the traceback, and what it printed. esc closes."
+    HELP = "How each run ended: its error, what it did to the world, the traceback, what it printed. esc closes."
 
     def __init__(self, endings: Sequence[Ending]) -> None:
         """Show endings.
@@ -72,5 +89,18 @@ class EndingDialog(Dialog[None]):
 
     def compose_content(self) -> ComposeResult:
         """Yield the title and the text."""
-        yield DialogTitle("Outcome", detail="error, traceback and what was printed")
+        yield DialogTitle("Outcome", detail="error, effects, traceback and what was printed")
         yield EndingView(self._endings)
+
+    def on_mount(self) -> None:
+        """Read what the runs did, which may take a moment."""
+        self.run_worker(self._read, thread=True, exit_on_error=False)
+
+    def _read(self) -> None:
+        worker, effects = get_current_worker(), {}
+        for ending in self._endings:
+            if ending.source is not None and not worker.is_cancelled:
+                with suppress(AgentTTError):  # what cannot be read is not shown; how it ended is
+                    effects[ending.run.id] = effects_of(ending.source, ending.run)
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self.query_one(EndingView).show_effects, effects)

@@ -5,21 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_tt_tui.running_forks import forks_of
-from agent_tt_tui.screen import CommandScreen
+from agent_tt_tui.screens.asked import AskedScreen
 from agent_tt_tui.screens.ending import Ending, EndingDialog
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
     from agent_tt_tui.running_forks import Handle
 
 
-class RunWatch(CommandScreen[None]):
+class RunWatch(AskedScreen):
     """A screen that shows runs, some of which may be running because they were started here."""
 
     def shown_runs(self) -> Sequence[Run]:
         """The runs that the screen shows now, A before B."""
+        raise NotImplementedError
+
+    def source_of(self, run: Run) -> RunSource:
+        """Where a shown run lies."""
         raise NotImplementedError
 
     def own_fork(self) -> Handle | None:
@@ -37,7 +42,9 @@ class RunWatch(CommandScreen[None]):
         """Show how the runs ended."""
         runs, forks = self.shown_runs(), forks_of(self)
         sides = ("A", "B") if len(runs) > 1 else ("",)
-        endings = [Ending(side, run, forks.output(run.id)) for side, run in zip(sides, runs, strict=True)]
+        endings = [
+            Ending(side, run, forks.output(run.id), self.source_of(run)) for side, run in zip(sides, runs, strict=True)
+        ]
         self.app.push_screen(EndingDialog(endings))
 
     def action_stop(self) -> None:

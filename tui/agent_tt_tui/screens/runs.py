@@ -241,10 +241,22 @@ class RunsScreen(SweepRowScreen, RunKeepingScreen, RunAgainScreen):
             return "this file is only read; start agent-tt without --store to add runs"
         return super().blocked(command_id)
 
+    def watched(self) -> Sequence[tuple[RunSource, str | None]]:
+        """The store, while something in it runs."""
+        return [(self.source, None)] if any(run.status == "running" for run in self._runs or ()) else []
+
+    def show_waiting(self) -> None:
+        """Say of runs that they wait."""
+        self.query_one(RunList).show_waiting(frozenset(each.question.run_id for each in self.waiting))
+
     def shown_runs(self) -> Sequence[Run]:
         """The run under the cursor."""
         run = self.query_one(RunList).current
         return [run] if run is not None else []
+
+    def source_of(self, _run: Run) -> RunSource:
+        """The file that is browsed."""
+        return self.source
 
     def run_under_cursor(self) -> Run | None:
         """The run under the cursor."""

@@ -200,7 +200,13 @@ class TimeTravelScreen(DebuggerFrame):
 
     def refresh_header(self) -> None:
         """Show the header anew."""
-        self.query_one(HeaderRow).state = run_header(self.model, look_of(self).glyphs, self.chip())
+        state = run_header(self.model, look_of(self).glyphs, self.chip(), waits=bool(self.waiting))
+        self.query_one(HeaderRow).state = state
+
+    def show_waiting(self) -> None:
+        """Say in the header and at its step what waits."""
+        self.timeline.show_waiting(frozenset(each.question.step for each in self.waiting))
+        self.refresh_header()
 
     def _show_number(self, number: int) -> None:
         self.number = max(0, min(number, self.model.last))

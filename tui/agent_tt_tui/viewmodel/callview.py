@@ -13,6 +13,7 @@ from agent_tt_tui import format as fmt
 from agent_tt_tui.status import kind_glyph
 from agent_tt_tui.text import clean, fit, width
 from agent_tt_tui.viewmodel.conversation import conversation_lines, turns_of
+from agent_tt_tui.viewmodel.decided import decided_lines, waiting_line
 from agent_tt_tui.viewmodel.exchange import exchange_of, raw_lines
 from agent_tt_tui.viewmodel.highlight import highlighted
 from agent_tt_tui.viewmodel.messages import ASSISTANTS, conversation_in, message_of
@@ -202,10 +203,14 @@ class _Layout:
         yield TextLine(((title.upper(), "title"), (f"  {clean(detail)}" if detail else "", "muted")))
 
     def _outcome(self, title: str) -> Iterator[TextLine]:
+        yield from decided_lines(self._call, self._glyphs)
         call, glyphs, sent = self._call, self._glyphs, self._provider_call
         if call.status == "pending":
             yield from self._heading(title)
-            if call.kind == "human":
+            waits = waiting_line(call, glyphs, is_running=self._context.run.status == "running")
+            if waits is not None:
+                yield waits
+            elif call.kind == "human":
                 yield TextLine(((f"  {glyphs.person} no answer yet", "note"),))
             elif self._context.run.status == "running":
                 yield TextLine(((f"  {glyphs.still} not yet", "note"),))

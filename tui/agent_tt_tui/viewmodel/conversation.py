@@ -162,10 +162,11 @@ def _turn(
         most = len(rows) if len(rows) <= most + 2 else most  # a row that says so would take as much room
         folds = len(rows) > _MOST_ROWS[turn.new] + 2 and not whole
         for index, pieces in enumerate(rows[:most]):
-            yield TextLine(pieces, lead, fold=long if folds and not index else None)
+            yield TextLine(pieces, lead, fold=long if folds and not index else None, item=turn.position)
             lead = (blank, bar)
         if most < len(rows):
-            yield TextLine(((f"{glyphs.folded} {len(rows) - most:,} more rows", "note"),), lead, fold=long)
+            folded: Piece = (f"{glyphs.folded} {len(rows) - most:,} more rows", "note")
+            yield TextLine((folded,), lead, fold=long, item=turn.position)
     fold = f"{name}turn{turn.position}"
     opened = opens != (fold in toggled)
     for number, call in enumerate(message.calls):
@@ -178,12 +179,12 @@ def _turn(
         if nth:
             said.append((f"  {glyphs.same} {_ordinal(nth)} time", "changed_mark"))
         for row in wrap(said, room) if opened else [tuple(said)]:
-            yield TextLine(row, lead, fold=fold)
+            yield TextLine(row, lead, fold=fold, item=turn.position)
             lead = (blank, bar)
-    for result in turn.results if opened else ():
+    for place, result in enumerate(turn.results if opened else (), turn.position + 1):
         lead = (mark, (fit(clean(result.role), ROLE_COLUMNS, glyphs.cut), "muted"), (f" {glyphs.role_bar} ", "faint"))
         for line in wrap_text(result.text, room - 2, "text", glyphs.cut, limit=_MOST_TEXT):
-            yield TextLine((("  ", "text"), *line), lead)
+            yield TextLine((("  ", "text"), *line), lead, item=place)
             lead = (blank, (f" {glyphs.role_bar} ", "faint"))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.comparing.states import Change
 
-Role: TypeAlias = Literal["path", "text", "muted", "new", "added", "removed", "to"]
+Role: TypeAlias = Literal["path", "text", "muted", "new", "added", "removed", "to", "failed"]
 """How a piece is drawn: `new` is a whole new value, `added` and `removed` are words, `to` stands between values."""
 
 Piece: TypeAlias = tuple[str, Role]

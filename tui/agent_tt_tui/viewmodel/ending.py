@@ -8,7 +8,7 @@ from agent_tt_tui.text import clean
 from agent_tt_tui.viewmodel.pieces import TextLine, wrap_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from agent_tt.model import Run
     from agent_tt_tui.viewmodel.pieces import PieceRole
@@ -29,7 +29,9 @@ _LONGEST: Final = 20_000
 """Characters shown of a message, a traceback or an output."""
 
 
-def ending_lines(side: str, run: Run, status: str, output: str, columns: int, more: str) -> Iterator[TextLine]:
+def ending_lines(
+    side: str, run: Run, status: str, output: str, columns: int, more: str, *, effects: Sequence[TextLine] = ()
+) -> Iterator[TextLine]:
     """Lay out how a run ended.
 
     Args:
@@ -39,6 +41,7 @@ def ending_lines(side: str, run: Run, status: str, output: str, columns: int, mo
         output: What its process printed, as far as it is known.
         columns: Columns there are.
         more: The glyph that says something was left out.
+        effects: What it did to the world, laid out; empty for nothing.
 
     Yields:
         Its rows.
@@ -54,10 +57,14 @@ def ending_lines(side: str, run: Run, status: str, output: str, columns: int, mo
     if error is not None:
         kind = error.class_name.rpartition(":")[2]
         yield from _passage(f"{kind}: {error.message}" if error.message else kind, "failed_text", columns, more)
-        if error.traceback:
-            # A process that died leaves no traceback: what it printed last is kept in its place.
-            title = "LAST PRINTED" if error.class_name == "agent_tt.errors:AgentFailed" else "TRACEBACK"
-            yield from _titled(title, error.traceback, columns, more)
+    if effects:
+        yield TextLine()
+        yield TextLine((("EFFECTS", "title"),))
+        yield from effects
+    if error is not None and error.traceback:
+        # A process that died leaves no traceback: what it printed last is kept in its place.
+        title = "LAST PRINTED" if error.class_name == "agent_tt.errors:AgentFailed" else "TRACEBACK"
+        yield from _titled(title, error.traceback, columns, more)
     printed = _without(output, error.traceback if error is not None else "")
     if printed:
         yield from _titled("PRINTED", printed[-_LONGEST:], columns, more)

@@ -30,6 +30,7 @@ class TextLine:
         right: What stands at the right edge.
         fold: What choosing this row folds or unfolds; None where there is nothing to.
         here: Whether it is the row that the others around it are about, such as the line that made a call.
+        item: The position of the message that it shows, in the list that is shown; None where it shows none, or many.
     """
 
     pieces: tuple[Piece, ...] = ()
@@ -37,6 +38,7 @@ class TextLine:
     right: tuple[Piece, ...] = ()
     fold: str | None = None
     here: bool = False
+    item: int | None = None
 
 
 def wrap(pieces: Iterable[Piece], columns: int) -> Iterator[tuple[Piece, ...]]:

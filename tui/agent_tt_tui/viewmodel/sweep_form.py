@@ -140,11 +140,20 @@ def axis_line(text: str) -> Axis:
     return axis_of("set", text.strip()) if kind is None or not rest.strip() else axis_of(kind, rest.strip())
 
 
-def axis_of_edit(edit: Edit) -> Axis | None:
-    """The axis that makes an edit of the state in every run; None of other edits."""
-    if edit.target != "state" or edit.op == "mute":
-        return None
-    return Axis(edit.op, edit.path, (edit.to,) if edit.op == "move" else (edit.value,))
+def axis_of_edit(edit: Edit) -> Axis:
+    """The axis that makes a pending edit in every run."""
+    match edit.target:
+        case "state":
+            return Axis(edit.op, edit.path, (edit.to,) if edit.op == "move" else (edit.value,))
+        case "step":
+            return Axis("mute", "", (edit.step,))
+        case "result" | "error" | "answer":
+            place = f"{edit.step}" if edit.call is None else f"{edit.step}.{edit.call}"
+            inside = edit.path if edit.path.startswith("[") or not edit.path else f".{edit.path}"
+            return Axis(edit.target, place + inside, (edit.value,))
+        case "parameter":
+            return Axis("param", edit.path, (edit.value,))
+    return Axis(edit.target, "", (edit.value,))
 
 
 def check_line(draft: SweepDraft, row: FormRow, text: str) -> str | None:

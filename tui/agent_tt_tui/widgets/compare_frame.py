@@ -34,6 +34,8 @@ class CompareHeader(RowWidget):
 
     runs: reactive[tuple[Run, Run] | None] = reactive(None)
     frame: reactive[int] = reactive(0)
+    waiting: reactive[frozenset[str]] = reactive(frozenset())
+    """Ids of the runs in which a call waits for a decision."""
 
     def on_mount(self) -> None:
         """Move the glyph of a run that is under way."""
@@ -58,14 +60,17 @@ class CompareHeader(RowWidget):
         glyph = run_glyph(run.status, glyphs)
         if run.status == "running" and self.app.animation_level != "none":
             glyph = glyphs.running[self.frame % len(glyphs.running)]
-        status = f"{glyph} {run.status}"
+        waits = run.id in self.waiting
+        if waits:
+            glyph = glyphs.person
+        status = f"{glyph} {'waits for you' if waits else run.status}"
         row = self.new_row().add(f" {letter} ", styles.active_tab).add("  ")
         name, room = clean(run.name), columns - row.cells - 2 - width(status)
         if room < _LEAST_NAME:
             status = glyph
             room = columns - row.cells - 2 - width(status)
         row.add(cut_start(name, room, glyphs.cut), styles.strong).add("  ")
-        return row.add(status, run_style(run.status, styles))
+        return row.add(status, styles.yours if waits else run_style(run.status, styles))
 
 
 class SideTitles(RowWidget):

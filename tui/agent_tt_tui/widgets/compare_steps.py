@@ -51,6 +51,8 @@ class _Drawing:
     styles: Palette
     glyphs: Glyphs
     columns: int
+    waiting: frozenset[tuple[str, int]] = frozenset()
+    """Steps in which a call waits for a decision, each with its side, `a` or `b`."""
 
 
 class CompareSteps(LineView):
@@ -64,6 +66,8 @@ class CompareSteps(LineView):
         """What is compared; None while it is read."""
         self.lines: Sequence[Line] = ()
         """What is shown, in order."""
+        self.waiting: frozenset[tuple[str, int]] = frozenset()
+        """Steps in which a call waits for a decision, each with the id of its run."""
         self._rows: Sequence[tuple[int, str]] = ()
         """The line that each row shows, and which side of it: `both`, `a` or `b`."""
 
@@ -142,11 +146,17 @@ class CompareSteps(LineView):
             index += direction
         return False
 
+    def _waiting_sides(self) -> frozenset[tuple[str, int]]:
+        if self.view is None or not self.waiting:
+            return frozenset()
+        sides = {self.view.comparison.a.id: "a", self.view.comparison.b.id: "b"}
+        return frozenset((sides[run], step) for run, step in self.waiting if run in sides)
+
     def line(self, index: int, width: int, styles: Palette) -> Strip:
         """Draw a pair, one side of it, a fold or a rule."""
         number, part = self._rows[index]
         line = self.lines[number]
-        drawing = _Drawing(styles, look_of(self).glyphs, width)
+        drawing = _Drawing(styles, look_of(self).glyphs, width, self._waiting_sides())
         if line.row is None:
             return _rule(line, drawing, self.view)
         view = self.view
@@ -194,8 +204,9 @@ def _cell(cell: Cell | None, line: Line, side: str, columns: int, drawing: _Draw
     step = cell.step
     same = line.row is not None and line.row.kind == "same"
     quiet = styles.muted if same else styles.text
-    number, right = str(step.number), _right(cell, drawing)
-    right_style = styles.failed if step.status == "error" else styles.muted
+    waits = (side, step.number) in drawing.waiting
+    number, right = str(step.number), f"{glyphs.person} waits" if waits else _right(cell, drawing)
+    right_style = styles.yours if waits else styles.failed if step.status == "error" else styles.muted
     if line.kind == "fold" and line.last is not None:
         number = f"{number}{glyphs.span}{line.last.a if side == 'a' else line.last.b}"
         right = f"{line.count}{glyphs.times} {glyphs.same}"
@@ -219,7 +230,7 @@ def _cell(cell: Cell | None, line: Line, side: str, columns: int, drawing: _Draw
     if cell.denied and line.kind != "fold":
         tail.add(right, styles.yours)
     else:
-        tail.add(right, styles.running if step.status == "running" else right_style)
+        tail.add(right, styles.running if step.status == "running" and not waits else right_style)
     return row.right(tail, columns)
 
 

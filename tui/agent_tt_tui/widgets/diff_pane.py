@@ -10,6 +10,8 @@ from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.text import clean
 from agent_tt_tui.viewmodel.difflines import CUT, DiffLine, diff_lines
+from agent_tt_tui.viewmodel.pending import change_of
+from agent_tt_tui.viewmodel.pieces import wrap_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.pending import Pending
     from agent_tt_tui.viewmodel.stepview import StepView
 
+_LONGEST_TROUBLE = 400
 _FREE = 2
 """Columns of a list that are not its lines': the cursor bar's and the one at the right edge."""
 
@@ -40,7 +43,7 @@ class DiffTitle(PaneTitle):
         glyphs, view = look_of(self).glyphs, self.view
         if self.pending is not None:
             row.add("PENDING EDITS", styles.title if self.active else styles.title_blurred)
-            row.add(f"  {len(self.pending.edits)} after {self.pending.step}", styles.muted)
+            row.add(f"  {len(self.pending.edits)} {self.pending.place}".rstrip(), styles.muted)
             return
         row.add("DIFF", styles.title if self.active else styles.title_blurred)
         if self.busy:
@@ -62,6 +65,8 @@ class DiffTitle(PaneTitle):
     def draw_right(self, row: Row, styles: Palette) -> None:
         """Add the key that goes to the next base, and the base; for edits what can be done with them."""
         if self.pending is not None:
+            if self.active:
+                row.add("del", styles.key).add(" remove  ", styles.muted)
             row.add("u", styles.key).add(" undo  ", styles.muted).add("f", styles.key).add(" fork", styles.muted)
         elif self.base is not None:
             label = self.base.label if self.size.width >= 60 else self.base.short
@@ -140,7 +145,8 @@ class DiffLines(QuietLineView):
 
 
 def _style(role: str, styles: Palette) -> Style:
-    return {"path": styles.strong, "new": styles.added_text, "muted": styles.muted}.get(role, styles.text)
+    known = {"path": styles.strong, "new": styles.added_text, "muted": styles.muted, "failed": styles.failed_text}
+    return known.get(role, styles.text)
 
 
 class DiffPane(Pane):
@@ -151,6 +157,8 @@ class DiffPane(Pane):
         self.lines = DiffLines()
         super().__init__(self.diff_title, self.lines, id="diff")
         self._changes: Sequence[Change] = ()
+        self._groups: list[int | None] = []
+        self._trouble = ""
         self._laid_out = 0
 
     @property
@@ -187,22 +195,46 @@ class DiffPane(Pane):
             note = "nothing changed"
         self.lines.show(lines, note)
 
-    def show_pending(self, pending: Pending) -> None:
-        """Show edits that nothing has run with yet, instead of what a step changed."""
-        self.diff_title.pending = pending
-        self.diff_title.refresh()
-        self._changes, self._laid_out = pending.changes, self.columns
-        self._show_edits()
+    def show_pending(self, pending: Pending, trouble: str = "") -> None:
+        """Show edits that nothing has run with yet, instead of what a step changed.
 
-    def _show_edits(self) -> None:
-        self.lines.show(diff_lines(self._changes, self.columns), "The recording itself is not touched.", edits=True)
+        Args:
+            pending: The edits.
+            trouble: Why a fork with them cannot be; it stands above them.
+        """
+        self.diff_title.pending, self._trouble = pending, trouble
+        self.diff_title.refresh()
+        self._laid_out = self.columns
+        self._show_edits(pending)
+
+    @property
+    def edit_under_cursor(self) -> int | None:
+        """Which group of the edits that are shown is under the cursor; None where there is none."""
+        at = self.lines.cursor
+        return self._groups[at] if self.diff_title.pending is not None and 0 <= at < len(self._groups) else None
+
+    def _show_edits(self, pending: Pending) -> None:
+        lines: list[DiffLine] = []
+        if self._trouble:  # first, where the pane is too low for all
+            rows = wrap_text(self._trouble, self.columns - 4, "failed", CUT, limit=_LONGEST_TROUBLE)
+            for index, row in enumerate(rows):
+                lead = "  " if index else f"{look_of(self).glyphs.failed} "
+                lines.append(DiffLine("", 2, ((lead + "".join(text for text, _ in row), "failed"),)))
+        self._groups = [None] * len(lines)
+        for group_index, group in enumerate(pending.groups):
+            for edit in group:
+                drawn = diff_lines([change_of(edit)], self.columns)
+                lines += drawn
+                self._groups += [group_index] * len(drawn)
+        self.lines.show(lines, "The recording itself is not touched.", edits=True)
 
     def on_resize(self) -> None:
         """Lay the changes out for the new width."""
-        if not self.size.width or self.columns == self._laid_out or not self._changes:
+        pending = self.diff_title.pending
+        if not self.size.width or self.columns == self._laid_out or not (self._changes or pending):
             return
         self._laid_out = self.columns
-        if self.diff_title.pending is not None:
-            self._show_edits()
+        if pending is not None:
+            self._show_edits(pending)
         else:
             self.lines.show(diff_lines(self._changes, self.columns), "")

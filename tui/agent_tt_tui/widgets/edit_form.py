@@ -10,7 +10,7 @@ from textual.widgets import TextArea
 from agent_tt_tui.dialog import DialogTitle
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row_widget import RowWidget
-from agent_tt_tui.text import clean
+from agent_tt_tui.text import clean, show
 from agent_tt_tui.viewmodel.pieces import wrap, wrap_text
 from agent_tt_tui.widgets.drawing import add_pieces
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.pieces import Piece
 
 _MOST_RECORDED = 2_000
+_KEEP = " ^s keep this edit "
 
 
 class EditTitle(DialogTitle):
@@ -100,10 +101,12 @@ class EditAction(RowWidget):
         row = self.new_row().add(" ")
         if verdict is None:
             return row
-        row.add(" ^s keep this edit ", styles.chip if verdict.good else styles.faint)
         right = self.new_row()
         right.add(f"{glyphs.well if verdict.good else glyphs.failed} ", styles.well if verdict.good else styles.failed)
-        right.add(clean(verdict.message), styles.muted if verdict.good else styles.failed_text)
+        room = max(8, columns - right.cells - 2)
+        right.add(show(verdict.message, room, glyphs.cut), styles.muted if verdict.good else styles.failed_text)
+        if verdict.good or right.cells + len(_KEEP) + 4 <= columns:  # what is wrong is never cut for it
+            row.add(_KEEP, styles.chip if verdict.good else styles.faint)
         return row.right(right, max(0, columns - 1))
 
 

@@ -1,42 +1,34 @@
-"""The parts of the fork dialog: what will run, the table of boundaries with their policies, what it may cost."""
+"""The parts of the fork dialog around its list: what will run, and what it may cost."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from textual.reactive import reactive
 
 from agent_tt.codec.text import summary
 from agent_tt_tui import format as fmt
-from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.paths import short_path
 from agent_tt_tui.row import Row
 from agent_tt_tui.row_widget import RowWidget
-from agent_tt_tui.status import kind_glyph
-from agent_tt_tui.text import call_name, clean, cut_start, show, width
+from agent_tt_tui.text import clean, cut_start, show, width
+from agent_tt_tui.viewmodel.fork_policy import what_it_does
 from agent_tt_tui.widgets.action_row import ActionRow
 
 if TYPE_CHECKING:
-    from textual.strip import Strip
-
     from agent_tt.forking.boundary import Boundary
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.model import Edit
+    from agent_tt.recording.policy import Word
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
 
 _LABEL: Final = 13
-_NAME: Final = 18
-_SEEN: Final = 6
-_EXPECTED: Final = 9
-_GAP: Final = 4
-_NARROW_GAP: Final = 2
-"""Columns that are not a name's or a figure's before the policies."""
+SHOWN_EDITS: Final = 3
+"""Edits that stand above the list; where there are more, the list has them all."""
 
-_POLICIES: Final = len("[live] [deny]")
-_WRITES: Final = "writes"
-_SHOWN_EDITS: Final = 3
 _LEAST_PATH: Final = 16
 """Columns that the path of the agent's file keeps, whatever stands behind it."""
 
@@ -56,7 +48,7 @@ class ForkFacts(RowWidget):
         """One row a fact, and one for each further edit that is shown."""
         if self.plan is None:
             return 4
-        return 3 + max(1, min(len(self.plan.edits), _SHOWN_EDITS))
+        return 3 + max(1, min(len(self.plan.edits), SHOWN_EDITS))
 
     def draw(self, y: int, columns: int, styles: Palette) -> Row:
         """Draw one fact."""
@@ -64,7 +56,7 @@ class ForkFacts(RowWidget):
         if plan is None:
             return row
         code = plan.code
-        edit_rows = max(1, min(len(plan.edits), _SHOWN_EDITS))
+        edit_rows = max(1, min(len(plan.edits), SHOWN_EDITS))
         if y == 0:
             kept = f"{plan.step} step{'' if plan.step == 1 else 's'} not rerun"
             row.column("way back in", _LABEL, styles.muted).add(plan.by, styles.strong).add("  ")
@@ -87,7 +79,7 @@ class ForkFacts(RowWidget):
             row.column("edits" if index == 0 else "", _LABEL, styles.muted)
             if not plan.edits:
                 return row.add("none: the recorded state as it is", styles.note)
-            if index == _SHOWN_EDITS - 1 and len(plan.edits) > _SHOWN_EDITS:
+            if index == SHOWN_EDITS - 1 and len(plan.edits) > SHOWN_EDITS:
                 return row.add(f"{glyphs.cut} {len(plan.edits) - index} more", styles.muted)
             return row.join(edit_row(plan.edits[index], columns - row.cells, styles, glyphs))
         name = plan.name or self.next_name
@@ -96,104 +88,24 @@ class ForkFacts(RowWidget):
 
 def edit_row(edit: Edit, columns: int, styles: Palette, glyphs: Glyphs) -> Row:
     """One edit: what is changed from what to what."""
-    row = Row(glyphs.cut).add(f"{glyphs.edited} ", styles.yours).add(clean(edit.path or "the whole state"), styles.text)
+    row = (
+        Row(glyphs.cut)
+        .add(f"{glyphs.edited} ", styles.yours)
+        .add(show(edit.where or "the whole state", max(16, columns // 2), glyphs.cut), styles.text)
+    )
     row.add("  ")
+    if edit.op == "mute":
+        name = "" if edit.value is None else f"{clean(summary(edit.value, 30))} "
+        return row.add(f"{name}muted: as if it had never happened", styles.muted)
     room = max(8, (columns - row.cells - 4) // 2)
     old, new = clean(summary(edit.old, room)), clean(summary(edit.value, room))
     if edit.op == "delete":
-        return row.add(*styles.removed(old))
+        return row.add(*styles.removed(old if edit.old is not None else "left out"))
     if edit.op == "move":
         return row.add(f"{glyphs.to} {clean(edit.to or '')}", styles.muted)
     if edit.op == "set" and edit.old is not None:
         row.add(*styles.removed(old)).add(f" {glyphs.to} ", styles.muted)
     return row.add(*styles.added(new))
-
-
-class BoundaryTitle(RowWidget):
-    """The titles of the table."""
-
-    DEFAULT_CSS = "BoundaryTitle { height: 1; margin: 1 0 0 0; }"
-
-    count: reactive[int] = reactive(0)
-    """How many rows the table has; not all of them may be in view."""
-
-    def draw(self, _y: int, columns: int, styles: Palette) -> Row:
-        """Draw the titles."""
-        row = self.new_row().add("BOUNDARY  ", styles.title_blurred).add(fmt.count(self.count), styles.muted)
-        row.pad_to(_NAME + 2)
-        seen, expected, policy_at = _columns(columns - 2)
-        row.column("seen", seen, styles.muted, "right").column("expect", expected, styles.muted, "right")
-        row.pad_to(policy_at + 1).add("POLICY", styles.title_blurred)
-        hint = "in [ ]: chosen"
-        if row.cells + 2 + len(hint) > columns - 1:
-            return row
-        return row.right(self.new_row().add(hint, styles.muted), columns - 1)
-
-
-def _columns(width: int) -> tuple[int, int, int]:
-    """The columns of `seen` and `expect`, and where the policies begin, in a row so wide: these are never cut."""
-    room = width - _NAME - _GAP - _POLICIES
-    seen, expected = (_SEEN, _EXPECTED) if room >= _SEEN + _EXPECTED else (_SEEN, 0) if room >= _SEEN else (0, 0)
-    return seen, expected, _NAME + seen + expected + (_GAP if seen else _NARROW_GAP)
-
-
-class BoundaryTable(LineView):
-    """What the run called: models and tools, each with what the fork lets it do."""
-
-    HELP = "What the agent may do: left and right choose the policy of a tool that writes."
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows: tuple[Boundary, ...] = ()
-        """What is shown."""
-
-    @property
-    def line_count(self) -> int:
-        """One line each."""
-        return len(self.rows)
-
-    @property
-    def current(self) -> Boundary | None:
-        """The row under the cursor."""
-        return self.rows[self.cursor] if 0 <= self.cursor < len(self.rows) else None
-
-    def get_content_height(self, *_sizes: object) -> int:
-        """As many rows as there are boundaries."""
-        return max(1, len(self.rows))
-
-    def show(self, rows: tuple[Boundary, ...]) -> None:
-        """Show rows."""
-        taller = len(rows) != len(self.rows)
-        self.rows = rows
-        if taller:
-            self.refresh(layout=True)
-        self.refresh_lines_data()
-
-    def line(self, index: int, width: int, styles: Palette) -> Strip:
-        """Draw one boundary."""
-        entry, glyphs = self.rows[index], look_of(self).glyphs
-        kind = entry.kind if entry.kind == "llm" else "write" if entry.effect == "write" else "read"
-        row = Row(glyphs.cut).add(f"{kind_glyph(kind, glyphs)} ", styles.model if kind == "llm" else styles.text)
-        row.column(
-            call_name(entry.name, _NAME - 1, glyphs.cut),
-            _NAME - 1,
-            styles.strong if styles.on_cursor_row else styles.text,
-        )
-        seen, expected, policy_at = _columns(width)
-        row.column(fmt.count(entry.seen) if entry.seen else glyphs.interrupted, seen, styles.muted, "right")
-        row.column(
-            f"{glyphs.about} {fmt.count(entry.expected)}" if entry.expected else "", expected, styles.text, "right"
-        )
-        row.pad_to(policy_at)
-        if entry.effect == "write":
-            live = entry.policy == "live"
-            row.add("[live]" if live else " live ", styles.strong if live else styles.faint).add(" ")
-            row.add(" deny " if live else "[deny]", styles.faint if live else styles.failed)
-            if row.cells + 2 + len(_WRITES) <= width:
-                row.right(Row(glyphs.cut).add(_WRITES, styles.changed_mark), width)
-        else:
-            row.add("[live]", styles.strong)
-        return row.strip(width)
 
 
 class ForkCost(RowWidget):
@@ -222,12 +134,11 @@ class ForkCost(RowWidget):
             show(plan.problems[y - 1 - len(writers)], columns - 2, glyphs.cut), styles.text
         )
 
-    def _writers(self) -> list[tuple[str, list[str]]]:
-        """The tools that write, by policy; one empty group where there are none."""
+    def _writers(self) -> list[tuple[Word, list[str]]]:
+        """What writes, by policy; one empty group where nothing does."""
         writers = self.plan.writers if self.plan is not None else ()
-        groups = [
-            (policy, [clean(entry.name) for entry in writers if entry.policy == policy]) for policy in ("deny", "live")
-        ]
+        words: tuple[Word, ...] = ("deny", "ask", "stub", "recorded", "live")
+        groups = [(word, [_named(entry) for entry in writers if entry.policy == word]) for word in words]
         return [group for group in groups if group[1]] or [("deny", [])]
 
     def _expected(self, plan: ForkPlan, columns: int, styles: Palette) -> Row:
@@ -243,16 +154,22 @@ class ForkCost(RowWidget):
         remark = "   as the original did"
         return row.add(remark, styles.muted) if row.cells + len(remark) <= columns else row
 
-    def _policy(self, policy: str, names: list[str], columns: int, styles: Palette) -> Row:
+    def _policy(self, policy: Word, names: list[str], columns: int, styles: Palette) -> Row:
         row, glyphs = self.new_row(), look_of(self).glyphs
         if not names:
             row.add(f"{glyphs.well} ", styles.well).add("no tool that this run called writes; ", styles.text)
             return row.add("others that write are denied", styles.muted)
-        word = "denied" if policy == "deny" else "will really run"
+        word = what_it_does(policy)
         verb = f" write{'s' if len(names) == 1 else ''}: "
         row.add("! ", styles.changed_mark)
         row.add(show(", ".join(names), columns - row.cells - len(verb) - len(word), glyphs.cut), styles.strong)
         return row.add(verb, styles.text).add(word, styles.failed if policy == "live" else styles.text)
+
+
+def _named(entry: Boundary) -> str:
+    """Its name; of what a file allows with the file's."""
+    name = clean(entry.name)
+    return f"{name} ({clean(Path(entry.rule.place).name)})" if entry.policy == "live" and entry.rule.place else name
 
 
 class ForkAction(ActionRow):

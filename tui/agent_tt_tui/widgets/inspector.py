@@ -11,6 +11,7 @@ from textual.message import Message
 
 from agent_tt.codec.paths import format_path, get, without_envelopes
 from agent_tt.codec.text import pretty, summary
+from agent_tt.codec.wire import envelope_type
 from agent_tt.errors import PathNotFound
 from agent_tt_tui.chrome import Pane
 from agent_tt_tui.look import look_of
@@ -47,6 +48,16 @@ class Selection:
     path: Path
     value: Wire
     recorded: Wire
+
+    @property
+    def words(self) -> Selection:
+        """Of a message that says something in words, these; else the message itself."""
+        value, recorded = self.value, self.recorded
+        content = value.get("content") if isinstance(value, dict) and envelope_type(value) is None else None
+        if not isinstance(content, str) or (isinstance(value, dict) and value.get("tool_calls")):
+            return self
+        before = recorded.get("content") if isinstance(recorded, dict) else None
+        return Selection((*self.path, "content"), content, content if before is None else before)
 
     def text(self, what: str) -> str:
         """What is copied of it: its `path`, its last `key`, or its `value` (a text as it is, all else as JSON)."""
@@ -157,9 +168,21 @@ class Inspector(Pane):
         return self._view.state if self._view is not None else None
 
     @property
+    def tab(self) -> str:
+        """The tab that is shown: `State`, `Call`, `Messages` or `Raw`."""
+        return TABS[self._title.tab - 1]
+
+    @property
     def selection(self) -> Selection | None:
         """The selected value; None if the state that is shown has none there."""
-        path = self.state_tree.selected
+        return self._selected(self.state_tree.selected)
+
+    @property
+    def message(self) -> Selection | None:
+        """The message under the cursor of the conversation; None where there is none."""
+        return self._selected(self._messages.chosen)
+
+    def _selected(self, path: Path | None) -> Selection | None:
         if not path:
             return None
         try:
@@ -197,7 +220,7 @@ class Inspector(Pane):
             case 2 if not keep_call:
                 self.call_view.show(view)
             case 3:
-                self._messages.show(self.state, changes, note)
+                self._messages.show(self.state, changes, note, keep_cursor=pending is not None)
             case 4:
                 self._raw.show(self.state, note)
             case _:

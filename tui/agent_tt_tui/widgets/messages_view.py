@@ -14,7 +14,7 @@ from agent_tt_tui.widgets.text_view import TextView
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_tt.codec.wire import Wire
+    from agent_tt.codec.wire import Path, Wire
     from agent_tt.comparing.states import Change
 
 
@@ -27,16 +27,25 @@ class MessagesView(TextView):
         super().__init__(id="messages-view")
         self._turns: Sequence[Turn] = ()
         self._note = ""
+        self._path: Path | None = None
 
-    def show(self, state: Wire, changes: Sequence[Change], note: str = "") -> None:
+    @property
+    def chosen(self) -> Path | None:
+        """Where the message under the cursor is in the state, in wire coordinates; None where there is no one."""
+        item = self._lines[self.cursor].item if 0 <= self.cursor < len(self._lines) else None
+        return None if self._path is None or item is None else (*self._path, item)
+
+    def show(self, state: Wire, changes: Sequence[Change], note: str = "", *, keep_cursor: bool = False) -> None:
         """Show a state's conversation, its end in view.
 
         Args:
             state: The state.
             changes: What changed in it.
             note: Stands in place of the rows: why there are none.
+            keep_cursor: Whether the cursor stays at its message.
         """
-        path = None if note else conversation_in(state)
+        before = self.chosen
+        path = self._path = None if note else conversation_in(state)
         self._turns, self._note = (), note or "no list of messages in this state"
         if path is not None:
             items = get(state, path)
@@ -47,7 +56,8 @@ class MessagesView(TextView):
             if isinstance(items, list):
                 self._turns = turns_of(items, {step for step in new if isinstance(step, int)})
         self.lay_out_again()
-        self.cursor = self.line_count - 1
+        places = (row for row, line in enumerate(self._lines) if before is not None and line.item == before[-1])
+        self.cursor = next(places, self.line_count - 1) if keep_cursor else self.line_count - 1
         self.reveal(self.cursor)
 
     def lay_out(self, columns: int) -> Sequence[TextLine]:

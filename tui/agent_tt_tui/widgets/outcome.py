@@ -39,7 +39,9 @@ class OutcomePane(RowWidget):
         if self.size.height < _WITH_TITLE:
             return self._side("A" if y == 0 else "B", columns, styles)
         if y == 0:
-            return self.new_row().add(" ").add("OUTCOME", styles.title_blurred)
+            row = self.new_row().add(" ").add("OUTCOME", styles.title_blurred).pad_to(_FIGURES_FROM)
+            glyphs, effects = look_of(self).glyphs, comparison.outcome_b.effects.summary(look_of(self).glyphs.times)
+            return row.add(show(f"B {effects}", columns - row.cells - 1, glyphs.cut), styles.muted) if effects else row
         if y in (1, 2):
             return self._side("A" if y == 1 else "B", columns, styles)
         return self._difference(comparison.outcome_a, comparison.outcome_b, styles) if y == 3 else self.new_row()
@@ -129,14 +131,8 @@ class LivePane(RowWidget):
             return row.add(f" {glyphs.dot} ".join(facts), styles.muted)
         if y == 1:
             row = self.new_row().add(" effects   ", styles.muted)
-            written = (
-                ", ".join(f"{clean(name)} {count}{glyphs.times}" for name, count in outcome.writes.items())
-                or "none yet"
-            )
-            row.add(written, styles.text)
-            for name in outcome.denied:
-                row.add(f"   {clean(name)} ", styles.text).add("denied", styles.yours)
-            return row
+            told = outcome.effects.summary(glyphs.times) or "none yet"
+            return row.add(show(told, columns - row.cells - 1, glyphs.cut), styles.text)
         if y == 2 and self.last_output:
             row = self.new_row().add(" output    ", styles.muted)
             return row.add(show(self.last_output, columns - row.cells - 1, glyphs.cut), styles.text)

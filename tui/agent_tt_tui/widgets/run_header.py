@@ -16,16 +16,19 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.runmodel import RunModel
 
 
-def run_header(model: RunModel, glyphs: Glyphs, chip: str = "") -> HeaderState:
+def run_header(model: RunModel, glyphs: Glyphs, chip: str = "", *, waits: bool = False) -> HeaderState:
     """Put together the header.
 
     Args:
         model: The run; only what is at hand of it is looked at.
         glyphs: The glyphs to use.
         chip: What the user has pending.
+        waits: Whether one of its calls waits for a decision.
     """
     run = model.run
     cause, step = _cause(model)
+    if waits:
+        return HeaderState(run.name, glyphs.person, "waits for you", "yours", cause, step, chip, _facts(model, run))
     return HeaderState(
         run.name, run_glyph(run.status, glyphs), run.status, run_tone(run.status), cause, step, chip, _facts(model, run)
     )

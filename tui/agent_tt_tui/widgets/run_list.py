@@ -87,6 +87,7 @@ class RunList(LineView):
         """What is shown, in order."""
         self.selected: frozenset[str] = frozenset()
         """Ids of the runs that were selected."""
+        self._waiting: frozenset[str] = frozenset()
         self.empty = ""
         """What is said where no run is shown."""
         self._frame = -1
@@ -116,6 +117,11 @@ class RunList(LineView):
             index = next((index for index, row in enumerate(rows) if _is_same(row, current)), None)
             if index is not None and index != self.cursor:
                 self.move_to(index)
+
+    def show_waiting(self, runs: frozenset[str]) -> None:
+        """Say of these runs, by id, that a call of theirs waits for a decision."""
+        self._waiting = runs
+        self.refresh_lines_data()
 
     def on_mount(self) -> None:
         """Move the glyph of what runs, and bring ages up to date."""
@@ -159,7 +165,10 @@ class RunList(LineView):
         word = styles.muted if run.status == "succeeded" else tone
         row = Row(glyphs.cut)
         row.upto_row(name, parts.name).pad_to(parts.name)
-        row.column(f"{glyph} ", 2, tone).column(run.status, parts.status - 2, word)
+        if run.id in self._waiting:
+            row.column(f"{glyphs.person} ", 2, styles.yours).column("waits", parts.status - 2, styles.yours)
+        else:
+            row.column(f"{glyph} ", 2, tone).column(run.status, parts.status - 2, word)
         tokens = (
             None if run.tokens_in is None and run.tokens_out is None else (run.tokens_in or 0) + (run.tokens_out or 0)
         )

@@ -72,6 +72,7 @@ class Timeline(LineView, inherit_bindings=True):
         self._rows = Rows(model.last)
         self._writes: Mapping[int, str] = {}
         self._diverged: frozenset[int] = frozenset()
+        self._waiting: frozenset[int] = frozenset()
         self._columns = TimelineColumns.plan(30, last=model.last, lanes=1, depth=0)
         self._drawn_width = 0
 
@@ -98,6 +99,11 @@ class Timeline(LineView, inherit_bindings=True):
     def show_divergences(self, steps: frozenset[int]) -> None:
         """Mark the steps in which a replay differed."""
         self._diverged = steps
+        self.refresh_lines_data()
+
+    def show_waiting(self, steps: frozenset[int]) -> None:
+        """Mark the steps in which a call waits for a decision."""
+        self._waiting = steps
         self.refresh_lines_data()
 
     def refresh_run(self) -> None:
@@ -205,10 +211,12 @@ class Timeline(LineView, inherit_bindings=True):
         row.upto(show(name_of(step), room, glyphs.cut), end - columns.name + room, name_style).pad_to(end)
         self._add_bar(row, step, styles)
         took = step.duration_us
-        text = "" if took is None else duration(took / 1_000_000)
+        waits = number in self._waiting
+        text = "waits" if waits else "" if took is None else duration(took / 1_000_000)
         if len(text) > columns.duration:
             text = text.replace(" ", "")
-        row.add(" ").column(text, columns.duration, styles.failed if failed else styles.muted, "right")
+        style = styles.yours if waits else styles.failed if failed else styles.muted
+        row.add(" ").column(text, columns.duration, style, "right")
         return self._add_flags(row, number, self._flag(step, styles), styles)
 
     def _input_row(self, styles: Palette) -> Row:
@@ -298,6 +306,8 @@ class Timeline(LineView, inherit_bindings=True):
 
     def _flag(self, step: Step, styles: Palette) -> tuple[str, Style]:
         glyphs = look_of(self).glyphs
+        if step.number in self._waiting:
+            return glyphs.person, styles.yours
         if step.number in self._diverged:
             return glyphs.differs, styles.yours
         if step.status == "error":

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from agent_tt.interop.langgraph.layout import Layout, Row
     from agent_tt.interop.langgraph.runs import Branch
     from agent_tt.model import Call, Delivery, Label, Note, Run, Step
+    from agent_tt.questions import CallQuestion
 
 __all__ = ["LangGraphSource"]
 
@@ -279,6 +280,10 @@ class LangGraphSource:
             known = contents.values.damaged
             own = ((row.number, row.checkpoint) for row in contents.layout(run_id).rows)
             return [at for at, row in own if row is not None and (row.flaw or (row.thread, *row.key) in known)]
+
+    def questions(self, run_id: str | None = None) -> list[CallQuestion]:  # noqa: ARG002  # the protocol's
+        """None: nothing runs in a file of another system."""
+        return []
 
     def notes(self, run_id: str) -> list[Note]:  # noqa: ARG002  # the protocol's
         """None: a file of another system holds no notes of ours."""

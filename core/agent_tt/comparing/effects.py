@@ -1,0 +1,214 @@
+"""What a run did to the world, and what it was kept from: derived from its calls, which say all of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from agent_tt.model import COPY, MADE_UP
+from agent_tt.questions import ANSWERED, ARGS_ASKED, is_held
+from agent_tt.recording.deciding import POLICY
+from agent_tt.recording.policy import effect_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Call, CallKind, Effect
+
+__all__ = ["EffectRow", "Effects", "Happened", "effects_in"]
+
+Happened = Literal["sent", "sent edited", "failed", "unknown", "waiting", "denied", "refused", "stubbed", "recorded"]
+"""What became of a call.
+
+| word | means |
+|---|---|
+| `sent` | it was made, as the agent asked for it |
+| `sent edited` | it was made with arguments that a person had changed |
+| `failed` | it was made, and raised: whether it had an effect nobody knows |
+| `unknown` | it was begun, and its process is gone |
+| `waiting` | it waits for somebody to decide |
+| `denied` | the policy did not let it be made |
+| `refused` | a person did not, or nobody was there to decide |
+| `stubbed` | it was not made, and answered with a value that was given |
+| `recorded` | it was not made, and answered as it had been recorded |
+"""
+
+_ACTING: Final = frozenset({"tool", "http", "subprocess", "socket"})
+_OWN_DOING: Final = frozenset({"http", "subprocess", "socket"})
+"""Kinds of calls that are the doing of the call that they are made inside of."""
+
+_GROUPS: Final[tuple[tuple[str, frozenset[Happened]], ...]] = (
+    ("went out", frozenset({"sent", "sent edited"})),
+    ("failed", frozenset({"failed"})),
+    ("unknown", frozenset({"unknown"})),
+    ("held back", frozenset({"denied", "refused"})),
+    ("answered instead", frozenset({"stubbed", "recorded"})),
+    ("waiting", frozenset({"waiting"})),
+)
+_MOST_NAMES: Final = 4
+
+Place = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class EffectRow:
+    """One call that did something to the world, or would have, or about which something was decided.
+
+    Attributes:
+        step, call: where it stands in its run.
+        lane: the logical thread that made it.
+        kind: its kind.
+        name: what was called.
+        effect: what that does to the world; None of a model.
+        happened: what became of it.
+        because: who decided about it: `default`, `you`, a file, `a person`; "" where nobody had to.
+        args: its arguments as they went out, or would have; None where they were not read.
+        asked: those that a person changed, as the agent gave them.
+        result: what came back; None where it was not read, or nothing did.
+        error: what it raised, in one line.
+        site: `file` and `line` of the agent's that made it.
+        inside: how many requests and processes were part of it.
+    """
+
+    step: int
+    call: int
+    lane: str
+    kind: CallKind
+    name: str
+    effect: Effect | None
+    happened: Happened
+    because: str = ""
+    args: Wire = None
+    asked: Mapping[str, Wire] = field(default_factory=dict)
+    result: Wire = None
+    error: str = ""
+    site: Mapping[str, Wire] = field(default_factory=dict)
+    inside: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """The effects ledger of a run.
+
+    Attributes:
+        rows: what wrote or was to write, and all about which something was decided, in order.
+        reads: how often what only reads was called, by name; most often first.
+        models: how often each model was asked for real, by name; most often first.
+    """
+
+    rows: tuple[EffectRow, ...] = ()
+    reads: Mapping[str, int] = field(default_factory=dict)
+    models: Mapping[str, int] = field(default_factory=dict)
+
+    def groups(self) -> list[tuple[str, Mapping[str, int]]]:
+        """The rows counted by what became of them and by name: `[("went out", {"charge": 1}), …]`."""
+        counted = [(title, Counter(row.name for row in self.rows if row.happened in words)) for title, words in _GROUPS]
+        return [(title, dict(names.most_common())) for title, names in counted if names]
+
+    def summary(self, times: str = "×") -> str:
+        """The rows in one line: `went out: charge ×1; held back: send_email ×2`; "" where there are none.
+
+        Args:
+            times: the sign before a number.
+        """
+        parts = []
+        for title, names in self.groups():
+            shown = [f"{name} {times}{count}" for name, count in list(names.items())[:_MOST_NAMES]]
+            if len(names) > _MOST_NAMES:
+                shown.append(f"{len(names) - _MOST_NAMES} more")
+            parts.append(f"{title}: {', '.join(shown)}")
+        return "; ".join(parts)
+
+
+def effects_in(calls: Iterable[Call], *, is_running: bool) -> Effects:
+    """The ledger of these calls.
+
+    Args:
+        calls: calls of one run, in order; their arguments and results may be left out. Copies do not count.
+        is_running: whether the run still goes on.
+    """
+    rows: list[tuple[Call, Effect | None, Happened]] = []
+    reads: Counter[str] = Counter()
+    models: Counter[str] = Counter()
+    inside: Counter[Place] = Counter()
+    for call in calls:
+        if COPY in call.meta:
+            continue
+        around = _place(call.meta.get("inside"))
+        if around is not None and call.kind in _OWN_DOING and call.status != "denied":
+            inside[around] += 1
+            continue
+        happened = _happened(call, is_running=is_running)
+        effect = effect_of(call.kind, call.name, call.effect)
+        is_decided = happened not in ("sent", "failed", "unknown")
+        if is_decided or (call.kind in _ACTING and effect == "write"):
+            rows.append((call, effect, happened))
+        elif call.kind == "llm" and MADE_UP not in call.meta and around is None:
+            model = call.meta.get("model")
+            models[model if isinstance(model, str) else call.name] += 1
+        elif call.kind in _ACTING:
+            reads[call.name] += 1
+    return Effects(
+        rows=tuple(_row(*row, inside[row[0].step, row[0].number]) for row in rows),
+        reads=dict(reads.most_common()),
+        models=dict(models.most_common()),
+    )
+
+
+def _row(call: Call, effect: Effect | None, happened: Happened, inside: int) -> EffectRow:
+    return EffectRow(
+        step=call.step,
+        call=call.number,
+        lane=call.lane,
+        kind=call.kind,
+        name=call.name,
+        effect=effect,
+        happened=happened,
+        because=_because(call),
+        args=call.args,
+        asked=_facts(call, ARGS_ASKED),
+        result=call.result,
+        error="" if call.error is None else call.error.short,
+        site={key: call.meta[key] for key in ("file", "line") if key in call.meta},
+        inside=inside,
+    )
+
+
+def _happened(call: Call, *, is_running: bool) -> Happened:
+    policy, answered = _facts(call, POLICY), _facts(call, ANSWERED)
+    said, word = answered.get("word"), policy.get("word")
+    if call.status == "denied":
+        return "refused" if said == "refuse" else "denied"
+    if said in ("give", "raise") or word == "stub":
+        return "stubbed"
+    if "from" in policy:
+        return "recorded"
+    if is_held(call.meta) and call.status in ("pending", "error"):  # its run broke off, or was stopped, before
+        return "waiting" if is_running and call.status == "pending" else "refused"
+    if call.status == "pending":
+        return "sent" if is_running else "unknown"
+    if call.status == "error":
+        return "failed"
+    return "sent edited" if _facts(call, ARGS_ASKED) else "sent"
+
+
+def _because(call: Call) -> str:
+    if _facts(call, ANSWERED):
+        return "a person"
+    policy = _facts(call, POLICY)
+    place, source = policy.get("place"), policy.get("source")
+    return str(place or source or "")
+
+
+def _facts(call: Call, key: str) -> Mapping[str, Wire]:
+    found = call.meta.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _place(said: Wire) -> Place | None:
+    if not isinstance(said, dict):
+        return None
+    step, number = said.get("step"), said.get("call")
+    return (step, number) if isinstance(step, int) and isinstance(number, int) else None

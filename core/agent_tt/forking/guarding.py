@@ -1,0 +1,202 @@
+"""The guard of a fork: what reaches for the world outside of every call is decided by the fork's policy.
+
+Requests and processes that a seam knows are calls of their own, and their rules are asked where they begin. Everything
+else that opens a connection or starts a program meets the guard: `urllib`, `smtplib`, a raw socket, a database's
+driver, `os.system`. What a running tool or model call does is that call's own doing and passes. The rest is a call of
+kind `socket` or `subprocess`, by the name `socket HOST:PORT` or `subprocess PROGRAM`; unless its rule lets it be made,
+it is recorded as denied and the agent sees `ToolDenied`, which it may catch.
+
+Passing without being asked about: what changes nothing (facts about this machine and its own names, a socket that only
+listens, the system's log, a debugger's wire), what a library does while it is imported, what `multiprocessing` says to
+its own processes, a bare `fork` (it stays under the guard), and signals. Files are not guarded at all. What libraries
+in C reach by themselves is not seen; a note on the run names them.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from agent_tt.errors import AgentTTError, ToolDenied
+from agent_tt.recording.adoption import process_policy
+from agent_tt.recording.call_site import is_agent_file
+from agent_tt.recording.calls import RecordedCall
+from agent_tt.recording.exchange import begin_exchange
+from agent_tt.recording.hooks import HOOKS
+from agent_tt.recording.passing import is_passing
+from agent_tt.recording.unrecorded import telling
+from agent_tt.replaying.attempts import LOOK_UPS, OWN_NAMES, call_of, is_address, is_own_name
+from agent_tt.replaying.guard import Rules, guarded, uncovered_modules
+from agent_tt.seams.process_question import is_imported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType
+
+    from agent_tt.replaying.guard import Attempt
+
+__all__ = ["guarding"]
+
+_IGNORED: Final = frozenset({"os.fork", "os.kill", "os.killpg", "socket.bind"})
+"""A forked process is under the guard itself, and what it executes is seen; a socket that listens reaches nobody."""
+
+_SENDS: Final = frozenset({"socket.sendto", "socket.sendmsg"})
+
+_LOGS: Final = frozenset({"/dev/log", "/var/run/syslog", "/run/systemd/journal/socket"})
+_DEBUGGERS: Final = frozenset({"debugpy", "pydevd", "_pydevd_bundle", "_pydev_bundle"})
+_PORT: Final = re.compile(r":(\d{1,5})$")
+_MOST_NAMES: Final = 4096
+
+
+@contextmanager
+def guarding(root: str | None, note: Callable[[str], None]) -> Iterator[None]:
+    """Guard this process, which runs a fork, while the block lasts: in every thread, and whatever is imported.
+
+    Args:
+        root: the project root, relative to which files are named.
+        note: writes down what no call of the run can say.
+
+    Raises:
+        AgentTTError: the interpreter does not take audit hooks, so nothing could be guarded.
+    """
+    gate = _Gate(note)
+    with ExitStack() as stack:
+        HOOKS.acquire()  # before the agent records too: they carry the pass into its threads
+        stack.callback(HOOKS.release)
+        stack.enter_context(telling(gate.told))
+        stack.enter_context(gate.names.remembering())
+        rules = Rules(is_passing, _IGNORED, _is_harmless)
+        guard = stack.enter_context(guarded(gate.decide, root=root, rules=rules))
+        try:
+            yield
+        finally:
+            unseen = [*uncovered_modules(), *guard.opened_libraries]
+            if unseen:
+                gate.say(f"not covered by the fork's guard: {', '.join(unseen)} may reach the world unseen")
+
+
+class _Gate:
+    """Decides about attempts, and records them. Safe to use from several threads."""
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self.names = _Names()
+        self._note = note
+        self._sent_to: set[str] = set()
+        self._told: set[str] = set()
+
+    def decide(self, attempt: Attempt) -> BaseException | None:
+        """What to raise instead of an attempt; None lets it be made."""
+        policy, question = process_policy(), call_of(attempt, self.names.meant(attempt.target))
+        if policy is None:
+            return None
+        word = policy.decide(question.kind, question.name, "write").word
+        if attempt.event in LOOK_UPS and word in ("live", "ask"):
+            return None  # what is looked up is asked about where it is connected to
+        if word == "live" and self._is_known(attempt):
+            return None
+        try:
+            call = begin_exchange(question)
+        except BaseException as error:  # noqa: BLE001  denied, a limit of the fork, a halt: raised where it was tried
+            return error.with_traceback(None)
+        if not isinstance(call, RecordedCall):  # nothing records here, and the policy lets it be made
+            return None
+        if call.served is not None:
+            denial = ToolDenied(
+                f"{question.name} was not made: it cannot be answered in place of being made", tool=question.name
+            )
+            call.failed(denial)
+            return denial
+        call.succeeded(None)
+        return None
+
+    def _is_known(self, attempt: Attempt) -> bool:
+        """Whether datagrams to this address are recorded already: one row tells of all of them."""
+        if attempt.event not in _SENDS:
+            return False
+        if attempt.target in self._sent_to:
+            return True
+        self._sent_to.add(attempt.target)
+        return False
+
+    def told(self, denial: ToolDenied) -> None:
+        """Write down what was denied where nothing records, once: some libraries try again and again."""
+        if denial.message not in self._told:
+            self._told.add(denial.message)
+            self.say(f"outside the recording: {denial.message}")
+
+    def say(self, text: str) -> None:
+        """Write a note, if there still is where to."""
+        with suppress(AgentTTError):
+            self._note(text)
+
+
+class _Names:
+    """By which names addresses were looked up, so that a connection is shown, and ruled, by the name that was meant."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+
+    @contextmanager
+    def remembering(self) -> Iterator[None]:
+        """Remember what `socket.getaddrinfo` finds while the block lasts; asyncio's look-ups go through it too."""
+        original = socket.getaddrinfo
+
+        def getaddrinfo(host: Any, *args: Any, **named: Any) -> Any:
+            found = original(host, *args, **named)
+            if isinstance(host, str) and host.lower() not in OWN_NAMES and not is_address(host):
+                if len(self._names) > _MOST_NAMES:
+                    self._names.clear()
+                for *_, address in found:
+                    self._names[str(address[0])] = host
+            return found
+
+        socket.getaddrinfo = getaddrinfo
+        try:
+            yield
+        finally:
+            if socket.getaddrinfo is getaddrinfo:
+                socket.getaddrinfo = original
+
+    def meant(self, target: str) -> str:
+        """What people know `host:port` by; "" where that is not known."""
+        port = _PORT.search(target)
+        name = None if port is None else self._names.get(target[: port.start()])
+        return "" if name is None or port is None else f"{name}{port[0]}"
+
+
+# ---------------------------------------------------------------- what changes nothing
+
+
+def _is_harmless(event: str, args: tuple[Any, ...], frame: FrameType | None) -> bool:
+    """Whether something passes unasked; see the module."""
+    if event in LOOK_UPS and is_own_name(event, _host(event, args)):
+        return True
+    if event in ("socket.connect", *_SENDS) and _stays_inside(args[0], args[1], frame):
+        return True
+    return is_imported(frame) or _is_debugger(frame)
+
+
+def _host(event: str, args: tuple[Any, ...]) -> str:
+    asked = args[0][0] if event == "socket.getnameinfo" else args[0]
+    return asked.decode("utf-8", "replace") if isinstance(asked, bytes) else str(asked or "")
+
+
+def _stays_inside(sock: Any, address: object, frame: FrameType | None) -> bool:
+    """Whether a connection leads to this program's own processes, to the system's log or to its kernel."""
+    kind = getattr(getattr(sock, "family", None), "name", "")
+    if kind == "AF_NETLINK":
+        return True
+    if kind != "AF_UNIX":
+        return False
+    name = frame.f_globals.get("__name__") if frame is not None else None
+    return address in _LOGS or str(name).partition(".")[0] == "multiprocessing"
+
+
+def _is_debugger(frame: FrameType | None) -> bool:
+    while frame is not None and not is_agent_file(frame.f_code.co_filename):
+        if str(frame.f_globals.get("__name__")).partition(".")[0] in _DEBUGGERS:
+            return True
+        frame = frame.f_back
+    return False

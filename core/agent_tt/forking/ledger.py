@@ -1,0 +1,51 @@
+"""The effects ledger of a run: what it did to the world, and what it was kept from.
+
+It is no second record. Each row is a call of the run (`agent_tt.comparing.effects`), whose status and facts say whether
+it was made as it was, made otherwise, denied, refused, or answered without being made. Of a fork only its own calls
+count, from its fork step on. What only read is counted, not listed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agent_tt.comparing.effects import EffectRow, Effects, effects_in
+from agent_tt.protocols import ListsCalls
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agent_tt.model import Call, Run
+    from agent_tt.protocols import RunSource
+
+__all__ = ["EffectRow", "Effects", "effects_of"]
+
+
+def effects_of(source: RunSource, run: Run, *, values: bool = True) -> Effects:
+    """The ledger of a run, also of one that goes on.
+
+    Args:
+        source: where the run lies.
+        run: the run.
+        values: whether the rows have arguments, results and errors; a summary needs none.
+    """
+    start = (run.fork_step or 0) + 1
+    is_running = run.status == "running"
+    if not isinstance(source, ListsCalls):
+        steps = [step for step in source.steps(run.id, start) if step.calls]
+        calls: Iterable[Call] = (call for step in steps for call in source.calls(run.id, step.number))
+        return effects_in(calls, is_running=is_running)
+    heads = source.call_heads(run.id, start)
+    effects = effects_in(heads, is_running=is_running)
+    if not values:
+        return effects
+    by_place = {(head.step, head.number): head for head in heads}
+    return replace(
+        effects,
+        rows=tuple(_filled(row, source.with_values(run.id, by_place[row.step, row.call])) for row in effects.rows),
+    )
+
+
+def _filled(row: EffectRow, call: Call) -> EffectRow:
+    return replace(row, args=call.args, result=call.result, error="" if call.error is None else call.error.short)

@@ -1,0 +1,118 @@
+"""The policy that a fork begins with: the defaults, what is configured, and what whoever starts it says.
+
+A fork of a fork begins with it too: what was allowed for the other is not allowed for this one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent_tt import config
+from agent_tt.codec.error_text import error_from_text
+from agent_tt.errors import UsageError
+from agent_tt.forking.bench import given_answer
+from agent_tt.recording.answers import Question
+from agent_tt.recording.policy import BOUNDARIES, WORDS, Rule, Source, ToolPolicy, Word, is_pattern, read_rule
+from agent_tt.recording.policy_tables import read_assignment, rules_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from agent_tt.forking.boundary import Boundary
+    from agent_tt.model import Run
+
+__all__ = [
+    "BOUNDARIES",
+    "WORDS",
+    "Rule",
+    "Source",
+    "ToolPolicy",
+    "Word",
+    "check_rule",
+    "check_sockets",
+    "configured_policy",
+    "is_pattern",
+    "odd_rules",
+    "read_assignment",
+    "read_rule",
+    "written_rules",
+]
+
+
+def configured_policy(folder: Path | None = None) -> ToolPolicy:
+    """The defaults with what the environment, the project and the user's file say.
+
+    Args:
+        folder: where the project is looked for, upwards; the working directory by default.
+
+    Raises:
+        UsageError: one of them cannot be read.
+    """
+    return ToolPolicy(rules_of(config.load(folder).policies))
+
+
+def written_rules(allow: Iterable[str], policy: Mapping[str, object]) -> list[tuple[str, Rule]]:
+    """What a program says of a fork's policy.
+
+    Args:
+        allow: names of what may run.
+        policy: words by name, as they are written (`ask`, `stub:{"paid": true}`), or a `Rule`.
+
+    Raises:
+        UsageError: a word is unknown.
+    """
+    rules = [(name, Rule("live")) for name in allow]
+    for name, said in policy.items():
+        rule = said if isinstance(said, Rule) else read_rule(str(said), about=f"policy of {name}")
+        rules.append((name, rule))
+    return rules
+
+
+def check_rule(row: Boundary, rule: Rule) -> None:
+    """Refuse a rule that cannot be carried out for what the run called.
+
+    Raises:
+        UsageError: such a call cannot be answered, or not with that value.
+    """
+    call = row.example
+    if rule.word != "stub" or call is None:
+        return
+    question = Question(call.kind, call.name, call.args, call.signature or "", call.effect, call.lane, call.lane_seq)
+    try:
+        error = None if rule.error is None else error_from_text(rule.error)
+        given_answer(question, rule.value, error, like=call, is_planned=True)
+    except UsageError as wrong:
+        raise UsageError(f"{row.name} cannot be {rule.text}: {wrong.message}", hint=wrong.hint) from wrong
+
+
+def check_sockets(policy: ToolPolicy) -> None:
+    """Refuse rules that would answer connections: what goes over them is not recorded, and cannot be given.
+
+    Raises:
+        UsageError: there is one.
+    """
+    for name, rule in policy.said():
+        if (name == "*socket" or name.startswith("socket ")) and rule.word in ("recorded", "stub"):
+            about = f"{rule.place}: " if rule.place else ""
+            raise UsageError(
+                f"{about}{name} cannot be {rule.text}: what goes over a connection is not recorded",
+                hint="let it run, ask, or deny it",
+            )
+
+
+def odd_rules(run: Run, rows: Iterable[Boundary], policy: ToolPolicy) -> tuple[str, ...]:
+    """What is odd about the rules of whoever starts a fork: those for what the run never called."""
+    known: set[str] = set()
+    for row in rows:
+        known.update(policy.names(row.kind, row.called, row.effect, model=row.model))
+    said = [(name, rule) for name, rule in policy.said() if rule.source == "you" and name not in BOUNDARIES]
+    return tuple(
+        f"{name} {_said(rule)}, but {run.name} never called it"
+        for name, rule in sorted(said, key=lambda pair: pair[0])
+        if name not in known
+    )
+
+
+def _said(rule: Rule) -> str:
+    return "is allowed" if rule.word == "live" else f"has the policy {rule.text}"

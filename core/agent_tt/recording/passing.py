@@ -1,0 +1,67 @@
+"""What is made for real on purpose: the guard of a fork lets it pass, in whatever task or thread it is done.
+
+A seam makes its request inside `passing`. The mark travels as the scope does: tasks copy their creator's context, and
+`hooks` carries it into plain threads and executor jobs, so that the look-up of a name in a thread pool passes too.
+"""
+
+from __future__ import annotations
+
+import functools
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from agent_tt.recording.scope import CURRENT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["carried", "is_passing", "passing"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_MARK: ContextVar[object | None] = ContextVar("agent_tt_passing", default=None)
+
+
+@contextmanager
+def passing() -> Iterator[None]:
+    """While it lasts, what this code does, and what it starts, belongs to something that may be made for real."""
+    before, mark = _MARK.get(), object()
+    _MARK.set(mark)
+    try:
+        yield
+    finally:
+        # Not by token: a coroutine that nobody awaits any more is closed in somebody else's context.
+        if _MARK.get() is mark:
+            _MARK.set(before)
+
+
+def is_passing() -> bool:
+    """Whether this code belongs to something that may be made for real: it is marked, or inside a call that runs."""
+    if _MARK.get() is not None:
+        return True
+    scope = CURRENT.get()
+    while scope is not None:
+        if scope.call is not None and scope.call.runs:
+            return True
+        scope = scope.outer
+    return False
+
+
+def carried(function: Callable[P, R]) -> Callable[P, R]:
+    """`function`, which another thread is to call, with the mark of the code that asks."""
+    mark = _MARK.get()
+    if mark is None:
+        return function
+
+    @functools.wraps(function)
+    def marked(*args: P.args, **kwargs: P.kwargs) -> R:
+        before = _MARK.get()
+        _MARK.set(mark)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _MARK.set(before)
+
+    return marked

@@ -1,0 +1,99 @@
+"""What a run did to the world, as text and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
+    from agent_tt.comparing.effects import EffectRow, Effects, Happened
+    from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
+    from agent_tt_tui.cli.terminal import Role, Terminal
+
+_ROLES: Final[dict[Happened, Role]] = {
+    "sent": "text",
+    "sent edited": "yours",
+    "failed": "failed",
+    "unknown": "failed",
+    "waiting": "running",
+    "denied": "yours",
+    "refused": "yours",
+    "stubbed": "changed",
+    "recorded": "changed",
+}
+
+
+def print_effects(terminal: Terminal, effects: Effects) -> None:
+    """Write the ledger: a line for each call that did something, was to do it, or was decided about."""
+    from agent_tt_tui.cli.terminal import Cell, Column
+    from agent_tt_tui.viewmodel.effects import asked_words, call_words, came_back_words, counted_names, site_words
+
+    columns = (
+        Column("STEP", "right"),
+        Column("HAPPENED"),
+        Column("CALL", flexible=True),
+        Column("DECIDED BY", flexible=True),
+        Column("AT"),
+    )
+    rows: list[list[Cell]] = []
+    below: list[list[list[Cell | str]]] = []
+    for row in effects.rows:
+        role = _ROLES[row.happened]
+        back = came_back_words(row)
+        call = f"{call_words(row)} = {back}" if back else call_words(row)
+        cells = [str(row.step), row.happened, call, row.because, site_words(row)]
+        rows.append([Cell(text, role if index == 1 else "text") for index, text in enumerate(cells)])
+        told = [("asked", asked_words(row))] if row.asked else []
+        told += [("within", f"{row.inside} request{'' if row.inside == 1 else 's'} or processes")] if row.inside else []
+        below.append(
+            [[Cell(f"      {label:<8}", "muted"), terminal.short(text, terminal.columns - 14)] for label, text in told]
+        )
+    if rows:
+        terminal.table(columns, rows, below)
+    else:
+        terminal.line(Cell("Nothing went out, and nothing was held back.", "muted"))
+    for label, names in (("read", effects.reads), ("models", effects.models)):
+        if names:
+            text = counted_names(names, terminal.glyphs.times)
+            terminal.line(Cell(f"{label:<8}", "muted"), terminal.short(text, terminal.columns - 8))
+
+
+def print_summary(terminal: Terminal, source: RunSource, run: Run) -> None:
+    """Write the ledger of a run in one line, if there is anything in it."""
+    from agent_tt.forking.ledger import effects_of
+    from agent_tt_tui.cli.terminal import Cell
+
+    text = effects_of(source, run, values=False).summary(terminal.glyphs.times)
+    if text:
+        terminal.line(Cell("effects  ", "muted"), terminal.safe(text))
+
+
+def effects_shape(effects: Effects) -> dict[str, Wire]:
+    """`{effects: [{step, call, lane, kind, name, effect, happened, …}], reads, models, summary}`."""
+    return {
+        "effects": [_row_shape(row) for row in effects.rows],
+        "reads": dict(effects.reads),
+        "models": dict(effects.models),
+        "summary": effects.summary(),
+    }
+
+
+def _row_shape(row: EffectRow) -> Wire:
+    return {
+        "step": row.step,
+        "call": row.call,
+        "lane": row.lane,
+        "kind": row.kind,
+        "name": row.name,
+        "effect": row.effect,
+        "happened": row.happened,
+        "because": row.because,
+        "args": row.args,
+        "asked": dict(row.asked),
+        "result": row.result,
+        "error": row.error or None,
+        "file": row.site.get("file"),
+        "line": row.site.get("line"),
+        "inside": row.inside,
+    }

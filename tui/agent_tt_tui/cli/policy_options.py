@@ -1,0 +1,98 @@
+"""The options of `fork` that say what it does with calls, and how what was chosen is shown before it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent_tt.forking.boundary import Boundary
+    from agent_tt.forking.plan import ForkPlan
+    from agent_tt_tui.cli.terminal import Cell, Role, Terminal
+
+__all__ = ["policy_options", "print_boundary"]
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+_ROLES: dict[str, Role] = {"live": "well", "deny": "failed", "ask": "running"}
+_LONGEST = 40
+
+_OPTIONS = (
+    click.option("--allow", multiple=True, metavar="TOOL", help="Let this tool write: short for --policy TOOL=live."),
+    click.option(
+        "--policy",
+        "policies",
+        multiple=True,
+        metavar="NAME=WORD",
+        help="What becomes of a tool's calls, of a pattern's or *llm, *read, *write, *http, *subprocess, *socket: live,"
+        " recorded, recorded-or-ask, stub:JSON, error:TEXT, ask, deny.",
+    ),
+)
+
+
+def policy_options(command: F) -> F:
+    """Give a command both; it gets `policy`: the defaults, what is configured, and what the options say."""
+
+    def called(context: click.Context, *args: object, **params: Any) -> object:
+        from agent_tt.forking.policies import Rule, configured_policy, read_assignment
+
+        rules = [(name, Rule("live")) for name in params.pop("allow")]
+        rules += [read_assignment(text) for text in params.pop("policies")]
+        return context.invoke(command, *args, policy=configured_policy().with_all(rules), **params)
+
+    called.__name__, called.__doc__ = command.__name__, command.__doc__
+    wrapped: Any = click.pass_context(called)
+    wrapped.__click_params__ = list(getattr(command, "__click_params__", []))
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return cast("F", wrapped)
+
+
+def print_boundary(terminal: Terminal, plan: ForkPlan) -> None:
+    """Write what the run called, and what the fork does with each of it."""
+    from agent_tt_tui.cli.terminal import Cell, Column
+
+    columns = (
+        Column("BOUNDARY", flexible=True),
+        Column("SEEN", "right"),
+        Column("EXPECT", "right"),
+        Column("POLICY"),
+        Column("FROM"),
+    )
+    rows = [
+        [
+            Cell(f"{row.name} ({'writes' if row.effect == 'write' else row.kind})"),
+            Cell(str(row.seen)),
+            Cell(str(row.expected)),
+            _word(terminal, plan, row),
+            Cell("" if row.is_inside else _where(row), "muted"),
+        ]
+        for row in plan.boundary
+    ]
+    terminal.table(columns, rows)
+
+
+def _word(terminal: Terminal, plan: ForkPlan, row: Boundary) -> Cell:
+    from agent_tt_tui.cli.terminal import Cell
+
+    if plan.terms.is_mock and row.kind == "llm":
+        return Cell("mock", "muted")
+    if row.is_inside:
+        return Cell("as its caller", "muted")
+    return Cell(terminal.short(row.rule.text, _LONGEST), _ROLES.get(row.policy, "changed"))
+
+
+def _where(row: Boundary) -> str:
+    """Who says so: `default`, `you`, a variable, or a file as one would write it from here."""
+    place = row.rule.place
+    path = Path(place)
+    if not path.is_absolute():
+        return row.rule.where
+    for folder, shown in ((Path.cwd(), ""), (Path.home(), "~/")):
+        if path.is_relative_to(folder):
+            return shown + path.relative_to(folder).as_posix()
+    return place

@@ -1,0 +1,90 @@
+"""What can be chosen for a row of a fork's boundary, and what that is called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.errors import UsageError
+from agent_tt.forking.policies import WORDS, Rule
+from agent_tt.forking.said import answer_of
+
+if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
+    from agent_tt.forking.boundary import Boundary
+    from agent_tt.forking.plan import ForkPlan
+    from agent_tt.recording.policy import Word
+
+_DOES: Final[dict[str, str]] = {
+    "live": "will really run",
+    "recorded": "answered as recorded",
+    "stub": "stubbed, not run",
+    "ask": "waits for your answer",
+    "deny": "denied",
+}
+
+
+def what_it_does(word: Word) -> str:
+    """What a policy does with a tool that writes, in words."""
+    return _DOES[word]
+
+
+def why_fixed(plan: ForkPlan, row: Boundary) -> str | None:
+    """Why there is nothing to choose for a row; None where there is."""
+    if row.is_inside:
+        return "what calls it decides: choose the policy of that"
+    if plan.terms.is_mock and row.kind == "llm":
+        return "the executor mock answers for models"
+    return None
+
+
+def next_word(plan: ForkPlan, row: Boundary, direction: int) -> tuple[ForkPlan, str]:
+    """The plan with the policy to the right (1) or left (-1) of a row's, and why one was passed over.
+
+    A policy that cannot be carried out is passed over. The one that holds where nobody chooses is taken back to that.
+    """
+    at, said = WORDS.index(row.policy), ""
+    while 0 <= at + direction < len(WORDS):
+        at += direction
+        try:
+            return _with_word(plan, row, WORDS[at]), said
+        except UsageError as error:
+            said = error.message
+    return plan, said or f"{row.policy} is the {'last' if direction > 0 else 'first'} of them"
+
+
+def _with_word(plan: ForkPlan, row: Boundary, word: Word) -> ForkPlan:
+    plain = plan.without_rule(row.name)
+    if word != "stub" and next(each for each in plain.boundary if _is_same(each, row)).policy == word:
+        return plain
+    return plan.with_rule(row.name, Rule(word, value=stub_of(row)) if word == "stub" else Rule(word))
+
+
+def stub_of(row: Boundary) -> Wire:
+    """The value that a stub of a row begins with: what the last of its calls came back with."""
+    call = row.example
+    if call is None:
+        return None
+    return answer_of(call) if call.kind == "llm" else call.result
+
+
+def with_stub(plan: ForkPlan, row: Boundary, value: Wire, error: str | None) -> ForkPlan:
+    """The plan with a value, or an error, given in place of a row's calls.
+
+    Raises:
+        UsageError: Such a call cannot be answered so.
+    """
+    return plan.with_rule(row.name, Rule("stub", value=value, error=error))
+
+
+def or_ask(plan: ForkPlan, row: Boundary) -> ForkPlan:
+    """The plan with a row that asks where nothing recorded answers a call, or halts there again."""
+    return plan.with_rule(row.name, Rule("recorded", otherwise="halt" if row.rule.otherwise == "ask" else "ask"))
+
+
+def source_of(row: Boundary) -> str:
+    """Who said so, a word: `default`, `you`, `project`, `user`, `environ`."""
+    return {"environment": "environ"}.get(row.rule.source, row.rule.source)
+
+
+def _is_same(one: Boundary, other: Boundary) -> bool:
+    return (one.kind, one.name, one.effect, one.is_inside) == (other.kind, other.name, other.effect, other.is_inside)

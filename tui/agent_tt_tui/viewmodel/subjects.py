@@ -1,0 +1,152 @@
+"""What the edit dialog edits: a value of a state, what came back of a call, a value that is given in its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.paths import format_path, without_envelopes
+from agent_tt.errors import AgentTTError
+from agent_tt.forking.call_edits import with_recorded_values
+from agent_tt.forking.said import answer_of
+from agent_tt.model import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent_tt.codec.wire import Path, Wire
+    from agent_tt.model import Call, EditTarget
+    from agent_tt.protocols import RunSource
+
+_AN_ERROR: Final = "TimeoutError: no answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Something to edit.
+
+    Attributes:
+        path: The names and positions on the way to it, any text.
+        about: Where that is: `after step 3`.
+        value: The value as it is now, with earlier edits.
+        recorded: The value as it was recorded.
+        make: Makes the edit of a value.
+        check: Says what is wrong with an edit, None if it fits.
+        title: What is done, a word.
+        form: What is typed, where that can be one of several things.
+        others: What can be edited in its place: an error that is raised.
+        as_text: Whether a string is typed as it is; else it is JSON.
+        is_new: Whether nothing of the kind was recorded: what stands there to begin with is a suggestion.
+    """
+
+    path: tuple[str, ...]
+    about: str
+    value: Wire
+    recorded: Wire
+    make: Callable[[Wire], Edit]
+    check: Callable[[Edit], str | None] = lambda _edit: None
+    title: str = "Edit"
+    form: str = ""
+    others: tuple[Subject, ...] = ()
+    as_text: bool = True
+    is_new: bool = False
+
+    def other(self) -> Subject:
+        """The next of what can be edited; this one stands last then."""
+        first, *rest = self.others
+        return replace(first, others=(*rest, replace(self, others=())))
+
+
+def of_state(step: int, path: Path, value: Wire, recorded: Wire) -> Subject:
+    """A value of the state after a step; `path` is in wire coordinates."""
+    return Subject(
+        path=tuple(str(each) for each in without_envelopes(path)),
+        about=f"after step {step}",
+        value=value,
+        recorded=recorded,
+        make=lambda typed: Edit("set", format_path(path), typed),
+    )
+
+
+def of_call(source: RunSource, run_id: str, call: Call, edited: Edit | None) -> Subject:
+    """What came back of a call: a result, a model's words or tool calls, or an error.
+
+    Args:
+        source: Where the run lies; an edit is tried on what was recorded there.
+        run_id: The run.
+        call: The call.
+        edited: What was edited of it before.
+    """
+
+    def check(edit: Edit) -> str | None:
+        return trouble(lambda: with_recorded_values(source, run_id, source.steps(run_id), [edit]))
+
+    def subject(target: EditTarget, form: str, recorded: Wire, beginning: Wire) -> Subject:
+        was_edited = edited is not None and edited.target == target and _is_of(form, edited.value)
+        return Subject(
+            path=(call.name, form),
+            about=f"step {call.step} call {call.number}",
+            value=edited.value if was_edited and edited is not None else beginning,
+            recorded=recorded,
+            make=lambda typed: Edit("set", "", typed, target=target, step=call.step, call=call.number),
+            check=check,
+            form=form,
+            is_new=target == "error" and recorded is None and not was_edited,
+        )
+
+    raised = None if call.error is None else call.error.short
+    error = subject("error", "error", raised, raised or _AN_ERROR)
+    if call.kind == "llm":
+        answer = answer_of(call)
+        full = answer if isinstance(answer, dict | list) else {"text": answer or "", "tool_calls": []}
+        forms = [subject("answer", "words", answer, answer)] if isinstance(answer, str | None) else []
+        forms.append(subject("answer", "tool calls", answer, full))
+    else:
+        forms = [subject("result", "result", call.result, call.result)]
+    forms.append(error)
+    if edited is not None:
+        start = next((i for i, f in enumerate(forms) if _matches(f, edited)), 0)
+    else:
+        start = len(forms) - 1 if raised is not None and call.kind != "llm" else 0
+    first, *rest = (*forms[start:], *forms[:start])
+    return replace(first, others=tuple(rest))
+
+
+def of_stub(name: str, recorded: Wire, now: Wire, error: str | None, check: Callable[[Edit], str | None]) -> Subject:
+    """A value, or an error, that is given in place of what a call comes back with."""
+
+    def subject(target: EditTarget, form: str, was: Wire, value: Wire) -> Subject:
+        return Subject(
+            path=(name, form),
+            about="given in its place",
+            value=value,
+            recorded=was,
+            make=lambda typed: Edit("set", "", typed, target=target),
+            check=check,
+            title="Stub",
+            form=form,
+            as_text=target == "error",
+            is_new=True,
+        )
+
+    value = subject("result", "value", recorded, now)
+    raised = subject("error", "error", None, error or _AN_ERROR)
+    return replace(value, others=(raised,)) if error is None else replace(raised, others=(value,))
+
+
+def trouble(work: Callable[[], object]) -> str | None:
+    """What goes wrong with something, in one line; None if nothing does."""
+    try:
+        work()
+    except AgentTTError as error:
+        return error.message
+    return None
+
+
+def _matches(subject: Subject, edit: Edit) -> bool:
+    return subject.make(None).target == edit.target and _is_of(subject.form, edit.value)
+
+
+def _is_of(form: str, value: Wire) -> bool:
+    """Whether a value is of the form that is typed as words, or as tool calls."""
+    return form not in ("words", "tool calls") or isinstance(value, str) == (form == "words")
