@@ -19,6 +19,7 @@ test:
 bench:
 	python tests/benchmarks/bench_store.py
 	python tests/benchmarks/bench_screen.py
+	python tests/benchmarks/bench_ask.py
 	python -m tests.benchmarks.bench_http
 
 pictures:

@@ -15,6 +15,9 @@ What an agent needs to be recorded, and what a program needs to travel through w
 | `sweep` | fork a run with every combination of some values, and see what came out |
 | `resume` | go on with a run that crashed or was interrupted |
 | `compare` | align two runs and say where they part |
+| `blame` | say who wrote a value, and what caused it |
+| `find_steps` | all steps at which an expression holds |
+| `bisect` | the first step after which an expression holds, recorded or over live forks |
 | `AgentTTError` | the root of every error raised on purpose |
 
 `agent_tt.shims` has functions to call in place of the names that `patched` replaces.
@@ -30,12 +33,14 @@ from agent_tt._lazy import lazily
 from agent_tt._version import __version__
 
 if TYPE_CHECKING:
+    from agent_tt.bisecting import bisect
     from agent_tt.comparing import compare
     from agent_tt.errors import AgentTTError
     from agent_tt.forking import fork
     from agent_tt.forking.executors import executor
     from agent_tt.launching.outside_tools import register
     from agent_tt.patching import patched
+    from agent_tt.querying import blame, find_steps
     from agent_tt.recording.lanes import lane
     from agent_tt.recording.llm import llm
     from agent_tt.recording.recorder import record
@@ -48,8 +53,11 @@ if TYPE_CHECKING:
 __all__ = [
     "AgentTTError",
     "__version__",
+    "bisect",
+    "blame",
     "compare",
     "executor",
+    "find_steps",
     "fork",
     "lane",
     "llm",
@@ -65,8 +73,11 @@ __all__ = [
 
 _HOMES = {
     "AgentTTError": "agent_tt.errors",
+    "bisect": "agent_tt.bisecting",
+    "blame": "agent_tt.querying",
     "compare": "agent_tt.comparing",
     "executor": "agent_tt.forking.executors",
+    "find_steps": "agent_tt.querying",
     "fork": "agent_tt.forking",
     "lane": "agent_tt.recording.lanes",
     "llm": "agent_tt.recording.llm",

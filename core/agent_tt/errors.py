@@ -5,6 +5,7 @@ AgentTTError
 ├── UsageError                 exit 2
 │   ├── InvalidPath            a path such as `messages[3].content` cannot be read
 │   ├── InvalidValue           a VALUE is not JSON
+│   ├── InvalidExpression      a question such as `state.budget < 0` cannot be read, or would take too long to answer
 │   ├── InvalidEdit            an edit does not fit the state it is for
 │   ├── InvalidPredicate       a question about a state cannot be read
 │   ├── InvalidEntryPoint      an agent cannot be found, imported or restored
@@ -59,6 +60,7 @@ __all__ = [
     "InvalidEdit",
     "InvalidEntryPoint",
     "InvalidExecutor",
+    "InvalidExpression",
     "InvalidPath",
     "InvalidPredicate",
     "InvalidScript",
@@ -138,6 +140,28 @@ class InvalidValue(UsageError):
         super().__init__(message, hint=hint)
         self.line = line
         self.column = column
+
+
+class InvalidExpression(UsageError):
+    """A question about steps cannot be read, or answering it would take too long.
+
+    Attributes:
+        text: the expression as it was written.
+        position: index into `text` (code points, from 0) of what is wrong.
+    """
+
+    kind = "invalid_expression"
+
+    def __init__(self, message: str, *, text: str, position: int, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.text = text
+        self.position = position
+
+    def caret(self, width: int = 72) -> tuple[str, str]:
+        """The line of the expression and, to be written below it, a `^` under what is wrong; at most `width` wide."""
+        line = "".join(character if character.isprintable() else " " for character in self.text)
+        start = max(0, min(self.position - width // 2, len(line) - width + 1))
+        return line[start : start + width], " " * (self.position - start) + "^"
 
 
 class InvalidEdit(UsageError):

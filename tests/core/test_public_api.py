@@ -24,8 +24,11 @@ def python(code: str) -> list[str]:
 def test_the_public_names_are_exactly_these():
     assert set(agent_tt.__all__) == {
         "AgentTTError",
+        "bisect",
+        "blame",
         "compare",
         "executor",
+        "find_steps",
         "fork",
         "lane",
         "llm",
@@ -39,7 +42,7 @@ def test_the_public_names_are_exactly_these():
         "tool",
         "__version__",
     }
-    assert len(agent_tt.__all__) == 15
+    assert len(agent_tt.__all__) == 18
     assert set(agent_tt.__all__) <= set(dir(agent_tt))
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import uuid
@@ -76,8 +77,9 @@ def test_the_python_examples_run_one_after_the_other(shell, tmp_path):
 
 
 def test_the_shell_tour_of_refund_loop_runs_as_written(shell):
-    tour = [line.split() for line in SHELL if "refund-loop" in line and " open " not in line]
-    assert len(tour) == 4
+    samples = ("refund-loop", "flaky-checkout", "--dry-run")
+    tour = [shlex.split(line) for line in SHELL if any(name in line for name in samples) and " open " not in line]
+    assert len(tour) == 10
     codes = {}
     for words in tour:
         done = shell(sys.executable, "-m", "agent_tt_tui", *words[1:])

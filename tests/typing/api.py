@@ -107,6 +107,14 @@ def again() -> None:
         pass
 
 
+def ask_the_past() -> None:
+    found = agent_tt.blame("refund-loop", "answer", step="~1")
+    assert_type(found.step, int)
+    assert_type([link.step for link in found.trail.links], list[int])
+    assert_type(agent_tt.find_steps("refund-loop", "error"), list[int])
+    assert_type(agent_tt.bisect("refund-loop", "error", live=True, changes={"a": 1}).first, int | None)
+
+
 def go_on() -> None:
     handle = agent_tt.resume("refund-loop", in_flight=lambda call: Happened({"id": 7}) if call.args else None)
     assert_type(handle.result().status, RunStatus)

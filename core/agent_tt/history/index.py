@@ -116,6 +116,15 @@ class PathIndex:
         Raises:
             Damaged: a row that has to be asked cannot be read.
         """
+        found = self.written_at(track, seq, path)
+        return None if found is None else found[:2]
+
+    def written_at(self, track: int, seq: int, path: Path) -> tuple[int, int, Path] | None:
+        """What `last_write` gives, and where the value was just after it was written.
+
+        Raises:
+            Damaged: a row that has to be asked cannot be read.
+        """
         for segment in reversed(self._log.segments(track, seq)):
             last = segment.last
             while segment.first <= last:
@@ -124,7 +133,7 @@ class PathIndex:
                     break
                 before = self._before(segment.track, candidate, path)
                 if before is None:
-                    return segment.track, candidate
+                    return segment.track, candidate, path
                 path = before
                 last = candidate - 1
         return None
@@ -149,6 +158,30 @@ class PathIndex:
                 path = after
                 first = candidate + 1
         return None
+
+    def touching(self, track: int, first: int, last: int, path: Path) -> set[int]:
+        """Checkpoints first..last of a track at which what lies at `path` may have become something else.
+
+        It is the place that is asked about here, not the value that was there: an insertion before it counts. There may
+        be too many, never too few. Rows of the track's parents count as its own, as far as they are before its fork.
+
+        Args:
+            track: the track.
+            first: the first checkpoint.
+            last: the last one.
+            path: the place as people write it, up to the first position in a list that is not known.
+
+        Raises:
+            Damaged: the index, or a row above it, cannot be read.
+        """
+        found: set[int] = set()
+        for segment in self._log.segments(track, last):
+            low, high = max(first, segment.first), min(last, segment.last)
+            found.update(mark.seq for mark in self._marks(segment.track, path, _TOUCHED, low, high))
+            for depth in range(len(path)):
+                for column in (_STRUCT, _GROWN):
+                    found.update(mark.seq for mark in self._marks(segment.track, path[:depth], column, low, high))
+        return found
 
     def _before(self, track: int, seq: int, path: Path) -> Path | None:
         for op in reversed(self._ops(track, seq)):

@@ -21,6 +21,7 @@ from agent_tt.store.step_rows import StepRows
 from agent_tt.store.verify import verify_file, verify_run
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path as FilePath
 
     from agent_tt.codec.wire import Path, Wire
@@ -36,6 +37,9 @@ _OWN_ROW: Final = (
     " WHERE s.run = ? AND s.step = ?"
 )
 """The row of the log that a step of the run itself ends with: scrubbing asks for it at every key."""
+
+_CALL_COLUMNS: Final = ("kind", "name", "effect", "status", "lane")
+"""What calls can be looked up by without reading what was asked."""
 
 _CURSORS_KEPT: Final = 4
 """Tracks whose state a cursor keeps while it stands on another."""
@@ -219,6 +223,13 @@ class StoreReader:
         found = self._index.last_write(position.track, position.seq, path)
         return None if found is None else self.lineage.step_of(*found)
 
+    def written_at(self, run_id: str, step: int, path: Path) -> tuple[int, Path] | None:
+        """The step that `last_write` gives, and where the value was just after it."""
+        position = self.lineage.position(self.lineage.number(run_id), step)
+        found = self._index.written_at(position.track, position.seq, path)
+        wrote = None if found is None else self.lineage.step_of(*found[:2])
+        return None if found is None or wrote is None else (wrote, found[2])
+
     def next_write(self, run_id: str, step: int, path: Path) -> int | None:
         """The first later step that changed the value at `path`."""
         run = self.lineage.number(run_id)
@@ -227,6 +238,46 @@ class StoreReader:
         last = self.lineage.last_seq(run, track)
         found = self._index.next_write(track, position.seq, last, path)
         return None if found is None else self.lineage.step_of(track, found)
+
+    def steps_touching(self, run_id: str, first: int, last: int, path: Path) -> set[int]:
+        """Steps first..last at whose end something else may lie at a place of the state; perhaps too many.
+
+        Args:
+            run_id: the run.
+            first: the first step.
+            last: the last one.
+            path: the place as people write it; only what leads to it counts, not the value that was there.
+        """
+        run = self.lineage.number(run_id)
+        _, fork_step = self.lineage.origin(run)
+        found: set[int] = {step for step in (0, fork_step) if first <= step <= last}
+        taken: dict[int, dict[int, int]] = {}
+        for stretch in self.lineage.stretches(run):
+            high = last if stretch.last is None else min(last, stretch.last)
+            for step, track, seq in self.database.query(
+                "SELECT step, track, seq FROM steps WHERE run = ? AND step BETWEEN ? AND ?",
+                (stretch.run, max(first, stretch.first), high),
+            ):
+                if isinstance(track, int) and isinstance(seq, int):
+                    taken.setdefault(track, {})[seq] = step
+        for track, steps in taken.items():
+            touched = self._index.touching(track, min(steps), max(steps), path)
+            found.update(steps[seq] for seq in touched if seq in steps)
+        return found
+
+    def steps_calling(self, run_id: str, first: int, last: int, wanted: Mapping[str, str]) -> set[int]:
+        """Steps first..last with a call whose columns are as `wanted`: `kind`, `name`, `effect`, `status`, `lane`."""
+        named = [name for name in _CALL_COLUMNS if name in wanted]
+        condition = "".join(f" AND {name} = ?" for name in named)
+        found: set[int] = set()
+        for stretch in self.lineage.stretches(self.lineage.number(run_id)):
+            high = last if stretch.last is None else min(last, stretch.last)
+            rows = self.database.query(
+                f"SELECT DISTINCT step FROM calls WHERE run = ? AND step BETWEEN ? AND ?{condition}",  # noqa: S608  # words of ours
+                (stretch.run, max(first, stretch.first), high, *(wanted[name] for name in named)),
+            )
+            found.update(int(step) for (step,) in rows if isinstance(step, int))
+        return found
 
     # ---------------------------------------------------------------- around them
 

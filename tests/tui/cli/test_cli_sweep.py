@@ -129,7 +129,7 @@ def test_each_run_is_told_as_it_ends_and_the_matrix_at_the_end(
 
         def stop(self, grace: float = 0.0) -> None: ...
 
-    def start(plan: ForkPlan) -> Done:
+    def start(plan: ForkPlan, *, asked: object) -> Done:
         store = half_done.store
         run_id = store.begin_fork(plan.run.id, plan.step, state=plan.state, new=_new_run(plan))
         store.set_run_status(run_id, "succeeded")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from agent_tt.errors import AgentFailed, AgentTTError, NotFound
+from agent_tt.errors import AgentFailed, AgentTTError, InvalidExpression, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,7 +51,7 @@ def guarded(command: Callable[[], int], arguments: Sequence[str]) -> int:
         if debug:
             traceback.print_exc()
         code, kind, message, hint = describe(error)
-        _tell(kind, message, hint, as_json=as_json)
+        _tell(kind, message, hint, as_json=as_json, place=error.caret() if isinstance(error, InvalidExpression) else ())
         return code
     except KeyboardInterrupt:
         _tell("interrupted", "interrupted", "", as_json=as_json)
@@ -81,7 +81,8 @@ def _flushed(code: int) -> int:
     return code
 
 
-def _tell(kind: str, message: str, hint: str, *, as_json: bool) -> None:
+def _tell(kind: str, message: str, hint: str, *, as_json: bool, place: Sequence[str] = ()) -> None:
+    """Write a failure; `place` is what stands between message and hint, to point into what was typed."""
     from agent_tt_tui.cli.terminal import Terminal
 
     if as_json:
@@ -89,5 +90,7 @@ def _tell(kind: str, message: str, hint: str, *, as_json: bool) -> None:
         return
     terminal = Terminal.of(sys.stderr)
     sys.stderr.write(f"{terminal.paint('agent-tt:', 'failed')} {terminal.safe(message)}\n")
+    for line in place:
+        sys.stderr.write(f"  {terminal.safe(line)}\n")
     if hint:
         sys.stderr.write(terminal.paint(f"  {terminal.safe(hint)}", "muted") + "\n")

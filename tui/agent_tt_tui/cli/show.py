@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 @click.argument("run", shell_complete=complete_runs)
 @click.argument("step", required=False)
 @click.option("--effects", is_flag=True, help="Show what RUN did to the world, and what it was kept from.")
+@click.option("--oddities", "only_odd", is_flag=True, help="Show what is odd: loops, retries, outliers, errors.")
 @common_options
-def command(options: Options, run: str, step: str | None, *, effects: bool) -> None:
+def command(options: Options, run: str, step: str | None, *, effects: bool, only_odd: bool) -> None:
     """Show RUN with all its steps, or one STEP (also RUN@STEP) with what it did and its state.
 
     \b
@@ -35,13 +36,19 @@ def command(options: Options, run: str, step: str | None, *, effects: bool) -> N
              because, args, asked, result, error, file, line, inside}], reads, models,
              summary}; happened is one of sent, sent edited, failed, unknown, waiting,
              denied, refused, stubbed, recorded
+    --json --oddities: {oddities: [{kind, what, steps}]}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    if effects and only_odd:
+        raise UsageError("--effects and --oddities are two questions", hint="ask one after the other")
     with options.source(run.partition("@")[0]) as source:
         found, number = _find(source, run, step)
+        if number is not None and (effects or only_odd):
+            what = "effects" if effects else "oddities"
+            raise UsageError(f"{what} are those of a whole run", hint="leave out the step")
         if effects:
-            if number is not None:
-                raise UsageError("effects are those of a whole run", hint="leave out the step")
             _show_effects(options, source, found)
+        elif only_odd:
+            _show_oddities(options, source, found)
         elif number is None:
             _show_run(options, source, found)
         else:
@@ -104,6 +111,31 @@ def _show_run(options: Options, source: RunSource, run: Run) -> None:
     gone = repeated(run, (call for part in calls.values() for call in part))
     shown = [(step, [call for call in calls[step.number] if place_of(call) not in gone]) for step in steps]
     terminal.table(columns, [step_cells(step, calls, terminal.glyphs) for step, calls in shown])
+
+
+def _show_oddities(options: Options, source: RunSource, run: Run) -> None:
+    from agent_tt.querying.oddities import find_oddities
+
+    oddities = find_oddities(source, run)
+    if options.as_json:
+        from agent_tt_tui.cli.shapes import oddity_shape
+
+        write_json({"oddities": [oddity_shape(oddity) for oddity in oddities]})
+        return
+    from agent_tt_tui.cli.terminal import Cell, Column
+    from agent_tt_tui.cli.wording import run_line
+
+    terminal = options.terminal()
+    run_line(terminal, run)
+    rows = []
+    for oddity in oddities:
+        first, last = oddity.steps[0], oddity.steps[-1]
+        in_a_row = last - first + 1 == len(oddity.steps) > 2
+        places = f"{first} to {last}" if in_a_row else ", ".join(map(str, oddity.steps[:6]))
+        rows.append([Cell(oddity.kind, "changed"), Cell(places, "strong"), Cell(oddity.what)])
+    terminal.table((Column(""), Column(""), Column("", flexible=True)), rows)
+    if not oddities:
+        terminal.line("Nothing is odd about it.")
 
 
 def _print_marks(terminal: Terminal, source: RunSource, run: Run) -> None:

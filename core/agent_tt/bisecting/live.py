@@ -1,0 +1,148 @@
+"""The first step at which a fork goes a certain way: each probe is a fork that really runs, and there are few.
+
+It is taken for granted that forks at later steps hold where one at an earlier step does: what a late fork inherits is
+already spoilt. What a fork was asked and answered is written into its run's metadata under `bisected`, so that the same
+question later finds it and runs nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.bisecting.recorded import Bisection, Probe
+from agent_tt.errors import AgentFailed, UsageError
+from agent_tt.forking.launch import start_fork
+from agent_tt.forking.plan import plan_fork
+from agent_tt.forking.written import state_edits
+from agent_tt.querying.expressions import parse
+from agent_tt.querying.watching import Watch
+from agent_tt.store import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.forking.plan import ForkPlan
+    from agent_tt.model import Edit, Run
+    from agent_tt.protocols import RunSource
+
+__all__ = ["BISECTED", "bisect_live", "first_where"]
+
+BISECTED: Final = "bisected"
+"""Among the facts of a fork: what it was asked as a probe, and what came out."""
+
+
+def first_where(first: int, last: int, holds: Callable[[int], bool]) -> int | None:
+    """The first number first..last where something holds that goes on holding; asked as seldom as can be."""
+    if not holds(last):
+        return None
+    low, high = first, last
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return high
+
+
+def bisect_live(
+    source: RunSource,
+    run: Run,
+    expression: str,
+    *,
+    edits: Sequence[Edit] = (),
+    changes: Mapping[str, object] | None = None,
+    agent: str | None = None,
+    allow: Iterable[str] = (),
+    started: Callable[[ForkPlan], None] = lambda _: None,
+    probed: Callable[[Probe], None] = lambda _: None,
+) -> Bisection:
+    """Find the first step at which a fork goes the way that an expression says.
+
+    Args:
+        source: the store that holds the run.
+        run: the run.
+        expression: what is asked of the steps that a fork takes itself.
+        edits: changes that each fork begins with.
+        changes: the same as new values by path.
+        agent: another entry point that each fork runs.
+        allow: names of writing tools that may run.
+        started: told before a fork is started.
+        probed: told when a fork has answered.
+
+    Raises:
+        InvalidExpression: the expression cannot be read.
+        UsageError: the run has no steps, or cannot be forked so.
+        AgentFailed: a fork could not be asked: it took no step of its own.
+    """
+    parse(expression)
+    last = source.step_count(run.id) - 1  # after the last step there is nothing to run
+    if last < 0:
+        raise UsageError(f"{run.name} has no steps that could be taken again", hint="Name a run with steps.")
+    probes: list[Probe] = []
+
+    def holds(step: int) -> bool:
+        every = [*edits, *state_edits(source.state(run.id, step), changes or {})]
+        plan = plan_fork(source, run, step, edits=every, agent=agent, allow=allow)
+        key = _key(plan, expression)
+        probe = _known(source, run, step, key)
+        if probe is None:
+            started(plan)
+            probe = _ask(plan, step, expression, key)
+        probes.append(probe)
+        probed(probe)
+        return probe.holds
+
+    first = first_where(0, last, holds)
+    without = max((probe.step for probe in probes if not probe.holds), default=None)
+    return Bisection(run.id, expression, first, without, last, probes=tuple(probes))
+
+
+def _key(plan: ForkPlan, expression: str) -> str:
+    """What tells one probe from another: the question, the step, what was changed, and the code as it is now."""
+    facts: list[Wire] = [
+        plan.run.id,
+        plan.step,
+        expression,
+        [[edit.op, edit.path, edit.value] for edit in plan.edits],
+        plan.code.entry,
+        _source_of(plan),
+        dict(sorted(plan.policy.items())),
+    ]
+    return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+def _source_of(plan: ForkPlan) -> str:
+    """The text of the agent's file; other files that it imports are not looked at."""
+    try:
+        return "" if plan.code.file is None else plan.code.file.read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def _known(source: RunSource, run: Run, step: int, key: str) -> Probe | None:
+    for fork in source.forks(run.id):
+        kept = fork.metadata.get(BISECTED)
+        if isinstance(kept, dict) and kept.get("key") == key and isinstance(kept.get("holds"), bool):
+            return Probe(step, fork.id, fork.name, bool(kept["holds"]), known=True)
+    return None
+
+
+def _ask(plan: ForkPlan, step: int, expression: str, key: str) -> Probe:
+    with start_fork(plan) as handle:
+        handle.wait()
+        with suppress(AgentFailed):  # an agent that fails has answered too, if it took a step
+            handle.result()
+    with closing(open_store(plan.store)) as store:
+        fork = store.run(handle.run_id)
+        if fork.steps <= plan.step:
+            why = "" if fork.error is None else f": {fork.error.short}"
+            raise AgentFailed(f"{fork.name} took no step of its own{why}", hint="Fork there by hand to see why.")
+        found = Watch(store, fork.id, expression).next(plan.step)
+        kept: Wire = {"key": key, "expression": expression, "step": step, "holds": found is not None}
+        store.set_metadata(fork.id, {BISECTED: kept})
+        return Probe(step, fork.id, fork.name, found is not None, known=False)

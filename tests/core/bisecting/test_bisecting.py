@@ -1,0 +1,66 @@
+"""Bisecting: the fewest probes, forks that really run, and results that are found again."""
+
+from __future__ import annotations
+
+import math
+from contextlib import closing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import agent_tt
+from agent_tt import samples
+from agent_tt.bisecting.live import BISECTED, bisect_live, first_where
+from agent_tt.bisecting.recorded import bisect_recorded
+from agent_tt.errors import InvalidExpression
+
+
+@given(st.integers(0, 200), st.integers(0, 220))
+def test_the_first_place_is_found_with_the_fewest_questions(last, first):
+    asked: list[int] = []
+
+    def holds(number: int) -> bool:
+        asked.append(number)
+        return number >= first
+
+    assert first_where(0, last, holds) == (first if first <= last else None)
+    assert len(asked) <= 1 + math.ceil(math.log2(last + 1))
+    assert len(set(asked)) == len(asked)
+
+
+def test_recorded_states_are_bisected_and_what_does_not_last_is_said(tmp_path):
+    path = tmp_path / "runs.db"
+    samples.ensure("flaky-checkout", path)
+    with closing(agent_tt.open_source(path)) as source:
+        run = source.run("flaky-checkout")
+        found = bisect_recorded(source, run, "state.payment.amount > 1500")
+        assert (found.first, found.last_without, found.is_monotone) == (6, 5, True)
+        found = bisect_recorded(source, run, "error")
+        assert (found.first, found.is_monotone) == (7, False)
+        found = bisect_recorded(source, run, "state.nothing")
+        assert (found.first, found.last_without, found.is_monotone) == (None, None, True)
+        with pytest.raises(InvalidExpression):
+            bisect_recorded(source, run, "state.")
+
+
+def test_live_forks_find_where_it_is_too_late_and_are_found_again(tmp_path):
+    """The budget of searches is lowered to 3 in each fork: from step 4 on more of them are used up already."""
+    path = tmp_path / "runs.db"
+    samples.ensure("refund-loop", path)
+    with closing(agent_tt.open_source(path)) as source:
+        run = source.run("refund-loop")
+        changes = {"budget.max_searches": 3}
+        found = bisect_live(source, run, "state.attempts > 3", changes=changes)
+        assert found.first == 4
+        assert found.last_without == 3
+        assert not any(probe.known for probe in found.probes)
+        assert len(found.probes) <= 6
+        runs = len(source.forks(run.id))
+        again = bisect_live(source, run, "state.attempts > 3", changes=changes)
+        assert again.first == 4
+        assert all(probe.known for probe in again.probes)
+        assert len(source.forks(run.id)) == runs
+        kept = source.run(found.probes[0].run).metadata[BISECTED]
+        assert isinstance(kept, dict)
+        assert (kept["step"], kept["holds"]) == (20, True)

@@ -1,0 +1,92 @@
+"""What is odd about a run is named; a healthy run is left in peace."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.core.memory_source import Did, MemorySource
+
+import agent_tt
+from agent_tt.model import ErrorInfo, Step
+from agent_tt.querying.oddities import find_oddities
+
+SAMPLES = Path(__file__).parents[3] / "sample_runs" / "runs.db"
+
+
+@pytest.fixture(scope="module")
+def samples():
+    source = agent_tt.open_source(SAMPLES, read_only=True)
+    yield source
+    source.close()
+
+
+def odd(source: Any, name: str) -> list[tuple[str, tuple[int, ...]]]:
+    return [(oddity.kind, oddity.steps) for oddity in find_oddities(source, source.run(name))]
+
+
+def test_the_twenty_repeats_of_refund_loop_are_named(samples):
+    assert odd(samples, "refund-loop") == [("first error", (20, 21)), ("repeated", tuple(range(1, 21)))]
+    what = find_oddities(samples, samples.run("refund-loop"))[1].what
+    assert what == "search_docs was asked 20 times with the same, and the same came back each time"
+
+
+def test_trip_planner_is_left_in_peace(samples):
+    assert odd(samples, "trip-planner") == []
+
+
+def test_the_retries_of_flaky_checkout_are_named(samples):
+    assert odd(samples, "flaky-checkout") == [("first error", (6, 7)), ("retried", (7, 8, 9))]
+
+
+def made(dids: list[Did]) -> MemorySource:
+    source = MemorySource()
+    source.add("run", dids, state={})
+    return source
+
+
+def test_calls_that_go_round_are_a_cycle():
+    rounds = [Did("s", tool=tool, args={"q": 1}, result=n) for n in range(4) for tool in ("look", "try")]
+    assert odd(made(rounds), "run") == [("cycle", tuple(range(1, 9)))]
+    assert odd(made(rounds[:4]), "run") == []
+
+
+def test_a_call_that_brings_news_is_asked_again_in_peace():
+    polls = [Did("s", tool="status", args={"id": 1}, result=n) for n in range(4)]
+    assert odd(made(polls), "run") == []
+    assert odd(made([Did("s", tool="status", args={"id": n}, result=0) for n in range(9)]), "run") == []
+
+
+class Figures(MemorySource):
+    """Steps with times and tokens."""
+
+    def __init__(self, milliseconds: list[int], tokens: list[int]) -> None:
+        super().__init__()
+        self._figures = list(zip(milliseconds, tokens, strict=True))
+        self.add("run", [Did("s") for _ in milliseconds], state={})
+
+    def steps(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Step]:
+        return [
+            replace(step, started_us=0, ended_us=ms * 1000, tokens_in=tokens, tokens_out=0)
+            for step, (ms, tokens) in zip(super().steps(run_id), self._figures, strict=True)
+        ]
+
+
+def test_steps_far_from_what_is_usual_are_named():
+    usual = [100, 110, 90, 105, 95, 100, 120, 80, 100]
+    assert odd(Figures([*usual, 5_000], [900] * 10), "run") == [("slow", (10,))]
+    assert odd(Figures([*usual, 130], [*[900] * 9, 60_000]), "run") == [("costly", (10,))]
+    assert odd(Figures([*usual, 150], [*[900] * 9, 1_100]), "run") == []
+    assert odd(Figures([2, 2, 2, 2, 2, 2, 2, 2, 2, 40], [1] * 10), "run") == []  # 40 ms are nothing to anybody
+
+
+def test_a_context_that_only_grows_is_named():
+    assert odd(Figures([9] * 10, [500 + 900 * n for n in range(10)]), "run") == [("growing", (1, 10))]
+
+
+def test_only_the_first_error_is_named():
+    error = ErrorInfo("builtins:ValueError", "no")
+    steps = [Did("a"), Did("b", error=error, status="error"), Did("c", error=error, status="error")]
+    assert odd(made(steps), "run") == [("first error", (1, 2))]

@@ -1,0 +1,168 @@
+"""`agent-tt bisect`: the first step after which something holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from agent_tt.errors import AgentTTError, UsageError
+from agent_tt_tui.cli.edit_options import edit_options
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
+from agent_tt_tui.cli.trust import ask_for_trust, trust_option
+
+if TYPE_CHECKING:
+    from agent_tt.bisecting.recorded import Bisection, Probe
+    from agent_tt.model import Edit, Run
+    from agent_tt.protocols import RunSource
+    from agent_tt_tui.cli.terminal import Terminal
+
+_SKIP: Final = 125
+"""What `git bisect run` takes for "this version cannot be tested"."""
+
+
+@click.command()
+@click.argument("run", shell_complete=complete_runs)
+@click.argument("expression", required=False)
+@click.option("--live", is_flag=True, help="Fork RUN at a few steps: the first whose fork makes EXPRESSION true.")
+@edit_options
+@click.option("--agent", metavar="MODULE:CALLABLE", help="With --live: the entry point that each fork runs.")
+@click.option("--allow", multiple=True, metavar="TOOL", help="With --live: let this tool write.")
+@click.option("--replay", is_flag=True, help="Test the code as it is now: for `git bisect run`.")
+@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="With --replay: how long at most.")
+@trust_option
+@common_options
+def command(
+    options: Options,
+    run: str,
+    expression: str | None,
+    *,
+    live: bool,
+    edits: list[Edit],
+    agent: str | None,
+    allow: tuple[str, ...],
+    replay: bool,
+    timeout: float | None,
+    trust: bool,
+) -> int:
+    """Find the first step of RUN after which EXPRESSION holds.
+
+    Over recorded states at once. With --live each probe is a fork that really runs, after a step that halves what is
+    left; asked is whether EXPRESSION comes true after one of its own steps. Forks that were asked the same before are
+    found again. Exit code 1 when it holds nowhere.
+
+    With --replay RUN is replayed with the agent's code as it is now. Exit code 0 when it goes as recorded, 1 when it
+    does not, 125 when it cannot be run at all: what `git bisect run` expects, to find the version of the code
+    that began to differ.
+
+    \b
+    agent-tt bisect flaky-checkout 'state.payment.amount > 1500'
+    agent-tt bisect refund-loop 'state.answer' --live --agent refund_loop.py:main_v2
+    git bisect start BAD GOOD && git bisect run agent-tt bisect RUN --replay --trust
+    --json: {run, expression, first, last_without, monotone, spans: [[first, last]],
+             probes: [{step, run, name, holds, known}]};
+            with --replay {outcome, exit_code, why}
+    """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    if replay:
+        if expression is not None or live:
+            raise UsageError("--replay asks whether the run goes as recorded, and nothing else")
+        return _replay(options, run, timeout, trust=trust)
+    if expression is None:
+        raise UsageError("there is nothing to ask", hint="agent-tt bisect RUN 'state.budget < 0'")
+    if not live and (edits or agent or allow):
+        raise UsageError("edits, --agent and --allow are for forks", hint="add --live")
+    with options.source(run) as source:
+        found = source.run(run)
+        if live:
+            bisection = _live(options, source, found, expression, edits, agent, allow, trust=trust)
+        else:
+            from agent_tt.bisecting.recorded import bisect_recorded
+
+            bisection = bisect_recorded(source, found, expression)
+        if options.as_json:
+            from agent_tt_tui.cli.shapes import bisection_shape
+
+            write_json(bisection_shape(bisection))
+        else:
+            _print(options.terminal(), source, found, bisection)
+    return 0 if bisection.first is not None else 1
+
+
+def _live(
+    options: Options,
+    source: RunSource,
+    run: Run,
+    expression: str,
+    edits: list[Edit],
+    agent: str | None,
+    allow: tuple[str, ...],
+    *,
+    trust: bool,
+) -> Bisection:
+    from agent_tt.bisecting.live import bisect_live
+
+    ask_for_trust(options, source.path, run, trust=trust)
+    return bisect_live(
+        source,
+        run,
+        expression,
+        edits=edits,
+        agent=agent,
+        allow=allow,
+        probed=(lambda _: None) if options.as_json else (lambda probe: _print_probe(options.terminal(), probe)),
+    )
+
+
+def _print_probe(terminal: Terminal, probe: Probe) -> None:
+    from agent_tt_tui.cli.terminal import Cell
+
+    word = Cell("holds", "failed") if probe.holds else Cell("does not hold", "well")
+    known = "  (ran before)" if probe.known else ""
+    terminal.line(f"{probe.step:>5}  ", word, terminal.safe(f"  {probe.name}{known}"))
+
+
+def _print(terminal: Terminal, source: RunSource, run: Run, found: Bisection) -> None:
+    from agent_tt_tui.cli.terminal import Cell
+
+    asked = terminal.short(found.expression, terminal.columns - 30)
+    if found.first is None:
+        terminal.line(f"In {terminal.safe(run.name)} nowhere: {asked}")
+        return
+    step = next(iter(source.steps(run.id, found.first, found.first + 1)), None) if found.first else None
+    name = "the input" if step is None else f"{found.first}  {terminal.safe(step.name)}"
+    what = "forks go that way from" if found.probes else "first holds after"
+    terminal.line(f"{asked}  {what} ", Cell(name, "strong"))
+    if not found.is_monotone:
+        spans = ", ".join(
+            str(span.first) if span.first == span.last else f"{span.first} to {span.last}" for span in found.spans[:8]
+        )
+        more = f" and {len(found.spans) - 8} more" if len(found.spans) > 8 else ""
+        terminal.line(Cell("note  ", "muted"), f"it does not go on holding: it holds at {spans}{more}")
+
+
+def _replay(options: Options, run: str, timeout: float | None, *, trust: bool) -> int:
+    """Test the code as it is now. `git bisect` takes every other exit code below 128 for "bad", so none is given."""
+    from agent_tt.replaying.launch import run_replay
+
+    word, why = "cannot be run", ""
+    try:
+        with options.source(run) as source:
+            found = source.run(run)
+            ask_for_trust(options, source.path, found, trust=trust)
+            report = run_replay(source, found, timeout=timeout)
+        asked = report.served or any(finding.kind != "missing call" for finding in report.divergences)
+        if report.is_faithful:
+            word = "as recorded"
+        elif asked or not report.agent.failed_otherwise:
+            word = "differs"
+        else:  # it failed before it asked anything: a file that cannot be imported
+            why = report.agent.error
+    except AgentTTError as error:
+        why = error.message
+    code = {"as recorded": 0, "differs": 1}.get(word, _SKIP)
+    if options.as_json:
+        write_json({"outcome": word, "exit_code": code, "why": why})
+    else:
+        terminal = options.terminal()
+        terminal.line(terminal.safe(f"{run}  {word}" + (f": {why}" if why else "")))
+    return code

@@ -1,0 +1,103 @@
+"""`agent-tt blame`: who wrote a value, and what caused it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
+
+if TYPE_CHECKING:
+    from agent_tt.querying.blaming import Blame, Write
+    from agent_tt.querying.trail import Link, LinkKind
+    from agent_tt_tui.cli.terminal import Cell, Terminal
+
+_WORDS: Final[dict[LinkKind, str]] = {
+    "value": "value",
+    "result": "tool result",
+    "error": "tool error",
+    "answer": "model answer",
+    "argument": "its argument",
+    "input": "in the input",
+    "edit": "edited by you",
+    "code": "the agent's code",
+}
+
+
+@click.command()
+@click.argument("run", shell_complete=complete_runs)
+@click.argument("path")
+@click.option("--at", "step", metavar="STEP", help="The step after which the value is there; else the last one.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Writes that are listed.")
+@common_options
+def command(options: Options, run: str, path: str, *, step: str | None, limit: int) -> None:
+    """Show who wrote the value at PATH in RUN's state, and the way back to what caused it.
+
+    The value is followed through the lists that it moved in. Where a call's result, an error or a model's answer holds
+    it (as it is, as JSON, as a part, or in the same words), that is the next place on the way, and what that was asked
+    the one after.
+
+    \b
+    agent-tt blame flaky-checkout answer
+    agent-tt blame refund-loop 'messages[-1].content' --at 3
+    --json: {run, step, path, value, trail: [{step, call, kind, name, path, value, why, shared}],
+             writes: [{step, path, old_path, old, new, began}], more}
+    """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    from agent_tt.querying.blaming import blame_value
+
+    with options.source(run) as source:
+        found = source.run(run)
+        number = source.step_count(found.id) if step is None else source.step_number(found, step)
+        blame = blame_value(source, found.id, path, number, limit=limit)
+    if options.as_json:
+        from agent_tt_tui.cli.shapes import blame_shape
+
+        write_json(blame_shape(blame))
+    else:
+        _print(options.terminal(), found.name, blame)
+
+
+def _print(terminal: Terminal, run: str, blame: Blame) -> None:
+    from agent_tt_tui.cli.terminal import Cell, Column, counted
+
+    path = terminal.short(blame.path or "(everything)", terminal.columns - 30)
+    terminal.line(Cell("WHO WROTE  ", "muted"), Cell(path, "strong"), terminal.safe(f"  {run} at {blame.step}"))
+    columns = (Column("", "right"), Column(""), Column("", flexible=True), Column("", flexible=True))
+    links = blame.trail.links
+    terminal.table(columns, [_link_cells(link) for link in links], below=[_reason(terminal, link) for link in links])
+    terminal.line()
+    count = f"more than {len(blame.writes)}" if blame.more else counted(len(blame.writes), "write")
+    terminal.line(Cell(f"ALL WRITES  {count}", "muted"))
+    terminal.table(columns[1:], [_write_cells(terminal, write) for write in blame.writes])
+
+
+def _link_cells(link: Link) -> list[Cell]:
+    from agent_tt.codec.text import summary
+    from agent_tt_tui.cli.terminal import Cell
+
+    where = " ".join(part for part in (link.name, link.path) if part)
+    value = link.value if link.kind == "error" and isinstance(link.value, str) else summary(link.value, 200)
+    return [Cell(str(link.step)), Cell(_WORDS[link.kind], "muted"), Cell(where, "strong"), Cell(value)]
+
+
+def _reason(terminal: Terminal, link: Link) -> list[list[Cell | str]]:
+    from agent_tt_tui.cli.terminal import Cell
+
+    if link.kind in ("value", "argument"):
+        return []
+    shared = f": {link.shared}" if link.shared else ""
+    return [[Cell(f"     {terminal.short(f'{link.why}{shared}', terminal.columns - 5)}", "muted")]]
+
+
+def _write_cells(terminal: Terminal, write: Write) -> list[Cell]:
+    from agent_tt.codec.text import summary
+    from agent_tt_tui.cli.terminal import Cell
+
+    mark = terminal.glyphs.added if write.began else terminal.glyphs.changed
+    change = (
+        summary(write.new, 60)
+        if write.began
+        else f"{summary(write.old, 40)} {terminal.glyphs.to} " + summary(write.new, 60)
+    )
+    return [Cell(f"{write.step:>4} {mark}"), Cell(write.path, "strong"), Cell(change)]
