@@ -7,6 +7,7 @@ from tests.core.interop.support import database_of
 from tests.core.store.recordings import chat, fork, new_store, step
 from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until
+from textual import events
 
 from agent_tt.interop.langgraph.source import LangGraphSource
 from agent_tt.store import open_store
@@ -66,7 +67,10 @@ async def said(app, pilot, text):
 
 
 async def typed(pilot, text):
-    await pilot.press("ctrl+u", *("space" if letter == " " else letter for letter in text), "enter")
+    """Say a text in the prompt that is open. It is pasted: a key each takes most of these tests' time."""
+    await pilot.press("ctrl+u")
+    pilot.app.screen.focused.post_message(events.Paste(text))
+    await pilot.press("enter")
 
 
 @pytest.mark.parametrize("size", SIZES[:1])
