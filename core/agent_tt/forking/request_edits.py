@@ -86,10 +86,13 @@ def with_recorded_requests(
     if call is None:
         return tuple(wanted), ("the run asked no model that is known, so nothing may come of changed requests",)
     known = [replace(edit, old=_old(call, edit)) for edit in wanted]
+    if recorded_call(call.args) is not None:
+        return tuple(known), ()
+    taken = call.args if isinstance(call.args, dict) else {}
     odd = [
         f"{call.name} took no {edit.where} when it was recorded"
         for edit in known
-        if edit.old is None and recorded_call(call.args) is None and edit.target != "system"
+        if (edit.target == "model" and "model" not in taken) or (edit.target == "parameter" and edit.old is None)
     ]
     return tuple(known), tuple(odd)
 

@@ -93,8 +93,9 @@ class RecordedCall:
             if sent is not None:
                 named = spec.parameters.bind(*sent)
                 signature = signature_of_call(spec.kind, spec.name, named, without=spec.idempotency_key)
-        self._given = given_arguments(spec.parameters, named, args, kwargs)
-        self.begin_asking(named, signature, given=FunctionCall(spec.parameters, *(sent or (args, kwargs))))
+        gets = sent or (args, kwargs)
+        self._given = given_arguments(spec.parameters, named, *gets)
+        self.begin_asking(named, signature, given=FunctionCall(spec.parameters, *gets))
 
     def begin_asking(
         self,

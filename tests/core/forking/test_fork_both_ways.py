@@ -42,7 +42,8 @@ def run(project: Project) -> Run:
     for n in (1, 2, 3):
         step = writer.open_step(NewStep(name=f"move {n}"))
         asked = {"messages": [{"role": "system", "content": "Be brief."}], "temperature": 1}
-        model = writer.begin_call(step, NewCall("llm", "ask", asked, "00" * 16, lane_seq=2 * n - 1))
+        facts = {"model": "rules-1"}  # known, but no argument of the function
+        model = writer.begin_call(step, NewCall("llm", "ask", asked, "00" * 16, lane_seq=2 * n - 1, meta=facts))
         answer = {"message": {"role": "assistant", "content": f"look {n}"}}
         writer.end_call(step, model, CallEnd("ok", answer))
         tool = writer.begin_call(step, NewCall("tool", "look", {"n": n}, "11" * 16, "read", lane_seq=2 * n))
@@ -98,7 +99,7 @@ def test_later_requests_are_edited_with_what_they_were(project: Project, run: Ru
     plan = project.plan(run, 1, edits=edits)
     assert [(edit.target, edit.path, edit.old, edit.op) for edit in plan.edits] == [
         ("system", "", "Be brief.", "set"),
-        ("model", "", None, "set"),
+        ("model", "", "rules-1", "set"),
         ("parameter", "temperature", 1, "set"),
         ("parameter", "top_k", None, "delete"),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections import OrderedDict, defaultdict, deque
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -16,6 +16,7 @@ import agent_tt
 from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
 from agent_tt.history.digest import digest
+from agent_tt.recording.amending import amended_by
 from agent_tt.recording.changed_arguments import AFTERWARDS, bring_to
 
 
@@ -96,6 +97,27 @@ def test_an_argument_that_is_left_alone_is_not_written_twice(tmp_path):
         return len(messages)
 
     recorded = record(tmp_path, lambda: look([{"role": "user"}], object()))
+    assert AFTERWARDS not in recorded.calls[0][0].meta
+
+
+def test_a_request_that_a_fork_changed_was_not_changed_by_the_function(tmp_path):
+    class Amender:
+        def arguments(self, *_: object) -> tuple[tuple[object, ...], dict[str, object]]:
+            return ([{"role": "system", "content": "Be long."}],), {}
+
+        def step_ended(self, *_: object, **__: object) -> None:
+            """Changes no state."""
+
+    @agent_tt.llm
+    def ask(messages):
+        return messages[0]["content"]
+
+    def asks():
+        with amended_by(cast("Any", Amender())):
+            return ask([{"role": "system", "content": "Be brief."}])
+
+    recorded = record(tmp_path, asks)
+    assert recorded.result == "Be long."
     assert AFTERWARDS not in recorded.calls[0][0].meta
 
 
