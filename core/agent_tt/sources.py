@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from agent_tt.errors import NotAStore, StoreNotFound
 
 if TYPE_CHECKING:
-    from agent_tt.protocols import RunSource
+    from agent_tt.protocols import MarkedRuns, RunSource
 
-__all__ = ["Detector", "open_source", "register"]
+__all__ = ["Detector", "marks_of", "open_source", "register"]
 
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
 _APPLICATION_ID: Final = slice(68, 72)
@@ -50,9 +51,12 @@ def register(detector: Detector) -> None:
 def open_source(path: str | Path, *, read_only: bool = False) -> RunSource:
     """Open whatever recorded runs a file holds. Its name does not matter.
 
+    What is written down about runs of a file that is only read is kept in the user's own store (`agent_tt.marking`).
+
     Args:
         path: a store of agent-tt, or a LangGraph SQLite database (also one whose tables are still in its `-wal` file).
-        read_only: open a store for reading only. Files of other systems are never written to.
+        read_only: open a store for reading only, as one that is write-protected always is. Files of other systems are
+            never written to.
 
     Raises:
         StoreNotFound: there is no such file.
@@ -63,11 +67,11 @@ def open_source(path: str | Path, *, read_only: bool = False) -> RunSource:
     path = Path(path)
     head = _head(path)
     if head.startswith(_SQLITE_MAGIC) and _is_store(head):
-        return _open_store(path, read_only=read_only)
+        return _open_store(path, read_only=read_only or not os.access(path, os.W_OK))
     for detector in (*_BUILT_IN, *_detectors):
         source = detector(path, head)
         if source is not None:
-            return source
+            return _marked(source) if source.read_only else source
     raise NotAStore(
         f"{path} is {_looks_like(path, head)}, not a store of runs",
         hint="Name a store of agent-tt or a LangGraph SQLite database.",
@@ -94,7 +98,24 @@ def _head(path: Path) -> bytes:
 def _open_store(path: Path, *, read_only: bool) -> RunSource:
     from agent_tt.store import open_store
 
-    return open_store(path, read_only=read_only)
+    source = open_store(path, read_only=read_only)
+    return _marked(source) if read_only else source
+
+
+def _marked(source: RunSource) -> RunSource:
+    from agent_tt.marking import marked
+
+    return marked(source)
+
+
+def marks_of(source: RunSource) -> MarkedRuns | None:
+    """Where something can be written down about the runs of a source; None where nothing can."""
+    from agent_tt.marking import MarkedSource
+    from agent_tt.protocols import Store
+
+    if isinstance(source, MarkedSource):
+        return source
+    return source if isinstance(source, Store) and not source.read_only else None
 
 
 def _is_store(head: bytes) -> bool:

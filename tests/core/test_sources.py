@@ -23,7 +23,7 @@ def test_a_langgraph_database_opens_whatever_its_name(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     shutil.move(database_of("react", tmp_path), path)
     source = open_source(str(path))
-    assert isinstance(source, LangGraphSource)
+    assert isinstance(source.reader, LangGraphSource)
     assert source.path == path
     source.close()
 
@@ -110,7 +110,7 @@ def test_a_registered_detector_opens_its_kind_of_file(tmp_path: Path, monkeypatc
     register(detector)
     register(detector)
     source = open_source(path)
-    assert isinstance(source, LangGraphSource)
+    assert isinstance(source.reader, LangGraphSource)
     source.close()
 
 

@@ -9,7 +9,9 @@ from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until
 from textual import events
 
+from agent_tt.errors import ReadOnlySource
 from agent_tt.interop.langgraph.source import LangGraphSource
+from agent_tt.sources import open_source
 from agent_tt.store import open_store
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.dialog import ConfirmDialog
@@ -20,6 +22,7 @@ from agent_tt_tui.screens.debugger import DebuggerScreen
 from agent_tt_tui.screens.pick import PickDialog
 from agent_tt_tui.screens.prompt import PromptDialog
 from agent_tt_tui.screens.runs import RunsScreen
+from agent_tt_tui.viewmodel.bookmarks import Bookmarks
 from agent_tt_tui.widgets.run_list import RunList
 
 SIZES = [(120, 40), (80, 24), (60, 20)]
@@ -237,6 +240,57 @@ async def test_tags_are_added_to_all_selected_runs(store):
         await typed(pilot, "flaky march")
         await until(pilot, lambda: set(store.run("root").tags) == {"flaky", "march"})
         await until(pilot, lambda: set(store.run("other").tags) == {"old", "flaky", "march"})
+
+
+async def test_marks_on_another_systems_runs_are_kept_in_the_own_store_and_shown(tmp_path, monkeypatch):
+    own = tmp_path / "own" / "runs.db"
+    monkeypatch.setenv("AGENT_TT_STORE", str(own))
+    path = database_of("forks", tmp_path)
+    app = app_of(open_source(path))
+    async with app.run_test(size=(120, 40)) as pilot:
+        runs = await listed(app, pilot)
+        await go_to(pilot, runs, "t")
+        await pilot.press("delete")
+        await said(app, pilot, "this file is only read")
+        assert not own.exists()
+        await pilot.press("p")
+        await said(app, pilot, "pinned t")
+        await pilot.press("n")
+        await typed(pilot, "by hand")
+        await until(pilot, lambda: "by hand" in names(runs))
+        await pilot.press("A")
+        await until(pilot, lambda: isinstance(app.screen, AboutDialog) and app.screen.query_one(AboutList).rows)
+        await pilot.press("a")
+        await typed(pilot, "odd")
+        await until(pilot, lambda: any(row.text == "odd" for row in app.screen.query_one(AboutList).rows))
+        await pilot.press("escape", "enter")
+        await until(pilot, lambda: isinstance(app.screen, DebuggerScreen) and app.screen.model.last > 1)
+        await pilot.press("g", "j", "m")
+        await until(pilot, lambda: "a" in app.screen.model.bookmarks.letters.values())
+    again = open_source(path)
+    run = again.run("by hand")
+    assert (run.id, run.pinned) == ("t", True)
+    assert {(note.kind, note.body) for note in again.notes(run.id)} == {("note", "odd"), ("bookmark", "a")}
+    again.close()
+
+
+def test_a_mark_that_lies_in_a_file_that_is_only_read_stays_however_often_it_is_taken_away(
+    store, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("AGENT_TT_STORE", str(tmp_path / "own" / "runs.db"))
+    run = store.run("root")
+    store.add_note(run.id, 2, "bookmark", "a")
+    source = open_source(store.path, read_only=True)
+    marks = Bookmarks(source, run)
+    marks.read()
+    assert marks.toggle(3) == "b"
+    for _ in range(2):
+        with pytest.raises(ReadOnlySource, match="lies in"):
+            marks.toggle(2)
+    marks.read()
+    assert marks.letters == {2: "a", 3: "b"}
+    assert marks.toggle(3) is None
+    source.close()
 
 
 async def test_a_file_that_is_only_read_says_so_at_every_key(tmp_path):

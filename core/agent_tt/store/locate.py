@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt import config
-from agent_tt.errors import NotAStore
+from agent_tt.errors import NotAStore, UsageError
+from agent_tt.store import schema
+from agent_tt.store.heads import MAGIC, read_head
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +24,7 @@ __all__ = [
     "FILE_NAME",
     "FOLDER_NAME",
     "make_room",
+    "own_store_path",
     "project_root",
     "refuse_special",
     "resolve_store_path",
@@ -58,6 +61,36 @@ def resolve_store_path(
     if root is not None:
         return config.read_project(root / "pyproject.toml").store or root / FOLDER_NAME / FILE_NAME
     return config.read_user(config.user_file()).store or _user_data() / FILE_NAME
+
+
+def own_store_path(besides: Path) -> Path:
+    """The store that keeps what is written down about runs of a file that is only read; it need not exist.
+
+    It is the store to use, unless that is the file itself or one of another program: then that of the project, else
+    the one in the user's data folder.
+
+    Args:
+        besides: the file.
+
+    Raises:
+        UsageError: a settings file cannot be read, or there is no other store.
+    """
+    root = project_root(Path.cwd())
+    places = [resolve_store_path(), resolve_store_path(environ={})]
+    places += [] if root is None else [root / FOLDER_NAME / FILE_NAME]
+    places.append(_user_data() / FILE_NAME)
+    for place in places:
+        if os.path.realpath(place) != os.path.realpath(besides) and (_is_ours(place) or not place.exists()):
+            return place
+    raise UsageError(f"there is no store for marks on {besides}", hint=f"Name one with {ENVIRONMENT}.")
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        head = read_head(path, 72) if path.is_file() else b""
+    except OSError:
+        return False
+    return head.startswith(MAGIC) and int.from_bytes(head[68:], "big") == schema.APPLICATION_ID
 
 
 def project_root(start: Path) -> Path | None:

@@ -11,7 +11,7 @@ from agent_tt.store import ids
 if TYPE_CHECKING:
     from agent_tt.history.rows import Rows
 
-__all__ = ["check_checkpoint_name", "check_run_name", "tidy"]
+__all__ = ["check_checkpoint_name", "check_form", "check_run_name", "tidy"]
 
 LONGEST: Final = 200
 """Characters of a name."""
@@ -51,6 +51,23 @@ def check_run_name(rows: Rows, run: int, name: str, *, parent_name: str | None) 
     Raises:
         UsageError: says what else the name means.
     """
+    check_form(name, parent_name=parent_name)
+    if rows.query("SELECT 1 FROM runs WHERE id IN (?, ?) AND run <> ?", (name, ids.normalise(name), run)):
+        raise UsageError(f"{name!r} is the id of another run")
+    if rows.query("SELECT 1 FROM runs WHERE name = ? AND run <> ?", (name, run)):
+        raise UsageError(f"there is a run called {name!r} already", hint="`agent-tt runs --all` lists them.")
+
+
+def check_form(name: str, *, parent_name: str | None) -> None:
+    """Refuses a name of a run that reads as something else, whatever other runs there are.
+
+    Args:
+        name: its new name, tidied.
+        parent_name: what the run that it was forked from is called; None for a root run.
+
+    Raises:
+        UsageError: says what else the name means.
+    """
     if name == ids.LATEST:
         raise UsageError(f"{name!r} is the newest run, whatever it is called")
     if _BACK.fullmatch(name):
@@ -62,10 +79,6 @@ def check_run_name(rows: Rows, run: int, name: str, *, parent_name: str | None) 
     fork = _FORK.fullmatch(name)
     if fork is not None and fork["parent"] != parent_name:
         raise UsageError(f"{name!r} reads as a fork of {fork['parent']}, which this run is not")
-    if rows.query("SELECT 1 FROM runs WHERE id IN (?, ?) AND run <> ?", (name, ids.normalise(name), run)):
-        raise UsageError(f"{name!r} is the id of another run")
-    if rows.query("SELECT 1 FROM runs WHERE name = ? AND run <> ?", (name, run)):
-        raise UsageError(f"there is a run called {name!r} already", hint="`agent-tt runs --all` lists them.")
 
 
 def check_checkpoint_name(name: str, others: set[str]) -> None:

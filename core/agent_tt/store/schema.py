@@ -17,6 +17,7 @@ imported, called or unpickled.
 | questions about calls that wait | `store.questions` |
 | ids and what a person may type; whose run it is | `store.ids`, `store.liveness` |
 | sweeps and who drives them | `store.sweeps` |
+| marks on runs that lie in other files | `store.foreign_marks` |
 
 **Runs.** `runs.id` is what people see, `runs.run` the number that other tables use; `parent` and `fork_step` say where
 a fork began. Steps count from 1 in the order of starting, those of a fork from `fork_step + 1`; up to there they are
@@ -46,6 +47,8 @@ version.
 | the same | `pinned`: true; `former_names` of a run that was renamed, oldest first |
 | `notes.body` | of kind `label`, one for a checkpoint: `name`, `metadata`; of `note` and `bookmark` it is the text |
 | the same | of `question`, about a call that waits: `call`, `editable`, `can_give`, `trouble`, `owner`, `decision` |
+| `foreign_marks.body` | of kind `run`: `name`, `former_names`, `tags`, `metadata`, `removed`, `pinned`, `archived` |
+| the same | of `label`: `name` ("" takes the file's own away), `metadata`, `removed`; else as `notes.body` |
 | `steps.meta` | `calls` how many, `repeat_of` the step that this one repeats, `decision`, `extra` |
 | `calls.meta` | `file`, `line`, `model`, `tokens_in`, `tokens_out`, `cost_usd`, `inside` the call around it, ... |
 | the same | `policy`, of a fork: `word`, `source` and `place` of the rule that decided; `from`, whose answer it got |
@@ -56,6 +59,10 @@ version.
 **Sweeps.** A sweep of a run is one row: what is varied, as JSON, and in `owner` the process that drives it now. Which
 of its runs are there is not written down beside: they are the run's forks whose `runs.meta` names the sweep, with cell
 and sample, under `metadata`, `fork_sweep`. Files made before there were sweeps lack the table until one is begun.
+
+**Marks on runs elsewhere.** What people wrote down about a run in a file that is only read lies in `foreign_marks`:
+`file` is that file, `run` a run or a thread in it, `checkpoint` an id that the file gives to a checkpoint (null where
+it has none), `step` its number then, null for the run. Files made before lack the table until one is written.
 
 **Blobs.** A `refs` column holds the 20-byte hashes of the blobs that its row names, joined, in the order of the
 references; `deliveries.data` names one where it is TEXT. `blobs.id` is the number made from the hash, or the next one
@@ -73,7 +80,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["APPLICATION_ID", "FORMAT_VERSION", "LATER_TABLES", "PAGE_SIZE", "STATEMENTS", "SWEEPS"]
+__all__ = ["APPLICATION_ID", "FOREIGN_MARKS", "FORMAT_VERSION", "LATER_TABLES", "PAGE_SIZE", "STATEMENTS", "SWEEPS"]
 
 FORMAT_VERSION: Final = 1
 """Rises only when older readers would be wrong; added tables, columns, indexes, views and envelope types do not raise
@@ -86,7 +93,11 @@ SWEEPS: Final = """CREATE TABLE sweeps(sweep INTEGER PRIMARY KEY AUTOINCREMENT, 
   run INTEGER NOT NULL, number INTEGER NOT NULL, step INTEGER NOT NULL, definition TEXT NOT NULL,
   created_us INTEGER NOT NULL, owner TEXT, beat_us INTEGER, UNIQUE(run, number))"""
 
-LATER_TABLES: Final = {"sweeps": SWEEPS}
+FOREIGN_MARKS: Final = """CREATE TABLE foreign_marks(mark INTEGER PRIMARY KEY AUTOINCREMENT, file TEXT NOT NULL,
+  run TEXT NOT NULL, checkpoint TEXT, step INTEGER, kind TEXT NOT NULL, body TEXT, created_us INTEGER NOT NULL,
+  UNIQUE(file, run, mark))"""
+
+LATER_TABLES: Final = {"sweeps": SWEEPS, "foreign_marks": FOREIGN_MARKS}
 """Tables that files may lack, because they were made before; whoever first writes to one makes it."""
 
 STATEMENTS: Final = (
@@ -128,6 +139,7 @@ STATEMENTS: Final = (
     """CREATE TABLE notes(note INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER NOT NULL, step INTEGER,
   kind TEXT NOT NULL, body TEXT, created_us INTEGER NOT NULL)""",
     SWEEPS,
+    FOREIGN_MARKS,
     """CREATE VIEW timeline AS SELECT r.id AS run, s.step, s.parent_step, s.name, s.kind, s.agent, s.lane, s.status,
   (s.ended_us - s.started_us) / 1000.0 AS ms, s.tokens_in, s.tokens_out, s.cost_usd, s.error,
   length(d.ops) AS stored_bytes, lower(hex(d.digest)) AS state_digest

@@ -84,7 +84,8 @@ class Sweeps:
     @classmethod
     def of(cls, source: RunSource) -> Sweeps | None:
         """Those of a source; None where it can hold none, being a file of another system."""
-        return cls(source.database) if isinstance(source, StoreReader) else None
+        reader = getattr(source, "reader", source)  # of a store that is read with marks kept elsewhere
+        return cls(reader.database) if isinstance(reader, StoreReader) else None
 
     def all(self) -> list[SweepRow]:
         """All of them, newest first."""

@@ -1,7 +1,8 @@
 """What every `Store` must do to keep order among runs: names, notes, labels, tags, pins, the archive, deleting.
 
 Call `check_keeping(store)` with a store that holds `FAMILY`: runs that are over, of at least two steps each, with forks
-named after what they were forked from. It asserts, and leaves the store without any of these runs.
+named after what they were forked from. It asserts, and leaves the store without any of these runs. `check_marks` is the
+part that also holds where marks are kept in another file.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from agent_tt.protocols import Store
 
 if TYPE_CHECKING:
     from agent_tt.model import Run
+    from agent_tt.protocols import MarkedRuns
 
 FAMILY = ("root", "root/fork-1", "root/fork-1/fork-1", "root/fork-2", "other")
 
@@ -22,6 +24,12 @@ FAMILY = ("root", "root/fork-1", "root/fork-1/fork-1", "root/fork-2", "other")
 def check_keeping(store: Store) -> None:
     """Everything below, in an order in which the store is left empty of the family."""
     assert isinstance(store, Store)
+    check_marks(store)
+    check_deleting(store)
+
+
+def check_marks(store: MarkedRuns) -> None:
+    """Everything but deleting."""
     assert {run.name for run in store.runs()} >= set(FAMILY)
     check_family(store)
     check_pages(store)
@@ -30,14 +38,13 @@ def check_keeping(store: Store) -> None:
     check_labels(store)
     check_names(store)
     check_archive(store)
-    check_deleting(store)
 
 
 def _names(runs: list[Run]) -> list[str]:
     return [run.name for run in runs]
 
 
-def check_family(store: Store) -> None:
+def check_family(store: MarkedRuns) -> None:
     root = store.run("root")
     assert sorted(_names(store.forks(root.id))) == ["root/fork-1", "root/fork-2"]
     below = store.forks(root.id, deep=True)
@@ -48,13 +55,13 @@ def check_family(store: Store) -> None:
     assert all(store.run(run.id) == run for run in below)
 
 
-def check_pages(store: Store) -> None:
+def check_pages(store: MarkedRuns) -> None:
     everything = store.runs()
     for limit in (0, 1, 3, len(everything), len(everything) + 5):
         assert store.runs(limit=limit) == everything[:limit]
 
 
-def check_metadata(store: Store) -> None:
+def check_metadata(store: MarkedRuns) -> None:
     run = store.run("other").id
     store.set_metadata(run, {"purpose": "cheaper model", "ticket": "OPS-12", "budget": {"usd": 1.5}})
     store.set_metadata(run, {"ticket": "OPS-13"}, remove=["budget", "not there"])
@@ -68,7 +75,7 @@ def check_metadata(store: Store) -> None:
     assert next(found for found in store.runs() if found.id == run).tags == store.run(run).tags
 
 
-def check_notes(store: Store) -> None:
+def check_notes(store: MarkedRuns) -> None:
     run = store.run("other").id
     about_run = store.add_note(run, None, "note", "two\nlines")
     about_step = store.add_note(run, 1, "note", "odd")
@@ -83,7 +90,7 @@ def check_notes(store: Store) -> None:
     assert store.notes(run) == [about_step, bookmark]
 
 
-def check_labels(store: Store) -> None:
+def check_labels(store: MarkedRuns) -> None:
     run = store.run("other")
     assert store.labels(run.id) == {}
     store.name_checkpoint(run.id, 1, "before it went wrong")
@@ -112,7 +119,7 @@ def check_labels(store: Store) -> None:
         store.step_number(run, "before it went wrong")
 
 
-def check_names(store: Store) -> None:
+def check_names(store: MarkedRuns) -> None:
     root, other = store.run("root"), store.run("other")
     taken = ["other", "", "latest", "root~1", "root@2", "other/fork-1", "a\nb", "-x", "x" * 201, other.id]
     for name in taken:
@@ -138,7 +145,7 @@ def check_names(store: Store) -> None:
     assert "root" not in store.run(root.id).former_names
 
 
-def check_archive(store: Store) -> None:
+def check_archive(store: MarkedRuns) -> None:
     root, other = store.run("root"), store.run("other")
     latest = store.run("latest")
     store.set_archived([latest.id], archived=True)

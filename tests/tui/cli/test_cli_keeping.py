@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.core.interop.support import database_of
+from tests.core.interop.support import database_of, digest_of_folder
 from tests.core.store.recordings import chat, fork, new_store, step
 from tests.tui.cli.conftest import HOSTILE
 
@@ -250,27 +250,45 @@ def test_a_running_run_is_not_deleted(ours: Command, tmp_path: Path) -> None:
     assert ours("delete", "root", "--with-forks", "--yes").code == 0
 
 
-def test_runs_of_another_systems_file_take_no_marks(command: Command, tmp_path: Path) -> None:
-    path = database_of("forks", tmp_path)
-    thread = command("runs", "--json", "--store", str(path)).json[0]["id"]
-    before = path.read_bytes()
+def test_marks_on_runs_of_another_systems_file_are_kept_in_the_own_store(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir()
+    path = database_of("forks", tmp_path / "theirs")
+    own = tmp_path / ".agent-tt" / "runs.db"
+    own.parent.mkdir()
+    before = digest_of_folder(path.parent)
+
+    def theirs(*arguments: str) -> Finished:
+        return command(*arguments, "--json", "--store", str(path))
+
+    for reading in (("note", "t"), ("tag", "t"), ("meta", "t"), ("tree", "t"), ("tree",), ("runs",), ("show", "t")):
+        assert theirs(*reading).code == 0, reading
+    assert not own.exists()
     for verb, *more in (
-        ("rename", "x"),
-        ("note", "x"),
-        ("tag", "x"),
-        ("meta", "a=1"),
+        ("note", "second thoughts", "--at", "2"),
+        ("tag", "odd"),
+        ("meta", "ticket=OPS-1"),
+        ("rename", "after two", "--at", "2"),
         ("pin",),
-        ("unpin",),
-        ("archive",),
-        ("unarchive",),
-        ("delete", "--yes"),
+        ("rename", "edited by hand"),
     ):
-        done = command(verb, thread, *more, "--json", "--store", str(path))
-        assert (done.code, done.error["kind"]) == (2, "read_only"), verb
-    for reading in (("note", thread), ("tag", thread), ("meta", thread), ("tree", thread), ("tree",), ("runs",)):
-        done = command(*reading, "--json", "--store", str(path))
-        assert done.code == 0, reading
-    assert path.read_bytes() == before
+        done = theirs(verb, "t", *more)
+        assert done.code == 0, (verb, done.err)
+    assert own.exists()
+    (run,) = [run for run in theirs("runs").json if run["name"] == "edited by hand"]
+    assert (run["id"], run["tags"], run["pinned"], run["read_only"]) == ("t", ["odd"], True, True)
+    assert theirs("meta", "edited by hand").json["metadata"]["ticket"] == "OPS-1"
+    assert [(note["step"], note["text"]) for note in theirs("note", "t").json["notes"]] == [(2, "second thoughts")]
+    assert theirs("show", "edited by hand", "after two").json["step"] == theirs("show", "t", "2").json["step"]
+    assert "edited by hand" in theirs("tree").out
+    refused = theirs("archive", "t")
+    assert (refused.code, refused.error["kind"]) == (1, "pinned")
+    for refusal in (("delete", "t", "--yes"), ("fork", "t", "--at", "1", "--dry-run")):
+        done = theirs(*refusal)
+        assert (done.code, done.error["kind"]) == (2, "read_only"), refusal
+    number = str(theirs("note", "t").json["notes"][0]["id"])
+    assert theirs("note", "t", "--remove", number).json["notes"] == []
+    assert digest_of_folder(path.parent) == before
+    assert command("runs", "--json").json == []
 
 
 def test_what_an_agent_wrote_does_not_reach_the_terminal_as_it_is(ours: Command, tmp_path: Path) -> None:

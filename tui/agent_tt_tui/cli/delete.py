@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agent_tt.errors import UsageError
-from agent_tt_tui.cli.marks import found_runs, marking
+from agent_tt_tui.cli.marks import found_runs, writable
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 
 if TYPE_CHECKING:
@@ -31,13 +31,14 @@ def command(options: Options, runs: tuple[str, ...], *, with_forks: bool, yes: b
 
     A fork cannot be read without what it was forked from: a run that has forks is deleted with them or not at all. Runs
     that are pinned or running are not deleted. Exit code 1 when one of them stands in the way, which is then named, or
-    when you say no: nothing is deleted then.
+    when you say no, 2 when the file is only read: nothing is deleted then.
 
     \b
     agent-tt delete refund-loop --with-forks
     --json: {deleted: [{…as in runs}], freed_bytes}; needs --yes
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
-    with marking(options) as store:
+    with options.source() as source:
+        store = writable(source)
         chosen = [run.id for run in found_runs(store, runs)]
         planned = store.plan_deletion(chosen, with_forks=with_forks)
         if not yes and not _agreed(options, planned):

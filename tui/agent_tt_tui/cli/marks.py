@@ -13,34 +13,48 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Label, Note, Run
-    from agent_tt.protocols import RunSource, Store
+    from agent_tt.protocols import MarkedRuns, RunSource, Store
     from agent_tt_tui.cli.options import Options
     from agent_tt_tui.cli.shapes import Shape
 
 
 @contextmanager
-def marking(options: Options, *samples: str) -> Iterator[Store]:
-    """Open the store to write something down about its runs.
+def marking(options: Options, *samples: str) -> Iterator[MarkedRuns]:
+    """Open the store to write something down about its runs; of a file that is only read, into the own store.
 
     Raises:
-        ReadOnlySource: It is a file of another system.
+        ReadOnlySource: Nothing can be written down about runs of this file.
     """
     with options.source(*samples) as source:
-        yield writable(source)
+        yield markable(source)
+
+
+def markable(source: RunSource) -> MarkedRuns:
+    """The source as one that takes marks.
+
+    Raises:
+        ReadOnlySource: Nothing can be written down about its runs.
+    """
+    from agent_tt.sources import marks_of
+
+    marks = marks_of(source)
+    if marks is None:
+        raise ReadOnlySource(f"{source.path} is only read: nothing can be written down about its runs")
+    return marks
 
 
 def writable(source: RunSource) -> Store:
-    """The source as a store that takes marks.
+    """The source as a store that can be written.
 
     Raises:
-        ReadOnlySource: It is a file of another system.
+        ReadOnlySource: It is a file of another system, or one that cannot be written.
     """
     from agent_tt.protocols import Store
 
     if source.read_only or not isinstance(source, Store):
         raise ReadOnlySource(
-            f"{source.path} is only read: its runs cannot be named, noted, tagged, pinned, archived or deleted",
-            hint="Runs that agent-tt recorded can.",
+            f"{source.path} is only read: nothing in it can be deleted or decided",
+            hint="Names, notes, tags and pins of its runs are kept in your own store.",
         )
     return source
 

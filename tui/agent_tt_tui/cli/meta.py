@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agent_tt_tui.cli.marks import label_shape, writable
+from agent_tt_tui.cli.marks import label_shape, markable
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def command(options: Options, run: str, facts: tuple[str, ...], *, step: str | N
     """Write facts down about RUN, or about the state after one of its steps; without any, list them.
 
     A VALUE is JSON, except that of `purpose` and `ticket`, which are texts. A fork begins with the facts of the run
-    that it was forked from. Exit code 2 when a VALUE is not JSON or the file is only read, 3 when there is no such run
+    that it was forked from. Exit code 2 when a VALUE is not JSON, 3 when there is no such run
     or step.
 
     \b
@@ -39,7 +39,7 @@ def command(options: Options, run: str, facts: tuple[str, ...], *, step: str | N
         found = source.run(run)
         number = None if step is None else source.step_number(found, step)
         if more or remove:
-            writable(source).set_metadata(found.id, more, remove=remove, step=number)
+            markable(source).set_metadata(found.id, more, remove=remove, step=number)
             found = source.run(found.id)
         label = None if number is None else source.labels(found.id).get(number, Label(number))
     shape = label_shape(found, label)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agent_tt.errors import NotFound, UsageError
-from agent_tt_tui.cli.marks import notes_shape, writable
+from agent_tt_tui.cli.marks import markable, notes_shape
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 def command(options: Options, run: str, text: str | None, step: str | None, remove: int | None) -> None:
     """Write a note about RUN, or about the state after one of its steps; without TEXT, list the notes.
 
-    Exit code 3 when there is no such run, step or note, 2 when the file is only read.
+    A note about a run of a file that is only read is kept in your own store. Exit code 3 when there is no such run,
+    step or note.
 
     \b
     agent-tt note refund-loop "the help centre was down"
@@ -40,11 +41,11 @@ def command(options: Options, run: str, text: str | None, step: str | None, remo
         found = source.run(run)
         number = None if step is None else source.step_number(found, step)
         if text is not None:
-            writable(source).add_note(found.id, number, "note", text.strip())
+            markable(source).add_note(found.id, number, "note", text.strip())
         elif remove is not None:
             if remove not in {note.id for note in source.notes(found.id) if note.kind == "note"}:
                 raise NotFound(f"{found.name} has no note {remove}", hint=f"`agent-tt note {run}` lists them.")
-            writable(source).delete_note(remove)
+            markable(source).delete_note(remove)
         notes = [note for note in source.notes(found.id) if number is None or note.step == number]
     if options.as_json:
         write_json({"run": found.id, "notes": notes_shape(notes)})

@@ -14,7 +14,7 @@ from agent_tt_tui.cli.options import Options, common_options, complete_runs
 def command(options: Options, runs: tuple[str, ...]) -> None:
     """Pin runs: a pinned run is neither archived nor deleted. One that was archived is listed again.
 
-    Exit code 3 when one of them is not there, 2 when the file is only read; nothing is done then.
+    Exit code 3 when one of them is not there; nothing is done then.
 
     \b
     --json: the runs, as in `runs`

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from agent_tt.errors import UsageError
-from agent_tt_tui.cli.marks import writable
+from agent_tt_tui.cli.marks import markable
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 
 
@@ -17,7 +17,7 @@ from agent_tt_tui.cli.options import Options, common_options, complete_runs, wri
 def command(options: Options, run: str, tags: tuple[str, ...], remove: tuple[str, ...]) -> None:
     """Tag RUN; without any TAG, list its tags. The list of runs finds them (`/` in the terminal app).
 
-    Exit code 3 when there is no such run, 2 when the file is only read.
+    Exit code 3 when there is no such run.
 
     \b
     agent-tt tag refund-loop flaky march --remove new
@@ -29,7 +29,7 @@ def command(options: Options, run: str, tags: tuple[str, ...], remove: tuple[str
         found = source.run(run)
         if tags or remove:
             kept = [tag for tag in dict.fromkeys((*found.tags, *(tag.strip() for tag in tags))) if tag not in remove]
-            writable(source).set_tags(found.id, kept)
+            markable(source).set_tags(found.id, kept)
             found = source.run(found.id)
     if options.as_json:
         from agent_tt_tui.cli.shapes import run_shape

@@ -8,7 +8,7 @@ from textual.widgets import Static
 
 from agent_tt.codec.facts import format_fact, parse_fact
 from agent_tt.errors import AgentTTError
-from agent_tt.protocols import Store
+from agent_tt.sources import marks_of
 from agent_tt_tui.contexts import ABOUT
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.lines import LineView
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.strip import Strip
 
-    from agent_tt.protocols import RunSource
+    from agent_tt.protocols import MarkedRuns, RunSource
     from agent_tt_tui.palette import Palette
 
 _MOST_LABEL_COLUMNS = 16
@@ -143,10 +143,9 @@ class AboutDialog(Dialog[int]):
         self.refresh_footer()
 
     @property
-    def _store(self) -> Store | None:
-        """Where marks can be written; None for a file that is only read."""
-        source = self._source
-        return source if isinstance(source, Store) and not source.read_only else None
+    def _store(self) -> MarkedRuns | None:
+        """Where marks can be written; None where nothing takes them."""
+        return marks_of(self._source)
 
     # What keys do.
 

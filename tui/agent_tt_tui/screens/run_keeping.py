@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent_tt.errors import AgentTTError
 from agent_tt.protocols import Store
+from agent_tt.sources import marks_of
 from agent_tt_tui import format as fmt
 from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.screens.about import TAGS_DETAIL, AboutDialog
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agent_tt.model import Run
-    from agent_tt.protocols import RunSource
+    from agent_tt.protocols import MarkedRuns, RunSource
 
 _CHANGING = frozenset({"runs.pin", "runs.archive", "runs.rename", "runs.tag", "runs.delete"})
 _OF_ONE = frozenset({"runs.rename", "run.about"})
@@ -47,8 +48,10 @@ class RunKeepingScreen(RunWatch):
 
     def blocked(self, command_id: str) -> str | None:
         """Say why a command cannot be used now."""
-        if command_id in _CHANGING and self._store is None:
+        if command_id in _CHANGING and self._marks is None:
             return "this file is only read: its runs cannot be pinned, archived, renamed, tagged or deleted"
+        if command_id == "runs.delete" and self._store is None:
+            return "this file is only read: its runs cannot be deleted"
         if command_id in _CHANGING and not self.marked():
             return "there is no run yet"
         if command_id in _OF_ONE and self.run_under_cursor() is None:
@@ -56,19 +59,26 @@ class RunKeepingScreen(RunWatch):
         return super().blocked(command_id)
 
     @property
+    def _marks(self) -> MarkedRuns | None:
+        return marks_of(self.source)
+
+    @property
     def _store(self) -> Store | None:
         source = self.source
         return source if isinstance(source, Store) and not source.read_only else None
 
-    def _do(self, work: Callable[[Store], str]) -> None:
+    def _do(self, work: Callable[[MarkedRuns], str]) -> None:
         """Write something in a thread, and say what was done, or why not."""
-        store = self._store
-        if store is not None:
-            self.run_worker(lambda: self._work(store, work), group="keeping", thread=True, exit_on_error=False)
+        marks = self._marks
+        if marks is not None:
+            self._start(lambda: work(marks))
 
-    def _work(self, store: Store, work: Callable[[Store], str]) -> None:
+    def _start(self, work: Callable[[], str]) -> None:
+        self.run_worker(lambda: self._work(work), group="keeping", thread=True, exit_on_error=False)
+
+    def _work(self, work: Callable[[], str]) -> None:
         try:
-            said = work(store)
+            said = work()
         except AgentTTError as error:
             said = f"{error.message}. {error.hint}" if error.hint else error.message
         self.app.call_from_thread(self._done, said)
@@ -84,7 +94,7 @@ class RunKeepingScreen(RunWatch):
         runs = self.marked()
         pinned = not all(run.pinned for run in runs)
 
-        def pin(store: Store) -> str:
+        def pin(store: MarkedRuns) -> str:
             store.set_pinned([run.id for run in runs], pinned=pinned)
             return f"{'pinned' if pinned else 'unpinned'} {_named(runs)}"
 
@@ -95,7 +105,7 @@ class RunKeepingScreen(RunWatch):
         runs = self.marked()
         archived = not all(run.archived for run in runs)
 
-        def archive(store: Store) -> str:
+        def archive(store: MarkedRuns) -> str:
             all_runs = {run.id: run for run in runs}
             all_runs |= {fork.id: fork for run in runs for fork in store.forks(run.id, deep=True)}
             store.set_archived(list(all_runs), archived=archived)
@@ -140,7 +150,7 @@ class RunKeepingScreen(RunWatch):
             return
         tags = text.split()
 
-        def tag(store: Store) -> str:
+        def tag(store: MarkedRuns) -> str:
             for run in runs:
                 store.set_tags(run.id, list(dict.fromkeys((*run.tags, *tags) if add else tags)))
             return f"{_named(runs)}: {' '.join(tags) or 'no tags'}"
@@ -185,16 +195,20 @@ class RunKeepingScreen(RunWatch):
         self.app.push_screen(ConfirmDialog("Delete", question), lambda yes: self._delete(planned) if yes else None)
 
     def _delete(self, planned: Sequence[Run]) -> None:
-        def delete(store: Store) -> str:
+        store = self._store
+        if store is None:
+            return
+
+        def delete() -> str:
             # Exactly what was shown: what was forked from it meanwhile stands in the way.
             deletion = store.delete_runs([run.id for run in planned])
             count = f"{fmt.count(len(deletion.runs))} run{'' if len(deletion.runs) == 1 else 's'}"
             return f"deleted {count}; {fmt.size(deletion.freed_bytes)} are free again"
 
-        self._do(delete)
+        self._start(delete)
 
 
-def _rename(store: Store, run: Run, name: str) -> str:
+def _rename(store: MarkedRuns, run: Run, name: str) -> str:
     store.rename_run(run.id, name)
     return f"{run.name} is now called {name}"
 

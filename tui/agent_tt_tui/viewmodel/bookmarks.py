@@ -1,11 +1,11 @@
-"""The marks a person puts on steps: a letter each, kept in the store, or in memory where that is only read."""
+"""The marks a person puts on steps: a letter each, kept in a store, or in memory where none takes them."""
 
 from __future__ import annotations
 
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
-from agent_tt.protocols import Store
+from agent_tt.sources import marks_of
 
 if TYPE_CHECKING:
     from agent_tt.model import Run
@@ -19,7 +19,7 @@ class Bookmarks:
         """Know none yet; `read` gets those that are in the store."""
         self._source = source
         self._run = run
-        self._store = source if isinstance(source, Store) and not (source.read_only or run.read_only) else None
+        self._store = marks_of(source)
         self._ids: dict[int, int] = {}
         self.letters: dict[int, str] = {}
         """Step to letter."""
@@ -53,7 +53,8 @@ class Bookmarks:
         """
         if number in self.letters:
             if self._store is not None:
-                self._store.delete_note(self._ids.pop(number))
+                self._store.delete_note(self._ids[number])
+                del self._ids[number]
             del self.letters[number]
             return None
         letter = next((letter for letter in ascii_lowercase if letter not in self.letters.values()), None)

@@ -11,7 +11,9 @@ from agent_tt.errors import NotAStore, RunNotFound, StepNotFound
 from agent_tt.history.damage import find_placeholder
 from agent_tt.history.diff import diff
 from agent_tt.history.digest import digest
+from agent_tt.interop.langgraph.anchors import anchor_at, anchored_steps, step_of_anchor
 from agent_tt.interop.langgraph.connection import DatabaseFile
+from agent_tt.interop.langgraph.cursor import Cursor
 from agent_tt.interop.langgraph.detect import Family, tables_of
 from agent_tt.interop.langgraph.runs import read_branches, run_of
 from agent_tt.interop.langgraph.steps import StepMaker
@@ -21,7 +23,7 @@ from agent_tt.interop.references import resolve_run, resolve_step
 from agent_tt.model import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
     from pathlib import Path as FilePath
 
     from agent_tt.codec.wire import Path, Wire
@@ -49,6 +51,7 @@ class _Contents:
         self.values = Values(file)
         self.empty: Wire = {}
         self.layouts: Kept[Layout] = Kept(_LAYOUTS_KEPT)
+        self.anchored: Kept[Mapping[str, int]] = Kept(_LAYOUTS_KEPT)
         self.changes: Kept[list[Op]] = Kept(_CHANGES_KEPT)
         self.digests: Kept[bytes] = Kept(_DIGESTS_KEPT)
         self.steps: Kept[Step] = Kept(_STEPS_KEPT)
@@ -237,9 +240,9 @@ class LangGraphSource:
         with self._lock:
             return copy.deepcopy(get(self._contents().state(run_id, step), path))
 
-    def cursor(self, run_id: str, step: int) -> _Cursor:
+    def cursor(self, run_id: str, step: int) -> Cursor:
         """A cursor that stands at `step`."""
-        return _Cursor(lambda at: self._shared_state(run_id, at), step)
+        return Cursor(lambda at: self._shared_state(run_id, at), step)
 
     def base_step(self, run_id: str, step: int) -> int | None:
         """The step of the checkpoint that this one went on from; None for the first of a subgraph."""
@@ -280,6 +283,21 @@ class LangGraphSource:
             known = contents.values.damaged
             own = ((row.number, row.checkpoint) for row in contents.layout(run_id).rows)
             return [at for at, row in own if row is not None and (row.flaw or (row.thread, *row.key) in known)]
+
+    def anchor(self, run_id: str, step: int | None) -> tuple[str, str | None]:
+        """The thread of a run, and what names its checkpoint `step`, or its last one."""
+        with self._lock:
+            contents = self._contents()
+            return anchor_at(contents.branch(run_id), contents.row(run_id, step) if step else None)
+
+    def anchored_at(self, run_id: str, checkpoint: str, *, own: bool) -> int | None:
+        """The step of a run that `checkpoint` names; with `own` None where the branch shares it with another one."""
+        with self._lock:
+            contents = self._contents()
+            steps = contents.anchored.get(run_id, lambda: anchored_steps(contents.layout(run_id)))
+            number = step_of_anchor(steps, checkpoint)
+            shared = contents.fork_step(contents.branch(run_id)) if own else 0
+            return number if number is not None and number > shared else None
 
     def questions(self, run_id: str | None = None) -> list[CallQuestion]:  # noqa: ARG002  # the protocol's
         """None: nothing runs in a file of another system."""
@@ -337,31 +355,6 @@ def _readable(tables: Tables | None, path: FilePath) -> Tables:
             hint="Databases written by LangGraph 0.2 and later can be opened.",
         )
     return tables
-
-
-class _Cursor:
-    """A state that moves along one run. Decoding a checkpoint costs less than undoing operations would save."""
-
-    def __init__(self, read: Callable[[int], Wire], step: int) -> None:
-        self._read = read
-        self._step = step
-        self._state = read(step)
-
-    @property
-    def step(self) -> int:
-        """The checkpoint that `state` is."""
-        return self._step
-
-    @property
-    def state(self) -> Wire:
-        """The state after `step`."""
-        return self._state
-
-    def seek(self, step: int) -> Wire:
-        """Move to checkpoint `step` and give its state."""
-        self._state = self._read(step)
-        self._step = step
-        return self._state
 
 
 def _problems(contents: _Contents, run_id: str, *, skip_shared: bool) -> list[Problem]:

@@ -1,0 +1,253 @@
+"""Runs that are only read, with the marks on them that lie in the user's own store."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from agent_tt.errors import IsPinned, ReadOnlySource
+from agent_tt.marking import names
+from agent_tt.marking.book import MarkBook
+from agent_tt.marking.overlay import LABEL, RUN, Overlay, merge_metadata
+from agent_tt.marking.reading import Reading
+from agent_tt.model import Label, Note
+from agent_tt.protocols import Store
+from agent_tt.store import door, keeping, naming
+from agent_tt.store.foreign_marks import Change
+from agent_tt.store.reader import StoreReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Literal, TypeAlias
+
+    from agent_tt.codec.wire import Path, Wire
+    from agent_tt.model import Call, Run
+    from agent_tt.protocols import RunSource
+    from agent_tt.store.foreign_marks import ForeignMark
+
+    _Changing: TypeAlias = Callable[[dict[str, Wire]], None]
+
+__all__ = ["MarkedSource", "MarkedStore", "marked"]
+
+
+def marked(source: RunSource) -> MarkedSource:
+    """A source that is only read, with the marks on its runs in the user's own store; it closes the source."""
+    return MarkedStore(source) if isinstance(source, StoreReader) else MarkedSource(source)
+
+
+class MarkedSource(Reading):
+    """A `RunSource` that also takes `Marks`. Safe to use from several threads.
+
+    Attributes:
+        reader: the source itself.
+    """
+
+    def __init__(self, reader: RunSource) -> None:
+        super().__init__(reader)
+        self._book = MarkBook(reader.path)
+        self._lock = threading.RLock()
+        self._seen: tuple[int, Sequence[ForeignMark], Overlay] | None = None
+
+    def close(self) -> None:
+        """Let go of the file and of the own store."""
+        self.reader.close()
+        self._book.close()
+
+    def version(self) -> int:
+        """A number that differs after the file or the own store changed."""
+        return hash((self.reader.version(), self._book.version()))
+
+    # ---------------------------------------------------------------- reading
+
+    def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:
+        """Runs, newest first; archived ones too, and at most `limit`, where that is asked for."""
+        overlay = self._overlay()
+        if not overlay.renamed():
+            return self.reader.runs(archived=archived, limit=limit)
+        shown = [overlay.run(run) for run in self.reader.runs(archived=True)]
+        return [run for run in shown if archived or not run.archived][:limit]
+
+    def forks(self, run_id: str, *, deep: bool = False) -> list[Run]:
+        """The runs that were forked from a run, oldest first; with `deep` also what was forked from those."""
+        overlay = self._overlay()
+        return [overlay.run(run) for run in self.reader.forks(run_id, deep=deep)]
+
+    def run(self, ref: str) -> Run:
+        """The run that `ref` names, by what it is called now or was before."""
+        if not self._overlay().renamed():
+            return self.reader.run(ref)
+        return names.find_run(self.reader, self.runs(archived=True), ref)
+
+    def step_number(self, run: Run, ref: str) -> int:
+        """The step that `ref` names; the name of a checkpoint is good too."""
+        named = [label.step for label in self.labels(run.id).values() if label.name == ref]
+        return named[0] if named else self.reader.step_number(run, ref)
+
+    def notes(self, run_id: str) -> list[Note]:
+        """Notes and bookmarks of a run: those in the file, then those in the own store."""
+        own = self._overlay().notes(run_id)
+        return [*self.reader.notes(run_id), *(replace(note, id=self._shown(note.id)) for note in own)]
+
+    def labels(self, run_id: str) -> dict[int, Label]:
+        """Names and metadata of checkpoints."""
+        return self._overlay().labels(run_id)
+
+    def _overlay(self) -> Overlay:
+        """The marks on the file as both are now."""
+        with self._lock:
+            version, marks = self.reader.version(), self._book.marks()
+            if self._seen is None or self._seen[0] != version or self._seen[1] is not marks:
+                self._seen = (version, marks, Overlay(self.reader, marks))
+            return self._seen[2]
+
+    def _shown(self, mark: int) -> int:
+        """The number of a note as people see it: below zero where the file counts notes of its own."""
+        return -mark if isinstance(self.reader, Store) else mark
+
+    # ---------------------------------------------------------------- writing, into the own store
+
+    def add_note(self, run_id: str, step: int | None, kind: str, body: str) -> Note:
+        """Write a `note` or a `bookmark`."""
+        place = self._overlay().place(run_id, step)  # which refuses what is not there, before a store is made for it
+        mark = self._book.writing().add(place, kind, body)
+        shown = cast("Literal['note', 'bookmark']", kind)
+        return Note(self._shown(mark.id), shown, step, mark.body, mark.created_us)
+
+    def delete_note(self, note_id: int) -> None:
+        """Remove a note or bookmark; one that is gone already stays gone.
+
+        Raises:
+            ReadOnlySource: it lies in the file.
+        """
+        mark = self._shown(note_id)
+        if mark < 0:
+            raise ReadOnlySource(
+                f"note {note_id} lies in {self.path}, which is only read",
+                hint="What is in your own store can be.",
+            )
+        self._book.writing().remove(mark)
+
+    def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
+        """Replace a run's tags."""
+        kept: list[Wire] = [door.admit_text(tag) for tag in tags]
+        self._change([run_id], lambda facts: facts.update(tags=kept))
+
+    def set_metadata(
+        self, run_id: str, metadata: Mapping[str, Wire], *, remove: Sequence[str] = (), step: int | None = None
+    ) -> None:
+        """Merge into the metadata of a run, or of one of its checkpoints.
+
+        Raises:
+            UsageError: `purpose` or `ticket` is no text.
+            StepNotFound: the run has no such step.
+        """
+        more = keeping.checked_metadata(metadata)
+        if step is None:
+            in_file = self.reader.run(run_id).metadata
+            self._change([run_id], lambda facts: merge_metadata(facts, more, remove, in_file))
+        else:
+            in_file = self.reader.labels(run_id).get(step, Label(step)).metadata
+            self._change_label(run_id, step, lambda facts: merge_metadata(facts, more, remove, in_file))
+
+    def rename_run(self, run_id: str, name: str) -> None:
+        """Give a run another name, and with it the forks that are called after it.
+
+        Raises:
+            UsageError: the name would name something else too.
+        """
+        runs = self.runs(archived=True)
+        run, name = self.run(run_id), naming.tidy(door.admit_text(name))
+        if name == run.name:
+            return
+        names.check_name(name, run, runs)
+        new = {run.id: name}
+        for fork in self.forks(run_id, deep=True):
+            if fork.name.startswith(f"{run.name}/"):
+                new[fork.id] = name + fork.name[len(run.name) :]
+                names.check_free(new[fork.id], fork, runs)
+        called = {each.id: each.name for each in runs}
+        overlay = self._overlay()
+        self._book.writing().change(
+            [
+                Change(overlay.holder(each, RUN, None), overlay.place(each, None), RUN, _renaming(called[each], to))
+                for each, to in new.items()
+            ]
+        )
+
+    def name_checkpoint(self, run_id: str, step: int, name: str | None) -> None:
+        """Give a checkpoint a name, or take it away.
+
+        Raises:
+            UsageError: the name would name another step too.
+            StepNotFound: the run has no such step.
+        """
+        if name is not None:
+            name = naming.tidy(door.admit_text(name))
+            others = {label.name for at, label in self.labels(run_id).items() if at != step}
+            naming.check_checkpoint_name(name, {other for other in others if other is not None})
+        self._change_label(run_id, step, lambda facts: facts.update(name=name or ""))
+
+    def set_pinned(self, run_ids: Sequence[str], *, pinned: bool) -> None:
+        """Pin runs, which are then not archived, or unpin them; what is pinned is listed."""
+        more: dict[str, Wire] = {"pinned": True, "archived": False} if pinned else {"pinned": False}
+        self._change(run_ids, lambda facts: facts.update(more))
+
+    def set_archived(self, run_ids: Sequence[str], *, archived: bool) -> None:
+        """Leave runs out of lists, or bring them back; all of them, or none.
+
+        Raises:
+            IsPinned: a run to be archived is pinned.
+        """
+        held = [run.name for run in map(self.run, run_ids) if run.pinned] if archived else []
+        if held:
+            verb = "is" if len(held) == 1 else "are"
+            raise IsPinned(
+                f"{keeping.listed(held)} {verb} pinned: nothing was archived", runs=held, hint="Unpin first."
+            )
+        self._change(run_ids, lambda facts: facts.update(archived=archived))
+
+    def _change(self, run_ids: Sequence[str], change: _Changing) -> None:
+        overlay = self._overlay()
+        changes = [Change(overlay.holder(each, RUN, None), overlay.place(each, None), RUN, change) for each in run_ids]
+        self._book.writing().change(changes)
+
+    def _change_label(self, run_id: str, step: int, change: _Changing) -> None:
+        overlay = self._overlay()
+        place = overlay.place(run_id, step)
+        self._book.writing().change([Change(overlay.holder(run_id, LABEL, step), place, LABEL, change)])
+
+
+class MarkedStore(MarkedSource):
+    """A store that is only read: what it can do beyond the protocol, it can do here too."""
+
+    reader: StoreReader
+
+    def call_heads(self, run_id: str, start: int = 1) -> list[Call]:
+        """The calls of all steps from `start` on, without arguments, results and errors."""
+        return self.reader.call_heads(run_id, start)
+
+    def with_values(self, run_id: str, head: Call) -> Call:
+        """A call with arguments, error and result."""
+        return self.reader.with_values(run_id, head)
+
+    def written_at(self, run_id: str, step: int, path: Path) -> tuple[int, Path] | None:
+        """The step that `last_write` gives, and where the value was just after it."""
+        return self.reader.written_at(run_id, step, path)
+
+    def steps_touching(self, run_id: str, first: int, last: int, path: Path) -> set[int]:
+        """The steps that may have changed what is at a path."""
+        return self.reader.steps_touching(run_id, first, last, path)
+
+    def steps_calling(self, run_id: str, first: int, last: int, wanted: Mapping[str, str]) -> set[int]:
+        """The steps that have a call of the wanted kind."""
+        return self.reader.steps_calling(run_id, first, last, wanted)
+
+
+def _renaming(old: str, name: str) -> _Changing:
+    def change(facts: dict[str, Wire]) -> None:
+        known = facts.get("former_names")
+        former: list[Wire] = [each for each in known if each not in (old, name)] if isinstance(known, list) else []
+        facts.update(name=name, former_names=[*former, old])
+
+    return change
