@@ -147,14 +147,16 @@ class InvalidExpression(UsageError):
 
     Attributes:
         text: the expression as it was written.
+        why: what is wrong, in words that say neither the expression nor the place.
         position: index into `text` (code points, from 0) of what is wrong.
     """
 
     kind = "invalid_expression"
 
-    def __init__(self, message: str, *, text: str, position: int, hint: str = "") -> None:
+    def __init__(self, message: str, *, text: str, why: str, position: int, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.text = text
+        self.why = why
         self.position = position
 
     def caret(self, width: int = 72) -> tuple[str, str]:

@@ -33,7 +33,7 @@ def test_ids_are_dotted_and_unique_and_every_command_is_explained(context):
 
 def test_the_footer_of_the_debugger_at_eighty_columns():
     assert footer_text(DEBUGGER, 80) == (
-        " ←→ step  [ ] path  e edit  f fork  c compare  / find  r replay          ? help "
+        " ←→ step  [ ] path  e edit  f fork  c compare  / find  b blame           ? help "
     )
 
 

@@ -91,6 +91,10 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         """
         raise NotImplementedError
 
+    def is_here(self, index: int) -> bool:
+        """Whether a line is drawn as the cursor's; a subclass whose items take several lines says yes to all of one."""
+        return index == self.cursor
+
     # What a parent calls.
 
     def refresh_lines_data(self) -> None:
@@ -181,7 +185,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         width = self.size.width
         if index >= self.line_count:
             return Strip.blank(width, self.rich_style)
-        on_cursor = index == self.cursor
+        on_cursor = self.is_here(index)
         bright = on_cursor and self.has_focus
         cells = self._cells(index, max(0, width - 2), bright=bright)
         if not on_cursor:

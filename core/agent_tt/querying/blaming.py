@@ -11,7 +11,7 @@ from agent_tt.errors import AgentTTError, PathNotFound
 from agent_tt.history.ops import op_path, trace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.ops import Op
@@ -80,7 +80,15 @@ class Blame:
         return self.writes[0] if self.writes else None
 
 
-def blame_value(source: RunSource, run_id: str, path: str, step: int, *, limit: int = MOST_WRITES) -> Blame:
+def blame_value(
+    source: RunSource,
+    run_id: str,
+    path: str,
+    step: int,
+    *,
+    limit: int = MOST_WRITES,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Blame:
     """Say who wrote a value.
 
     Args:
@@ -89,6 +97,7 @@ def blame_value(source: RunSource, run_id: str, path: str, step: int, *, limit: 
         path: the value, `messages[3].content`; a position may be counted from the end, `messages[-1]`.
         step: the checkpoint in which the value is.
         limit: writes that are listed at most, the last ones.
+        cancelled: asked again and again; what was found until it says yes is given.
 
     Raises:
         InvalidPath: the path cannot be read.
@@ -103,11 +112,11 @@ def blame_value(source: RunSource, run_id: str, path: str, step: int, *, limit: 
     writes: list[Write] = []
     more = False
     for write in writes_of(source, run_id, wire_path, step):
-        if len(writes) == limit:
+        if len(writes) == limit or cancelled():
             more = True
             break
         writes.append(write)
-    trail = trail_of(source, run_id, wire_path, step, value)
+    trail = trail_of(source, run_id, wire_path, step, value, cancelled=cancelled)
     return Blame(run_id, step, format_path(wire_path), value, tuple(writes), trail, more)
 
 

@@ -16,7 +16,7 @@ from agent_tt.comparing.moves import ACTING, value_key
 from agent_tt.replaying.repeats import place_of, repeated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from agent_tt.model import Call, Run, Step
     from agent_tt.protocols import RunSource
@@ -69,17 +69,22 @@ class _Act:
     failed: bool
 
 
-def find_oddities(source: RunSource, run: Run) -> list[Oddity]:
+def find_oddities(source: RunSource, run: Run, *, cancelled: Callable[[], bool] = lambda: False) -> list[Oddity]:
     """What is odd about a run, in the order in which it is best looked at.
 
     Args:
         source: where it is.
         run: the run.
+        cancelled: asked for each step with calls that act; where it says yes, nothing is found.
     """
     steps = source.steps(run.id)
     # Steps whose strongest call is a model's have none that acts, and conversations are long to read.
     acting = [step for step in steps if step.calls and step.kind not in _PASSIVE]
-    calls = {step.number: source.calls(run.id, step.number) for step in acting}
+    calls: dict[int, list[Call]] = {}
+    for step in acting:
+        if cancelled():
+            return []
+        calls[step.number] = source.calls(run.id, step.number)
     gone = repeated(run, (call for part in calls.values() for call in part))
     acts = {lane: acts for lane, acts in _acts(calls.values(), gone).items() if len(acts) >= _LEAST_REPEATS}
     found = [*_first_error(steps)]

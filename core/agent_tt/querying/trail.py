@@ -16,7 +16,7 @@ from agent_tt.errors import AgentTTError
 from agent_tt.querying.origins import WORDS, Likeness, is_telling, leaves, likeness, said_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.model import Call
@@ -70,7 +70,15 @@ class Trail:
     links: tuple[Link, ...]
 
 
-def trail_of(source: RunSource, run_id: str, path: Path, step: int, value: Wire) -> Trail:
+def trail_of(
+    source: RunSource,
+    run_id: str,
+    path: Path,
+    step: int,
+    value: Wire,
+    *,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Trail:
     """Follow a value back.
 
     Args:
@@ -79,8 +87,9 @@ def trail_of(source: RunSource, run_id: str, path: Path, step: int, value: Wire)
         path: where the value is, in wire coordinates.
         step: the checkpoint that it is in.
         value: the value.
+        cancelled: asked for each step that is looked at; where it says yes, the trail ends.
     """
-    return Trail(tuple(_Walk(source, run_id).links(path, step, value)))
+    return Trail(tuple(_Walk(source, run_id, cancelled).links(path, step, value)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +99,8 @@ class _Origin:
 
 
 class _Walk:
-    def __init__(self, source: RunSource, run_id: str) -> None:
-        self._source, self._run_id = source, run_id
+    def __init__(self, source: RunSource, run_id: str, cancelled: Callable[[], bool]) -> None:
+        self._source, self._run_id, self._cancelled = source, run_id, cancelled
         self._run = source.run(run_id)
         self._calls: dict[int, list[Call]] = {}
         self._input: Wire = None
@@ -115,7 +124,8 @@ class _Walk:
                     return
         origin = self._origin(value, wrote, None)
         if origin is None:
-            yield self._end(value, wrote)
+            if not self._cancelled():
+                yield self._end(value, wrote)
             return
         yield from self._from_call(origin, _MOST_LINKS - 1)
 
@@ -165,6 +175,8 @@ class _Walk:
         if not is_telling(value):
             return None
         for number in range(step, max(0, step - _MOST_STEPS_BACK), -1):
+            if self._cancelled():
+                return None
             best: _Origin | None = None
             for call in reversed(self._of_step(number)):
                 if (before is not None and number == step and call.number >= before) or call.status == "pending":

@@ -154,6 +154,13 @@ def test_an_edit_of_a_person_ends_the_trail(tmp_path):
     store.close()
 
 
+def test_who_no_longer_wants_to_know_is_told_nothing_wrong(samples):
+    run = samples.run("flaky-checkout")
+    found = blame_value(samples, run.id, "answer", 10, cancelled=lambda: True)
+    assert [link.kind for link in found.trail.links] == ["value"]
+    assert (found.writes, found.more) == ((), True)
+
+
 def test_a_path_that_leads_nowhere_is_said(samples):
     run = samples.run("refund-loop")
     for path in ("messages[-99]", "nobody", "budget[-1]"):

@@ -33,6 +33,10 @@ def test_the_twenty_repeats_of_refund_loop_are_named(samples):
     assert what == "search_docs was asked 20 times with the same, and the same came back each time"
 
 
+def test_a_search_that_is_called_off_finds_nothing(samples):
+    assert find_oddities(samples, samples.run("refund-loop"), cancelled=lambda: True) == []
+
+
 def test_trip_planner_is_left_in_peace(samples):
     assert odd(samples, "trip-planner") == []
 

@@ -9,7 +9,9 @@ from agent_tt_tui.contexts.shared import (
     ABOUT_RUN,
     CHOOSE,
     ENDING,
+    ESCAPE,
     EVERYWHERE,
+    HELP,
     HELP_WHILE_TYPING,
     LIVE,
     MOVES,
@@ -99,7 +101,31 @@ ASK_AND_ACT = Group(
     "Ask and act",
     (
         Command("diff.base", "diff_base", ("d",), "Compare against the next base", footer="diff against", rank=80),
-        Command("find.open", "find", ("/",), "Find text in this run", footer="find", rank=60),
+        Command(
+            "blame.open",
+            "blame",
+            ("b",),
+            "Show who wrote the selected value, and the way back to what caused it; again: stay where it led",
+            footer="blame",
+            rank=62,
+        ),
+        Command(
+            "odd.open",
+            "odd",
+            ("O",),
+            "List what is odd about the run: loops, retries, slow and costly steps; each is a jump",
+            footer="oddities",
+            rank=75,
+            fleeting=True,
+        ),
+        Command(
+            "find.open",
+            "find",
+            ("/",),
+            "Find text in this run; after ?, the steps at which a question holds",
+            footer="find",
+            rank=60,
+        ),
         Command("find.next", "find_next(1)", ("n",), "Go to the next hit"),
         Command("find.previous", "find_next(-1)", ("N",), "Go to the hit before"),
         Command(
@@ -143,6 +169,24 @@ ASK_AND_ACT = Group(
 )
 
 DEBUGGER = Context("Debugger", (EVERYWHERE, PANES, TIME, *TIMELINE.groups, STRUCTURE, ASK_AND_ACT, LIVE))
+
+BLAME = Context(
+    "Who wrote it",
+    (
+        Group(
+            "Who wrote it",
+            (
+                *MOVES[2:],
+                replace(MOVES[1], keys=("up", "k"), footer="along the way", rank=10, pair="list.down"),
+                replace(MOVES[0], keys=("down", "j")),
+                replace(CHOOSE, help="Stay at the place that is shown; b comes back here", footer="stay", rank=20),
+                replace(ESCAPE, help="Go back to the step where it was asked who wrote it", footer="back", pinned=True),
+            ),
+        ),
+        Group("Everywhere", (HELP, PALETTE)),
+    ),
+)
+"""The list of a value's way back, beside the other keys of the debugger."""
 
 FIND = Context(
     "Find",

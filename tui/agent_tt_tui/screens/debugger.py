@@ -15,9 +15,10 @@ from agent_tt_tui.screens import run_reading as reading
 from agent_tt_tui.screens.about import AboutDialog
 from agent_tt_tui.screens.compare import CompareScreen
 from agent_tt_tui.screens.copy import CopyKeys
-from agent_tt_tui.screens.editing import EditingScreen
 from agent_tt_tui.screens.fork import ForkDialog
+from agent_tt_tui.screens.oddities import OdditiesScreen
 from agent_tt_tui.screens.pick import Choice, PickDialog
+from agent_tt_tui.screens.run_asking import NotUnderstood
 from agent_tt_tui.screens.sweeps import open_sweeps
 from agent_tt_tui.viewmodel.sweep_form import SweepDraft, axis_of_edit, example
 from agent_tt_tui.widgets.find_panel import FindPanel
@@ -31,10 +32,11 @@ if TYPE_CHECKING:
     from agent_tt.forking.handle import ForkHandle
     from agent_tt.model import Run
     from agent_tt.querying.find import Hit
+    from agent_tt_tui.viewmodel.finding import StepHit
     from agent_tt_tui.viewmodel.related import Kin
 
 
-class DebuggerScreen(EditingScreen):
+class DebuggerScreen(OdditiesScreen):
     """One run, its steps and its states."""
 
     CONTEXT = DEBUGGER
@@ -55,7 +57,7 @@ class DebuggerScreen(EditingScreen):
 
     def action_escape(self) -> None:
         """Leave the hits of a search, or what else is open."""
-        if self.find_panel.hits.found.rows:
+        if self.find_panel.hits.found.rows and not self.blame.is_open:
             self._forget_hits()
         else:
             super().action_escape()
@@ -101,7 +103,7 @@ class DebuggerScreen(EditingScreen):
 
     def action_find_next(self, direction: int) -> None:
         """Go to the next or previous hit."""
-        self._go_to_hit(self.find_panel.move(direction))
+        self._go_to_hit(self.find_panel.move_from(self.number, direction))
 
     @on(FindPanel.TextChanged)
     def _on_text_changed(self, message: FindPanel.TextChanged) -> None:
@@ -109,7 +111,11 @@ class DebuggerScreen(EditingScreen):
         self.find_panel.begin(searching=bool(message.text))
         self.scrubber.show_hits(())
         if message.text:
-            self.reading.find(message.text)
+            question = message.text.lstrip().removeprefix("?")
+            if message.text.lstrip().startswith("?"):
+                self._find_where(message.text, question)
+            else:
+                self.reading.find(message.text)
         else:
             self.reading.stop_finding()
 
@@ -122,6 +128,19 @@ class DebuggerScreen(EditingScreen):
         self.scrubber.show_hits(self.find_panel.hits.found.steps)
         if first and message.hits:
             self._go_to_hit(self.find_panel.move(0))
+
+    def _find_where(self, text: str, question: str) -> None:
+        """Look for the steps at which a question holds; the question mark alone asks nothing yet."""
+        if question.strip():
+            self.asking.find_where(text, question)
+        else:
+            self.reading.stop_finding()
+            self.find_panel.refuse("what is to hold: state.budget < 0, changed(state.plan), error", len(text))
+
+    @on(NotUnderstood)
+    def _on_not_understood(self, message: NotUnderstood) -> None:
+        if message.text == self._find_text:
+            self.find_panel.refuse(message.why, message.position)
 
     @on(FindPanel.HitMoved)
     def _on_hit_moved(self, message: FindPanel.HitMoved) -> None:
@@ -142,9 +161,17 @@ class DebuggerScreen(EditingScreen):
         self.scrubber.show_hits(steps)
         self.share_screen()
 
-    def _go_to_hit(self, hit: Hit | None) -> None:
+    def _go_to_hit(self, hit: Hit | StepHit | None) -> None:
         if hit is not None and hit.step != self.number:
             self.go(hit.step)
+
+    def show_found(self, hits: Sequence[StepHit], step: int) -> None:
+        """Go to one of some steps that belong together, as if they were found by a search."""
+        self._forget_hits()
+        self.find_panel.add(hits, searching=False)
+        self._show_hits(self.find_panel.hits.found.steps)
+        self.find_panel.move(next((at for at, hit in enumerate(hits) if hit.step == step), 0))
+        self.go(step)
 
     def _forget_hits(self) -> None:
         self.reading.stop_finding()

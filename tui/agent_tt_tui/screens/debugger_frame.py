@@ -11,6 +11,7 @@ from agent_tt_tui.contexts import DEBUGGER
 from agent_tt_tui.look import look_of
 from agent_tt_tui.screens.running_again import RunAgainScreen
 from agent_tt_tui.viewmodel.debugger_layout import DebuggerLayout
+from agent_tt_tui.widgets.blame_pane import BlamePane
 from agent_tt_tui.widgets.call_pane import CallPane
 from agent_tt_tui.widgets.diff_pane import DiffPane
 from agent_tt_tui.widgets.find_panel import FindPanel
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.runmodel import RunModel
 
 _LEAST_DIVERGENCE = 6
+_LEAST_BLAME = 9
 
 
 class DebuggerFrame(RunAgainScreen):
@@ -54,13 +56,14 @@ class DebuggerFrame(RunAgainScreen):
         self.inspector = Inspector()
         self.diff = DiffPane()
         self.divergence = DivergencePane()
+        self.blame = BlamePane(self._kind_of)
         self.scrubber = Scrubber(model)
         self.find_panel = FindPanel(self._kind_of)
         self.call_pane = CallPane()
         self.timeline_pane = Pane(PaneTitle("Timeline"), self.timeline, id="timeline-pane")
         self.zoomed = False
         """Whether the pane in focus has the whole screen."""
-        self._side = Vertical(self.inspector, self.diff, self.divergence, id="inspector-side")
+        self._side = Vertical(self.inspector, self.diff, self.divergence, self.blame, id="inspector-side")
         self._shown_pane: Widget | None = None
         self._has_call_column = False
         self._grown = (0, 0)
@@ -115,12 +118,15 @@ class DebuggerFrame(RunAgainScreen):
         self.call_pane.display = self._has_call_column and alone in (None, self.call_pane)
         self.call_pane.styles.width = "1fr" if alone is self.call_pane else plan.call
         self.inspector.display = alone in (None, self.inspector)
-        self.diff.display = self._below is self.diff and alone in (None, self.diff)
-        self.divergence.display = self._below is self.divergence and alone in (None, self.divergence)
+        for pane in (self.diff, self.divergence, self.blame):
+            pane.display = pane is self._below and alone in (None, pane)
         self.timeline_pane.styles.width = "1fr" if alone is self.timeline_pane else plan.timeline
         self.diff.styles.height = "1fr" if alone is self.diff else plan.diff
         # Whoever asked for a divergence wants to read it, also where the diff is given up for lack of rows.
         self.divergence.styles.height = "1fr" if alone is self.divergence else max(plan.diff, _LEAST_DIVERGENCE)
+        most = max(_LEAST_BLAME, (self.size.height - 2 - plan.scrubber) * 3 // 5)
+        rows = min(self.blame.needed(self.inspector.size.width), most) + 2 * self._grown[1]
+        self.blame.styles.height = "1fr" if alone is self.blame else max(_LEAST_DIVERGENCE, rows)
         self.diff.lines.whole = alone is self.diff
         self.scrubber.styles.height = max(plan.scrubber, 2) if self.scrubber.shows_hits else plan.scrubber
 
@@ -138,7 +144,9 @@ class DebuggerFrame(RunAgainScreen):
 
     @property
     def _below(self) -> Widget:
-        """The pane below the inspector: the diff, unless a divergence is shown in its place."""
+        """The pane below the inspector: the diff, unless something that was asked for is shown in its place."""
+        if self.blame.is_open:
+            return self.blame
         return self.diff if self.divergence.finding is None else self.divergence
 
     def focus_next(self, selector: str | type[Widget] = "*") -> Widget | None:
@@ -164,7 +172,7 @@ class DebuggerFrame(RunAgainScreen):
         """Make the pane in focus larger or smaller."""
         columns, rows = self._grown
         in_timeline = self.focused is self.timeline
-        in_diff = self.focused in (self.diff.lines, self.divergence.lines)
+        in_diff = self.focused in (self.diff.lines, self.divergence.lines, self.blame.list)
         self._grown = (columns + (by if in_timeline else 0 if in_diff else -by), rows + (by if in_diff else 0))
         self.share_screen()
 
@@ -176,7 +184,7 @@ class DebuggerFrame(RunAgainScreen):
 
     @property
     def _below_needs(self) -> int:
-        if self._below is self.diff:
+        if self._below is not self.divergence:
             return self._diff_needs
         return self.divergence.needed(self.inspector.size.width)
 

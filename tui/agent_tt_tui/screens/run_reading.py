@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Path
     from agent_tt.model import Run
     from agent_tt_tui.viewmodel.bases import Base
+    from agent_tt_tui.viewmodel.finding import StepHit
     from agent_tt_tui.viewmodel.related import Kin
     from agent_tt_tui.viewmodel.runmodel import RunModel
     from agent_tt_tui.viewmodel.stepview import StepView
@@ -102,7 +103,7 @@ class HitsFound(Message):
     """A search found more, or came to its end."""
 
     text: str
-    hits: Sequence[Hit]
+    hits: Sequence[Hit | StepHit]
     ended: bool
 
 

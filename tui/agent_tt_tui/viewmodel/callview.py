@@ -35,6 +35,14 @@ _MOST_TEXT: Final = 20_000
 _MOST_VALUE: Final = 4_000
 _MOST_PARAMETERS: Final = 6
 _BLANK: Final = TextLine()
+_ANSWERED: Final = "what it answered"
+_CAME_BACK: Final = "came back"
+_RAISED: Final = "raised"
+
+OUTCOME_HEADINGS: Final[frozenset[tuple[Piece, ...]]] = frozenset(
+    ((title.upper(), "title"),) for title in (_ANSWERED, _CAME_BACK, _RAISED)
+)
+"""What the row begins with below which stands what came back of a call."""
 
 
 def error_lines(
@@ -111,7 +119,7 @@ class _Layout:
         sent = self._provider_call
         if sent is not None:
             yield from self._conversation(sent.messages)
-            yield from self._outcome("what it answered")
+            yield from self._outcome(_ANSWERED)
             yield from self._tools_offered([tool_line(tool) for tool in sent.tools])
             yield from self._raw()
             yield from self._source()
@@ -124,7 +132,7 @@ class _Layout:
         else:
             yield from self._heading("what the model saw")
             yield from self._value({key: value for key, value in asked.items() if key != "tools"} or call.args)
-        yield from self._outcome("what it answered")
+        yield from self._outcome(_ANSWERED)
         tools = asked.get("tools")
         yield from self._tools_offered([_offered(tool) for tool in tools] if isinstance(tools, list) else [])
         yield from self._source()
@@ -151,7 +159,7 @@ class _Layout:
         yield from self._heading("asked", "" if sent is None else "for its address alone" if sent.asked is None else "")
         if sent is None or sent.asked is not None:
             yield from self._value(call.args if sent is None else sent.asked)
-        yield from self._outcome("came back")
+        yield from self._outcome(_CAME_BACK)
         yield from self._raw()
         if step is not None and step.repeat_of is not None:
             yield _BLANK
@@ -224,7 +232,7 @@ class _Layout:
             yield from self._heading(title)
             yield TextLine((("  denied by this fork", "yours"), ("  it did not run", "muted")))
         elif call.error is not None:
-            yield from self._heading("raised")
+            yield from self._heading(_RAISED)
             yield from error_lines(call.error, self._columns, glyphs, self._toggled)
         else:
             stopped = f"stop: {sent.stopped}" if sent is not None and sent.stopped else ""

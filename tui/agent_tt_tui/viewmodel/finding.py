@@ -9,6 +9,19 @@ if TYPE_CHECKING:
     from agent_tt.querying.find import Hit
 
 
+@dataclass(frozen=True, slots=True)
+class StepHit:
+    """A step that was found as a whole: a question holds at it.
+
+    Attributes:
+        step: Its number; 0 is the input.
+        name: What it is called; any text.
+    """
+
+    step: int
+    name: str
+
+
 @dataclass(slots=True)
 class HitRow:
     """A hit, or several later ones with the same words in the same kind of place.
@@ -20,7 +33,7 @@ class HitRow:
         like: Step of an earlier row that they repeat; None for words that are new.
     """
 
-    hit: Hit
+    hit: Hit | StepHit
     last: int
     count: int = 1
     like: int | None = None
@@ -43,11 +56,14 @@ class HitRows:
         """How many hits are not shown one by one."""
         return self.hits - sum(1 for row in self.rows if row.like is None)
 
-    def add(self, hit: Hit) -> None:
+    def add(self, hit: Hit | StepHit) -> None:
         """Take in the next hit."""
         self.hits += 1
         if not self.steps or self.steps[-1] != hit.step:
             self.steps.append(hit.step)
+        if isinstance(hit, StepHit):
+            self.rows.append(HitRow(hit, hit.step))
+            return
         key = (hit.where, hit.excerpt, hit.start)
         first = self._first.setdefault(key, hit.step)
         last = self.rows[-1] if self.rows else None

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 PieceRole: TypeAlias = Literal[
     "text", "strong", "muted", "faint", "note", "title", "model", "key", "new", "added", "removed",
-    "added_mark", "removed_mark", "changed_mark", "yours", "failed", "failed_text", "well",
+    "added_mark", "removed_mark", "changed_mark", "yours", "failed", "failed_text", "well", "hit",
 ]  # fmt: skip
-"""Roles of `agent_tt_tui.palette`; `new` is a whole new value, `added` and `removed` are words."""
+"""Roles of `agent_tt_tui.palette`; `new` is a whole new value, `added`, `removed` and `hit` (found) are words."""
 
 Piece: TypeAlias = "tuple[str, PieceRole]"
 """Safe text and its role."""

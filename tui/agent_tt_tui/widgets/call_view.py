@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual.worker import get_current_worker
 
 from agent_tt_tui.look import look_of
-from agent_tt_tui.viewmodel.callview import CallContext, call_lines, error_lines
+from agent_tt_tui.viewmodel.callview import OUTCOME_HEADINGS, CallContext, call_lines, error_lines
 from agent_tt_tui.viewmodel.pieces import TextLine
 from agent_tt_tui.viewmodel.source_excerpt import Excerpt, place_of, read_excerpt
 from agent_tt_tui.widgets.text_view import TextView
@@ -57,6 +57,16 @@ class CallView(TextView):
         self.number = index
         self._show_call()
         return True
+
+    def show_outcome(self) -> None:
+        """Bring what came back of the call into view, once it is laid out for its place on the screen."""
+        self.call_after_refresh(self._reveal_outcome)
+
+    def _reveal_outcome(self) -> None:
+        index = next((at for at, line in enumerate(self._lines) if line.pieces[:1] in OUTCOME_HEADINGS), None)
+        if index is not None:
+            self.reveal(self.line_count - 1)
+            self.move_to(index)
 
     @property
     def call(self) -> Call | None:

@@ -47,5 +47,6 @@ def style_of(role: PieceRole, styles: Palette) -> Style:
         "failed": styles.failed,
         "failed_text": styles.failed_text,
         "well": styles.well,
+        "hit": styles.search_hit,
     }
     return known[role]

@@ -1,7 +1,8 @@
-"""The find panel: a line to type into, how much was found, and the hits."""
+"""The find panel: a line to type text or a question into, how much was found, and the hits."""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,7 +17,8 @@ from agent_tt_tui.row import Row
 from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.status import kind_glyph
 from agent_tt_tui.text import clean, cut
-from agent_tt_tui.viewmodel.finding import HitRows, where
+from agent_tt_tui.text import width as columns_of
+from agent_tt_tui.viewmodel.finding import HitRows, StepHit, where
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -36,7 +38,7 @@ class FindInput(Input):
     """The line that is typed into; its other keys are those of the panel."""
 
     BINDINGS: ClassVar[list[BindingType]] = FIND.widget_bindings()
-    HELP = "Text to find: up and down go through the hits, enter stays, esc goes back."
+    HELP = "Text to find, or ? and a question: up and down go through the hits, enter stays, esc goes back."
 
     def action_hit(self, rows: int) -> None:
         """Ask for another hit."""
@@ -59,14 +61,25 @@ class _Slash(RowWidget):
 
 
 class _Count(RowWidget):
-    """How much was found, and whether the search goes on."""
+    """How much was found, and whether the search goes on; or what is wrong with a question, below the place of it."""
 
     found = HitRows()
     searching = False
+    empty = True
+    """Whether nothing was typed yet."""
+    why = ""
+    caret: int | None = None
+    """The column of what is wrong."""
 
     def draw(self, _y: int, columns: int, styles: Palette) -> Row:
         found, glyphs = self.found, look_of(self).glyphs
         row = self.new_row()
+        if self.why:
+            return self._draw_why(row, columns, styles)
+        if self.empty:
+            row.add(" words, or ? and a question: ", styles.muted).add("?tokens > 2000", styles.text)
+            row.add(f" {glyphs.dot} ", styles.faint).add('?tool == "charge"', styles.text)
+            return row
         hits, steps = found.hits, len(found.steps)
         row.add(f" {hits:,} hit{'' if hits == 1 else 's'}", styles.strong)
         row.add(f" in {steps:,} step{'' if steps == 1 else 's'}", styles.muted)
@@ -75,6 +88,16 @@ class _Count(RowWidget):
         if found.repeated:
             row.right(self.new_row().add(f"{found.repeated:,} shown once: same words", styles.faint), columns - 1)
         return row
+
+    def _draw_why(self, row: Row, columns: int, styles: Palette) -> Row:
+        why, caret = clean(self.why), self.caret
+        if caret is None:
+            return row.add(f" {look_of(self).glyphs.failed} ", styles.failed).add(why, styles.text)
+        caret = max(0, min(caret, columns - 2))
+        if caret + 2 + columns_of(why) < columns or caret < columns // 2:
+            return row.pad_to(caret).add("^ ", styles.failed).add(why, styles.text)
+        said = cut(why, caret - 2, look_of(self).glyphs.cut)
+        return row.pad_to(caret - 1 - columns_of(said)).add(said, styles.text).add(" ^", styles.failed)
 
 
 class HitList(LineView, can_focus=False):
@@ -107,6 +130,8 @@ class HitList(LineView, can_focus=False):
         if item.like is not None:
             times = f"{item.count:,} more, like step {item.like}"
             return row.add(times, styles.text).add(f"  {glyphs.same}", styles.muted).strip(width)
+        if isinstance(hit, StepHit):
+            return row.add(clean(hit.name), styles.strong if here else styles.text).strip(width)
         row.column(clean(where(hit)), _WHERE, styles.strong if here else styles.text).add(" ")
         before, words = hit.excerpt[: hit.start], hit.excerpt[hit.start : hit.start + hit.length]
         room = max(0, width - row.cells)
@@ -160,11 +185,24 @@ class FindPanel(Vertical):
     def begin(self, *, searching: bool) -> None:
         """Forget all hits, as a new search begins."""
         self.hits.found = self._count.found = HitRows()
-        self._count.searching = searching
+        self._count.searching, self._count.empty, self._count.why = searching, not self.query_one(FindInput).value, ""
         self._count.refresh()
         self.hits.refresh_lines_data()
 
-    def add(self, hits: Iterable[Hit], *, searching: bool) -> None:
+    def refuse(self, why: str, position: int | None) -> None:
+        """Say what is wrong with a question.
+
+        Args:
+            why: What is wrong.
+            position: Index into what was typed of what is wrong; None where it is nothing in it.
+        """
+        line, count = self.query_one(FindInput), self._count
+        count.searching, count.why, count.caret = False, why, None
+        if position is not None:
+            count.caret = line.region.x - self.region.x + columns_of(line.value[:position]) - int(line.scroll_offset.x)
+        count.refresh()
+
+    def add(self, hits: Iterable[Hit | StepHit], *, searching: bool) -> None:
         """Show further hits."""
         for hit in hits:
             self.hits.found.add(hit)
@@ -172,13 +210,25 @@ class FindPanel(Vertical):
         self._count.refresh()
         self.hits.refresh_lines_data()
 
-    def move(self, rows: int) -> Hit | None:
+    def move(self, rows: int) -> Hit | StepHit | None:
         """Move to another hit and give it; at the ends, stay."""
         found = self.hits.found.rows
         if not found:
             return None
         self.hits.move_to(self.hits.cursor + rows)
         return found[self.hits.cursor].hit
+
+    def move_from(self, step: int, direction: int) -> Hit | StepHit | None:
+        """Move to the next (1) or previous (-1) hit, as seen from the step that is shown; at the ends, stay."""
+        rows = self.hits.found.rows
+        if not rows or rows[self.hits.cursor].hit.step == step:
+            return self.move(direction)
+        if direction > 0:
+            beyond = bisect_right(rows, step, key=lambda row: row.hit.step)
+        else:
+            beyond = bisect_left(rows, step, key=lambda row: row.hit.step) - 1
+        self.hits.move_to(beyond)
+        return rows[self.hits.cursor].hit
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Ask for a search of what is typed now."""

@@ -146,6 +146,16 @@ class Inspector(Pane):
             self._say(no_further_call(direction))
         self._refresh_rows()
 
+    def show_value(self, path: Path) -> None:
+        """Show and select the value at a path of the state."""
+        if self.tab != "State":
+            self.show_tab(TABS.index("State") + 1)
+        self.state_tree.select(path)
+
+    def take_focus(self) -> None:
+        """Take the focus, into the tab that is shown."""
+        self._tabs[self._title.tab - 1].focus()
+
     def show_call(self, number: int | None) -> None:
         """Show the call of that number in the step, from 1; None shows the one that says most."""
         self.show_tab(TABS.index("Call") + 1)

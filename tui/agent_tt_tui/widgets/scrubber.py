@@ -54,6 +54,8 @@ class Scrubber(RowWidget):
         self._path = ""
         self._writes: Mapping[int, str] = {}
         self._hits: Sequence[int] | None = None
+        self._hit_columns: tuple[StripLayout | None, int, Sequence[int]] = (None, 0, ())
+        """The columns with hits, for which layout and how many hits."""
 
     def show_step(self, number: int) -> None:
         """Put the cursor on a step."""
@@ -73,6 +75,7 @@ class Scrubber(RowWidget):
     def show_hits(self, steps: Sequence[int] | None) -> None:
         """Show which steps, in order, a search found something in; None shows the selected path again."""
         self._hits = steps
+        self._hit_columns = (None, 0, ())
         self.refresh()
 
     @property
@@ -218,8 +221,12 @@ class Scrubber(RowWidget):
     def _hits_row(self, layout: StripLayout, _columns: int, styles: Palette) -> Row:
         glyphs = look_of(self).glyphs
         row = self.new_row().add(" hits", styles.faint)
-        for number in self._hits or ():
-            _put(row, layout.start + layout.column(number), glyphs.hit, styles.changed_mark)
+        hits = self._hits or ()
+        if self._hit_columns[:2] != (layout, len(hits)):
+            columns = sorted({layout.start + layout.column(number) for number in hits})
+            self._hit_columns = (layout, len(hits), columns)
+        for column in self._hit_columns[2]:
+            _put(row, column, glyphs.hit, styles.changed_mark)
         return row
 
     def _clock(self, styles: Palette) -> Row:

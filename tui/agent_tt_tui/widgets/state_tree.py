@@ -64,6 +64,8 @@ class StateTree(LineView):
         super().__init__(id="state-tree")
         self.selected: Path | None = None
         """The selected path, which this state may not have; None while there is nothing to select."""
+        self.chosen = False
+        """Whether somebody chose it; else it is only where the cursor stands from the start."""
         self.note = ""
         """Stands in place of the rows: why there are none."""
         self._note_rows: Sequence[Sequence[Piece]] = ()
@@ -89,7 +91,10 @@ class StateTree(LineView):
     def select(self, path: Path) -> None:
         """Select a value as a person does, unfolding what it is in."""
         self._folds.open.update(path[:depth] for depth in range(1, len(path)))
-        self.selected = path
+        self.chosen = True
+        if path != self.selected:
+            self.selected = path
+            self.post_message(self.Selected(self, path))
         self._lay_out()
 
     @property
@@ -131,6 +136,7 @@ class StateTree(LineView):
     def move_to(self, index: int) -> None:
         """Put the cursor on a line, and select what is there."""
         super().move_to(index)
+        self.chosen = True
         self._select_row()
 
     def _select_row(self) -> None:

@@ -89,6 +89,7 @@ def refuse(text: str, position: int, why: str, hint: str = "") -> NoReturn:
     raise InvalidExpression(
         f"{json.dumps(shown, ensure_ascii=not shown.isprintable())} cannot be asked, character {position + 1}: {why}",
         text=text,
+        why=why,
         position=position,
         hint=hint or 'Questions look like this: state.budget < 0, or tool == "charge" and args.amount > 100.',
     )

@@ -1,0 +1,151 @@
+"""What the debugger asks a run, in threads: who wrote a value, what is odd, where a question holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from textual.message import Message
+from textual.worker import get_current_worker
+
+from agent_tt.errors import AgentTTError, InvalidExpression
+from agent_tt.querying.blaming import Blame, blame_value
+from agent_tt.querying.oddities import Oddity, find_oddities
+from agent_tt.querying.watching import Watch
+from agent_tt_tui.screens.run_reading import HitsFound
+from agent_tt_tui.viewmodel.finding import StepHit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from textual.screen import Screen
+
+    from agent_tt_tui.viewmodel.runmodel import RunModel
+
+_WRITES: Final = 20
+"""Writes of a value that are listed; each costs the reading of two values."""
+
+_MOST_ODD: Final = 20_000
+"""Steps from which on a run is not searched for oddities unasked: that would take seconds."""
+
+_NAMES: Final = 200
+"""Steps whose names are read at once."""
+
+_FIRST_BATCH: Final = 32
+_LARGEST_BATCH: Final = 8_192
+
+
+@dataclass
+class Blamed(Message):
+    """Who wrote a value is known, or why that cannot be said."""
+
+    blame: Blame | None
+    why: str = ""
+
+
+@dataclass
+class OddFound(Message):
+    """What is odd about the run is known; None where it has too many steps to be searched unasked."""
+
+    oddities: Sequence[Oddity] | None
+
+
+@dataclass
+class NotUnderstood(Message):
+    """A question cannot be answered.
+
+    Attributes:
+        text: What was typed.
+        why: Why not.
+        position: Index into the text of what is wrong; None where it is nothing in it.
+    """
+
+    text: str
+    why: str
+    position: int | None
+
+
+class RunAsking:
+    """Asks a run for a screen, which gets the messages of this module; a newer question ends the one before."""
+
+    def __init__(self, screen: Screen[None], model: RunModel) -> None:
+        """Ask nothing yet."""
+        self._screen = screen
+        self._model = model
+
+    def blame(self, path: str, step: int) -> None:
+        """Ask who wrote the value at a path of the checkpoint after a step."""
+        self._start(lambda: self._blame(path, step), "blame")
+
+    def stop_blaming(self) -> None:
+        """End a search for who wrote a value."""
+        self._screen.workers.cancel_group(self._screen, "blame")
+
+    def find_odd(self) -> None:
+        """Ask what is odd about the run."""
+        self._start(self._find_odd, "odd")
+
+    def find_where(self, text: str, question: str) -> None:
+        """Ask at which steps a question holds; a search for text that is under way ends.
+
+        Args:
+            text: What was typed, which the answers carry; it ends with the question.
+            question: The question.
+        """
+        self._start(lambda: self._find_where(text, question), "find")
+
+    # In threads.
+
+    def _start(self, work: Callable[[], None], group: str) -> None:
+        self._screen.run_worker(work, group=group, thread=True, exclusive=True)
+
+    def _blame(self, path: str, step: int) -> None:
+        worker, model = get_current_worker(), self._model
+        answer = Blamed(None)
+        try:
+            answer.blame = blame_value(
+                model.source, model.run.id, path, step, limit=_WRITES, cancelled=lambda: worker.is_cancelled
+            )
+        except AgentTTError as error:
+            answer.why = error.message
+        if not worker.is_cancelled:
+            self._screen.post_message(answer)
+
+    def _find_odd(self) -> None:
+        worker, model = get_current_worker(), self._model
+        found: Sequence[Oddity] | None = None
+        if model.last <= _MOST_ODD:
+            try:
+                found = find_oddities(model.source, model.run, cancelled=lambda: worker.is_cancelled)
+            except AgentTTError:  # what cannot be read is said where it is shown
+                found = ()
+        if not worker.is_cancelled:
+            self._screen.post_message(OddFound(found))
+
+    def _find_where(self, text: str, question: str) -> None:
+        worker = get_current_worker()
+        answer: Message
+        try:
+            answer = self._search(text, question, lambda: worker.is_cancelled)
+        except InvalidExpression as error:
+            answer = NotUnderstood(text, error.why, len(text) - len(question) + error.position)
+        except AgentTTError as error:
+            answer = NotUnderstood(text, error.message, None)
+        if not worker.is_cancelled:
+            self._screen.post_message(answer)
+
+    def _search(self, text: str, question: str, cancelled: Callable[[], bool]) -> Message:
+        source, run_id = self._model.source, self._model.run.id
+        found: list[StepHit] = []
+        names: dict[int, str] = {0: "input"}
+        batch, known = _FIRST_BATCH, 0
+        for number in Watch(source, run_id, question, cancelled=cancelled).steps():
+            if number > known:
+                known = number + _NAMES - 1
+                names = {step.number: step.name for step in source.steps(run_id, number, known + 1)}
+            found.append(StepHit(number, names.get(number, "")))
+            if len(found) >= batch and not cancelled():
+                self._screen.post_message(HitsFound(text, tuple(found), ended=False))
+                found.clear()
+                batch = min(batch * 2, _LARGEST_BATCH)
+        return HitsFound(text, tuple(found), ended=True)
