@@ -19,6 +19,7 @@ What an agent needs to be recorded, and what a program needs to travel through w
 | `find_steps` | all steps at which an expression holds |
 | `bisect` | the first step after which an expression holds, recorded or over live forks |
 | `AgentTTError` | the root of every error raised on purpose |
+| `ToolDenied` | what a forked agent sees of a call that its policy does not let it make |
 
 `agent_tt.shims` has functions to call in place of the names that `patched` replaces.
 
@@ -35,7 +36,7 @@ from agent_tt._version import __version__
 if TYPE_CHECKING:
     from agent_tt.bisecting import bisect
     from agent_tt.comparing import compare
-    from agent_tt.errors import AgentTTError
+    from agent_tt.errors import AgentTTError, ToolDenied
     from agent_tt.forking import fork
     from agent_tt.forking.executors import executor
     from agent_tt.launching.outside_tools import register
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AgentTTError",
+    "ToolDenied",
     "__version__",
     "bisect",
     "blame",
@@ -73,6 +75,7 @@ __all__ = [
 
 _HOMES = {
     "AgentTTError": "agent_tt.errors",
+    "ToolDenied": "agent_tt.errors",
     "bisect": "agent_tt.bisecting",
     "blame": "agent_tt.querying",
     "compare": "agent_tt.comparing",

@@ -24,6 +24,7 @@ def python(code: str) -> list[str]:
 def test_the_public_names_are_exactly_these():
     assert set(agent_tt.__all__) == {
         "AgentTTError",
+        "ToolDenied",
         "bisect",
         "blame",
         "compare",
@@ -42,7 +43,7 @@ def test_the_public_names_are_exactly_these():
         "tool",
         "__version__",
     }
-    assert len(agent_tt.__all__) == 18
+    assert len(agent_tt.__all__) == 19
     assert set(agent_tt.__all__) <= set(dir(agent_tt))
 
 

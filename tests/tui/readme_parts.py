@@ -9,36 +9,64 @@ import re
 from pathlib import Path
 
 from agent_tt_tui.cli.root import COMMANDS
-from agent_tt_tui.commands import Context, display_key
-from agent_tt_tui.contexts import ABOUT, COMPARE, DEBUGGER, EDIT, FORK, REPLAY, REPLAYED, RESUME, RUNS
+from agent_tt_tui.commands import Command, Context, display_key
+from agent_tt_tui.contexts import (
+    ABOUT,
+    ASK,
+    BLAME,
+    COMPARE,
+    DEBUGGER,
+    EDIT,
+    FIND,
+    FORK,
+    LIST,
+    REPLAY,
+    REPLAYED,
+    RESUME,
+    RUNS,
+    SWEEP,
+    SWEEP_FORM,
+)
 from agent_tt_tui.glyphs import UNICODE
 
 README = Path(__file__).parents[2] / "README.md"
-_SHOWN: tuple[tuple[str, Context, frozenset[str]], ...] = (
-    ("Everywhere", DEBUGGER, frozenset({"Everywhere", "Panes"})),
-    ("Debugger", DEBUGGER, frozenset({"Time", "Timeline", "Structure", "Ask and act", "While it runs"})),
-    ("Runs", RUNS, frozenset({"Runs"})),
-    ("About", ABOUT, frozenset({"About"})),
-    ("Edit", EDIT, frozenset({"Edit"})),
-    ("Fork", FORK, frozenset({"Fork"})),
-    ("Replay", REPLAY, frozenset({"Replay"})),
-    ("Replayed", REPLAYED, frozenset({"Replayed"})),
-    ("Resume", RESUME, frozenset({"Resume"})),
-    ("Compare", COMPARE, frozenset({"Compare"})),
+_LIVE = "While it runs"
+_ELSEWHERE = ("Everywhere", "Panes", "Rows", _LIVE)
+_SHOWN: tuple[tuple[str, Context], ...] = (
+    ("Debugger", DEBUGGER),
+    ("Find", FIND),
+    ("Blame", BLAME),
+    ("Runs", RUNS),
+    ("About", ABOUT),
+    ("Edit", EDIT),
+    ("Fork", FORK),
+    ("Ask", ASK),
+    ("Replay", REPLAY),
+    ("Replayed", REPLAYED),
+    ("Resume", RESUME),
+    ("Compare", COMPARE),
+    ("Sweep", SWEEP),
+    ("New sweep", SWEEP_FORM),
 )
 
 
 def key_table() -> str:
-    """Every command with its keys, as Markdown."""
+    """Every command with its keys, as Markdown; what several screens have stands once."""
+    everywhere = [c for g in DEBUGGER.groups if g.title in ("Everywhere", "Panes") for c in g.commands]
+    running = [c for g in DEBUGGER.groups if g.title == _LIVE for c in g.commands]
+    rows = [("Everywhere", everywhere), ("Lists", list(LIST.commands)), (_LIVE, running)]
+    once = {_row(command) for command in (*everywhere, *LIST.commands)}
+    for where, context in _SHOWN:
+        own = [c for g in context.groups if g.title not in _ELSEWHERE for c in g.commands]
+        rows.append((where, [c for c in own if _row(c) not in once]))
     lines = ["| where | keys | what they do |", "|---|---|---|"]
-    for where, context, groups in _SHOWN:
-        for group in context.groups:
-            if group.title not in groups:
-                continue
-            for command in group.commands:
-                keys = " ".join(f"`{_markdown(display_key(key, UNICODE))}`" for key in command.keys)
-                lines.append(f"| {where} | {keys} | {command.help} |")
+    lines += [f"| {where} {_row(command)}" for where, commands in rows for command in commands]
     return "\n".join(lines) + "\n"
+
+
+def _row(command: Command) -> str:
+    keys = " ".join(f"`{_markdown(display_key(key, UNICODE))}`" for key in command.keys)
+    return f"| {keys} | {command.help} |"
 
 
 def _markdown(key: str) -> str:

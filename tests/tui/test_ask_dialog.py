@@ -83,10 +83,14 @@ async def test_the_dialog_opens_by_itself_and_an_edited_argument_is_what_is_answ
         assert app.screen is dialog, "a key that was on its way to the screen below decides nothing"
         await until(pilot, lambda: dialog.blocked("ask.run") is None)
         await pilot.press("e")
+        await until(pilot, lambda: screen_text(app)[-1].endswith("esc stop typing  F1 help"))
+        assert screen_text(app)[-1].startswith(" ^s done typing  ^r as given  ^e open in $EDITOR ")
         area = dialog.query_one(EditArea)
         area.text = '{"amount": 7'
         await until(pilot, lambda: "not JSON" in text_of(app))
-        await pilot.press("escape", "F")
+        await pilot.press("escape")
+        await until(pilot, lambda: screen_text(app)[-1].startswith(" F run  e edit"))
+        await pilot.press("F")
         await until(pilot, lambda: dialog.blocked("ask.run") == "line 1, column 13: not JSON: expecting ',' delimiter")
         area.text = '{"amount": "7"}'
         await until(pilot, lambda: "amount was int, now str" in text_of(app))

@@ -7,8 +7,10 @@ from base_screens import Numbers, screen_text, two_panes
 from snapshot import save_svg
 
 from agent_tt_tui.chrome import Fact, HeaderRow, facts_that_fit
+from agent_tt_tui.contexts import DEBUGGER
 from agent_tt_tui.footer import FooterRow
 from agent_tt_tui.glyphs import ASCII
+from agent_tt_tui.help import HelpLines
 
 
 async def test_only_the_focused_pane_is_marked_and_each_list_has_its_cursor():
@@ -184,6 +186,10 @@ async def test_help_lists_the_keys_of_the_screen_below_and_closes():
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("question_mark")
         assert any("Show the keys of this screen" in row for row in screen_text(app))
+        await pilot.press("end", "G")
+        lines = app.screen.query_one(HelpLines)
+        shown = " ".join(words for _, words in lines._rows)
+        assert all(command.help in shown for command in DEBUGGER.commands), "long help goes on in the next row"
         await pilot.press("escape", "right")
         assert app.screen.steps == 1
 

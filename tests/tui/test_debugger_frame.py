@@ -75,6 +75,26 @@ async def test_a_wide_screen_shows_the_calls_beside_the_state():
         assert screen_text(pilot.app)[1].rstrip().endswith("call 1 of 1")
 
 
+async def test_where_one_pane_has_the_screen_a_tabs_key_goes_to_it():
+    searched = Call(1, 1, "tool", "search_docs", "ok", args={"query": "refund"})
+    asked = Call(1, 2, "llm", "small-model", "ok")
+    source = FakeSource([{"n": 0}, {"n": 1}], calls={1: [searched, asked]})
+    async with debugger(source).run_test(size=(60, 20)) as pilot:
+        screen = await settled(pilot)
+        assert "TIMELINE" in screen_text(pilot.app)[1]
+        await pilot.press("2", "comma")
+        await settled(pilot)
+        assert any("query" in row and "refund" in row for row in screen_text(pilot.app))
+        assert screen.focused is screen.inspector.call_view
+        await pilot.press("shift+tab", "z", "1")
+        await settled(pilot)
+        assert any("n" in row and "0 → 1" in row for row in screen_text(pilot.app))
+        await pilot.resize_terminal(80, 24)
+        await pilot.press("z", "2")
+        await settled(pilot)
+        assert screen_text(pilot.app)[1].rstrip().endswith("call 2/2"), "there is no room for its keys"
+
+
 async def test_the_column_of_calls_goes_with_its_focus_when_the_screen_gets_narrow():
     async with debugger(refund_loop()).run_test(size=(200, 40)) as pilot:
         screen = await settled(pilot)

@@ -151,6 +151,7 @@ async def test_a_muted_step_waits_in_the_list_and_the_fork_begins_where_one_look
         await driven.press("s")
         assert driven.edits == [("step", "mute", 5, None, "")]
         assert "step 5, muted" in driven.text
+        assert [row[:33].split()[1] for row in screen_text(driven.app) if row[:33].rstrip().endswith("±")] == ["5"]
         await driven.press("right", "right", "f")
         dialog = driven.app.screen
         assert isinstance(dialog, ForkDialog)

@@ -72,6 +72,13 @@ async def test_what_writes_and_what_it_may_do_is_said_on_any_screen(sample_store
         assert "F fork and run" in opened.text
 
 
+async def test_an_edit_that_shows_one_value_gives_it_the_row(sample_store):
+    opened = Opened(sample_store, "trip-planner", 3, (Edit("delete", "messages[7]"),))
+    async with opened.app.run_test(size=(80, 24)) as pilot:
+        await opened.open(pilot)
+        assert '± messages[7]  {"role": "tool", "tool_call_id": "call_' in opened.text
+
+
 async def test_the_second_version_of_a_sample_is_named_with_the_key_that_takes_it(sample_store):
     opened = Opened(sample_store, "refund-loop", 1)
     async with opened.app.run_test(size=(80, 24)) as pilot:

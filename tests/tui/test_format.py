@@ -40,3 +40,11 @@ def test_sizes_step_to_the_next_unit_before_they_grow_to_four_digits(size, text)
 
 def test_thousands_stand_apart():
     assert (fmt.count(4210), fmt.tokens(4210)) == ("4,210", "4,210 tok")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [(100, 2, "-98 %"), (10, 10.01, "0 %"), (10, 21.8, "+118 %"), (13, 99_300, "x7,638"), (1, 10**7, "x1e+07")],
+)
+def test_a_change_is_a_share_and_from_tenfold_on_a_factor(old, new, text):
+    assert fmt.change(old, new, "x") == text

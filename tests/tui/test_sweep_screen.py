@@ -9,11 +9,12 @@ from tests.core.sweeping.by_hand import ByHand
 from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until
 
-from agent_tt.model import ErrorInfo, NewRun
+from agent_tt.model import Edit, ErrorInfo, NewRun
 from agent_tt.sweeping.axes import Axis, axis_of
 from agent_tt.sweeping.definition import Definition
 from agent_tt.sweeping.matrix import MatrixReader
 from agent_tt_tui.app import AgentTT
+from agent_tt_tui.contexts.sweep import SWEEP_OPEN
 from agent_tt_tui.glyphs import ASCII
 from agent_tt_tui.look import Look
 from agent_tt_tui.screens import sweep as sweep_screen
@@ -26,11 +27,11 @@ from agent_tt_tui.screens.sweep import SweepScreen
 from agent_tt_tui.screens.sweep_form import SweepDialog
 from agent_tt_tui.sweep_process import SweepProcess
 from agent_tt_tui.viewmodel.runtree import run_rows
-from agent_tt_tui.viewmodel.sweep_form import FormRow, SweepDraft, axis_line, check_line
+from agent_tt_tui.viewmodel.sweep_form import FormRow, SweepDraft, axes_of_edits, axis_line, check_line
 from agent_tt_tui.viewmodel.sweeps import answers_of
 from agent_tt_tui.widgets.run_list import RunList
 from agent_tt_tui.widgets.sweep_form import SweepAction
-from agent_tt_tui.widgets.sweep_matrix import SweepLayout, SweepMatrix
+from agent_tt_tui.widgets.sweep_matrix import SweepLayout, SweepMatrix, fair_label
 
 TIMEOUT = ErrorInfo("builtins:TimeoutError", "search_docs did not answer")
 THREE = Definition((Axis("set", "temperature", (0, 0.4, 0.8)),), step=1, samples=5, jobs=4, max_cost=50.0)
@@ -242,6 +243,29 @@ async def test_an_interrupted_sweep_is_resumed_and_stopped_from_the_screen(by_ha
         await until(pilot, lambda: "was stopped" in screen_text(app)[-1])
 
 
+async def test_what_is_complete_is_not_offered_to_be_stopped_though_its_process_still_ends(by_hand, sweep, driver):
+    by_hand.drop(sweep)
+    app = app_of(by_hand, sweep)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await shown(app, pilot)
+        await pilot.press("R")
+        await until(pilot, lambda: "S stop" in screen_text(app)[-1])
+        by_hand.took(sweep, 3, 4, state={"answer": "9 days"})
+        by_hand.took(sweep, 3, 5, state={"answer": "9 days"})
+        by_hand.sweeps.release(sweep.id)
+        await until(pilot, lambda: "complete, 15 of 15" in screen_text(app)[0])
+        await until(pilot, lambda: "S stop" not in screen_text(app)[-1])
+
+
+async def test_where_there_is_no_sweep_the_key_that_begins_one_is_named(by_hand):
+    app = AgentTT(lambda: RunsScreen(by_hand.store), look=Look())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.screen.query_one(RunList).line_count == 1)
+        await pilot.press("V")
+        key = SWEEP_OPEN.keys[0]
+        assert f"no sweep yet: {key} in the debugger begins one" in screen_text(app)[-1]
+
+
 def test_the_process_that_drives_a_sweep_says_why_it_could_not(by_hand):
     process = SweepProcess(by_hand.path, "nobody")
     process._process.wait(60)
@@ -283,6 +307,19 @@ def test_equal_answers_share_a_letter_and_what_went_wrong_has_none(by_hand, swee
         ("-", 7, "TimeoutError: search_docs did not answer"),
     ]
     assert (answers.different, answers.succeeded) == (2, 6)
+
+
+@pytest.mark.parametrize(
+    ("labels", "columns", "shown"),
+    [
+        (("live", "b"), 18, "live, b"),
+        (('stub:{"ok": true}', "b"), 18, 'stub:{"ok": tr…, b'),
+        (("0", "a long model name", "another one"), 16, "0, a lo…, anot…"),
+        ((), 18, ""),
+    ],
+)
+def test_each_value_of_a_row_is_seen_though_some_are_long(labels, columns, shown):
+    assert fair_label(labels, columns, "…") == shown
 
 
 def test_a_narrow_row_keeps_the_rate_to_the_last(by_hand, sweep):
@@ -348,6 +385,29 @@ def test_lines_are_read_as_the_options_of_the_command():
 def test_what_makes_no_sense_in_a_row_is_said_before_it_is_taken(kind, text, why):
     draft = SweepDraft(1, lines=("budget=1,2",))
     assert why in check_line(draft, FormRow(kind, -1, ""), text)
+
+
+def test_pending_edits_of_every_kind_hold_for_all_runs():
+    edits = (
+        Edit("set", "budget", 1),
+        Edit("set", "city", "Oslo"),
+        Edit("set", "budget", 2),
+        Edit("mute", "", target="step", step=1),
+        Edit("mute", "", target="step", step=2),
+        Edit("set", "", "m-1", target="model"),
+        Edit("set", "price", 3, target="result", step=2, call=1),
+    )
+    definition = SweepDraft(2, axes_of_edits(edits), ("temperature=0,1",)).definition()
+    assert [(axis.kind, axis.place, axis.values) for axis in definition.axes] == [
+        ("set", "city", ("Oslo",)),
+        ("set", "budget", (2,)),
+        ("mute", "", (1,)),
+        ("mute", "", (2,)),
+        ("model", "", ("m-1",)),
+        ("result", "2.1.price", (3,)),
+        ("set", "temperature", (0, 1)),
+    ]
+    assert definition.run_count == 6
 
 
 def test_a_draft_becomes_the_definition():

@@ -64,3 +64,18 @@ def size(bytes_: int) -> str:
     if bytes_ < 1024**2 * 1023.95:
         return f"{bytes_ / 1024**2:.1f} MB"
     return f"{bytes_ / 1024**3:,.1f} GB"
+
+
+def change(old: float, new: float, times: str) -> str:
+    """Format how much more or less a number is, in at most eight columns: `-98 %`, `0 %`, `+118 %`, `×7,499`.
+
+    Args:
+        old: The number before, above 0.
+        new: The number now.
+        times: The sign of a factor, which is shown from tenfold on.
+    """
+    factor = new / old
+    if factor >= 10:
+        return f"{times}{factor:,.0f}" if factor < 999_999 else f"{times}{factor:.0e}"
+    percent = round(100 * (factor - 1))
+    return f"{percent:+d} %" if percent else "0 %"

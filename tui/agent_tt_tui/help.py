@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -24,17 +25,30 @@ if TYPE_CHECKING:
     from agent_tt_tui.palette import Palette
 
 _KEYS_WIDTH = 18
+_LEAST_WORDS = 12
 
 
 class HelpLines(LineView):
-    """The keys of a context: a title for each group, then a row for each command."""
+    """The keys of a context: a title for each group, then each command, on as many rows as its words take."""
 
     def __init__(self, context: Context) -> None:
         """List a context."""
         super().__init__()
-        self._rows: list[str | Command] = []
-        for group in context.groups:
-            self._rows += [*([""] if self._rows else []), group.title, *group.commands]
+        self._listed = context
+        self._rows: list[tuple[str, str]] = []
+
+    def on_resize(self) -> None:
+        """Break the words for the new width."""
+        look, room = look_of(self), max(_LEAST_WORDS, self.size.width - 2 - _KEYS_WIDTH)
+        rows: list[tuple[str, str]] = []
+        for group in self._listed.groups:
+            rows += [*([("", "")] if rows else []), (group.title.upper(), "")]
+            for command in group.commands:
+                keys = "  ".join(display_key(key, look.glyphs) for key in command.bound_keys(look.keymap))
+                words = textwrap.wrap(command.help, room)
+                rows += zip((keys, *[""] * (len(words) - 1)), words, strict=True)
+        self._rows = rows
+        self.refresh_lines_data()
 
     @property
     def line_count(self) -> int:
@@ -42,13 +56,12 @@ class HelpLines(LineView):
         return len(self._rows)
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:
-        """Draw a group's title or a command."""
-        look, entry = look_of(self), self._rows[index]
-        row = Row(look.glyphs.cut)
-        if isinstance(entry, str):
-            return row.add(entry.upper(), styles.title_blurred).strip(width)
-        keys = "  ".join(display_key(key, look.glyphs) for key in entry.bound_keys(look.keymap))
-        return row.column(keys, _KEYS_WIDTH, styles.key).upto(entry.help, width, styles.text).strip(width)
+        """Draw a group's title, a command, or the rest of its words."""
+        keys, words = self._rows[index]
+        row = Row(look_of(self).glyphs.cut)
+        if not words:
+            return row.add(keys, styles.title_blurred).strip(width)
+        return row.column(keys, _KEYS_WIDTH, styles.key).upto(words, width, styles.text).strip(width)
 
 
 class HelpScreen(Dialog[None]):

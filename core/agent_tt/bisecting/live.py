@@ -80,6 +80,11 @@ def bisect_live(
         AgentFailed: a fork could not be asked: it took no step of its own.
     """
     parse(expression)
+    if any(edit.step is not None for edit in edits):
+        raise UsageError(
+            "a call of one step, or a muted step, is edited, but each probe begins after another step",
+            hint="edit the state, the model, its parameters or its prompt",
+        )
     last = source.step_count(run.id) - 1  # after the last step there is nothing to run
     if last < 0:
         raise UsageError(f"{run.name} has no steps that could be taken again", hint="Name a run with steps.")

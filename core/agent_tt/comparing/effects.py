@@ -49,6 +49,9 @@ _GROUPS: Final[tuple[tuple[str, frozenset[Happened]], ...]] = (
 )
 _MOST_NAMES: Final = 4
 
+_DECIDERS: Final[Mapping[str, str]] = {"nobody": "nobody", "program": "a program"}
+"""Who decided about a call that asked, where that was no person; see `agent_tt.questions.Decision.by`."""
+
 Place = tuple[int, int]
 
 
@@ -63,7 +66,8 @@ class EffectRow:
         name: what was called.
         effect: what that does to the world; None of a model.
         happened: what became of it.
-        because: who decided about it: `default`, `you`, a file, `a person`; "" where nobody had to.
+        because: who decided about it: `default`, `you`, a file, `a person`, `a program`, `nobody`
+            where nobody could be asked; "" where nobody had to.
         args: its arguments as they went out, or would have; None where they were not read.
         asked: those that a person changed, as the agent gave them.
         result: what came back; None where it was not read, or nothing did.
@@ -195,8 +199,9 @@ def _happened(call: Call, *, is_running: bool) -> Happened:
 
 
 def _because(call: Call) -> str:
-    if _facts(call, ANSWERED):
-        return "a person"
+    answered = _facts(call, ANSWERED)
+    if answered:
+        return _DECIDERS.get(str(answered.get("by")), "a person")
     policy = _facts(call, POLICY)
     place, source = policy.get("place"), policy.get("source")
     return str(place or source or "")

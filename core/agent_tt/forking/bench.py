@@ -63,6 +63,7 @@ class ParentBench:
         self._lock = threading.Lock()
         self._by_question: dict[tuple[CallKind, str, str | None], deque[Place]] | None = None
         self._by_name: dict[tuple[CallKind, str], list[Place]] = {}
+        self._denied: set[tuple[CallKind, str, str | None]] = set()
 
     def recorded(self, question: Question) -> tuple[Served, Mapping[str, Wire]] | None:
         """The parent's next answer to the same question, and where it stands; None where none is left."""
@@ -82,10 +83,15 @@ class ParentBench:
             named = self._by_name.get((question.kind, question.name), [])
             calls = [self._call(place) for place in named if place in left][:_LOOKED_AT]
             used = len(named) - len(calls)
+            was_denied = (question.kind, question.name, question.signature) in self._denied
             name = self._source.run(self._parent).name if self._parent else "the parent"
         what = f"{question.name}({_shown(question.args)})"
-        if not calls:
-            why = f"{name} called it only {used} times" if named else f"{name} never called it after the fork's step"
+        if was_denied or not calls:
+            why = f"{name} never called it after the fork's step"
+            if was_denied:
+                why = f"{name} was not let call it either"
+            elif named:
+                why = f"{name} called it only {used} times" if used > 1 else f"{name} called it only once"
             message = f"{what} is to be answered as it was recorded, but {why}"
         else:
             nearest = max(calls, key=lambda call: shared_words(changed_parts(call.kind, call.args, question.args)))
@@ -129,6 +135,8 @@ class ParentBench:
             later = [*steps[kept:], *(steps[:kept] if self._run.way_back_in != "replay" else ())]
             for step in later:
                 for call in self._source.calls(self._parent, step.number) if step.calls else ():
+                    if call.status == "denied":
+                        self._denied.add((call.kind, call.name, call.signature))
                     if call.status not in ("ok", "error"):
                         continue
                     place = call.step, call.number

@@ -87,6 +87,7 @@ def boundary_of(
     """Everything that the run called: what writes comes first, then the rest, each in the order of the first call."""
     found: dict[tuple[object, ...], Boundary] = {}
     models: set[tuple[int, int]] = set()
+    processes: set[tuple[int, int]] = set()
     for step in steps:
         if not step.calls:
             continue
@@ -96,6 +97,8 @@ def boundary_of(
             model = call.meta.get("model") if call.kind == "llm" else None
             if call.kind == "llm":
                 models.add((call.step, call.number))
+            elif call.kind == "subprocess":
+                processes.add((call.step, call.number))
             row = Boundary(
                 name=model if isinstance(model, str) else call.name,
                 kind=call.kind,
@@ -103,7 +106,7 @@ def boundary_of(
                 seen=1,
                 expected=int(step.number > after),
                 rule=_LIVE,
-                is_inside=_is_own_doing(call, models),
+                is_inside=_is_own_doing(call, models, processes),
                 called=call.name,
                 model=model if isinstance(model, str) else None,
                 example=call,
@@ -117,12 +120,16 @@ def boundary_of(
     return tuple(sorted(rows, key=lambda row: row.effect != "write"))
 
 
-def _is_own_doing(call: Call, models: Collection[tuple[int, int]]) -> bool:
-    """Whether a call is the doing of the call that made it; `models` are the places of model calls before it."""
+def _is_own_doing(call: Call, models: Collection[tuple[int, int]], processes: Collection[tuple[int, int]]) -> bool:
+    """Whether a call is the doing of the call that made it, which is known by its place among those before it.
+
+    What a program did that the agent started is that program's doing: a fork that starts it again lets it run as it is.
+    """
     around = call.meta.get("inside")
     if not isinstance(around, dict):
         return False
-    return is_own_doing(call.kind, (around.get("step"), around.get("call")) in models)
+    place = around.get("step"), around.get("call")
+    return place in processes or is_own_doing(call.kind, place in models)
 
 
 def _rule(policy: ToolPolicy, row: Boundary) -> Rule:

@@ -5,6 +5,7 @@ A fork of a fork begins with it too: what was allowed for the other is not allow
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING
 
 from agent_tt import config
@@ -102,16 +103,36 @@ def check_sockets(policy: ToolPolicy) -> None:
 
 
 def odd_rules(run: Run, rows: Iterable[Boundary], policy: ToolPolicy) -> tuple[str, ...]:
-    """What is odd about the rules of whoever starts a fork: those for what the run never called."""
+    """What is odd about the rules of a fork: those of whoever starts it for what the run never called.
+
+    Of files and the environment, which are for many agents, only dotted paths of what the run did call are odd: calls
+    are ruled by the name that they are recorded under, `charge`, not by where the function stands, `shop.charge`.
+
+    Raises:
+        UsageError: whoever starts the fork named such a path; what they said would not hold.
+    """
     known: set[str] = set()
+    called: set[str] = set()
     for row in rows:
         known.update(policy.names(row.kind, row.called, row.effect, model=row.model))
-    said = [(name, rule) for name, rule in policy.said() if rule.source == "you" and name not in BOUNDARIES]
-    return tuple(
-        f"{name} {_said(rule)}, but {run.name} never called it"
-        for name, rule in sorted(said, key=lambda pair: pair[0])
-        if name not in known
-    )
+        called.update({row.name, *filter(None, (row.called, row.model))})
+    odd: list[str] = []
+    for name, rule in sorted(policy.said(), key=lambda pair: pair[0]):
+        if name in BOUNDARIES or name in known or name.startswith("socket "):  # connections are in no recording
+            continue
+        last = "" if is_pattern(name) else name.rpartition(".")[2]
+        is_path = last != name and last in called
+        if is_path and rule.source == "you":
+            hint = f"it is recorded as {last}: {last}={rule.text}"
+            raise UsageError(f"{run.name} has no call named {name}", hint=hint)
+        if is_path:
+            odd.append(f"{name} names nothing, it is recorded as {last}: {rule.where}")
+        if rule.source != "you":
+            continue
+        near = [] if is_pattern(name) else difflib.get_close_matches(name, sorted(called), n=1)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        odd.append(f"{name} {_said(rule)}, but {run.name} never called it{meant}")
+    return tuple(odd)
 
 
 def _said(rule: Rule) -> str:

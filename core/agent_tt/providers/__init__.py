@@ -3,6 +3,7 @@
 | module | what it does |
 |---|---|
 | `recognise` | tells which requests ask a model, and reads their answers |
+| `measures` | tells which requests only have a provider work out vectors, counts, checks or rankings |
 | `shapes` | what is read: messages, tools offered, tool calls, tokens, why it stopped |
 | `openai_chat`, `openai_responses`, `anthropic`, `gemini`, `bedrock`, `cohere` | one language each |
 | `turns` | one turn of a conversation, in any of them |
@@ -18,7 +19,18 @@ nothing of other packages is imported.
 
 from __future__ import annotations
 
+from agent_tt.providers.measures import only_measures
 from agent_tt.providers.recognise import read_answer, recognise
 from agent_tt.providers.shapes import Asked, Message, ModelAnswer, ModelCall, OfferedTool, Tokens
 
-__all__ = ["Asked", "Message", "ModelAnswer", "ModelCall", "OfferedTool", "Tokens", "read_answer", "recognise"]
+__all__ = [
+    "Asked",
+    "Message",
+    "ModelAnswer",
+    "ModelCall",
+    "OfferedTool",
+    "Tokens",
+    "only_measures",
+    "read_answer",
+    "recognise",
+]

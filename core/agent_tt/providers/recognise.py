@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Headers = Mapping[str, str] | Iterable[tuple[str, str]]
 
-__all__ = ["answer_of_value", "read_answer", "recognise"]
+__all__ = ["answer_of_value", "parsed_body", "path_of", "read_answer", "recognise"]
 
 _FIRST_ERROR: Final = 400
 
@@ -57,10 +57,10 @@ def recognise(method: str, url: str, headers: Headers, body: bytes | str | Json)
     """
     if method.upper() != "POST":
         return None
-    path = _path(url)
+    path = path_of(url)
     if not _may_be(path):
         return None
-    parsed = _parsed(body, headers)
+    parsed = parsed_body(body, headers)
     if not isinstance(parsed, dict):
         return None
     try:
@@ -119,7 +119,8 @@ def _answer_of(call: ModelCall, status: int, pieces: Pieces, plain: bytes) -> Mo
     return replace(answer, model=model, cost_usd=cost)
 
 
-def _path(url: str) -> str:
+def path_of(url: str) -> str:
+    """The path of an address, unquoted; "" of one that is none."""
     try:
         return unquote(urlsplit(url).path).rstrip("/")
     except ValueError:  # an address that is none
@@ -219,7 +220,8 @@ def _answer_in(call: ModelCall, pieces: Pieces) -> ModelAnswer:
             return cohere_answer(values, streamed=streamed)
 
 
-def _parsed(body: bytes | str | Json, headers: Headers) -> Json:
+def parsed_body(body: bytes | str | Json, headers: Headers) -> Json:
+    """A request's body as JSON, whatever it was encoded with; None where it is none."""
     if isinstance(body, bytes):
         plain = decoded(body, header(headers, "content-encoding"))
         return None if plain is None else parse(plain)

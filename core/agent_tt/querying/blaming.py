@@ -107,7 +107,7 @@ def blame_value(
     from agent_tt.querying.trail import trail_of
 
     state = source.state(run_id, step)
-    wire_path = read_path(state, path)
+    wire_path = _path_in(state, path)
     value = get(state, wire_path)
     writes: list[Write] = []
     more = False
@@ -118,6 +118,18 @@ def blame_value(
         writes.append(write)
     trail = trail_of(source, run_id, wire_path, step, value, cancelled=cancelled)
     return Blame(run_id, step, format_path(wire_path), value, tuple(writes), trail, more)
+
+
+def _path_in(state: Wire, text: str) -> Path:
+    """As `read_path`; `state.answer`, as expressions say it, is `answer`, unless the state has a key of that name."""
+    try:
+        path = read_path(state, text)
+        get(state, path)
+    except PathNotFound:
+        if not text.startswith("state."):
+            raise
+        return read_path(state, text.removeprefix("state."))
+    return path
 
 
 def read_path(state: Wire, text: str) -> Path:

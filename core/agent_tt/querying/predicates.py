@@ -5,6 +5,9 @@ Nothing in it is ever run: a path is looked up, and a JSON value is compared.
 `==` and `!=` compare whole values; numbers are equal by their value (`1 == 1.0`), but no number equals true or false.
 `<`, `<=`, `>` and `>=` hold only between two numbers or two texts. Where the state has nothing at the path, no
 comparison holds, `!=` neither.
+
+What is more than that (`state.budget < 0 and len(state.messages) > 4`) is read as an expression, which is asked of the
+last step (`querying.expressions`).
 """
 
 from __future__ import annotations
@@ -16,12 +19,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.codec.paths import format_path, get, parse_path, to_wire_path
 from agent_tt.codec.text import parse_value
-from agent_tt.errors import InvalidPath, InvalidPredicate, InvalidValue, PathNotFound
+from agent_tt.errors import InvalidExpression, InvalidPath, InvalidPredicate, InvalidValue, PathNotFound
+from agent_tt.querying.expressions import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent_tt.codec.wire import Path, Wire
+    from agent_tt.querying.expressions import Expression
 
 __all__ = ["NOTHING", "Nothing", "Predicate", "parse_predicate"]
 
@@ -34,6 +39,7 @@ _ORDERS: Final[dict[str, Callable[[Any, Any], bool]]] = {
 _LONGEST: Final = 2_000
 _HINT: Final = """Write a path, or compare one: 'budget < 0', 'trip.city == "Oslo"'."""
 _STRING: Final = r'"(?:[^"\\]|\\.)*"'
+_APPLIED: Final = re.compile(r"\s*[a-z]+\(")
 _COMPARISON: Final = re.compile(
     rf"(?P<path>(?:{_STRING}|[^<>=!\"])*)(?P<operator>==|!=|<=|>=|<|>|=|!)(?P<value>.*)", re.DOTALL
 )
@@ -59,24 +65,31 @@ class Predicate:
         path: where to look.
         operator: how to compare; "" only looks.
         value: what to compare with.
+        expression: a question that is more than a comparison; `querying.watching` answers it.
     """
 
     text: str
     path: Path
     operator: str = ""
     value: Wire = None
+    expression: Expression | None = None
 
     @property
     def compares(self) -> bool:
         """Whether the answer is yes or no."""
-        return bool(self.operator)
+        return bool(self.operator) or self.expression is not None
 
     def look(self, state: Wire) -> Wire | Nothing:
-        """What the state has at the path."""
-        try:
-            return get(state, to_wire_path(state, self.path))
-        except PathNotFound:
+        """What the state has at the path; `state.budget` is `budget`, unless the state has a key of that name."""
+        if self.expression is not None:
             return NOTHING
+        paths = [self.path, self.path[1:]] if self.path[:1] == ("state",) and len(self.path) > 1 else [self.path]
+        for path in paths:
+            try:
+                return get(state, to_wire_path(state, path))
+            except PathNotFound:
+                continue
+        return NOTHING
 
     def holds(self, state: Wire) -> bool:
         """Whether the comparison holds; one that only looks holds where there is something."""
@@ -93,11 +106,31 @@ class Predicate:
 
 
 def parse_predicate(text: str) -> Predicate:
-    """Read a path, or a comparison.
+    """Read a path, a comparison, or an expression.
 
     Raises:
-        InvalidPredicate: it is neither; the message says where it cannot be read.
+        InvalidPredicate: it is none of them; the message says where it cannot be read.
     """
+    if _APPLIED.match(text):  # as a path it would be a key with brackets in it
+        return _expression(text) or _simple(text)
+    try:
+        return _simple(text)
+    except InvalidPredicate:
+        asked = _expression(text)
+        if asked is None:
+            raise
+        return asked
+
+
+def _expression(text: str) -> Predicate | None:
+    try:
+        return Predicate(text.strip(), (), expression=parse(text))
+    except InvalidExpression:
+        return None
+
+
+def _simple(text: str) -> Predicate:
+    """Read a path, or a comparison."""
     written = text.strip()
     if not written:
         raise InvalidPredicate("nothing is asked", hint=_HINT)

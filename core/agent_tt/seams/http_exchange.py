@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from agent_tt.codec.encode import encode
-from agent_tt.providers import read_answer, recognise
+from agent_tt.providers import only_measures, read_answer, recognise
 from agent_tt.recording.amending import amender_here
 from agent_tt.recording.calls import RecordedCall
 from agent_tt.recording.exchange import IN_TURN, WITHHELD, begin_exchange
@@ -251,4 +251,6 @@ def _question(request: HttpRequest) -> tuple[Asked, ModelCall | None]:
     model_call = recognise(request.method, request.url, request.headers, asked.args["body"])
     if model_call is not None:
         asked = replace(asked, kind="llm", model=model_call.model or None)
+    elif only_measures(request.method, request.url, request.headers, asked.args["body"]):
+        asked = replace(asked, effect="read")
     return asked, model_call

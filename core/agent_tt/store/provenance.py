@@ -87,13 +87,20 @@ def check_made_here(path: Path, run: Run) -> None:
     """Refuse to run what a run of a foreign store names.
 
     Raises:
+        ReadOnlySource: it is a file of another system, which names no code.
         Untrusted: it came from elsewhere; the message says what would run.
         StoreUnreadable: it cannot be read.
     """
+    code = run.code
+    what = code.entry or run.metadata.get("script")
+    if run.read_only and what is None:
+        raise ReadOnlySource(
+            f"{run.name} lies in {path}, which another system wrote: it names no code that could be run",
+            hint="replay and fork runs that agent-tt recorded itself",
+        )
     if is_made_here(path):
         return
-    code = run.code
-    what = code.entry or run.metadata.get("script") or "its agent"
+    what = what or "its agent"
     raise Untrusted(
         f"{path} was not made here, and {run.name} would run {what} with {code.interpreter or 'this Python'} in"
         f" {code.root or code.cwd or 'this folder'}",

@@ -94,6 +94,8 @@ class Sweeps:
     def one(self, ref: str) -> SweepRow:
         """The sweep that `ref` names: its id or the unique beginning of it, `RUN/sweep-1`, or `latest`.
 
+        An old name of the run will do.
+
         Raises:
             RunNotFound: nothing, or several, fit.
         """
@@ -105,6 +107,7 @@ class Sweeps:
             [sweep for sweep in known if typed == sweep.id],
             [sweep for sweep in known if ref == sweep.name],
             [sweep for sweep in known if ref == f"{sweep.run}/sweep-{sweep.number}"],
+            self._by_former_name(known, ref),
             [sweep for sweep in known if typed and sweep.id.startswith(typed)],
         ):
             if len(fits) == 1 or (fits and ref == fits[0].name):
@@ -121,6 +124,18 @@ class Sweeps:
             else "`agent-tt sweep RUN --at STEP --set PATH=V,V` begins one."
         )
         raise RunNotFound(f"no sweep {ref!r}" + ("" if known else ": there is none yet"), hint=hint, nearest=nearest)
+
+    def _by_former_name(self, known: Sequence[SweepRow], ref: str) -> list[SweepRow]:
+        """Those of a run that was renamed, by what they were called then."""
+        name, _, number = ref.rpartition("/sweep-")
+        if not name:
+            return []
+        try:
+            row = ids.resolve(self._database, name)
+        except RunNotFound:
+            return []
+        ((run,),) = self._database.query("SELECT id FROM runs WHERE run = ?", (row,))
+        return [sweep for sweep in known if sweep.run == run and number == str(sweep.number)]
 
     def begin(self, run_id: str, step: int, definition: Mapping[str, Wire], *, driven: bool = True) -> SweepRow:
         """Writes a new sweep of a run.

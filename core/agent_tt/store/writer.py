@@ -161,7 +161,7 @@ class SqliteRunWriter:
             self._seen.setdefault(calls.fingerprint, number)
 
     def _end_step(self, tx: Transaction, number: int, end: StepEnd, track: int | None, seq: int | None) -> None:
-        calls = self._open.get(number) or OpenStep()
+        calls = self._calls_of(tx, number)
         fingerprint = calls.fingerprint
         repeat_of = None if fingerprint is None else self._seen.get(fingerprint)
         facts: dict[str, Wire] = {
@@ -188,6 +188,15 @@ class SqliteRunWriter:
                 number,
             ),
         )
+
+    def _calls_of(self, tx: Transaction, number: int) -> OpenStep:
+        """What this process knows of a step's calls; with the kinds of all, where others have written some of them."""
+        known = self._open.get(number) or OpenStep()
+        ((count,),) = tx.query("SELECT count(*) FROM calls WHERE run = ? AND step = ?", (self._run, number))
+        if count == len(known.kinds):
+            return known
+        kinds = tx.query("SELECT kind, effect FROM calls WHERE run = ? AND step = ?", (self._run, number))
+        return OpenStep(kinds=[(kind, effect) for kind, effect in kinds])  # whether it repeats a step nobody knows
 
     # ---------------------------------------------------------------- tracks
 

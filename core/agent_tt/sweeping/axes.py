@@ -48,6 +48,7 @@ KINDS: Final[tuple[AxisKind, ...]] = get_args(AxisKind)
 
 _FREE_TEXT: Final = frozenset({"error", "answer", "system"})
 _NAMED_BY_KIND: Final = frozenset({"system", "model", "mute", "agent", "executor"})
+_REPEATED: Final = frozenset({"mute", "insert", "move"})
 _LABEL_COLUMNS: Final = 40
 _EXAMPLES: Final = {
     "param": "temperature=0,1",
@@ -124,13 +125,21 @@ def axis_of(kind: AxisKind, text: str) -> Axis:
 def axes_of(axes: Iterable[Axis]) -> tuple[Axis, ...]:
     """Axes in their order, with free texts of the same place as one axis.
 
+    Several steps may be muted, and a list may be edited at one place several times, one edit after the other.
+
     Raises:
         UsageError: two others vary the same.
     """
-    known: dict[tuple[str, str], Axis] = {}
+    known: dict[tuple[str, str, int], Axis] = {}
     for axis in axes:
-        key = ("set", axis.place) if axis.kind == "delete" else (axis.kind, axis.place)
+        kind = "set" if axis.kind == "delete" else axis.kind
+        key = (kind, axis.place, 0)
         before = known.get(key)
+        item = axis.kind == "delete" and axis.place.endswith("]")  # the next one has come to stand there
+        if before is not None and before.kind == axis.kind and (item or axis.kind in _REPEATED):
+            same = [each for each in known.values() if each.kind == "mute" == axis.kind]
+            if not any(value in each.values for each in same for value in axis.values):
+                key, before = (kind, axis.place, len(known)), None
         if before is None:
             known[key] = axis
         elif axis.kind in _FREE_TEXT:

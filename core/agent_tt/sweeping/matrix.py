@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from agent_tt.comparing.outcome import final_state, last_words
-from agent_tt.errors import AgentTTError, RunNotFound
+from agent_tt.errors import AgentTTError, InvalidExpression, RunNotFound
 from agent_tt.forking.terms import SWEEP
+from agent_tt.querying.watching import Watch
 from agent_tt.store.sweeps import Sweeps
 from agent_tt.sweeping.definition import Cell, Definition, definition_of
 from agent_tt.sweeping.intervals import wilson
@@ -289,9 +290,17 @@ class MatrixReader:
             sum(costs) if costs else None,
             None if run.ended_us is None else run.ended_us - run.started_us,
             tuple(each.look(state) for each in asked),
-            tuple(each.holds(state) if each.compares else None for each in asked),
+            tuple(self._holds(each, run, state) if each.compares else None for each in asked),
             last_words(state),
         )
+
+    def _holds(self, asked: Predicate, run: Run, state: Wire) -> bool:
+        if asked.expression is None:
+            return asked.holds(state)
+        try:
+            return Watch(self._source, run.id, asked.expression).holds_at(self._source.step_count(run.id))
+        except InvalidExpression:  # a pattern would take too long on what this one run holds
+            return False
 
     def _spent(self, run: Run) -> float | None:
         known = self._known.get(run.id)

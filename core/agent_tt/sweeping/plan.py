@@ -156,7 +156,8 @@ def _odd_outcomes(source: RunSource, run: Run, definition: Definition) -> list[s
     if not definition.outcomes:
         return []
     state = final_state(source, run.id)
-    missing = [asked for asked in definition.predicates if isinstance(asked.look(state), Nothing)]
+    paths = [asked for asked in definition.predicates if asked.expression is None]
+    missing = [asked for asked in paths if isinstance(asked.look(state), Nothing)]
     return [f"the last state of {run.name} has no {format_path(asked.path)}" for asked in missing]
 
 

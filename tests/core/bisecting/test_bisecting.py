@@ -13,7 +13,8 @@ import agent_tt
 from agent_tt import samples
 from agent_tt.bisecting.live import BISECTED, bisect_live, first_where
 from agent_tt.bisecting.recorded import bisect_recorded
-from agent_tt.errors import InvalidExpression
+from agent_tt.errors import InvalidExpression, UsageError
+from agent_tt.model import Edit
 
 
 @given(st.integers(0, 200), st.integers(0, 220))
@@ -42,6 +43,19 @@ def test_recorded_states_are_bisected_and_what_does_not_last_is_said(tmp_path):
         assert (found.first, found.last_without, found.is_monotone) == (None, None, True)
         with pytest.raises(InvalidExpression):
             bisect_recorded(source, run, "state.")
+
+
+@pytest.mark.parametrize(
+    "edit", [Edit("set", "count", 3, target="result", step=3, call=2), Edit("mute", "", target="step", step=3)]
+)
+def test_live_forks_cannot_all_begin_with_an_edit_of_one_step(tmp_path, edit):
+    path = tmp_path / "runs.db"
+    samples.ensure("refund-loop", path)
+    with closing(agent_tt.open_source(path)) as source:
+        run = source.run("refund-loop")
+        with pytest.raises(UsageError, match="each probe begins after another step"):
+            bisect_live(source, run, "state.answer", edits=[edit])
+        assert source.forks(run.id) == []
 
 
 def test_live_forks_find_where_it_is_too_late_and_are_found_again(tmp_path):

@@ -194,7 +194,7 @@ def test_ask_shows_the_arguments_and_what_is_edited_is_what_goes_out(project: Pr
     assert [call.meta["answered"]["by"] for call in rows] == ["program"] * 3
     effects = effects_of(project.store, project.store.run(handle.run_id))
     assert [(row.name, row.happened, row.because) for row in effects.rows] == [
-        (name, "sent edited", "a person") for name in ("charge", "debit", pay)
+        (name, "sent edited", "a program") for name in ("charge", "debit", pay)
     ]
     assert [(row.args, row.asked) for row in effects.rows[:2]] == [
         ({"amount": 7}, {"amount": 30}),

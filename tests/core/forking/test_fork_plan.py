@@ -134,7 +134,33 @@ def test_a_plan_refuses_rules_that_cannot_be_carried_out_and_notes_those_for_not
     with pytest.raises(UsageError, match="Foo is no exception"):
         plan.with_rule("POST https://a", read_rule("error:Foo: bar"))
     said = plan_fork(project.store, busy, 1, policy=ToolPolicy((("boook", Rule("ask")), ("*http", Rule("deny")))))
-    assert said.problems == ("boook has the policy ask, but trip never called it",)
+    assert said.problems == ("boook has the policy ask, but trip never called it; did you mean book?",)
+
+
+def test_a_dotted_path_holds_for_nothing_and_that_is_said(project: Project, busy: Run) -> None:
+    """`shop.look` would leave `look` as it is: live, where somebody has said deny."""
+    with pytest.raises(UsageError, match=r"no call named shop\.look") as refused:
+        project.plan(busy, 1, policy=ToolPolicy((("shop.look", Rule("deny")),)))
+    assert refused.value.hint == "it is recorded as look: look=deny"
+    of_file = Rule("deny", source="project", place="pyproject.toml")
+    rules = ToolPolicy((("shop.look", of_file), ("other.agents", of_file)))
+    assert plan_fork(project.store, busy, 1, policy=rules).problems == (
+        "shop.look names nothing, it is recorded as look: pyproject.toml",
+    )
+
+
+def test_what_a_started_program_did_is_ruled_as_the_program(project: Project) -> None:
+    """A fork does not reach into it: to call its tools denied would promise what nobody keeps."""
+    writer = begin(project)
+    writer.open_step(NewStep(name="all"))
+    call(writer, 1, "subprocess", "subprocess python", None)
+    facts = {"inside": {"step": 1, "call": 1}}
+    asked = NewCall("tool", "pay", {}, "00" * 16, effect="write", lane="main/proc.0", meta=facts)
+    writer.end_call(1, writer.begin_call(1, asked), CallEnd(status="ok"))
+    end(writer, 1, {"n": 1})
+    plan = project.plan(finished(project, writer), 0)
+    rows = [(row.name, row.policy, row.is_inside) for row in plan.boundary]
+    assert rows == [("subprocess python", "deny", False), ("pay", "live", True)]
 
 
 def test_a_fork_of_a_fork_begins_with_the_defaults_again(project: Project, busy: Run) -> None:

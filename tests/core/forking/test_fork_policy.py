@@ -187,6 +187,15 @@ def test_what_was_not_recorded_halts_and_names_the_nearest(forks: Forks) -> None
     assert "nearest is step 2" in fork.error.message
 
 
+def test_what_the_original_was_denied_is_said_to_have_no_answer(forks: Forks) -> None:
+    forks.record(lambda: look("Rome"))
+    with forks.fork(look="deny"), suppress(ToolDenied):
+        look("Rome")
+    forks.run = forks.store.run(forks.fork_id)
+    with pytest.raises(NotRecorded, match="agent/fork-1 was not let call it either"), forks.fork(look="recorded"):
+        look("Rome")
+
+
 def test_a_run_whose_agent_swallowed_the_halt_has_failed(forks: Forks) -> None:
     forks.record(lambda: look("Rome"))
     with forks.fork(look="recorded"), suppress(BaseException):
@@ -356,6 +365,20 @@ def test_requests_of_every_client_are_answered_as_recorded_or_stubbed(forks: For
     with forks.fork(all_http="error:ConnectionResetError: gone"), pytest.raises(ConnectionResetError, match="gone"):
         httpx.get(shop)
     assert Till.paid == []
+
+
+def test_vectors_are_asked_for_as_models_are_and_what_only_looks_like_it_is_denied(forks: Forks, shop: str) -> None:
+    def agent() -> None:
+        requests.post(f"{shop}/v1/embeddings", json={"model": "m", "input": "hi"})
+        with suppress(ToolDenied):
+            requests.post(f"{shop}/embeddings", json={"vector": [1]})
+
+    forks.record(agent)
+    Till.paid.clear()
+    with forks.fork():
+        agent()
+    assert Till.paid == ["POST /v1/embeddings"]
+    assert [(call.effect, call.status) for call in forks.calls()] == [("read", "ok"), (None, "denied")]
 
 
 def test_a_providers_answer_is_stubbed_with_words_or_calls_of_tools(forks: Forks, shop: str) -> None:

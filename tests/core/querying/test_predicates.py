@@ -51,6 +51,13 @@ def test_a_comparison_holds_or_does_not(text: str, holds: bool) -> None:
     assert parse_predicate(text).holds(STATE) is holds
 
 
+def test_state_in_front_is_understood_as_other_questions_say_it() -> None:
+    asked = parse_predicate("state.budget < 0")
+    assert asked.holds({"budget": -1})
+    assert not asked.holds({"budget": 1})
+    assert not asked.holds({"budget": -1, "state": {"budget": 1}}), "a key of that name comes first"
+
+
 def test_a_path_alone_is_looked_up_and_null_is_something() -> None:
     asked = parse_predicate(" items[0].price ")
     assert (asked.text, asked.compares, asked.look(STATE)) == ("items[0].price", False, 20)
@@ -86,3 +93,13 @@ def test_values_nested_deeper_than_python_goes_can_be_compared() -> None:
         deep = [deep]
     asked = parse_predicate("deep == 1")
     assert not asked.holds({"deep": deep})  # type: ignore[dict-item]
+
+
+def test_what_is_more_than_a_comparison_is_an_expression_or_nothing() -> None:
+    asked = parse_predicate("state.budget < 0 and len(state.messages) > 4")
+    assert asked.expression is not None
+    assert asked.compares
+    assert asked.look({"budget": 1}) is NOTHING
+    assert parse_predicate("len(state.messages) > 4").expression is not None
+    with pytest.raises(InvalidPredicate, match="after < stands no JSON value"):
+        parse_predicate("budget < 0 and nobody")

@@ -168,6 +168,14 @@ def test_a_path_that_leads_nowhere_is_said(samples):
             blame_value(samples, run.id, path, 3)
 
 
+def test_a_path_may_begin_as_expressions_say_it(samples):
+    run = samples.run("flaky-checkout")
+    last = samples.step_count(run.id)
+    assert blame_value(samples, run.id, "state.answer", last) == blame_value(samples, run.id, "answer", last)
+    with pytest.raises(PathNotFound):
+        blame_value(samples, run.id, "state", last)
+
+
 def test_the_python_api(monkeypatch):
     monkeypatch.setenv("AGENT_TT_STORE", str(SAMPLES))
     found = agent_tt.blame("flaky-checkout", "payment.amount")

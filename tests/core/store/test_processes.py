@@ -16,7 +16,7 @@ from tests.core.store.recordings import begin, chat, fork, new_store, step
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import StoreUnreadable
-from agent_tt.model import NewRun, NewStep
+from agent_tt.model import CallEnd, NewCall, NewRun, NewStep, StepEnd
 from agent_tt.sources import open_source
 from agent_tt.store import SqliteStore, open_store
 from agent_tt.store.liveness import Heart, Owner, current_owner, is_alive, now_us
@@ -348,6 +348,22 @@ def test_a_forked_child_opens_the_file_anew_and_records_beside_its_parent(tmp_pa
     assert [store.state(writer.run_id, n)["n"] for n in range(4)] == [0, 1, 2, 3]
     writer.finish("succeeded")
     assert store.verify() == []
+
+
+def test_a_step_counts_the_calls_that_other_processes_made_in_it(tmp_path):
+    store = new_store(tmp_path)
+    writer = begin(store, {}, "pool")
+    joined = open_store(store.path).join_run(writer.run_id)
+    for own in (0, 1):
+        number = writer.open_step(NewStep("all"))
+        makers = [joined, joined, *[writer] * own]
+        for maker in makers:
+            call = maker.begin_call(number, NewCall("tool", "charge", {"n": 1}, "ab" * 16, effect="write"))
+            maker.end_call(number, call, CallEnd("ok"))
+        writer.close_step(number, StepEnd("ok"), {})
+    writer.finish("succeeded")
+    assert [(each.kind, each.calls) for each in store.steps(writer.run_id)] == [("write", 2), ("write", 3)]
+    store.close()
 
 
 def test_a_process_is_alive_while_it_is_the_same_process():

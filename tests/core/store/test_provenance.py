@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent_tt.errors import ReadOnlySource, Untrusted
-from agent_tt.model import AgentCode, NewRun
+from agent_tt.model import AgentCode, NewRun, Run
 from agent_tt.store import open_store, provenance
 from agent_tt.store.provenance import check_made_here, is_made_here, trust_store
 
@@ -110,3 +110,12 @@ def test_a_file_that_cannot_be_written_cannot_be_trusted(store: Path, tmp_path: 
     monkeypatch.setattr(provenance, "connect", refused)
     with pytest.raises(ReadOnlySource, match="cannot be written"):
         trust_store(store)
+
+
+def test_a_file_of_another_system_is_not_called_damaged_but_names_no_code(tmp_path: Path):
+    path = tmp_path / "checkpoints.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE checkpoints(thread_id)")
+    run = Run("trip-1", "trip-1", "succeeded", started_us=0, read_only=True)
+    with pytest.raises(ReadOnlySource, match="names no code that could be run"):
+        check_made_here(path, run)

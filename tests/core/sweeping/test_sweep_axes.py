@@ -152,3 +152,12 @@ def test_a_seed_needs_answers_that_are_made_up() -> None:
     assert with_executors(Terms(), ["mock"], 3) == (Terms(executor="mock", seed=3), ())
     with pytest.raises(UsageError, match="seed"):
         with_executors(Terms(), ["python"], 3)
+
+
+def test_several_steps_are_muted_and_a_list_is_edited_in_one_place_several_times() -> None:
+    written = [("mute", "2"), ("mute", "3"), ("insert", "a[0]=1"), ("insert", "a[0]=1"), ("delete", "a[3]")]
+    axes = [axis_of(kind, text) for kind, text in (*written, ("delete", "a[3]"))]
+    assert axes_of(axes) == tuple(axes)
+    for twice in ([("mute", "2"), ("mute", "2,3")], [("delete", "a"), ("delete", "a")]):
+        with pytest.raises(UsageError, match="varied twice"):
+            axes_of([axis_of(kind, text) for kind, text in twice])

@@ -156,3 +156,14 @@ def test_a_sweep_that_is_damaged_or_missing_says_so(by_hand: ByHand) -> None:
         by_hand.matrix(sweep)
     with pytest.raises(RunNotFound, match="no sweep 'guess/sweep-7'"):
         MatrixReader(by_hand.store, "guess/sweep-7")
+
+
+def test_an_expression_is_asked_of_the_last_step(by_hand: ByHand) -> None:
+    asked = 'state.budget < 0 and state.answer =~ "^c"', "state.budget < 0 or tokens > 500"
+    sweep = by_hand.begin(Definition((Axis("set", "temperature", (0,)),), step=1, samples=3, outcomes=asked))
+    by_hand.took(sweep, 1, 1, state={"answer": "cold", "budget": -1})
+    by_hand.took(sweep, 1, 2, state={"answer": "warm", "budget": -1})
+    by_hand.took(sweep, 1, 3, state={"answer": "cold", "budget": 1}, spent=(400, 200, 0.0))
+    (cell,) = by_hand.matrix(sweep).cells
+    assert [sample.holds for sample in cell.samples] == [(True, True), (False, True), (False, True)]
+    assert [rate.count for rate in cell.tally.holds if rate is not None] == [1, 3]

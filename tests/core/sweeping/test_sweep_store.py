@@ -32,8 +32,10 @@ def test_a_sweep_is_found_by_name_id_beginning_and_latest(by_hand: ByHand) -> No
     assert list(found.values()) == [one.id, one.id, one.id, two.id, two.id]
     by_hand.store.rename_run(by_hand.run.id, "riddle")
     assert by_hand.sweeps.one("riddle/sweep-1").id == one.id
-    with pytest.raises(RunNotFound):
-        by_hand.sweeps.one("guess/sweep-1")
+    assert by_hand.sweeps.one("guess/sweep-1").id == one.id, "the old name of the run still names its sweep"
+    for odd in ("guess/sweep-3", "guess/sweep-", "nobody/sweep-1", "/sweep-1"):
+        with pytest.raises(RunNotFound):
+            by_hand.sweeps.one(odd)
 
 
 def test_only_one_process_drives_a_sweep(by_hand: ByHand) -> None:

@@ -51,6 +51,18 @@ def test_blame_at_a_step_and_of_nothing(asked):
     assert (len(limited["writes"]), limited["more"]) == (3, True)
 
 
+def test_live_bisecting_claims_no_more_than_it_tried(asked, monkeypatch):
+    from agent_tt.bisecting import live
+    from agent_tt.bisecting.recorded import Bisection, Probe
+
+    probes = (Probe(9, "0", "flaky-checkout/fork-1", holds=False, known=False),)
+    found = Bisection("0", "error", None, 9, 9, probes=probes)
+    monkeypatch.setattr(live, "bisect_live", lambda *_, **__: found)
+    done = asked("bisect", "flaky-checkout", "error", "--live", "--trust")
+    assert done.out == "A fork after step 9 does not go that way, so none before it was tried: error\n"
+    assert done.code == 1
+
+
 def test_bisect_names_the_first_step_and_says_when_it_is_not_the_only_one(asked):
     done = asked("bisect", "flaky-checkout", "state.payment.amount > 1500")
     assert (done.code, done.out) == (0, "state.payment.amount > 1500  first holds after 6  price order\n")

@@ -12,7 +12,7 @@ from tests.core.store.recordings import chat, fork, new_store, step
 from tests.tui.cli.conftest import HOSTILE
 
 import agent_tt_tui.cli.delete
-from agent_tt.model import Edit, ErrorInfo, NewRun
+from agent_tt.model import AgentCode, Edit, ErrorInfo, NewRun
 from agent_tt.store import open_store
 from agent_tt_tui.text import width
 
@@ -84,6 +84,21 @@ def test_the_tree_says_what_was_edited_how_it_got_back_in_and_how_it_ended(ours:
         "restore · send deny",
         "ValueError: told to",
     ]
+
+
+def test_the_tree_says_where_a_fork_ran_another_agent(ours: Command, tmp_path: Path) -> None:
+    store = open_store(tmp_path / "ours.db")
+    code = AgentCode(entry="first.py:main")
+    root = store.begin_run(NewRun("two", code=code), {"n": 0})
+    step(root, {"n": 1})
+    root.finish("succeeded")
+    parent = store.run("two").id
+    for entry in ("second.py:main", "first.py:main"):
+        store.begin_fork(parent, 1, state={"n": 1}, new=NewRun("", code=AgentCode(entry=entry)))
+    store.close()
+    out = ours("tree", "two").out
+    assert out.count("runs second.py:main") == 1
+    assert "runs first.py:main" not in out
 
 
 def test_archived_runs_are_listed_when_all_are_asked_for(ours: Command) -> None:

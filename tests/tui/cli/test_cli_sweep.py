@@ -79,6 +79,23 @@ def test_the_matrix_is_shown_with_rates_and_intervals(sweep, half_done: ByHand) 
     assert "\x1b" not in done.out
 
 
+def test_what_was_found_at_each_path_is_listed(sweep, by_hand: ByHand) -> None:
+    made = by_hand.begin(Definition(TWO.axes, step=1, outcomes=("answer", "why")))
+    by_hand.took(made, 1, 1, state={"answer": "cold", "why": "wind"})
+    by_hand.took(made, 2, 1, "failed", {}, error=HOT)
+    lines = sweep("--show", "latest").out.splitlines()
+    assert [lines.index(line) for line in ("ANSWER  1 different in 1", "WHY  1 different in 1")] == sorted(
+        lines.index(line) for line in ("ANSWER  1 different in 1", "WHY  1 different in 1")
+    )
+    assert 'a    1×  "wind"' in lines
+
+
+def test_where_no_run_succeeded_no_answers_are_counted(sweep, by_hand: ByHand) -> None:
+    made = by_hand.begin(Definition((), step=1, samples=2))
+    by_hand.took(made, 1, 1, "failed", {}, error=HOT)
+    assert "ANSWER  no run succeeded" in sweep("--show", "latest").out
+
+
 def test_the_matrix_for_programs_agrees_with_it(sweep, half_done: ByHand) -> None:
     told = sweep("--show", "latest", "--json").json
     assert told["sweep"] == {

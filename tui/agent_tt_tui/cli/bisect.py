@@ -125,6 +125,11 @@ def _print(terminal: Terminal, source: RunSource, run: Run, found: Bisection) ->
     from agent_tt_tui.cli.terminal import Cell
 
     asked = terminal.short(found.expression, terminal.columns - 30)
+    if found.first is None and found.probes:
+        # Bisecting takes it that what a fork does after a step, one after a later step does too.
+        last = found.probes[0].step
+        terminal.line(f"A fork after step {last} does not go that way, so none before it was tried: {asked}")
+        return
     if found.first is None:
         terminal.line(f"In {terminal.safe(run.name)} nowhere: {asked}")
         return

@@ -26,6 +26,7 @@ _ROLES: Final[dict[Happened, Role]] = {
 
 def print_effects(terminal: Terminal, effects: Effects) -> None:
     """Write the ledger: a line for each call that did something, was to do it, or was decided about."""
+    from agent_tt_tui.cli.policy_options import place_words
     from agent_tt_tui.cli.terminal import Cell, Column
     from agent_tt_tui.viewmodel.effects import asked_words, call_words, came_back_words, counted_names, site_words
 
@@ -42,7 +43,7 @@ def print_effects(terminal: Terminal, effects: Effects) -> None:
         role = _ROLES[row.happened]
         back = came_back_words(row)
         call = f"{call_words(row)} = {back}" if back else call_words(row)
-        cells = [str(row.step), row.happened, call, row.because, site_words(row)]
+        cells = [str(row.step), row.happened, call, place_words(row.because), site_words(row)]
         rows.append([Cell(text, role if index == 1 else "text") for index, text in enumerate(cells)])
         told = [("asked", asked_words(row))] if row.asked else []
         told += [("within", f"{row.inside} request{'' if row.inside == 1 else 's'} or processes")] if row.inside else []

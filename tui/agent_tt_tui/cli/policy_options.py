@@ -87,11 +87,15 @@ def _word(terminal: Terminal, plan: ForkPlan, row: Boundary) -> Cell:
 
 
 def _where(row: Boundary) -> str:
-    """Who says so: `default`, `you`, a variable, or a file as one would write it from here."""
-    place = row.rule.place
+    """Who says so: `default`, `you`, a variable, or a file."""
+    return place_words(row.rule.where)
+
+
+def place_words(place: str) -> str:
+    """A file as one would write it from here; any other word as it is."""
     path = Path(place)
     if not path.is_absolute():
-        return row.rule.where
+        return place
     for folder, shown in ((Path.cwd(), ""), (Path.home(), "~/")):
         if path.is_relative_to(folder):
             return shown + path.relative_to(folder).as_posix()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from agent_tt.sweeping.matrix import Matrix, Rate, SampleStatus, Tally
     from agent_tt.sweeping.plan import SweepPlan
     from agent_tt_tui.cli.terminal import Role, Terminal
+    from agent_tt_tui.viewmodel.sweeps import Answers
 
 __all__ = ["Progress", "print_beginning", "print_list", "print_matrix", "print_plan"]
 
@@ -249,11 +250,17 @@ def _pools(terminal: Terminal, matrix: Matrix) -> None:
 
 
 def _answers(terminal: Terminal, matrix: Matrix) -> None:
-    answers = answers_of(matrix)
+    """What was found at each path that was asked for, else the last words."""
+    paths: list[int | None] = [index for index, asked in enumerate(matrix.definition.predicates) if not asked.compares]
+    for outcome in paths or [None]:
+        _groups(terminal, answers_of(matrix, outcome))
+
+
+def _groups(terminal: Terminal, answers: Answers) -> None:
     if not answers.groups:
         return
     terminal.line()
-    said = f"{answers.different} different in {answers.succeeded}"
+    said = f"{answers.different} different in {answers.succeeded}" if answers.succeeded else "no run succeeded"
     terminal.line(Cell(terminal.safe(answers.about).upper() + "  ", "muted"), Cell(said, "muted"))
     for answer in answers.groups[:_MOST_ANSWERS]:
         head = f"{answer.letter} {answer.count:>4}{terminal.glyphs.times}  "

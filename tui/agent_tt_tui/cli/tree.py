@@ -10,7 +10,7 @@ import click
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
@@ -103,7 +103,8 @@ def _print(terminal: Terminal, rows: Sequence[RunRow], chosen: Run | None) -> No
                 Cell("" if run.cost_usd is None else shown.cost(run.cost_usd)),
             ]
         )
-    below = [_below(terminal, row, _has_forks(rows, index)) for index, row in enumerate(rows)]
+    agents = {row.run.id: row.run.agent for row in rows}
+    below = [_below(terminal, row, _has_forks(rows, index), agents) for index, row in enumerate(rows)]
     terminal.table(columns, table, below)
 
 
@@ -111,8 +112,20 @@ def _has_forks(rows: Sequence[RunRow], index: int) -> bool:
     return index + 1 < len(rows) and len(rows[index + 1].last) > len(rows[index].last)
 
 
-def _below(terminal: Terminal, row: RunRow, has_forks: bool) -> list[list[Cell | str]]:  # noqa: FBT001  the other half of a row
-    """What a fork changed, how it got back in, what it was allowed, and what went wrong: a line each."""
+def _below(
+    terminal: Terminal,
+    row: RunRow,
+    has_forks: bool,  # noqa: FBT001  the other half of a row
+    agents: Mapping[str, str | None],
+) -> list[list[Cell | str]]:
+    """What a fork changed, how it got back in, what it was allowed, and what went wrong: a line each.
+
+    Args:
+        terminal: where it is written.
+        row: the row of the run.
+        has_forks: whether forks stand below it.
+        agents: the entry points of all runs that are shown, by id: a fork may run another than its parent did.
+    """
     from agent_tt.recording.policy import policy_texts
     from agent_tt_tui.cli.changes import change_line, change_of
     from agent_tt_tui.cli.terminal import Cell, facts
@@ -128,7 +141,8 @@ def _below(terminal: Terminal, row: RunRow, has_forks: bool) -> list[list[Cell |
     if len(run.edits) > _MOST_EDITS:
         lines.append([Cell(f"{glyphs.cut} {len(run.edits) - _MOST_EDITS:,} more", "muted")])
     allowed = ", ".join(f"{tool} {word}" for tool, word in policy_texts(run.policy).items())
-    told = facts([run.way_back_in, allowed or None, *_remarks(run)], glyphs.dot)
+    other = run.agent if run.agent is not None and agents.get(run.parent or "", run.agent) != run.agent else None
+    told = facts([run.way_back_in, other and f"runs {other}", allowed or None, *_remarks(run)], glyphs.dot)
     if told:
         lines.append([Cell(room.short(told, room.columns), "muted")])
     if run.error is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_tt_tui.contexts.compare import COMPARE
 from agent_tt_tui.contexts.debugger import BLAME, DEBUGGER, FIND
-from agent_tt_tui.contexts.dialogs import ASK, CONFIRM, COPY, EDIT, PICK, PROMPT, READING
+from agent_tt_tui.contexts.dialogs import ASK, ASK_TYPING, CONFIRM, COPY, EDIT, PICK, PROMPT, READING
 from agent_tt_tui.contexts.running import FORK, REPLAY, REPLAYED, RESUME
 from agent_tt_tui.contexts.runs import ABOUT, EMPTY, RUNS
 from agent_tt_tui.contexts.sweep import SWEEP, SWEEP_FORM
@@ -13,6 +13,7 @@ from agent_tt_tui.contexts.widgets import LIST, TIMELINE, TREE
 __all__ = [
     "ABOUT",
     "ASK",
+    "ASK_TYPING",
     "BLAME",
     "COMPARE",
     "CONFIRM",

@@ -83,7 +83,15 @@ ASK = Context(
                     rank=50,
                     priority=True,
                 ),
-                Command("ask.editor", "editor", ("ctrl+e",), "Edit the arguments in $EDITOR", rank=60, priority=True),
+                Command(
+                    "ask.editor",
+                    "editor",
+                    ("ctrl+e",),
+                    "Edit the arguments in $EDITOR",
+                    footer="open in $EDITOR",
+                    rank=60,
+                    priority=True,
+                ),
             ),
         ),
         Group(
@@ -98,6 +106,23 @@ ASK = Context(
     ),
 )
 """A call of a running fork that waits for a decision."""
+
+_ASK = {command.id: command for command in ASK.commands}
+
+ASK_TYPING = Context(
+    "Ask",
+    (
+        Group("Its arguments", tuple(_ASK[f"ask.{name}"] for name in ("done", "recorded", "editor"))),
+        Group(
+            "Everywhere",
+            (
+                replace(CANCEL, help="Stop typing; the arguments stay as typed", footer="stop typing"),
+                HELP_WHILE_TYPING,
+            ),
+        ),
+    ),
+)
+"""The same while its arguments are typed: what the footer says then."""
 
 PROMPT = Context(
     "Prompt",

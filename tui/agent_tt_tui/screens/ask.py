@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.widgets import TextArea
 
 from agent_tt.errors import AgentTTError
-from agent_tt_tui.contexts import ASK
+from agent_tt_tui.contexts import ASK, ASK_TYPING
 from agent_tt_tui.dialog import Dialog
+from agent_tt_tui.footer import FooterRow
 from agent_tt_tui.look import look_of
 from agent_tt_tui.screens.external import edit_in_terminal
 from agent_tt_tui.screens.prompt import PromptDialog
@@ -96,11 +97,11 @@ class AskDialog(Dialog["Decision"]):
 
     def on_descendant_focus(self) -> None:
         """Keys act otherwise while one types."""
-        self.refresh_footer()
+        self.query_one(FooterRow).show_context(ASK_TYPING if self._is_typing else ASK)
 
     def on_descendant_blur(self) -> None:
         """As on focus."""
-        self.refresh_footer()
+        self.on_descendant_focus()
 
     def on_text_area_changed(self) -> None:
         """Judge what was typed."""
@@ -193,7 +194,6 @@ class AskDialog(Dialog["Decision"]):
     def action_done(self) -> None:
         """Leave the arguments as they stand now; nothing goes out yet."""
         self.set_focus(None)
-        self.refresh_footer()
 
     def action_recorded(self) -> None:
         """Start again from what the agent gave."""

@@ -20,7 +20,7 @@ from agent_tt_tui.screens.oddities import OdditiesScreen
 from agent_tt_tui.screens.pick import Choice, PickDialog
 from agent_tt_tui.screens.run_asking import NotUnderstood
 from agent_tt_tui.screens.sweeps import open_sweeps
-from agent_tt_tui.viewmodel.sweep_form import SweepDraft, axis_of_edit, example
+from agent_tt_tui.viewmodel.sweep_form import SweepDraft, axes_of_edits, example
 from agent_tt_tui.widgets.find_panel import FindPanel
 from agent_tt_tui.widgets.inspector import no_further_call
 
@@ -65,13 +65,15 @@ class DebuggerScreen(OdditiesScreen):
     # The inspector's keys, which act from any pane.
 
     def action_tab(self, number: int) -> None:
-        """Show a tab of the inspector, from 1."""
+        """Show a tab of the inspector, from 1; where there is room for one pane, go there."""
         self.inspector.show_tab(number)
+        self.look_into_inspector()
 
     def action_call(self, direction: int) -> None:
         """Go to the next or previous call of the step."""
         if not self.call_pane.display:
             self.inspector.go_to_call(direction)
+            self.look_into_inspector()
         elif not self.call_pane.go(direction):
             self.say(no_further_call(direction))
 
@@ -244,7 +246,7 @@ class DebuggerScreen(OdditiesScreen):
         """Begin a sweep from the step that is shown, with the edits that were made to it, or open one of this run."""
         pending = self.pending
         step, edits = (self.number, ()) if pending is None else (pending.fork_step(self.number), pending.edits)
-        fixed = tuple(axis_of_edit(edit) for edit in edits)
+        fixed = axes_of_edits(edits)
         selection = self.inspector.selection
         suggestion = "" if selection is None else example(selection.path, selection.value, fixed)
         open_sweeps(self, self.model.source, self.model.run, SweepDraft(step, fixed), suggestion=suggestion)

@@ -163,6 +163,12 @@ class DebuggerFrame(RunAgainScreen):
         for pane in (*self._panes(), self._side):
             pane.display = pane is not self.call_pane or self._has_call_column
 
+    def look_into_inspector(self) -> None:
+        """Go to the inspector where another pane hides it."""
+        if not (self.inspector.display and self._side.display):
+            self._show_all_panes()
+            self.inspector.focus_shown()
+
     def action_zoom(self) -> None:
         """Give the pane in focus the whole screen, or take it back."""
         self.zoomed = not self.zoomed

@@ -128,6 +128,7 @@ class EditingScreen(DebuggingScreen):
                 "PATH=VALUE, with VALUE in JSON",
                 insertion_text(self.inspector.state, selection.path),
                 partial(insertion, self.inspector.state),
+                placeholder='notes="a new key", or days[0]=1 of a list',
             )
 
     def action_move_value(self) -> None:
@@ -137,7 +138,7 @@ class EditingScreen(DebuggingScreen):
             path = format_path(selection.path)
             self._ask("Move", f"{path} to this path", path, partial(move, path))
 
-    def _ask(self, title: str, detail: str, value: str, read: Callable[[str], Edit]) -> None:
+    def _ask(self, title: str, detail: str, value: str, read: Callable[[str], Edit], *, placeholder: str = "") -> None:
         state = self.inspector.state
 
         def check(text: str) -> str | None:
@@ -147,7 +148,8 @@ class EditingScreen(DebuggingScreen):
             if text is not None:
                 self.edit([read(text)])
 
-        self.app.push_screen(PromptDialog(title, detail=detail, value=value, check=check), typed)
+        dialog = PromptDialog(title, detail=detail, value=value, placeholder=placeholder, check=check)
+        self.app.push_screen(dialog, typed)
 
     def action_remove(self) -> None:
         """Take back the pending edit under the cursor; else remove the selected value from the state."""
@@ -235,6 +237,7 @@ class EditingScreen(DebuggingScreen):
 
     def _show_pending(self, pending: Pending) -> None:
         self.pending, self._trouble = (pending if pending.edits else None), ""
+        self.timeline.show_edited(pending.steps())
         self.refresh_header()
         self.refresh_footer()
         if self.pending is None:

@@ -245,7 +245,7 @@ class SweepScreen(CommandScreen[None]):
             return "no run was begun here yet"
         if command_id == "sweep.outcome" and len(matrix.definition.outcomes) < 2:
             return "no other outcome was asked for: --outcome asks for one"
-        if command_id == "sweep.stop" and self._process() is None:
+        if command_id == "sweep.stop" and (self._process() is None or matrix.status == "complete"):
             return (
                 "it was started elsewhere: Ctrl-C stops it there" if matrix.status == "running" else "it is not running"
             )
@@ -379,4 +379,4 @@ class SweepScreen(CommandScreen[None]):
         super().action_back()
         below = self.app.screen
         if going_on and below is not self and isinstance(below, CommandScreen):
-            below.say(f"{name} goes on running; s shows it again, and S there stops it")
+            below.say(f"{name} goes on running; V shows it again, and S there stops it")

@@ -31,7 +31,7 @@ _FRAME_ROWS: Final = 11
 
 _LEAST_ROWS: Final = 2
 _TITLES: Final = {
-    "vary": ("Vary", "temperature=0,0.5,1   model a,b   param top_p=0,1   agent a.py:main,b.py:main"),
+    "vary": ("Vary", "temperature=0,0.5,1   model a,b   policy pay=live,deny   param top_p=0,1"),
     "samples": ("Samples", "how often each combination is taken"),
     "jobs": ("At a time", "how many runs are under way at once"),
     "outcome": ("Ask", "a path of the last state, or 'budget < 0'"),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["NO_SWEEPS", "open_sweeps", "sweeps_of"]
 
 _NEW: Final = "\0new"
-NO_SWEEPS: Final = "this run has no sweep yet: s in the debugger begins one"
+NO_SWEEPS: Final = "this run has no sweep yet: V in the debugger begins one"
 
 
 def sweeps_of(source: RunSource, run: Run) -> list[SweepRow]:

@@ -66,6 +66,10 @@ class Pending:
         """The steps that are muted."""
         return frozenset(edit.step for edit in self.edits if edit.target == "step" and edit.step is not None)
 
+    def steps(self) -> frozenset[int]:
+        """The steps that something was edited of: muted ones, and the one whose state or calls were."""
+        return self.muted() | ({self.step} if self.is_anchored else frozenset())
+
     def fork_step(self, shown: int) -> int:
         """The step that a fork begins after, where `shown` is the one on the screen."""
         return self.step if self.is_anchored else max(shown, *self.muted(), 0)

@@ -13,12 +13,12 @@ from agent_tt.sweeping.axes import KINDS, Axis, axes_of, axis_of
 from agent_tt.sweeping.definition import Definition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.model import Edit
 
-__all__ = ["FormRow", "SweepDraft", "axis_line", "axis_of_edit", "check_line", "example"]
+__all__ = ["FormRow", "SweepDraft", "axes_of_edits", "axis_line", "axis_of_edit", "check_line", "example"]
 
 RowKind = Literal["vary", "samples", "jobs", "outcome", "cost", "allow"]
 
@@ -154,6 +154,17 @@ def axis_of_edit(edit: Edit) -> Axis:
         case "parameter":
             return Axis("param", edit.path, (edit.value,))
     return Axis(edit.target, "", (edit.value,))
+
+
+def axes_of_edits(edits: Sequence[Edit]) -> tuple[Axis, ...]:
+    """The axes that make pending edits in every run; of a value that was set several times the last counts."""
+    last = {edit.path: index for index, edit in enumerate(edits) if edit.target == "state" and edit.op == "set"}
+    shifting = any(edit.target == "state" and edit.op != "set" for edit in edits)
+    return tuple(
+        axis_of_edit(edit)
+        for index, edit in enumerate(edits)
+        if shifting or edit.target != "state" or last[edit.path] == index
+    )
 
 
 def check_line(draft: SweepDraft, row: FormRow, text: str) -> str | None:

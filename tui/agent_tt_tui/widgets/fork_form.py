@@ -9,6 +9,7 @@ from textual.reactive import reactive
 
 from agent_tt.codec.text import summary
 from agent_tt_tui import format as fmt
+from agent_tt_tui.glyphs import UNICODE
 from agent_tt_tui.look import look_of
 from agent_tt_tui.paths import short_path
 from agent_tt_tui.row import Row
@@ -60,7 +61,8 @@ class ForkFacts(RowWidget):
         if y == 0:
             kept = f"{plan.step} step{'' if plan.step == 1 else 's'} not rerun"
             row.column("way back in", _LABEL, styles.muted).add(plan.by, styles.strong).add("  ")
-            return row.add(show(f"{kept}; {code.way_back_in}", columns - row.cells, glyphs.cut), styles.muted)
+            way = code.way_back_in.replace(UNICODE.cut, glyphs.cut)
+            return row.add(show(f"{kept}; {way}", columns - row.cells, glyphs.cut), styles.muted)
         if y == 1:
             row.column("will run", _LABEL, styles.muted)
             where = clean(short_path(code.file) if code.file is not None else code.entry)
@@ -97,13 +99,14 @@ def edit_row(edit: Edit, columns: int, styles: Palette, glyphs: Glyphs) -> Row:
     if edit.op == "mute":
         name = "" if edit.value is None else f"{clean(summary(edit.value, 30))} "
         return row.add(f"{name}muted: as if it had never happened", styles.muted)
-    room = max(8, (columns - row.cells - 4) // 2)
+    is_change = edit.op == "set" and edit.old is not None
+    room = max(8, (columns - row.cells - 4) // 2 if is_change else columns - row.cells - 1)
     old, new = clean(summary(edit.old, room)), clean(summary(edit.value, room))
     if edit.op == "delete":
         return row.add(*styles.removed(old if edit.old is not None else "left out"))
     if edit.op == "move":
         return row.add(f"{glyphs.to} {clean(edit.to or '')}", styles.muted)
-    if edit.op == "set" and edit.old is not None:
+    if is_change:
         row.add(*styles.removed(old)).add(f" {glyphs.to} ", styles.muted)
     return row.add(*styles.added(new))
 

@@ -125,7 +125,11 @@ class Inspector(Pane):
         self._path_row.display = number == 1
         self._show_tab_content(keep_call=False)
         if had_focus:
-            self._tabs[number - 1].focus()
+            self.focus_shown()
+
+    def focus_shown(self) -> None:
+        """Go to the view that is shown."""
+        self._tabs[self._title.tab - 1].focus()
 
     def show_writes(self, path: Path, writes: Writes) -> None:
         """Say which step wrote the selected value.
@@ -255,7 +259,8 @@ class Inspector(Pane):
             total = len(self.call_view.calls)
             which: Piece = (f"{self.call_view.number + 1}/{total}" if total else "none", "strong")
             keys: tuple[Piece, ...] = (("  , .", "key"),) if total > 1 else ()
-            self._title.about_short = (("call ", "muted"), which, *keys)
+            self._title.about_shortest = (("call ", "muted"), which)
+            self._title.about_short = (*self._title.about_shortest, *keys)
             self._title.about = (
                 ("step ", "muted"),
                 (str(view.number), "strong"),
@@ -265,7 +270,8 @@ class Inspector(Pane):
         else:
             after: tuple[Piece, ...] = (("after ", "muted"), (str(view.number), "strong"))
             name = clean(view.step.name) if view.step is not None else "the input"
-            self._title.about_short, self._title.about = after, (*after, (f" {name}", "strong"))
+            self._title.about_short = self._title.about_shortest = after
+            self._title.about = (*after, (f" {name}", "strong"))
         self._title.refresh()
         path = self.state_tree.selected
         self._path_row.path = [str(step) for step in without_envelopes(path)] if path else ()

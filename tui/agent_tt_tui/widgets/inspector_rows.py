@@ -30,11 +30,13 @@ class TabsTitle(PaneTitle):
     """Stands at the right edge: `after 3 search_docs`; left out first where there is no room."""
     about_short: Sequence[Piece] = ()
     """Stands there where the longer one has no room."""
+    about_shortest: Sequence[Piece] = ()
+    """Stands there where that one has none either."""
 
     def draw(self, _y: int, columns: int, styles: Palette) -> Row:
         """Draw the row: what is at the right goes first, then long names are shortened, then numbers go."""
         best = None
-        for about in (self.about, self.about_short, ()):
+        for about in (self.about, self.about_short, self.about_shortest, ()):
             right = add_pieces(self.new_row(), about, styles)
             row = self._tabs(styles, shortened=False, numbered=True)
             if row.cells + right.cells + 2 <= columns:

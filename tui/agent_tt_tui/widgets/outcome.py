@@ -95,10 +95,7 @@ class OutcomePane(RowWidget):
         tokens, cost = self._optional_columns()
         figures = ((a.duration_us, b.duration_us, 9), (a.tokens, b.tokens, tokens), (a.cost_usd, b.cost_usd, cost))
         for old, new, size in figures:
-            text = ""
-            if old and new is not None:
-                change = round(100 * (new - old) / old)
-                text = f"{change:+d} %" if change else "0 %"
+            text = fmt.change(old, new, look_of(self).glyphs.times) if old and new is not None else ""
             row.column(text, size, styles.well if text.startswith("-") else styles.muted, "right")
         tools = [name for name in dict.fromkeys([*a.tools, *b.tools]) if a.tools.get(name, 0) != b.tools.get(name, 0)]
         glyphs = look_of(self).glyphs

@@ -16,16 +16,16 @@ from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.status import sample_glyph
-from agent_tt_tui.text import clean, width
+from agent_tt_tui.text import clean, cut, width
 from agent_tt_tui.viewmodel.sweeps import interval
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from agent_tt.sweeping.matrix import Matrix, MatrixCell, Rate, Sample, SampleStatus
     from agent_tt_tui.palette import Palette
 
-__all__ = ["MatrixLegend", "MatrixTitles", "SweepLayout", "SweepMatrix", "sample_style"]
+__all__ = ["MatrixLegend", "MatrixTitles", "SweepLayout", "SweepMatrix", "fair_label", "sample_style"]
 
 _CELL: Final = 9
 _LABEL_LEAST, _LABEL_MOST = 8, 28
@@ -77,6 +77,19 @@ class SweepLayout:
 def label_of(cell: MatrixCell) -> str:
     """The values of a row."""
     return ", ".join(cell.labels) or "all"
+
+
+def fair_label(labels: Sequence[str], columns: int, more: str) -> str:
+    """The values of a row, the long ones cut so that each is seen: rows may differ in the last one alone."""
+    shown = [clean(label) for label in labels]
+    room = columns - 2 * (len(shown) - 1)
+    most = columns  # what a value may take up: short ones leave their share to the others
+    for left, wide in zip(range(len(shown), 0, -1), sorted(map(width, shown)), strict=True):
+        most = max(1, room // left)
+        if wide > most:
+            break
+        room -= wide
+    return ", ".join(cut(label, most, more) for label in shown)
 
 
 def sample_style(status: SampleStatus, styles: Palette) -> object:
@@ -210,7 +223,8 @@ class SweepMatrix(LineView):
             return Strip.blank(width)
         cell, layout = matrix.cells[index], SweepLayout.of(matrix, width)
         here = index == self.cursor
-        row = Row(glyphs.cut).column(clean(label_of(cell)), layout.label - 1, styles.strong if here else styles.text)
+        label = fair_label(cell.labels, layout.label - 1, glyphs.cut) or label_of(cell)
+        row = Row(glyphs.cut).column(label, layout.label - 1, styles.strong if here else styles.text)
         row.add(" ")
         first = self.first
         for sample in cell.samples[first : first + layout.shown]:

@@ -73,6 +73,7 @@ class Timeline(LineView, inherit_bindings=True):
         self._writes: Mapping[int, str] = {}
         self._diverged: frozenset[int] = frozenset()
         self._waiting: frozenset[int] = frozenset()
+        self._edited: frozenset[int] = frozenset()
         self._columns = TimelineColumns.plan(30, last=model.last, lanes=1, depth=0)
         self._drawn_width = 0
 
@@ -104,6 +105,11 @@ class Timeline(LineView, inherit_bindings=True):
     def show_waiting(self, steps: frozenset[int]) -> None:
         """Mark the steps in which a call waits for a decision."""
         self._waiting = steps
+        self.refresh_lines_data()
+
+    def show_edited(self, steps: frozenset[int]) -> None:
+        """Mark the steps that pending edits are of."""
+        self._edited = steps
         self.refresh_lines_data()
 
     def refresh_run(self) -> None:
@@ -227,7 +233,8 @@ class Timeline(LineView, inherit_bindings=True):
         label = self._model.labels.get(0)
         if label is not None and label.name is not None:
             row.add(show(label.name, columns.name, glyphs.cut), styles.yours).add(" ")
-        return row.add(INPUT_NAME, styles.strong if styles.on_cursor_row else styles.muted)
+        row.add(INPUT_NAME, styles.strong if styles.on_cursor_row else styles.muted)
+        return row.pad_to(self._change_column + 1).add(glyphs.edited, styles.yours) if 0 in self._edited else row
 
     def _fold_row(self, found: Fold, styles: Palette) -> Row:
         glyphs, columns = look_of(self).glyphs, self._columns
@@ -308,6 +315,8 @@ class Timeline(LineView, inherit_bindings=True):
         glyphs = look_of(self).glyphs
         if step.number in self._waiting:
             return glyphs.person, styles.yours
+        if step.number in self._edited:
+            return glyphs.edited, styles.yours
         if step.number in self._diverged:
             return glyphs.differs, styles.yours
         if step.status == "error":
