@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import sys
 import weakref
-from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 __all__ = ["Rebinding"]
 
@@ -29,7 +25,8 @@ class Rebinding:
     def __init__(self, original: object, replacement: object) -> None:
         self._original = original
         self._replacement = replacement
-        self._searches = _searches_of(original)
+        # By id of the original, which is kept so that its id stays its own.
+        self._found = _FOUND.setdefault(id(original), (original, {}))[1]
 
     @property
     def place(self) -> tuple[int, str]:
@@ -38,62 +35,48 @@ class Rebinding:
 
     def apply(self) -> None:
         """Put the replacement wherever the original is."""
-        for module in _modules():
-            known = self._searches.get(module)
-            namespace = _namespace(module)
-            if known is None or known.size != len(namespace):
-                known = self._searches[module] = _Search.of(namespace, self._original)
-            known.bind(namespace, self._original, self._replacement)
+        self._bind(self._original, self._replacement, remembers=True)
 
     def undo(self) -> None:
         """Put the original wherever the replacement is."""
-        for module in _modules():
-            known = self._searches.get(module)
-            namespace = _namespace(module)
+        self._bind(self._replacement, self._original, remembers=False)
+
+    def _bind(self, old: object, new: object, *, remembers: bool) -> None:
+        """Bind `new` to every name that is `old`.
+
+        Modules are thousands in a large program, and each replay goes through them several times: one that is as it
+        was costs a look at its number of names.
+        """
+        found = self._found
+        for name, module in sys.modules.copy().items():
+            known = found.get(name)
+            if known is None or known.module() is not module:
+                if not _is_searched(name, module):
+                    continue
+                known = None
+            namespace: dict[str, object] = object.__getattribute__(module, "__dict__")
             if known is None or known.size != len(namespace):
-                known = _Search.of(namespace, self._replacement)
-            known.bind(namespace, self._replacement, self._original)
+                names = tuple(each for each, value in list(namespace.items()) if value is old)
+                known = _Found(weakref.ref(module), len(namespace), names)
+                if remembers:
+                    found[name] = known
+            for each in known.names:
+                if namespace.get(each) is old:
+                    namespace[each] = new
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
+class _Found(NamedTuple):
     """Which names of a module were found to be a function, when it had so many names."""
 
+    module: weakref.ref[ModuleType]
     size: int
     names: tuple[str, ...]
 
-    @classmethod
-    def of(cls, namespace: dict[str, object], function: object) -> _Search:
-        return cls(len(namespace), tuple(name for name, value in list(namespace.items()) if value is function))
 
-    def bind(self, namespace: dict[str, object], old: object, new: object) -> None:
-        """Bind `new` to those of the names that are `old`."""
-        for name in self.names:
-            if namespace.get(name) is old:
-                namespace[name] = new
+_FOUND: Final[dict[int, tuple[object, dict[str, _Found]]]] = {}
+"""Where each original was found the last time, by the name of the module."""
 
 
-_Searches: TypeAlias = "weakref.WeakKeyDictionary[ModuleType, _Search]"
-
-_SEARCHES: Final[dict[int, tuple[object, _Searches]]] = {}
-"""By id of the original, which is kept so that its id stays its own: where it was found the last time.
-
-Modules are thousands in a large program, and each replay goes through them: one that is as it was costs a look.
-"""
-
-
-def _searches_of(original: object) -> _Searches:
-    return _SEARCHES.setdefault(id(original), (original, weakref.WeakKeyDictionary()))[1]
-
-
-def _namespace(module: ModuleType) -> dict[str, object]:
-    namespace: dict[str, object] = object.__getattribute__(module, "__dict__")
-    return namespace
-
-
-def _modules() -> Iterator[ModuleType]:
-    for name in list(sys.modules):  # not their items: so many new tuples set the garbage collector going
-        module = sys.modules.get(name)
-        is_own = name.startswith(_OWN) and name.partition(".")[0] == _OWN
-        if not is_own and issubclass(type(module), ModuleType):
-            yield cast("ModuleType", module)
+def _is_searched(name: str, module: object) -> bool:
+    is_own = name.startswith(_OWN) and name.partition(".")[0] == _OWN
+    return not is_own and issubclass(type(module), ModuleType)
