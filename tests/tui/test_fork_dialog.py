@@ -76,7 +76,7 @@ async def test_an_edit_that_shows_one_value_gives_it_the_row(sample_store):
     opened = Opened(sample_store, "trip-planner", 3, (Edit("delete", "messages[7]"),))
     async with opened.app.run_test(size=(80, 24)) as pilot:
         await opened.open(pilot)
-        assert '± messages[7]  {"role": "tool", "tool_call_id": "call_' in opened.text
+        await until(pilot, lambda: '± messages[7]  {"role": "tool", "tool_call_id": "call_' in opened.text)
 
 
 async def test_the_second_version_of_a_sample_is_named_with_the_key_that_takes_it(sample_store):
