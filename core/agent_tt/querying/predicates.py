@@ -21,14 +21,16 @@ from agent_tt.codec.paths import format_path, get, parse_path, to_wire_path
 from agent_tt.codec.text import parse_value
 from agent_tt.errors import InvalidExpression, InvalidPath, InvalidPredicate, InvalidValue, PathNotFound
 from agent_tt.querying.expressions import parse
+from agent_tt.querying.expressions.values import MISSING, Missing, is_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.querying.expressions import Expression
+    from agent_tt.querying.expressions.values import Value
 
-__all__ = ["NOTHING", "Nothing", "Predicate", "parse_predicate"]
+__all__ = ["Predicate", "parse_predicate"]
 
 _ORDERS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "<": operator.lt,
@@ -43,17 +45,6 @@ _APPLIED: Final = re.compile(r"\s*[a-z]+\(")
 _COMPARISON: Final = re.compile(
     rf"(?P<path>(?:{_STRING}|[^<>=!\"])*)(?P<operator>==|!=|<=|>=|<|>|=|!)(?P<value>.*)", re.DOTALL
 )
-
-
-class Nothing:
-    """The class of `NOTHING`."""
-
-    def __repr__(self) -> str:
-        return "NOTHING"
-
-
-NOTHING: Final = Nothing()
-"""What a state has at a path where it has nothing; null is something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,28 +70,31 @@ class Predicate:
         """Whether the answer is yes or no."""
         return bool(self.operator) or self.expression is not None
 
-    def look(self, state: Wire) -> Wire | Nothing:
-        """What the state has at the path; `state.budget` is `budget`, unless the state has a key of that name."""
+    def look(self, state: Wire) -> Value:
+        """What the state has at the path; `MISSING` where it has nothing.
+
+        `state.budget` is `budget`, unless the state has a key of that name.
+        """
         if self.expression is not None:
-            return NOTHING
+            return MISSING
         paths = [self.path, self.path[1:]] if self.path[:1] == ("state",) and len(self.path) > 1 else [self.path]
         for path in paths:
             try:
                 return get(state, to_wire_path(state, path))
             except PathNotFound:
                 continue
-        return NOTHING
+        return MISSING
 
     def holds(self, state: Wire) -> bool:
         """Whether the comparison holds; one that only looks holds where there is something."""
         found = self.look(state)
-        if isinstance(found, Nothing):
+        if isinstance(found, Missing):
             return False
         if not self.operator:
             return True
         if self.operator in ("==", "!="):
             return _equal(found, self.value) == (self.operator == "==")
-        numbers = _is_number(found) and _is_number(self.value)
+        numbers = is_number(found) and is_number(self.value)
         texts = isinstance(found, str) and isinstance(self.value, str)
         return (numbers or texts) and _ORDERS[self.operator](found, self.value)
 
@@ -149,7 +143,7 @@ def _simple(text: str) -> Predicate:
     except InvalidValue as error:
         why = f"{text!r} cannot be read: after {sign} stands no JSON value"
         raise InvalidPredicate(why, hint=error.hint or _HINT) from error
-    if sign in _ORDERS and not (_is_number(value) or isinstance(value, str)):
+    if sign in _ORDERS and not (is_number(value) or isinstance(value, str)):
         raise InvalidPredicate(f"{text!r} cannot be read: {sign} compares numbers or texts", hint=_HINT)
     return Predicate(f"{format_path(path)} {sign} {found['value'].strip()}", path, sign, value)
 
@@ -161,10 +155,6 @@ def _path(written: str, text: str) -> Path:
         return parse_path(written)
     except InvalidPath as error:
         raise InvalidPredicate(f"{text!r} cannot be read: {error.message}", hint=_HINT) from error
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _equal(one: Wire, other: Wire) -> bool:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
-    from agent_tt.querying.predicates import Nothing, Predicate
+    from agent_tt.querying.expressions.values import Value
+    from agent_tt.querying.predicates import Predicate
     from agent_tt.store.sweeps import SweepRow
 
 __all__ = [
@@ -102,7 +103,7 @@ class Sample:
     tokens: int | None = None
     cost_usd: float | None = None
     duration_us: int | None = None
-    found: tuple[Wire | Nothing, ...] = ()
+    found: tuple[Value, ...] = ()
     holds: tuple[bool | None, ...] = ()
     answer: str | None = None
 

@@ -13,7 +13,7 @@ from agent_tt.forking.edits import apply_edits
 from agent_tt.forking.plan import ForkPlan, plan_fork
 from agent_tt.forking.policies import configured_policy, written_rules
 from agent_tt.model import Run
-from agent_tt.querying.predicates import Nothing
+from agent_tt.querying.expressions.values import Missing
 from agent_tt.sweeping.axes import edit_of
 from agent_tt.sweeping.definition import MOST_UNASKED, Cell, Definition
 
@@ -157,7 +157,7 @@ def _odd_outcomes(source: RunSource, run: Run, definition: Definition) -> list[s
         return []
     state = final_state(source, run.id)
     paths = [asked for asked in definition.predicates if asked.expression is None]
-    missing = [asked for asked in paths if isinstance(asked.look(state), Nothing)]
+    missing = [asked for asked in paths if isinstance(asked.look(state), Missing)]
     return [f"the last state of {run.name} has no {format_path(asked.path)}" for asked in missing]
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import InvalidPredicate
-from agent_tt.querying.predicates import NOTHING, parse_predicate
+from agent_tt.querying.expressions.values import MISSING
+from agent_tt.querying.predicates import parse_predicate
 
 STATE = {
     "budget": -1,
@@ -62,7 +63,7 @@ def test_a_path_alone_is_looked_up_and_null_is_something() -> None:
     asked = parse_predicate(" items[0].price ")
     assert (asked.text, asked.compares, asked.look(STATE)) == ("items[0].price", False, 20)
     assert parse_predicate("nothing").look(STATE) is None
-    assert parse_predicate("missing").look(STATE) is NOTHING
+    assert parse_predicate("missing").look(STATE) is MISSING
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_what_is_more_than_a_comparison_is_an_expression_or_nothing() -> None:
     asked = parse_predicate("state.budget < 0 and len(state.messages) > 4")
     assert asked.expression is not None
     assert asked.compares
-    assert asked.look({"budget": 1}) is NOTHING
+    assert asked.look({"budget": 1}) is MISSING
     assert parse_predicate("len(state.messages) > 4").expression is not None
     with pytest.raises(InvalidPredicate, match="after < stands no JSON value"):
         parse_predicate("budget < 0 and nobody")

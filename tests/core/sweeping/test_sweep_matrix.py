@@ -8,7 +8,7 @@ import pytest
 
 from agent_tt.errors import Damaged, RunNotFound
 from agent_tt.model import ErrorInfo
-from agent_tt.querying.predicates import NOTHING
+from agent_tt.querying.expressions.values import MISSING
 from agent_tt.sweeping.axes import Axis
 from agent_tt.sweeping.definition import Definition
 from agent_tt.sweeping.intervals import wilson
@@ -79,7 +79,7 @@ def test_every_cell_the_total_and_each_value_are_counted_as_by_hand(by_hand: ByH
 
     samples = {(cell.cell.number, each.number): each for cell in matrix.cells for each in cell.samples}
     assert samples[1, 1].found == (-1, "a")
-    assert samples[2, 1].found == (-5, NOTHING)
+    assert samples[2, 1].found == (-5, MISSING)
     assert [samples[place].status for place in ((2, 1), (2, 2), (3, 1), (4, 2))] == [
         "failed",
         "stopped",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent_tt.querying.predicates import Nothing
+from agent_tt.querying.expressions.values import Missing
 from agent_tt_tui.cli.shapes import Shape, error_shape, plan_shape, time_shape
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _cell(matrix: Matrix, cell: MatrixCell) -> Shape:
 def _sample(definition: Definition, sample: Sample) -> Shape:
     outcomes: Shape = {}
     for asked, found, holds in zip(definition.outcomes, sample.found, sample.holds, strict=False):
-        said: Shape = {} if isinstance(found, Nothing) else {"value": found}
+        said: Shape = {} if isinstance(found, Missing) else {"value": found}
         outcomes[asked] = said if holds is None else {**said, "holds": holds}
     run = sample.run
     return {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
-from agent_tt.querying.predicates import Nothing
+from agent_tt.querying.expressions.values import Missing
 from agent_tt_tui import format as fmt
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _text(sample: Sample, asked: int | None) -> str:
     if sample.holds[asked] is not None:
         return "holds" if sample.holds[asked] else "does not hold"
     found = sample.found[asked]
-    return "nothing there" if isinstance(found, Nothing) else summary(found, _LONGEST)
+    return "nothing there" if isinstance(found, Missing) else summary(found, _LONGEST)
 
 
 def _why(sample: Sample) -> str:
