@@ -70,6 +70,13 @@ async def test_enter_stays_where_the_way_led_and_b_opens_it_there_again(sample):
         assert screen.number == 10
 
 
+async def test_the_changes_are_laid_out_for_their_pane_when_they_come_back(sample):
+    async with sample("refund-loop").run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await press(pilot, "b", "escape")
+        assert any("~ budget.tokens_left  21960 → 20173" in row for row in screen_text(pilot.app))
+
+
 async def test_a_value_that_was_selected_is_the_one_that_is_asked_about(sample):
     async with sample("trip-planner", 3).run_test(size=(140, 40)) as pilot:
         screen = await settled(pilot)

@@ -194,6 +194,7 @@ class DiffPane(Pane):
         else:
             note = "nothing changed"
         self.lines.show(lines, note)
+        self._fit()  # the pane may have another width by now: it was hidden when the lines were asked for
 
     def show_pending(self, pending: Pending, trouble: str = "") -> None:
         """Show edits that nothing has run with yet, instead of what a step changed.
@@ -230,6 +231,9 @@ class DiffPane(Pane):
 
     def on_resize(self) -> None:
         """Lay the changes out for the new width."""
+        self._fit()
+
+    def _fit(self) -> None:
         pending = self.diff_title.pending
         if not self.size.width or self.columns == self._laid_out or not (self._changes or pending):
             return
