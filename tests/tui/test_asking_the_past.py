@@ -77,6 +77,16 @@ async def test_the_changes_are_laid_out_for_their_pane_when_they_come_back(sampl
         assert any("~ budget.tokens_left  21960 → 20173" in row for row in screen_text(pilot.app))
 
 
+async def test_what_lies_between_two_steps_is_still_said_when_their_changes_are_laid_out_again(sample):
+    async with sample("research-team", 12).run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await press(pilot, "b", "escape")
+        assert any("are other lanes" in row for row in screen_text(pilot.app))
+        await pilot.resize_terminal(100, 24)
+        await settled(pilot)
+        assert any("are other lanes" in row for row in screen_text(pilot.app))
+
+
 async def test_a_value_that_was_selected_is_the_one_that_is_asked_about(sample):
     async with sample("trip-planner", 3).run_test(size=(140, 40)) as pilot:
         screen = await settled(pilot)

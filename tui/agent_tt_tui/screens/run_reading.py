@@ -63,12 +63,17 @@ class PagesRead(Message):
 
 @dataclass
 class StepRead(Message):
-    """A step was read, and its changes laid out for so many columns."""
+    """A step was read, and its changes laid out for so many columns.
+
+    Attributes:
+        between: The steps of other lanes that lie between the two; "" for none.
+    """
 
     view: StepView
     base: Base
     lines: Sequence[DiffLine]
     columns: int
+    between: str
 
 
 @dataclass
@@ -217,9 +222,7 @@ class RunReading:
             view = self._model.load(wish.number, base.step)
             lines = diff_lines(view.changes, wish.columns)
             between = lanes_between(self._model.overview, view.base, view.number)
-            if between and lines:
-                lines.append(DiffLine("", 2, ((between, "muted"),)))
-            self._post(StepRead(view, base, lines, wish.columns))
+            self._post(StepRead(view, base, lines, wish.columns, between))
 
     def _read_pages(self) -> None:
         while (wanted := self._pages.take()) is not None:

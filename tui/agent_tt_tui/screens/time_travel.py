@@ -103,7 +103,7 @@ class TimeTravelScreen(DebuggerFrame):
         self._stop_waiting()
         self.view = message.view
         self.scrubber.show_step(self.number)
-        self.diff.show(message.view, message.base, message.lines, message.columns)
+        self.diff.show(message.view, message.base, message.lines, message.columns, message.between)
         self.show_view()
         self.make_room_for_diff()
         self._read_writes_again()

@@ -158,7 +158,7 @@ class DiffPane(Pane):
         super().__init__(self.diff_title, self.lines, id="diff")
         self._changes: Sequence[Change] = ()
         self._groups: list[int | None] = []
-        self._trouble = ""
+        self._trouble = self._between = ""
         self._laid_out = 0
 
     @property
@@ -171,7 +171,7 @@ class DiffPane(Pane):
         """How many rows all of it takes, title included."""
         return self.lines.line_count + 1
 
-    def show(self, view: StepView, base: Base, lines: Sequence[DiffLine], columns: int) -> None:
+    def show(self, view: StepView, base: Base, lines: Sequence[DiffLine], columns: int, between: str) -> None:
         """Show what a step changed.
 
         Args:
@@ -179,10 +179,11 @@ class DiffPane(Pane):
             base: What it was compared with.
             lines: The changes laid out for so many `columns`.
             columns: See there.
+            between: What lies between the two steps, said below the changes; "" for nothing.
         """
         self.diff_title.view, self.diff_title.base, self.diff_title.pending = view, base, None
         self.diff_title.refresh()
-        self._changes, self._laid_out = view.changes, columns
+        self._changes, self._laid_out, self._between = view.changes, columns, between
         if view.error is not None:
             note = "cannot be compared: the state cannot be read"
         elif view.base is None:
@@ -193,7 +194,7 @@ class DiffPane(Pane):
             note = "this step did not end: the state is the one before it"
         else:
             note = "nothing changed"
-        self.lines.show(lines, note)
+        self._show_changes(lines, note)
         self._fit()  # the pane may have another width by now: it was hidden when the lines were asked for
 
     def show_pending(self, pending: Pending, trouble: str = "") -> None:
@@ -241,4 +242,8 @@ class DiffPane(Pane):
         if pending is not None:
             self._show_edits(pending)
         else:
-            self.lines.show(diff_lines(self._changes, self.columns), "")
+            self._show_changes(diff_lines(self._changes, self.columns))
+
+    def _show_changes(self, lines: Sequence[DiffLine], note: str = "") -> None:
+        below = [DiffLine("", 2, ((self._between, "muted"),))] if self._between and lines else []
+        self.lines.show([*lines, *below], note)
