@@ -22,6 +22,7 @@ from agent_tt.codec.decode import check_envelopes
 from agent_tt.codec.encode import encode
 from agent_tt.codec.error_text import error_from_text
 from agent_tt.codec.parse import parse_value
+from agent_tt.codec.sameness import common_ends, identical
 from agent_tt.codec.wire import TYPE
 from agent_tt.errors import InvalidValue, NotRebuildable, UsageError
 from agent_tt.redaction.marks import MARK
@@ -156,7 +157,7 @@ class CallQuestion:
         for name, value in args.items():
             self._check_name(name)
             shown = self.args.get(name)
-            if _is_same(value, shown):
+            if identical(value, shown):
                 continue
             if name not in self.editable:
                 raise UsageError(f"{name} of {self.name} cannot be changed", hint=self._editable_hint())
@@ -246,12 +247,9 @@ def _put_back(shown: Wire, own: Wire, edited: Wire) -> Wire:
     if isinstance(edited, list) and isinstance(shown, list) and isinstance(own, list) and len(shown) == len(own):
         if len(shown) == len(edited):
             return [_put_back(*each) for each in zip(shown, own, edited, strict=True)]
-        shorter = min(len(shown), len(edited))
-        first = next((at for at in range(shorter) if not _is_same(shown[at], edited[at])), shorter)
-        last = next((at for at in range(shorter - first) if not _is_same(shown[-1 - at], edited[-1 - at])), None)
-        kept = shorter - first if last is None else last
+        first, kept = common_ends(shown, edited)
         return [*own[:first], *edited[first : len(edited) - kept], *own[len(own) - kept :]]
-    return own if _is_same(shown, edited) else edited
+    return own if identical(shown, edited) else edited
 
 
 def _check_sendable(value: Wire, shown: Wire, name: str) -> None:
@@ -272,7 +270,7 @@ def _check_sendable(value: Wire, shown: Wire, name: str) -> None:
             f"a secret in {name} was moved or is new: its mark stands for it only in its own place",
             hint=f"leave {MARK} where it stood, or take it out",
         )
-    if not _is_same(asked(value, name), value):
+    if not identical(asked(value, name), value):
         raise UsageError(
             f"{name} holds what looks like a secret, and what is decided goes through the store, which keeps none",
             hint="put it where the agent reads it (its environment), or run the call as it is",
@@ -290,11 +288,6 @@ def _without_marks(value: Wire) -> Wire:
     if isinstance(value, list):
         return [_without_marks(item) for item in value]
     return value.replace(MARK, "") if isinstance(value, str) else value
-
-
-def _is_same(a: Wire, b: Wire) -> bool:
-    """Whether two wire values say the same; `1`, `1.0` and `True` do not."""
-    return json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True)
 
 
 def _check_value(value: Wire, what: str) -> None:

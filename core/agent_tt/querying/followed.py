@@ -8,9 +8,9 @@ not known any more, and whoever asks reads it from the state once.
 from __future__ import annotations
 
 import copy
-import math
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.codec.sameness import identical
 from agent_tt.codec.wire import VALUE, is_envelope
 from agent_tt.errors import CorruptDelta
 from agent_tt.history.ops import apply, op_path
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agent_tt.querying.expressions.tree import Place
     from agent_tt.querying.expressions.values import Value
 
-__all__ = ["Followed", "identical", "indexed_path"]
+__all__ = ["Followed", "indexed_path"]
 
 
 class _Untouched:
@@ -200,16 +200,3 @@ def indexed_path(place: Place) -> Path:
     """A place as the index of changes knows it: up to the first position that is counted from the end."""
     known = next((depth for depth, step in enumerate(place) if isinstance(step, int) and step < 0), len(place))
     return place[:known]
-
-
-def identical(one: Value, other: Value) -> bool:
-    """Whether two values are the same, types included (1, 1.0 and true differ); the order of keys does not count."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(identical, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(identical(value, other[key]) for key, value in one.items())
-    if isinstance(one, float) and isinstance(other, float):
-        return one == other and math.copysign(1, one) == math.copysign(1, other)
-    return one == other

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from agent_tt.codec.paths import format_path
+from agent_tt.codec.paths import format_path, get
 from agent_tt.comparing.moves import ACTING
 from agent_tt.errors import AgentTTError
 from agent_tt.querying.origins import WORDS, Likeness, is_telling, leaves, likeness, said_by
@@ -134,7 +134,7 @@ class _Walk:
         while left > 0:
             call, like = origin.call, origin.like
             kind: LinkKind = "error" if call.error is not None else "answer" if call.kind == "llm" else "result"
-            value = call.error.short if call.error is not None else _at(call.result, like.path)
+            value = call.error.short if call.error is not None else get(call.result, like.path)
             yield Link(kind, call.step, call.number, call.name, format_path(like.path), value, like.why, like.shared)
             left -= 1
             if kind == "answer":
@@ -213,7 +213,7 @@ class _Walk:
         like = likeness(call.args, answer, words=True)
         if like is None:
             return None
-        read = _at(call.args, like.path)
+        read = get(call.args, like.path)
         where = f"it read {format_path(like.path)}"
         origin = self._origin(read, call.step, call.number, acting=True)
         if origin is not None:
@@ -256,7 +256,7 @@ class _Walk:
         like = likeness(self._input, value, words=True)
         if like is None:
             return None
-        held = _at(self._input, like.path)
+        held = get(self._input, like.path)
         return Link("input", 0, None, "", format_path(like.path), held, f"first said there, {like.why}", like.shared)
 
     def _end(self, value: Wire, step: int) -> Link:
@@ -273,9 +273,3 @@ class _Walk:
                 known = []
             self._calls[number] = known
         return known
-
-
-def _at(value: Wire, path: Path) -> Wire:
-    for step in path:
-        value = value[step]  # type: ignore[index]
-    return value

@@ -10,11 +10,12 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
+from agent_tt.codec.sameness import identical
 from agent_tt.errors import AgentTTError
 from agent_tt.querying.expressions import parse, tree
 from agent_tt.querying.expressions.evaluator import holds
 from agent_tt.querying.expressions.values import MISSING, Value, at
-from agent_tt.querying.followed import Followed, identical, indexed_path
+from agent_tt.querying.followed import Followed, indexed_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.codec.encode import encode
+from agent_tt.codec.sameness import common_ends
 from agent_tt.codec.wire import TYPE, VALUE
 
 if TYPE_CHECKING:
@@ -115,9 +116,7 @@ def bring_to(live: object, now: Wire, after: Wire, decode: Decode) -> bool:
 
 def _bring_list(live: list[Any], now: list[Wire], after: list[Wire], decode: Decode) -> None:
     shorter = min(len(now), len(after))
-    start = next((index for index in range(shorter) if not _is_same(now[index], after[index])), shorter)
-    end = next((index for index in range(shorter - start) if not _is_same(now[-1 - index], after[-1 - index])), None)
-    end = shorter - start if end is None else end
+    start, end = common_ends(now, after, _is_same)
     for index in range(start, shorter - end):
         if not bring_to(live[index], now[index], after[index], decode):
             live[index] = decode(after[index])

@@ -10,6 +10,7 @@ import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from agent_tt.codec.sameness import common_ends, identical
 from agent_tt.codec.wire import TYPE, VALUE
 from agent_tt.errors import UsageError
 from agent_tt.redaction.marks import MARK, canonical
@@ -70,7 +71,7 @@ def edited_value(live: Any, before: Wire, after: Wire, decode: Decode, path: str
         NotRebuildable: a value cannot become a Python object.
         UsageError: a mark in place of a secret would go out.
     """
-    if _is_same(before, after):
+    if identical(before, after):
         return live
     if isinstance(before, list) and isinstance(after, list) and type(live) is list and len(live) == len(before):
         return _edited_list(live, before, after, decode, path)
@@ -91,11 +92,7 @@ def edited_value(live: Any, before: Wire, after: Wire, decode: Decode, path: str
 
 def _edited_list(live: list[object], before: list[Wire], after: list[Wire], decode: Decode, path: str) -> list[object]:
     """A list, of which the items at its beginning and end that stayed the same are the agent's own."""
-    shorter = min(len(before), len(after))
-    start = next((index for index in range(shorter) if not _is_same(before[index], after[index])), shorter)
-    end = 0
-    while end < shorter - start and _is_same(before[-1 - end], after[-1 - end]):
-        end += 1
+    start, end = common_ends(before, after)
     is_as_long = len(before) == len(after)
     middle = [
         edited_value(live[index], before[index], after[index], decode, f"{path}[{index}]")
@@ -112,7 +109,7 @@ def _edited_fields(
     """A copy of an object with some fields changed. Nothing of its class runs but what `copy` asks."""
     changed = copy.copy(live)
     for name, value in after.items():
-        if not _is_same(before[name], value):
+        if not identical(before[name], value):
             was = object.__getattribute__(live, name)
             object.__setattr__(changed, name, edited_value(was, before[name], value, decode, f"{path}.{name}"))
     return changed
@@ -137,12 +134,3 @@ def _mark_in(wire: Wire, path: str) -> str | None:
     elif isinstance(wire, dict):
         items = [(f"{path}.{key}", item) for key, item in wire.items()]
     return next((found for below, item in items if (found := _mark_in(item, below)) is not None), None)
-
-
-def _is_same(a: Wire, b: Wire) -> bool:
-    """Whether two wire values say the same; `1`, `1.0` and `True` do not."""
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(_is_same(a[key], b[key]) for key in a)
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(map(_is_same, a, b))
-    return type(a) is type(b) and a == b
