@@ -1,0 +1,33 @@
+"""The two protocols behind which every store lies: `RunSource` reads, `Store` also writes.
+
+Everything above (recorder, forks, comparison, commands, screens) speaks only these. A conformance suite in
+`tests/core/conformance` is run on every implementation. What is only read takes `Marks` as well: they lie elsewhere.
+
+Numbers: steps count from 1; checkpoint k is the state after step k and checkpoint 0 the initial input. In a fork, steps
+up to `fork_step` are its parent's (`Step.inherited`), and checkpoint `fork_step` is the *edited* state.
+
+| module | says |
+|---|---|
+| `reading` | what any source of runs can be asked |
+| `marks` | what people may write down about runs |
+| `writing` | what a store takes |
+"""
+
+from __future__ import annotations
+
+from agent_tt.protocols.marks import Anchored, MarkedRuns, Marks
+from agent_tt.protocols.reading import Cursor, ListsCalls, RunSource
+from agent_tt.protocols.writing import NO_STATE, OpenQuestion, RunWriter, Store
+
+__all__ = [
+    "NO_STATE",
+    "Anchored",
+    "Cursor",
+    "ListsCalls",
+    "MarkedRuns",
+    "Marks",
+    "OpenQuestion",
+    "RunSource",
+    "RunWriter",
+    "Store",
+]

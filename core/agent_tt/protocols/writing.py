@@ -1,0 +1,212 @@
+"""Recording runs: a store, the open end of one run, and a question that it asks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from agent_tt.protocols.marks import MarkedRuns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import (
+        CallEnd,
+        Deletion,
+        DeliveryKind,
+        Edit,
+        ErrorInfo,
+        NewCall,
+        NewRun,
+        NewStep,
+        Run,
+        RunStatus,
+        StepEnd,
+        WayBackIn,
+    )
+    from agent_tt.questions import Decision, NewQuestion
+
+
+@runtime_checkable
+class Store(MarkedRuns, Protocol):
+    """A `RunSource` that also writes. Each method is one durable commit; many processes may write at once."""
+
+    def begin_run(self, new: NewRun, state: Wire | object) -> RunWriter:
+        """Start a run: its row is committed before this returns, with `state` as checkpoint 0."""
+        ...
+
+    def begin_fork(
+        self,
+        parent_id: str,
+        step: int,
+        *,
+        state: Wire,
+        new: NewRun,
+        edits: Sequence[Edit] = (),
+        policy: Mapping[str, Wire] | None = None,
+        way_back_in: WayBackIn = "restore",
+    ) -> str:
+        """Make the row of a fork with its edited checkpoint (`state`, a wire value); give its id.
+
+        Its status is `running` from now on.
+
+        The name is `PARENT/fork-N`, unless `new.name` is not empty.
+        """
+        ...
+
+    def adopt_run(self, run_id: str, new: NewRun, state: Wire | object) -> RunWriter:
+        """Take over a fork's row in the process that runs its agent, which is its owner from now on.
+
+        Numbering goes on after `fork_step`. `state` is what the agent starts from; where it differs from the edited
+        checkpoint, the difference is part of the first step's changes.
+        """
+        ...
+
+    def join_run(self, run_id: str) -> RunWriter:
+        """Write into a run that another process began and will end; to finish the writer ends nothing of the run.
+
+        Raises:
+            RunNotFound: no such run.
+        """
+        ...
+
+    def reopen_run(self, run_id: str) -> None:
+        """Let a run that broke off (crashed, interrupted) go on: it is running, and waits to be adopted.
+
+        Steps that were open stay open; they and the numbers of answers are gone on with by who adopts it.
+
+        Raises:
+            UsageError: it runs, or has ended by itself.
+        """
+        ...
+
+    def set_run_status(self, run_id: str, status: RunStatus, error: ErrorInfo | None = None) -> None:
+        """Write down how a run ended that cannot say it itself (crashed, stopped before it began)."""
+        ...
+
+    def answer_question(self, question: int, decision: Decision) -> None:
+        """Write down what somebody decides of a call that waits; its process goes on with it.
+
+        Raises:
+            QuestionNotFound: there is no such question.
+            QuestionClosed: it was answered already, or the process that asked is gone.
+        """
+        ...
+
+    def stop_questions(self, run_id: str) -> None:
+        """Let every call of a run that waits know that the run is stopped: nobody decides any more."""
+        ...
+
+    def plan_deletion(self, run_ids: Sequence[str], *, with_forks: bool = False) -> list[Run]:
+        """What `delete_runs` would delete now, forks after what they were forked from; raises what it would raise."""
+        ...
+
+    def delete_runs(self, run_ids: Sequence[str], *, with_forks: bool = False) -> Deletion:
+        """Delete runs with everything that belongs to them alone, all of them or none.
+
+        Args:
+            run_ids: the runs.
+            with_forks: also what was forked from them, and from that.
+
+        Raises:
+            HasForks: something was forked from one of them that is not to be deleted.
+            IsRunning: one of them is running.
+            IsPinned: one of them is pinned.
+        """
+        ...
+
+
+class OpenQuestion(Protocol):
+    """A question that this process has asked. Safe to use from several threads."""
+
+    def decision(self) -> Decision | None:
+        """What was decided, None as long as nothing was; cheap enough to ask ten times a second."""
+        ...
+
+    def withdraw(self) -> None:
+        """Nobody waits for a decision any more."""
+        ...
+
+
+class RunWriter(Protocol):
+    """The open end of one run. Safe to use from several threads."""
+
+    @property
+    def run_id(self) -> str:
+        """The run that it writes."""
+        ...
+
+    @property
+    def first_step(self) -> int:
+        """The number that the next first step gets: 1, or `fork_step + 1`."""
+        ...
+
+    def open_step(self, new: NewStep) -> int:
+        """Commit a step as running; give its number (order of starting)."""
+        ...
+
+    def close_step(self, number: int, end: StepEnd, state: object, *, track: str = "main") -> None:
+        """Commit a step's end and, unless `state` is `NO_STATE`, a checkpoint of `state`.
+
+        `state` is any Python object; only its changes are stored.
+        """
+        ...
+
+    def take_checkpoint(self, number: int, state: object, *, track: str = "main") -> None:
+        """Commit a checkpoint of a step that has ended without one; nothing where it has one.
+
+        No later step of that track has a checkpoint yet.
+        """
+        ...
+
+    def begin_call(self, step: int, new: NewCall) -> int:
+        """Commit the intent of a call, before it is made; give its number within the step."""
+        ...
+
+    def amend_call(self, step: int, number: int, meta: Mapping[str, Wire], *, args: Wire = None) -> None:
+        """Commit what has been decided of a call that is pending, before it goes out.
+
+        Args:
+            step: the step of the call.
+            number: the call.
+            meta: facts to merge into its own.
+            args: its arguments as they go out, where a person changed them; None where nobody did. Its signature
+                stays that of the question as the agent asked it.
+
+        Raises:
+            StepNotFound: no such call.
+        """
+        ...
+
+    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:
+        """Commit a piece of an answer that comes in several, before the agent sees it; give its run-wide number.
+
+        The end of such an answer is committed by `end_call`, whose `CallEnd.stream` says how it ended.
+
+        Raises:
+            StepNotFound: no such call.
+        """
+        ...
+
+    def ask(self, step: int, call: int, new: NewQuestion) -> OpenQuestion:
+        """Commit that a call, whose intent is committed, waits for somebody's decision."""
+        ...
+
+    def end_call(self, step: int, number: int, end: CallEnd) -> None:
+        """Commit what came back, before the agent sees it. The answer takes the next run-wide number."""
+        ...
+
+    def finish(self, status: RunStatus, error: ErrorInfo | None = None) -> None:
+        """End the run: flush indexes, write status and end time, let go of the file."""
+        ...
+
+
+class _NoState:
+    """The class of `NO_STATE`."""
+
+    def __repr__(self) -> str:
+        return "NO_STATE"
+
+
+NO_STATE = _NoState()
+"""Given to `close_step` by a step that has no state of its own."""
