@@ -25,6 +25,13 @@ StreamEnd = Literal["end", "error", "closed"]
 WayBackIn = Literal["restore", "replay"]
 EditTarget = Literal["state", "result", "error", "answer", "system", "model", "parameter", "step"]
 
+ACTING: Final[frozenset[CallKind]] = frozenset({"tool", "http", "subprocess", "socket", "human"})
+"""Kinds of calls that do something in the world; clocks, random numbers and ids differ in every run, and in a loop a
+model is asked with all that was said so far."""
+
+OWN_DOING: Final[frozenset[CallKind]] = frozenset({"http", "subprocess", "socket"})
+"""Kinds of calls that are the doing of the call that they are made inside of."""
+
 MADE_UP: Final = "made_up"
 """Among the facts of a call, and of its step: no model gave this answer; `mock` or `script` did."""
 

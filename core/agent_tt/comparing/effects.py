@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
-from agent_tt.model import COPY, MADE_UP
+from agent_tt.model import ACTING, COPY, MADE_UP, OWN_DOING
 from agent_tt.questions import ANSWERED, ARGS_ASKED, is_held
 from agent_tt.recording.deciding import POLICY
 from agent_tt.recording.policy import effect_of
@@ -35,9 +35,7 @@ Happened = Literal["sent", "sent edited", "failed", "unknown", "waiting", "denie
 | `recorded` | it was not made, and answered as it had been recorded |
 """
 
-_ACTING: Final = frozenset({"tool", "http", "subprocess", "socket"})
-_OWN_DOING: Final = frozenset({"http", "subprocess", "socket"})
-"""Kinds of calls that are the doing of the call that they are made inside of."""
+_TO_THE_WORLD: Final = ACTING - {"human"}
 
 _GROUPS: Final[tuple[tuple[str, frozenset[Happened]], ...]] = (
     ("went out", frozenset({"sent", "sent edited"})),
@@ -141,18 +139,18 @@ def effects_in(calls: Iterable[Call], *, is_running: bool) -> Effects:
         if COPY in call.meta:
             continue
         around = _place(call.meta.get("inside"))
-        if around is not None and call.kind in _OWN_DOING and call.status != "denied":
+        if around is not None and call.kind in OWN_DOING and call.status != "denied":
             inside[around] += 1
             continue
         happened = _happened(call, is_running=is_running)
         effect = effect_of(call.kind, call.name, call.effect)
         is_decided = happened not in ("sent", "failed", "unknown")
-        if is_decided or (call.kind in _ACTING and effect == "write"):
+        if is_decided or (call.kind in _TO_THE_WORLD and effect == "write"):
             rows.append((call, effect, happened))
         elif call.kind == "llm" and MADE_UP not in call.meta and around is None:
             model = call.meta.get("model")
             models[model if isinstance(model, str) else call.name] += 1
-        elif call.kind in _ACTING:
+        elif call.kind in _TO_THE_WORLD:
             reads[call.name] += 1
     return Effects(
         rows=tuple(_row(*row, inside[row[0].step, row[0].number]) for row in rows),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.history.digest import digest
+from agent_tt.model import ACTING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, Step
     from agent_tt.protocols import RunSource
-
-ACTING: Final = frozenset({"tool", "http", "subprocess", "socket", "human"})
-"""Kinds of calls that do something in the world; clocks, random numbers and ids differ in every run."""
 
 _VOLATILE: Final = frozenset(
     {

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from agent_tt.codec.paths import format_path, get
-from agent_tt.comparing.moves import ACTING
 from agent_tt.errors import AgentTTError
+from agent_tt.model import ACTING
 from agent_tt.querying.origins import WORDS, Likeness, is_telling, leaves, likeness, said_by
 
 if TYPE_CHECKING:

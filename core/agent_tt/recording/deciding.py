@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from agent_tt.codec.decode import decode
 from agent_tt.codec.error_text import error_from_text
 from agent_tt.errors import NotRebuildable, ToolDenied, UsageError
+from agent_tt.model import OWN_DOING
 from agent_tt.questions import ANSWERED, ARGS_ASKED, NewQuestion
 from agent_tt.recording.adoption import process_policy
 from agent_tt.recording.asking import ask_somebody, ask_somebody_async
@@ -54,8 +55,6 @@ __all__ = [
 POLICY: Final = "policy"
 """Among the facts of a call: `{"word", "source", "place"}` of the rule that decided about it; `from`, of one that was
 answered as it was recorded: run, step and call whose answer it is. Left out of calls that simply run by default."""
-
-_OWN_DOING: Final = frozenset({"http", "subprocess", "socket"})
 
 
 class NotRecorded(BaseException):
@@ -160,7 +159,7 @@ def is_own_doing(kind: CallKind, in_model_call: bool) -> bool:  # noqa: FBT001  
         kind: its kind.
         in_model_call: whether a model call makes it.
     """
-    return kind in _OWN_DOING or (kind == "llm" and in_model_call)
+    return kind in OWN_DOING or (kind == "llm" and in_model_call)
 
 
 def told(rule: Rule | None) -> dict[str, Wire]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.model import ACTING
+
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallKind, Effect
@@ -14,9 +16,6 @@ __all__ = ["OpenStep", "answer_fingerprint"]
 
 _UNREPEATABLE: Final = frozenset({"clock", "rng", "id"})
 """Kinds of calls that never ask the same twice, and so say nothing about a step being a repetition."""
-
-_ACTING: Final = frozenset({"tool", "http", "subprocess", "socket", "human"})
-"""Kinds of calls that do something. A model is asked with all that was said so far, so in a loop only they repeat."""
 
 
 @dataclass(slots=True)
@@ -41,7 +40,7 @@ class OpenStep:
         """Note what a call asked."""
         if kind not in _UNREPEATABLE:
             self.asked[call] = signature
-            if kind in _ACTING:
+            if kind in ACTING:
                 self.acting.add(call)
 
     @property

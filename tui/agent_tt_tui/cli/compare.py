@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agent_tt.comparing.moves import ACTING
+from agent_tt.model import ACTING
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 
 if TYPE_CHECKING:

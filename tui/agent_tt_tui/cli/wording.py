@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.comparing.moves import ACTING
+from agent_tt.model import ACTING
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.terminal import Cell, counted, facts
 from agent_tt_tui.status import kind_glyph, run_glyph
