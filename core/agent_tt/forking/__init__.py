@@ -16,7 +16,7 @@
 | `terms` | who runs it, what it is told beside the state, how far it may go |
 | `executors`, `code_by_executor` | who runs agents of other frameworks, by name |
 | `boundary` | what the run called and spent |
-| `policies`, `bench` | what it does with calls, and the answers of those that it does not make |
+| `policies`, `stand_ins` | what it does with calls, and the answers of those that it does not make |
 | `plan` | all of that in one: the pre-flight |
 | `launch`, `handle` | the child process, and what can be done with it |
 | `answering` | deciding about calls that wait |

@@ -10,8 +10,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.forking.bench import ParentBench
 from agent_tt.forking.made_up import Chained, MadeUpAnswers, recorded_answers
+from agent_tt.forking.stand_ins import ParentStandIns
 from agent_tt.forking.terms import terms_of
 from agent_tt.recording.answers import serving
 from agent_tt.recording.deciding import answering
@@ -68,7 +68,7 @@ def under_terms(source: RunSource, run: Run, first: Answers | None = None, *, li
         Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO)
     with ExitStack() as stack:
         if run.parent is not None:
-            stack.enter_context(answering(ParentBench(source, run)))
+            stack.enter_context(answering(ParentStandIns(source, run)))
         if terms.is_mock:
             recorded = recorded_answers(source, run if run.parent is None else source.run(run.parent))
             answers: Answers = MadeUpAnswers(recorded, run.fork_step or 0, terms)

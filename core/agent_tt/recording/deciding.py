@@ -1,7 +1,7 @@
 """What becomes of a call in a fork: the rule that its policy has for it, carried out.
 
 A call that is not made for real is answered in the way in which a replay answers: by something `Served`. Who makes such
-answers stands a floor above (`Bench`); in a process without one nothing but `live` and `deny` can be carried out.
+answers stands a floor above (`StandIns`); in a process without one nothing but `live` and `deny` can be carried out.
 
 Calls of kinds `http`, `subprocess` and `socket` that a running call makes are that call's own doing, and so is asking a
 model inside a call that asks one: no rule is asked.
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "POLICY",
-    "Bench",
     "Deciding",
     "Given",
     "NotRecorded",
     "Outcome",
+    "StandIns",
     "answering",
     "check_halted",
     "halted_here",
@@ -69,7 +69,7 @@ class NotRecorded(BaseException):
         self.hint = hint
 
 
-class Bench(Protocol):
+class StandIns(Protocol):
     """Makes the answers of calls that a fork does not make. Safe to use from several threads."""
 
     def recorded(self, question: Question) -> tuple[Served, Mapping[str, Wire]] | None:
@@ -100,7 +100,7 @@ class Bench(Protocol):
 class _Desk:
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.bench: Bench | None = None
+        self.stand_ins: StandIns | None = None
         self.halted: NotRecorded | None = None
 
 
@@ -108,16 +108,16 @@ _DESK = _Desk()
 
 
 @contextmanager
-def answering(bench: Bench) -> Iterator[None]:
-    """Let `bench` make the answers of this process while the block lasts."""
+def answering(stand_ins: StandIns) -> Iterator[None]:
+    """Let `stand_ins` make the answers of this process while the block lasts."""
     with _DESK.lock:
-        before = _DESK.bench, _DESK.halted
-        _DESK.bench, _DESK.halted = bench, None
+        before = _DESK.stand_ins, _DESK.halted
+        _DESK.stand_ins, _DESK.halted = stand_ins, None
     try:
         yield
     finally:
         with _DESK.lock:
-            _DESK.bench, _DESK.halted = before
+            _DESK.stand_ins, _DESK.halted = before
 
 
 def check_halted() -> None:
@@ -258,38 +258,38 @@ class Deciding:
         return known
 
     def _asked(self, trouble: str) -> NewQuestion:
-        can_give = _DESK.bench is not None and self.question.kind in ("tool", "llm", "http")
+        can_give = _DESK.stand_ins is not None and self.question.kind in ("tool", "llm", "http")
         editable = () if self.given is None else self.given.editable(self.named)
         return NewQuestion(editable=editable, can_give=can_give, trouble=trouble)
 
     def _without_asking(self) -> Outcome | None:
         """What becomes of it, None where somebody must be asked."""
-        rule, name, bench = self.rule, self.question.name, _DESK.bench
+        rule, name, stand_ins = self.rule, self.question.name, _DESK.stand_ins
         if rule.word == "deny":
             return Outcome(refusal=denied(name, rule, self.question.kind, self.question.site))
-        if rule.word in ("recorded", "stub") and bench is None:
+        if rule.word in ("recorded", "stub") and stand_ins is None:
             why = f"{name} was not run: its policy is {rule.text}, which a process of the agent's cannot give"
             return Outcome(refusal=ToolDenied(why, tool=name, hint="let the agent's own process call it"))
-        if rule.word == "recorded" and bench is not None:
-            found = bench.recorded(self.question)
+        if rule.word == "recorded" and stand_ins is not None:
+            found = stand_ins.recorded(self.question)
             if found is not None:
                 served, place = found
                 return Outcome(served, facts={POLICY: {**self._policy(), "from": dict(place)}})
             if rule.otherwise == "ask":
                 return None
-            halt = bench.not_recorded(self.question)
+            halt = stand_ins.not_recorded(self.question)
             with _DESK.lock:
                 _DESK.halted = _DESK.halted or halt
             return Outcome(refusal=halt)
-        if rule.word == "stub" and bench is not None:
-            return self._stubbed(bench)
+        if rule.word == "stub" and stand_ins is not None:
+            return self._stubbed(stand_ins)
         return None
 
-    def _stubbed(self, bench: Bench) -> Outcome:
+    def _stubbed(self, stand_ins: StandIns) -> Outcome:
         name, rule = self.question.name, self.rule
         try:
             error = None if rule.error is None else error_from_text(rule.error)
-            return Outcome(bench.given(self.question, rule.value, error))
+            return Outcome(stand_ins.given(self.question, rule.value, error))
         except UsageError as wrong:
             return Outcome(refusal=ToolDenied(f"{name} was not run: {wrong.message}", tool=name, hint=wrong.hint))
 
@@ -300,15 +300,15 @@ class Deciding:
     def _as_decided(self, decision: Decision) -> tuple[Outcome | None, str]:
         """What becomes of it as a person has decided; else why that cannot be carried out."""
         facts: dict[str, Wire] = {ANSWERED: decision.to_facts()}
-        name, bench = self.question.name, _DESK.bench
+        name, stand_ins = self.question.name, _DESK.stand_ins
         if decision.word == "refuse":
             why = f": {decision.why}" if decision.why else ""
             return Outcome(refusal=ToolDenied(f"{name} was not run: it was refused{why}", tool=name), facts=facts), ""
         try:
             if decision.word in ("give", "raise"):
-                if bench is None:
+                if stand_ins is None:
                     return None, "nothing can be given for it in this process"
-                return Outcome(bench.given(self.question, decision.value, decision.error), facts=facts), ""
+                return Outcome(stand_ins.given(self.question, decision.value, decision.error), facts=facts), ""
             if not decision.args:
                 return Outcome(facts=facts), ""
             facts[ARGS_ASKED] = {key: self.named.get(key) for key in decision.args}
@@ -323,7 +323,9 @@ class Deciding:
             NotRebuildable, UsageError: they cannot be made into what is sent.
         """
         edited = {**self.named, **{name: asked(value, name) for name, value in changed.items()}}
-        bench, given = _DESK.bench, self.given
+        stand_ins, given = _DESK.stand_ins, self.given
         if given is None:
             raise UsageError(f"nothing of {self.question.name} can be changed", hint="run it as it is, or refuse it")
-        return Outcome(edited=edited, sent=given.edited(self.named, changed, decode if bench is None else bench.value))
+        return Outcome(
+            edited=edited, sent=given.edited(self.named, changed, decode if stand_ins is None else stand_ins.value)
+        )

@@ -18,9 +18,9 @@ import requests
 import agent_tt
 import agent_tt.seams.install
 from agent_tt.errors import ToolDenied, UsageError
-from agent_tt.forking.bench import ParentBench, given_answer
 from agent_tt.forking.boundary import boundary_of
 from agent_tt.forking.policies import ToolPolicy, read_rule
+from agent_tt.forking.stand_ins import ParentStandIns, given_answer
 from agent_tt.model import NewRun
 from agent_tt.recording import adoption
 from agent_tt.recording.answers import Question
@@ -111,7 +111,11 @@ class Forks:
         fork = self.store.run(self.fork_id)
         adoption.offer(adoption.Adoption(self.store, fork.id, ToolPolicy.from_mapping(fork.policy)))
         try:
-            with answering(ParentBench(self.store, fork)), agent_tt.record("agent", state={}) as run, run.step("work"):
+            with (
+                answering(ParentStandIns(self.store, fork)),
+                agent_tt.record("agent", state={}) as run,
+                run.step("work"),
+            ):
                 yield
         finally:
             adoption.withdraw()
@@ -208,11 +212,11 @@ def test_a_fork_that_goes_on_is_not_given_an_answer_again(forks: Forks) -> None:
     with forks.fork(look="recorded"):
         look("Rome")
     question = replace(question_of_call(forks.calls()[0]), step=None)
-    bench = ParentBench(forks.store, forks.store.run(forks.fork_id))
-    found = bench.recorded(question)
+    stand_ins = ParentStandIns(forks.store, forks.store.run(forks.fork_id))
+    found = stand_ins.recorded(question)
     assert found is not None
     assert found[1]["call"] == 2
-    assert bench.recorded(question) is None
+    assert stand_ins.recorded(question) is None
 
 
 def test_a_function_that_asks_a_model_is_asked_about_once(forks: Forks, shop: str) -> None:

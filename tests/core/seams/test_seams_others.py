@@ -13,7 +13,7 @@ from tests.core.seams.runs import recorded, replayed
 
 import agent_tt
 from agent_tt.errors import ToolDenied
-from agent_tt.forking.bench import ParentBench
+from agent_tt.forking.stand_ins import ParentStandIns
 from agent_tt.model import NewRun
 from agent_tt.recording.adoption import Adoption, offer, withdraw
 from agent_tt.recording.deciding import answering
@@ -200,7 +200,7 @@ def test_a_fork_denies_what_an_mcp_server_may_change_or_answers_for_it(tmp_path:
         fork = store.run(store.begin_fork(store.run("latest").id, 0, state={}, new=NewRun(name="")))
         offer(Adoption(store, fork.id, ToolPolicy((("add", read_rule("recorded")),))))
         try:
-            with answering(ParentBench(store, fork)), agent_tt.record("fork"):
+            with answering(ParentStandIns(store, fork)), agent_tt.record("fork"):
                 assert asyncio.run(agent()) == (["103", "204"], ["add"])
         finally:
             withdraw()

@@ -15,7 +15,7 @@ from agent_tt_tui.contexts import BLAME, DEBUGGER
 from agent_tt_tui.footer import FooterRow
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.screens.editing import EditingScreen
-from agent_tt_tui.screens.run_asking import Blamed, RunAsking
+from agent_tt_tui.screens.past_reading import Blamed, PastReading
 from agent_tt_tui.viewmodel.blame import default_path
 from agent_tt_tui.widgets.blame_pane import BlameList
 from agent_tt_tui.widgets.inspector_rows import TABS
@@ -67,7 +67,7 @@ class BlamingScreen(EditingScreen):
     def __init__(self, source: RunSource, run: Run, step: int | None = None) -> None:
         """Show a run, as `TimeTravelScreen` does."""
         super().__init__(source, run, step)
-        self.asking = RunAsking(self, self.model)
+        self.past = PastReading(self, self.model)
 
     def blocked(self, command_id: str) -> str | None:
         """Say why nobody can be blamed here."""
@@ -96,7 +96,7 @@ class BlamingScreen(EditingScreen):
             self._before, self._answer = _Before(self.number, self.path, tab, self.focused), None
             self.blame.ask(format_path(path), self.number)
             self._open_blame()
-            self.asking.blame(format_path(path), self.number)
+            self.past.blame(format_path(path), self.number)
 
     def action_escape(self) -> None:
         """Go back from the way to where it began, or leave what else is open."""
@@ -187,7 +187,7 @@ class BlamingScreen(EditingScreen):
         self.go(place.step)
 
     def _close_blame(self, *, stay: bool) -> None:
-        self.asking.stop_blaming()
+        self.past.stop_blaming()
         before, answer = self._before, self._answer
         self.blame.is_open = False
         self._before = self._answer = None

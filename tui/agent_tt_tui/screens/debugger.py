@@ -17,8 +17,8 @@ from agent_tt_tui.screens.compare import CompareScreen
 from agent_tt_tui.screens.copy import CopyKeys
 from agent_tt_tui.screens.fork import ForkDialog
 from agent_tt_tui.screens.oddities import OdditiesScreen
+from agent_tt_tui.screens.past_reading import NotUnderstood
 from agent_tt_tui.screens.pick import Choice, PickDialog
-from agent_tt_tui.screens.run_asking import NotUnderstood
 from agent_tt_tui.screens.sweeps import open_sweeps
 from agent_tt_tui.viewmodel.sweep_form import SweepDraft, axes_of_edits, example
 from agent_tt_tui.widgets.find_panel import FindPanel
@@ -134,7 +134,7 @@ class DebuggerScreen(OdditiesScreen):
     def _find_where(self, text: str, question: str) -> None:
         """Look for the steps at which a question holds; the question mark alone asks nothing yet."""
         if question.strip():
-            self.asking.find_where(text, question)
+            self.past.find_where(text, question)
         else:
             self.reading.stop_finding()
             self.find_panel.refuse("what is to hold: state.budget < 0, changed(state.plan), error", len(text))

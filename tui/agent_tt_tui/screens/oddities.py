@@ -10,8 +10,8 @@ from agent_tt_tui.contexts import DEBUGGER
 from agent_tt_tui.look import look_of
 from agent_tt_tui.screens import run_reading as reading
 from agent_tt_tui.screens.blaming import BlamingScreen
+from agent_tt_tui.screens.past_reading import OddFound
 from agent_tt_tui.screens.pick import Choice, PickDialog
-from agent_tt_tui.screens.run_asking import OddFound
 from agent_tt_tui.text import width
 from agent_tt_tui.viewmodel.finding import StepHit
 
@@ -63,7 +63,7 @@ class OdditiesScreen(BlamingScreen):
         # What a run does that goes on is looked at when it has ended.
         if message.alike is not None and run.status != "running" and known != self._odd_asked:
             self._odd_asked = known
-            self.asking.find_odd()
+            self.past.find_odd()
 
     @on(OddFound)
     def _on_odd_found(self, message: OddFound) -> None:

@@ -65,7 +65,7 @@ class NotUnderstood(Message):
     position: int | None
 
 
-class RunAsking:
+class PastReading:
     """Asks a run for a screen, which gets the messages of this module; a newer question ends the one before."""
 
     def __init__(self, screen: Screen[None], model: RunModel) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
     from agent_tt.recording.answers import Question, Served
 
-__all__ = ["ParentBench", "given_answer"]
+__all__ = ["ParentStandIns", "given_answer"]
 
 _SHOWN: Final = 160
 """Characters of arguments in a message."""
@@ -49,8 +49,8 @@ Place = tuple[int, int]
 """Step and number of a call."""
 
 
-class ParentBench:
-    """See `agent_tt.recording.deciding.Bench`.
+class ParentStandIns:
+    """See `agent_tt.recording.deciding.StandIns`.
 
     Args:
         source: where the runs lie.
