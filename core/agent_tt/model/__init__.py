@@ -1,0 +1,71 @@
+"""What a run is made of: plain frozen dataclasses, no input or output.
+
+| module | has |
+|---|---|
+| `kinds` | the words that facts are one of (`RunStatus`, `CallKind`, ...), and which kinds of calls act |
+| `runs` | a run, the code and the model behind it, the edits of a fork |
+| `steps` | its steps, their calls, what reached the agent in pieces |
+| `marks` | notes, labels, what was deleted, what `verify` found |
+| `writing` | what a recorder says of them, before they are and when they are over |
+
+Times are integer microseconds since the epoch, UTC (`…_us`); costs are US dollars; token counts are whole tokens.
+A *wire value* (`agent_tt.codec.wire.Wire`) is the JSON-like form in which every state, argument and result is kept:
+plain JSON plus `{"$type": …, "$v": …}` envelopes for everything that JSON cannot say.
+"""
+
+from __future__ import annotations
+
+from agent_tt.model.kinds import (
+    ACTING,
+    COPY,
+    MADE_UP,
+    OWN_DOING,
+    SKIPPED,
+    CallKind,
+    CallStatus,
+    DeliveryKind,
+    EditTarget,
+    Effect,
+    RunStatus,
+    StepStatus,
+    StreamEnd,
+    WayBackIn,
+)
+from agent_tt.model.marks import Deletion, Label, Note, Problem
+from agent_tt.model.runs import AgentCode, Edit, ErrorInfo, ModelConfig, Run
+from agent_tt.model.steps import Call, Delivery, Step
+from agent_tt.model.writing import CallEnd, NewCall, NewRun, NewStep, StepEnd
+
+__all__ = [
+    "ACTING",
+    "COPY",
+    "MADE_UP",
+    "OWN_DOING",
+    "SKIPPED",
+    "AgentCode",
+    "Call",
+    "CallEnd",
+    "CallKind",
+    "CallStatus",
+    "Deletion",
+    "Delivery",
+    "DeliveryKind",
+    "Edit",
+    "EditTarget",
+    "Effect",
+    "ErrorInfo",
+    "Label",
+    "ModelConfig",
+    "NewCall",
+    "NewRun",
+    "NewStep",
+    "Note",
+    "Problem",
+    "Run",
+    "RunStatus",
+    "Step",
+    "StepEnd",
+    "StepStatus",
+    "StreamEnd",
+    "WayBackIn",
+]

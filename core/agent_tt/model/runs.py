@@ -1,0 +1,180 @@
+"""A run, the code and the model behind it, and what a person changed for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model.kinds import EditTarget, RunStatus, WayBackIn
+
+__all__ = ["AgentCode", "Edit", "ErrorInfo", "ModelConfig", "Run"]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInfo:
+    """An exception as it was recorded.
+
+    Attributes:
+        class_name: `module:Qualified.Name`; builtins have the module `builtins`.
+        message: `str(exception)`.
+        traceback: the formatted traceback as text, or "".
+        value: the exception as a wire value (class, arguments, attributes), or None where only text is known.
+    """
+
+    class_name: str
+    message: str
+    traceback: str = ""
+    value: Wire = None
+
+    @property
+    def short(self) -> str:
+        """`TimeoutError: search_docs timed out`, one line."""
+        name = self.class_name.rpartition(":")[2].rpartition(".")[2]
+        first_line = self.message.splitlines()[0] if self.message else ""
+        return f"{name}: {first_line}" if first_line else name
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """The model that an agent is configured with; None where the agent did not say.
+
+    Attributes:
+        model: the provider's name of the model.
+        temperature: sampling temperature.
+        max_tokens: most tokens an answer may have.
+        seed: sampling seed.
+        prompt_version: the agent's own name for its prompt.
+    """
+
+    model: str | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    prompt_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCode:
+    """Which code an agent runs, and where a fork finds it again.
+
+    Attributes:
+        entry: `module:callable` or `path/file.py:callable` (relative to `root`), None for a script without one.
+        version: the agent's own version name.
+        fingerprint: hex blake2b-16 of the entry point's source file when it was recorded.
+        root: the project root that was on `sys.path`.
+        cwd: working directory of the recording process.
+        interpreter: path of the Python that ran it; None means "the one that runs agent-tt".
+        restore: how a fork can hand it a state: a `state` parameter, a `load_state` method, plain attributes, or not
+            at all.
+    """
+
+    entry: str | None = None
+    version: str | None = None
+    fingerprint: str | None = None
+    root: str | None = None
+    cwd: str | None = None
+    interpreter: str | None = None
+    restore: Literal["state", "load_state", "attributes"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One execution of an agent.
+
+    Attributes:
+        id: 12 characters of Crockford base 32 (a thread id or `THREAD@tip` for runs of a LangGraph file).
+        name: what people call it; forks are `NAME/fork-N`.
+        status: as shown: a run whose process is gone reads `crashed` even where no one could write that down.
+        parent: id of the run that it was forked from.
+        fork_step: the parent's step whose checkpoint it started from.
+        steps: how many steps it has, those it shares with its parent included.
+        edits: what a person changed for a fork.
+        way_back_in: how the agent of a fork got to `fork_step`: `restore` was handed that state, `replay` ran from the
+            beginning with what was recorded given to it again. None of a run that is no fork.
+        policy: what a fork did with its calls, as `agent_tt.recording.policy.ToolPolicy.to_mapping` says it.
+        read_only: it lies in a file that is not ours.
+        origin: where an imported or foreign run came from (`file`, `thread`, …), for display.
+        pinned: somebody wants it kept: it is neither archived nor deleted before it is unpinned.
+        archived: left out of lists unless they are asked for all runs.
+        former_names: what it was called before it was renamed, oldest first; they still name it.
+    """
+
+    id: str
+    name: str
+    status: RunStatus
+    started_us: int
+    ended_us: int | None = None
+    code: AgentCode = field(default_factory=AgentCode)
+    model: ModelConfig | None = None
+    user_id: str | None = None
+    parent: str | None = None
+    fork_step: int | None = None
+    steps: int = 0
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+    error: ErrorInfo | None = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Wire] = field(default_factory=dict)
+    edits: tuple[Edit, ...] = ()
+    way_back_in: WayBackIn | None = None
+    policy: Mapping[str, Wire] = field(default_factory=dict)
+    read_only: bool = False
+    origin: Mapping[str, str] = field(default_factory=dict)
+    pinned: bool = False
+    archived: bool = False
+    former_names: tuple[str, ...] = ()
+
+    @property
+    def agent(self) -> str | None:
+        """The entry point, as `runs --json` shows it."""
+        return self.code.entry
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One change that a person made for a fork.
+
+    Attributes:
+        op: `set` (also inserts a key), `insert` (into a list), `delete`, `move`; `mute` of a whole step.
+        path: inside of what is changed, as people write it: `messages[3].content`; "" is all of it. The name of a
+            parameter.
+        value: the new value (set, insert).
+        old: the value that was there, for display; None where nothing was.
+        to: the target path of a move.
+        target: what is changed: a `state`; the `result` or `error` of a call, or the `answer` of a model; for every
+            later request to a model its `system` prompt, `model` or a `parameter`; a `step` as a whole.
+        step: the step whose call it is, that is muted, or after whose end a state is changed; None of a state at the
+            step where the fork begins, and of later requests.
+        call: number of the call in its step.
+    """
+
+    op: Literal["set", "insert", "delete", "move", "mute"]
+    path: str
+    value: Wire = None
+    old: Wire = None
+    to: str | None = None
+    target: EditTarget = "state"
+    step: int | None = None
+    call: int | None = None
+
+    @property
+    def where(self) -> str:
+        """What is changed, in words: `messages[3]`, `result of call 1 in step 6, items[0]`, `model`, `step 3`."""
+        match self.target:
+            case "state":
+                return self.path
+            case "step":
+                return f"step {self.step}"
+            case "parameter":
+                return f"parameter {self.path}"
+            case "system":
+                return "system prompt"
+            case "model":
+                return "model"
+        of = f"{self.target} of call {self.call} in step {self.step}"
+        return f"{of}, {self.path}" if self.path else of

@@ -1,0 +1,126 @@
+"""What a run did: its steps, their calls, and what reached the agent while a call was answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model.kinds import CallKind, CallStatus, DeliveryKind, Effect, StepStatus
+    from agent_tt.model.runs import ErrorInfo
+
+__all__ = ["Call", "Delivery", "Step"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One move of an agent.
+
+    Attributes:
+        number: from 1, in order of starting. Number 0 is the initial input, which has a checkpoint but no row.
+        name: what the agent calls it.
+        kind: its strongest call: `write`, `read`, `http`, `llm`, `other`, `human` or None when it made no call.
+        agent: which agent took it, in runs of several.
+        lane: the logical thread of control that it ran in.
+        parent: number of the step that it is nested in.
+        track, seq: the state history and the checkpoint in it taken when the step ended; None without state.
+        inherited: it belongs to the parent run, before the fork.
+        decision: what the agent decided, in its own words.
+        messages: how many messages the state or request held, where known.
+        extra: further facts of the source (`checkpoint_id`, `langgraph_step`, …) for `--json`.
+    """
+
+    number: int
+    name: str
+    status: StepStatus
+    kind: str | None = None
+    agent: str | None = None
+    lane: str = "main"
+    parent: int | None = None
+    started_us: int | None = None
+    ended_us: int | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+    error: ErrorInfo | None = None
+    track: str = "main"
+    seq: int | None = None
+    inherited: bool = False
+    decision: str | None = None
+    calls: int = 0
+    repeat_of: int | None = None
+    extra: Mapping[str, Wire] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """The stable id, `step_3`."""
+        return f"step_{self.number}"
+
+    @property
+    def duration_us(self) -> int | None:
+        """How long it took, None while it runs."""
+        if self.started_us is None or self.ended_us is None:
+            return None
+        return self.ended_us - self.started_us
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One crossing of a nondeterministic boundary inside a step.
+
+    Attributes:
+        number: from 1 within its step.
+        lane, lane_seq: the logical thread that made it, and its place in it (from 1).
+        status: `pending` in a run that is over means "outcome unknown".
+        signature: hex digest of what was asked (kind, name, arguments).
+        args: what was asked: `{"name": value}` by parameter name, or a request.
+        result: what came back; None with `error` set when it raised.
+        delivered: run-wide number under which the answer reached the agent, from 1; of an answer that came in pieces,
+            the last one's. None while it is pending.
+        meta: facts for display: `model`, `tokens_in`, `tokens_out`, `cost_usd`, `file`, `line`, ….
+    """
+
+    step: int
+    number: int
+    kind: CallKind
+    name: str
+    status: CallStatus
+    effect: Effect | None = None
+    lane: str = "main"
+    lane_seq: int = 0
+    args: Wire = None
+    result: Wire = None
+    error: ErrorInfo | None = None
+    signature: str | None = None
+    started_us: int | None = None
+    ended_us: int | None = None
+    delivered: int | None = None
+    meta: Mapping[str, Wire] = field(default_factory=dict)
+
+    @property
+    def duration_us(self) -> int | None:
+        """How long it took, None while it is pending."""
+        if self.started_us is None or self.ended_us is None:
+            return None
+        return self.ended_us - self.started_us
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What reached the agent at one moment of a call that answers in pieces.
+
+    Attributes:
+        number: run-wide, from 1, in the order in which answers reached the agent; calls answered in one piece are
+            counted with them.
+        kind: `chunk` for a piece; then one of `end`, `error` (the call's own says which) and `closed` (the agent left).
+        at_us: when it was committed, just before the agent saw it.
+        data: the piece, or what a generator returned at its `end`.
+    """
+
+    number: int
+    kind: DeliveryKind
+    at_us: int | None = None
+    data: Wire = None
