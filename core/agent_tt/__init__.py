@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from agent_tt.querying import blame, find_steps
     from agent_tt.recording.lanes import lane
     from agent_tt.recording.llm import llm
-    from agent_tt.recording.recorder import record
+    from agent_tt.recording.record import record
     from agent_tt.recording.tools import tool
     from agent_tt.replaying import replay
     from agent_tt.resuming import resume
@@ -86,7 +86,7 @@ _HOMES = {
     "llm": "agent_tt.recording.llm",
     "open_source": "agent_tt.sources",
     "patched": "agent_tt.patching",
-    "record": "agent_tt.recording.recorder",
+    "record": "agent_tt.recording.record",
     "register": "agent_tt.launching.outside_tools",
     "replay": "agent_tt.replaying",
     "resume": "agent_tt.resuming",

@@ -1,31 +1,28 @@
-"""`agent_tt.record(...)`: one run, from its first row to its last."""
+"""One run while it is recorded, from its first row to its last."""
 
 from __future__ import annotations
 
 import contextlib
-import inspect
 import logging
 import os
 import threading
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
-from agent_tt.codec.encode import encode
 from agent_tt.errors import AgentTTError, UsageError
-from agent_tt.model import ModelConfig, NewRun
 from agent_tt.recording.adoption import store_for_all, take
 from agent_tt.recording.amending import amender_here
 from agent_tt.recording.begun import tell_begun
 from agent_tt.recording.block import Block
-from agent_tt.recording.checkpointing import Checkpoints, Rules, parse_rules
+from agent_tt.recording.checkpointing import Checkpoints, Rules
 from agent_tt.recording.deciding import halted_here
-from agent_tt.recording.entry import SCRIPT, Maker, agent_code, entering_frame, script_facts
+from agent_tt.recording.entry import SCRIPT, Maker, agent_code, entering_frame
 from agent_tt.recording.exceptions import error_info
 from agent_tt.recording.held_draws import LEFT_OVER, HeldDraws
 from agent_tt.recording.hooks import HOOKS
 from agent_tt.recording.journal import Journal
-from agent_tt.recording.kept_headers import as_metadata, headers_of
+from agent_tt.recording.kept_headers import headers_of
 from agent_tt.recording.lanes import Lanes
 from agent_tt.recording.model_steps import ModelSteps
 from agent_tt.recording.outcome import run_status
@@ -40,12 +37,11 @@ from agent_tt.recording.tracks import Tracks
 from agent_tt.redaction.given import GIVEN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import AgentCode
+    from agent_tt.model import AgentCode, NewRun
     from agent_tt.protocols import RunWriter, Store
-    from agent_tt.recording.checkpointing import CheckpointRule
     from agent_tt.recording.lanes import Lane
     from agent_tt.recording.pace import Stretch
     from agent_tt.recording.scope import Scope
@@ -54,81 +50,6 @@ _LOG = logging.getLogger(__name__)
 R = TypeVar("R")
 Durability = Literal["full", "normal"]
 StepsFrom = Literal["names", "model calls"]
-
-
-def record(
-    name: str,
-    *,
-    state: object = None,
-    agent: str | None = None,
-    version: str | None = None,
-    user_id: str | None = None,
-    model: str | Mapping[str, object] | ModelConfig | None = None,
-    tags: Sequence[str] = (),
-    metadata: Mapping[str, object] | None = None,
-    store: str | os.PathLike[str] | None = None,
-    durability: Durability = "full",
-    steps: StepsFrom = "names",
-    headers: Sequence[str] | None = None,
-    checkpoints: CheckpointRule | Iterable[CheckpointRule] = "all",
-) -> Recording:
-    """Record one run of an agent: `with agent_tt.record("refund-loop", state=state) as run:` (or `async with`).
-
-    The run begins and ends with the block. Exceptions are recorded and pass on; one that leaves the block makes the run
-    failed, or interrupted when somebody stopped it.
-
-    Args:
-        name: what people call the run.
-        state: what the agent works on: a tree of values, an object with `get_state()`, or any object, of which the
-            attributes are kept. It is read at every step's end, so change it in place or give `step.state` another one.
-        agent: the entry point that a fork runs, `module:callable` or `path/file.py:callable`; else the function that
-            calls `record` is taken, or where that only makes the recording for others, the one that enters it. It can
-            be forked when it takes `state=`, or its object has `load_state`.
-        version: the agent's own version name.
-        user_id: for whom it ran.
-        model: the model it is configured with: a name, or a mapping of `model`, `temperature`, `max_tokens`, `seed` and
-            `prompt_version`. Other parameters are kept with the metadata.
-        tags: words to find the run by.
-        metadata: further facts by name.
-        store: the file to record into, else the project's or the user's own.
-        durability: `full` commits each call before it is made and each result before the agent has it; `normal` may
-            lose the last moments before a crash of the machine, and is faster.
-        steps: `names` for an agent that says `run.step(...)`; with `model calls` each call of a model makes a step, and
-            the conversation with it is the state.
-        headers: names of request headers that count as part of a question, beside those that always do; else those of
-            the project's settings.
-        checkpoints: which steps get a checkpoint, see `agent_tt.recording.checkpointing`: `all`, `none`, `every:10`,
-            `error`, `write`, `sample:0.1`, a function of the step, or several of them.
-
-    Raises:
-        UsageError: the name is empty, `agent` does not name an entry point, or `checkpoints` is no rule.
-    """
-    rules = parse_rules(checkpoints)
-    if not name.strip():
-        raise UsageError("a run needs a name", hint='write agent_tt.record("my-agent")')
-    frame = inspect.currentframe()
-    caller = None if frame is None else frame.f_back
-    if caller is None:
-        raise UsageError("record(...) was not called from Python code")
-    config, parameters = _model_config(model)
-    facts: dict[str, Wire] = {_fact_name(key): encode(value) for key, value in (metadata or {}).items()}
-    if parameters:
-        facts["model_parameters"] = encode(parameters)
-    code = agent_code(caller, state=state, agent=agent, version=version)
-    facts |= script_facts(caller, code)
-    facts |= as_metadata(headers)
-    new = NewRun(
-        name=name,
-        code=code,
-        model=config,
-        user_id=user_id,
-        tags=tuple(tags),
-        metadata=facts,
-    )
-    maker = Maker.of(caller) if agent is None else None
-    return Recording(
-        new, state, maker=maker, store=store, durability=durability, steps=steps, rules=rules, is_agents=True
-    )
 
 
 class Recording(Block):
@@ -444,21 +365,3 @@ def open_for_recording(path: str | os.PathLike[str] | None, durability: Durabili
     from agent_tt.store.locate import resolve_store_path
 
     return open_store(resolve_store_path(None if path is None else Path(path)), create=True, durability=durability)
-
-
-def _fact_name(key: object) -> str:
-    """A key of metadata as text that a file can hold: lone surrogates are written as escapes."""
-    return str(key).encode("utf-8", "backslashreplace").decode()
-
-
-def _model_config(
-    model: str | Mapping[str, object] | ModelConfig | None,
-) -> tuple[ModelConfig | None, dict[str, object]]:
-    """What is known of the model, and the parameters that are none of `ModelConfig`'s."""
-    if model is None or isinstance(model, ModelConfig):
-        return model, {}
-    if isinstance(model, str):
-        return ModelConfig(model=model), {}
-    known = {field.name for field in fields(ModelConfig)}
-    config = ModelConfig(**{name: value for name, value in model.items() if name in known})  # type: ignore[arg-type]
-    return config, {name: value for name, value in model.items() if name not in known}

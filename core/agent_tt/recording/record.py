@@ -1,0 +1,118 @@
+"""`agent_tt.record(...)`: what it is told, and who calls it."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from agent_tt.codec.encode import encode
+from agent_tt.errors import UsageError
+from agent_tt.model import ModelConfig, NewRun
+from agent_tt.recording.checkpointing import parse_rules
+from agent_tt.recording.entry import Maker, agent_code, script_facts
+from agent_tt.recording.kept_headers import as_metadata
+from agent_tt.recording.recorder import Recording
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.recording.checkpointing import CheckpointRule
+    from agent_tt.recording.recorder import Durability, StepsFrom
+
+__all__ = ["record"]
+
+
+def record(
+    name: str,
+    *,
+    state: object = None,
+    agent: str | None = None,
+    version: str | None = None,
+    user_id: str | None = None,
+    model: str | Mapping[str, object] | ModelConfig | None = None,
+    tags: Sequence[str] = (),
+    metadata: Mapping[str, object] | None = None,
+    store: str | os.PathLike[str] | None = None,
+    durability: Durability = "full",
+    steps: StepsFrom = "names",
+    headers: Sequence[str] | None = None,
+    checkpoints: CheckpointRule | Iterable[CheckpointRule] = "all",
+) -> Recording:
+    """Record one run of an agent: `with agent_tt.record("refund-loop", state=state) as run:` (or `async with`).
+
+    The run begins and ends with the block. Exceptions are recorded and pass on; one that leaves the block makes the run
+    failed, or interrupted when somebody stopped it.
+
+    Args:
+        name: what people call the run.
+        state: what the agent works on: a tree of values, an object with `get_state()`, or any object, of which the
+            attributes are kept. It is read at every step's end, so change it in place or give `step.state` another one.
+        agent: the entry point that a fork runs, `module:callable` or `path/file.py:callable`; else the function that
+            calls `record` is taken, or where that only makes the recording for others, the one that enters it. It can
+            be forked when it takes `state=`, or its object has `load_state`.
+        version: the agent's own version name.
+        user_id: for whom it ran.
+        model: the model it is configured with: a name, or a mapping of `model`, `temperature`, `max_tokens`, `seed` and
+            `prompt_version`. Other parameters are kept with the metadata.
+        tags: words to find the run by.
+        metadata: further facts by name.
+        store: the file to record into, else the project's or the user's own.
+        durability: `full` commits each call before it is made and each result before the agent has it; `normal` may
+            lose the last moments before a crash of the machine, and is faster.
+        steps: `names` for an agent that says `run.step(...)`; with `model calls` each call of a model makes a step, and
+            the conversation with it is the state.
+        headers: names of request headers that count as part of a question, beside those that always do; else those of
+            the project's settings.
+        checkpoints: which steps get a checkpoint, see `agent_tt.recording.checkpointing`: `all`, `none`, `every:10`,
+            `error`, `write`, `sample:0.1`, a function of the step, or several of them.
+
+    Raises:
+        UsageError: the name is empty, `agent` does not name an entry point, or `checkpoints` is no rule.
+    """
+    rules = parse_rules(checkpoints)
+    if not name.strip():
+        raise UsageError("a run needs a name", hint='write agent_tt.record("my-agent")')
+    frame = inspect.currentframe()
+    caller = None if frame is None else frame.f_back
+    if caller is None:
+        raise UsageError("record(...) was not called from Python code")
+    config, parameters = _model_config(model)
+    facts: dict[str, Wire] = {_fact_name(key): encode(value) for key, value in (metadata or {}).items()}
+    if parameters:
+        facts["model_parameters"] = encode(parameters)
+    code = agent_code(caller, state=state, agent=agent, version=version)
+    facts |= script_facts(caller, code)
+    facts |= as_metadata(headers)
+    new = NewRun(
+        name=name,
+        code=code,
+        model=config,
+        user_id=user_id,
+        tags=tuple(tags),
+        metadata=facts,
+    )
+    maker = Maker.of(caller) if agent is None else None
+    return Recording(
+        new, state, maker=maker, store=store, durability=durability, steps=steps, rules=rules, is_agents=True
+    )
+
+
+def _fact_name(key: object) -> str:
+    """A key of metadata as text that a file can hold: lone surrogates are written as escapes."""
+    return str(key).encode("utf-8", "backslashreplace").decode()
+
+
+def _model_config(
+    model: str | Mapping[str, object] | ModelConfig | None,
+) -> tuple[ModelConfig | None, dict[str, object]]:
+    """What is known of the model, and the parameters that are none of `ModelConfig`'s."""
+    if model is None or isinstance(model, ModelConfig):
+        return model, {}
+    if isinstance(model, str):
+        return ModelConfig(model=model), {}
+    known = {field.name for field in fields(ModelConfig)}
+    config = ModelConfig(**{name: value for name, value in model.items() if name in known})  # type: ignore[arg-type]
+    return config, {name: value for name, value in model.items() if name not in known}
