@@ -8,18 +8,17 @@ from textual.containers import Container, Vertical
 from textual.widgets import Input
 from textual.worker import get_current_worker
 
-from agent_tt.errors import AgentTTError, Interrupted
+from agent_tt.errors import AgentTTError
 from agent_tt_tui import format as fmt
-from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState, Pane, PaneTitle
+from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState
 from agent_tt_tui.contexts import RUNS
 from agent_tt_tui.paths import short_path
 from agent_tt_tui.screens.run_keeping import RunKeepingScreen
 from agent_tt_tui.screens.running_again import RunAgainScreen
 from agent_tt_tui.screens.sweep_rows import SweepRowScreen
-from agent_tt_tui.viewmodel.preview import Preview, read_preview
 from agent_tt_tui.viewmodel.runtree import SORT_KEYS, SortKey, run_rows
+from agent_tt_tui.widgets.preview_pane import PreviewPane
 from agent_tt_tui.widgets.run_list import RunColumns, RunList
-from agent_tt_tui.widgets.run_preview import RunPreview
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,9 +41,6 @@ PREVIEW_FROM_ROWS: Final = 16
 """From how many rows on there is a preview below the list."""
 
 _POLL_SECONDS: Final = 0.5
-_PREVIEW_DELAY_SECONDS: Final = 0.06
-"""How long the cursor rests before a preview is read: while a key is held down none is."""
-
 _COMPARED: Final = 2
 
 _FIRST_PAGE: Final = 200
@@ -86,7 +82,7 @@ class RunsScreen(SweepRowScreen, RunKeepingScreen, RunAgainScreen):
                 yield RunColumns()
                 yield RunList(id="runs")
                 yield Input(placeholder="name, id, status, agent or tag", id="runs-filter", compact=True)
-            yield Pane(PaneTitle("Preview"), RunPreview(id="preview"), id="runs-preview", classes="ground")
+            yield PreviewPane(self.source, self.run_under_cursor, id="runs-preview")
         yield self.footer()
 
     def on_mount(self) -> None:
@@ -144,7 +140,7 @@ class RunsScreen(SweepRowScreen, RunKeepingScreen, RunAgainScreen):
     def _show_runs(self, version: int | None, runs: Sequence[Run]) -> None:
         self._version, self._runs = version, runs
         self._refresh_rows()
-        self._read_preview_soon()
+        self.query_one(PreviewPane).read_soon()
 
     def _refresh_rows(self) -> None:
         if self._runs is None:
@@ -188,44 +184,9 @@ class RunsScreen(SweepRowScreen, RunKeepingScreen, RunAgainScreen):
         chip = f"{fmt.count(selected)} selected" if selected else ""
         return HeaderState("agent-tt", cause="runs", chip=chip, facts=tuple(facts))
 
-    # The preview.
-
     def on_line_view_cursor_moved(self, _message: LineView.CursorMoved) -> None:
         """Read the preview of the run under the cursor once it rests there."""
-        self._read_preview_soon()
-
-    def _read_preview_soon(self) -> None:
-        self.set_timer(_PREVIEW_DELAY_SECONDS, self._start_preview)
-
-    def _start_preview(self) -> None:
-        run = self.query_one(RunList).current
-        title = self.query_one("#runs-preview", Pane).title_row
-        body = self.query_one(RunPreview)
-        if run is None:
-            title.detail, title.hint, body.preview, body.trouble = "", "", None, ""
-            return
-        self.run_worker(
-            lambda: self._read_preview(run), group="preview", exclusive=True, thread=True, exit_on_error=False
-        )
-
-    def _read_preview(self, run: Run) -> None:
-        worker = get_current_worker()
-        trouble, preview = "", None
-        try:
-            preview = read_preview(self.source, run, cancelled=lambda: worker.is_cancelled)
-        except Interrupted:
-            return
-        except AgentTTError as error:
-            trouble = error.message
-        if not worker.is_cancelled:
-            self.app.call_from_thread(self._show_preview, run, preview, trouble)
-
-    def _show_preview(self, run: Run, preview: Preview | None, trouble: str) -> None:
-        title = self.query_one("#runs-preview", Pane).title_row
-        title.detail = run.name
-        title.hint = fmt.duration((run.ended_us - run.started_us) / 1e6) if run.ended_us is not None else ""
-        body = self.query_one(RunPreview)
-        body.preview, body.trouble = preview, trouble
+        self.query_one(PreviewPane).read_soon()
 
     # What keys do.
 
