@@ -14,9 +14,10 @@ from agent_tt.forking.handle import ForkHandle
 from agent_tt.forking.launch import start_fork
 from agent_tt.forking.terms import MOCK, PYTHON
 from agent_tt_tui.contexts import FORK
-from agent_tt_tui.dialog import Dialog, DialogTitle
+from agent_tt_tui.dialog import DialogTitle
 from agent_tt_tui.screens.edit import EditDialog
 from agent_tt_tui.screens.pick import Choice, PickDialog
+from agent_tt_tui.screens.plan_dialog import PlanDialog
 from agent_tt_tui.screens.prompt import PromptDialog
 from agent_tt_tui.screens.trust import ask_for_trust
 from agent_tt_tui.viewmodel.fork_policy import next_word, or_ask, stub_of, why_fixed, with_stub
@@ -28,7 +29,6 @@ from agent_tt_tui.widgets.fork_table import BoundaryTitle, ForkTable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from textual import events
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
@@ -38,16 +38,14 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
 
 _TYPE_ANOTHER: Final = "\0another"
-_TALL_FROM: Final = 30
 _FRAME_ROWS: Final = 6
 """Rows of the footer, the border, the title, the table's titles and the action."""
 
-_BLANK_ROWS: Final = 3
 _LEAST_TABLE: Final = 2
 _MOST_TABLE: Final = 24
 
 
-class ForkDialog(Dialog[ForkHandle]):
+class ForkDialog(PlanDialog[ForkHandle]):
     """Shows the plan of a fork and lets it be changed; returns the handle of the fork that was started."""
 
     CONTEXT = FORK
@@ -100,16 +98,10 @@ class ForkDialog(Dialog[ForkHandle]):
         chosen = self._setup.agent or self._run.code.entry
         return next((entry for entry in _versions(self._run) if entry != chosen), "").rpartition(":")[2]
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Give up blank rows where there are few."""
-        self.set_class(event.size.height < _TALL_FROM, "short")
-        self._share_rows()
-
-    def _share_rows(self) -> None:
+    def share_rows(self) -> None:
         """Let the table scroll, and the facts go, before a line that names a tool that writes is cut off."""
         facts, cost = self.query_one(ForkFacts), self.query_one(ForkCost)
-        blank = 0 if self.has_class("short") else _BLANK_ROWS
-        room = self.size.height - _FRAME_ROWS - blank - cost.get_content_height()
+        room = self.room_beside(_FRAME_ROWS + cost.get_content_height())
         facts_rows = facts.get_content_height()
         facts.display = room - facts_rows >= _LEAST_TABLE and self._shown is not None
         table_rows = room - (facts_rows if facts.display else 0)
@@ -150,7 +142,7 @@ class ForkDialog(Dialog[ForkHandle]):
         table = self.query_one(ForkTable)
         table.show(self._shown, self._setup)
         self.query_one(DialogTitle).detail = self._begins()
-        self._share_rows()
+        self.share_rows()
         self.query_one(BoundaryTitle).count = len(table.boundaries)
         if self.focused is None:
             table.focus()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.worker import get_current_worker
@@ -12,10 +11,9 @@ from agent_tt.errors import AgentTTError, Untrusted
 from agent_tt.resuming.launch import ResumeHandle, start_resume
 from agent_tt.resuming.plan import Happened, ResumePlan, plan_resume
 from agent_tt_tui.contexts import RESUME
-from agent_tt_tui.dialog import Dialog, DialogTitle
+from agent_tt_tui.dialog import DialogTitle
 from agent_tt_tui.screens.prompt import PromptDialog
-from agent_tt_tui.screens.replay import TroubleView, is_changed
-from agent_tt_tui.screens.trust import ask_for_trust
+from agent_tt_tui.screens.run_again_dialog import RunAgainDialog
 from agent_tt_tui.widgets.resume_form import (
     FACT_ROWS,
     InFlightTable,
@@ -25,25 +23,21 @@ from agent_tt_tui.widgets.resume_form import (
     ResumeQuestion,
     Waiting,
 )
+from agent_tt_tui.widgets.trouble_view import TroubleView
 
 if TYPE_CHECKING:
-    from textual import events
     from textual.app import ComposeResult
     from textual.binding import BindingType
-    from textual.timer import Timer
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt_tui.lines import LineView
 
-_TALL_FROM: Final = 30
 _FRAME_ROWS: Final = 9
 """Rows of the footer, the border, the title, the table's titles, the question and the action."""
 
-_BLANK_ROWS: Final = 3
 _MOST_TABLE: Final = 12
 _LOOK_SECONDS: Final = 0.1
-_READING: Final = "looking at what it did"
 
 
 def why_not_resumable(source: RunSource, run: Run) -> str | None:
@@ -57,13 +51,15 @@ def why_not_resumable(source: RunSource, run: Run) -> str | None:
     return None
 
 
-class ResumeDialog(Dialog[ResumeHandle]):
+class ResumeDialog(RunAgainDialog[ResumeHandle, ResumePlan]):
     """Asks what has to be known and starts the run again; returns its process once it goes on for real or has ended."""
 
     CONTEXT = RESUME
     BINDINGS: ClassVar[list[BindingType]] = RESUME.screen_bindings()
     AUTO_FOCUS = "InFlightTable"
     HELP = "Going on with a run that broke off: F does it, for real; esc stops it or closes."
+    READING = "looking at what it did"
+    NOT_DONE = "not resumed"
 
     def __init__(self, source: RunSource, run: Run) -> None:
         """Look at a run that broke off.
@@ -72,19 +68,14 @@ class ResumeDialog(Dialog[ResumeHandle]):
             source: Where it is.
             run: The run.
         """
-        super().__init__()
-        self._source, self._run = source, run
-        self._plan: ResumePlan | None = None
+        super().__init__(source, run)
         self._waiting: list[Waiting] = []
         self._handle: ResumeHandle | None = None
-        self._started: float | None = None
-        """When it was started, on the monotonic clock; None while it is not."""
         self._stopping = False
-        self._clock: Timer | None = None
 
     def compose_content(self) -> ComposeResult:
         """Yield the pre-flight from top to bottom."""
-        yield DialogTitle("Resume", detail=self._run.name, hint="nothing has run yet")
+        yield DialogTitle("Resume", detail=self.run.name, hint="nothing has run yet")
         yield ResumeFacts()
         yield InFlightTitle()
         yield InFlightTable()
@@ -92,42 +83,20 @@ class ResumeDialog(Dialog[ResumeHandle]):
         yield TroubleView()
         yield ResumeAction()
 
-    def on_mount(self) -> None:
-        """Look at what the run did."""
-        self.query_one(ResumeAction).busy = _READING
-        self.run_worker(self._read_plan, group="plan", thread=True, exit_on_error=False)
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Give up blank rows where there are few."""
-        self.set_class(event.size.height < _TALL_FROM, "short")
-        self._share_rows()
-
-    def _share_rows(self) -> None:
+    def share_rows(self) -> None:
         """Let the table scroll, and the facts go, before the question or the action is cut off."""
-        room = self.size.height - _FRAME_ROWS - (0 if self.has_class("short") else _BLANK_ROWS)
+        room = self.room_beside(_FRAME_ROWS)
         facts = self.query_one(ResumeFacts)
-        facts.display = room - FACT_ROWS >= 1 and self._plan is not None
+        facts.display = room - FACT_ROWS >= 1 and self.plan is not None
         room -= FACT_ROWS if facts.display else 0
         self.query_one(InFlightTable).styles.max_height = max(1, min(_MOST_TABLE, room))
 
-    def _read_plan(self) -> None:
-        worker = get_current_worker()
-        plan, changed, trouble = None, False, ("", "")
-        try:
-            run = self._source.run(self._run.id)
-            plan = plan_resume(self._source, run)
-            changed = is_changed(run)
-        except AgentTTError as error:
-            trouble = (error.message, error.hint)
-        if not worker.is_cancelled:
-            self.app.call_from_thread(self._show_plan, plan, changed, trouble)
+    def make_plan(self) -> ResumePlan:
+        """Look at what the run did, as it is now."""
+        return plan_resume(self.source, self.source.run(self.run.id))
 
-    def _show_plan(self, plan: ResumePlan | None, changed: bool, trouble: tuple[str, str]) -> None:  # noqa: FBT001
-        self._plan = plan
-        self.query_one(ResumeAction).busy = ""
-        if plan is None:
-            self._show_trouble(trouble)
-            return
+    def show_plan(self, plan: ResumePlan, *, changed: bool) -> None:
+        """Show what is given again, and what was in flight."""
         facts = self.query_one(ResumeFacts)
         facts.plan, facts.changed = plan, changed
         self._waiting = [Waiting(call, call in plan.unknown) for call in plan.in_flight]
@@ -138,7 +107,6 @@ class ResumeDialog(Dialog[ResumeHandle]):
         first = next((index for index, waiting in enumerate(self._waiting) if waiting.is_asked), 0)
         table.move_to(first)
         self._show_question()
-        self._share_rows()
 
     def _show_question(self) -> None:
         question = self.query_one(ResumeQuestion)
@@ -151,19 +119,6 @@ class ResumeDialog(Dialog[ResumeHandle]):
     def _undecided(self) -> int:
         return sum(not waiting.is_settled for waiting in self._waiting)
 
-    def _show_trouble(self, trouble: tuple[str, str], hint: str = "not resumed") -> None:
-        """Show why it could not be gone on with, in place of what would be; no trouble shows that again."""
-        view = self.query_one(TroubleView)
-        view.trouble = trouble
-        self.set_class(bool(trouble[0]), "refused")
-        self.query_one(DialogTitle).hint = hint if trouble[0] else ""
-        view.lay_out_again()
-        view.refresh(layout=True)
-        self._share_rows()
-        if trouble[0]:
-            view.focus()
-        self.refresh_footer()
-
     def on_line_view_cursor_moved(self, message: LineView.CursorMoved) -> None:
         """Show the question of the call under the cursor."""
         if isinstance(message.view, InFlightTable):
@@ -173,10 +128,10 @@ class ResumeDialog(Dialog[ResumeHandle]):
         """Say why a command cannot be used now."""
         if not command_id.startswith(("resume.", "list.choose")):
             return None
-        if self._started is not None:
+        if self.started is not None:
             return "it goes on already: esc stops it"
-        if self._plan is None:
-            return self.query_one(TroubleView).trouble[0] or "still looking at what it did"
+        if self.plan is None:
+            return self.why_no_plan
         if command_id == "resume.run":
             left = self._undecided
             calls = "the call" if left == 1 else f"each of {left} calls"
@@ -227,47 +182,40 @@ class ResumeDialog(Dialog[ResumeHandle]):
 
     def action_run(self) -> None:
         """Start it."""
-        plan = self._plan
+        plan = self.plan
         if plan is None:
             return
         said = {(waiting.call.step, waiting.call.number): waiting.said for waiting in self._waiting}
-        self._show_trouble(("", ""))
-        self._started = time.monotonic()
-        self._clock = self.set_interval(0.5, self._tick)
-        self._tick()
-        self.refresh_footer()
+        self.begin()
         decided = plan.decide(lambda call: said[call.step, call.number])
         self.run_worker(lambda: self._go_on(decided), group="resume", thread=True, exit_on_error=False)
 
     def action_escape(self) -> None:
         """Stop the run that was started, else close."""
-        if self._started is None:
+        if self.started is None:
             super().action_escape()
         elif self._handle is not None and not self._stopping:
             handle, self._stopping = self._handle, True
-            self._tick()
+            self.tell_progress()
             self.run_worker(handle.stop, group="stop", thread=True, exit_on_error=False)
 
-    def _tick(self) -> None:
-        seconds = int(time.monotonic() - (self._started or 0.0))
+    def progress(self) -> list[str]:
+        """What is being done, and how many answers there are to give."""
         if self._stopping:
-            doing = ["stopping it"]
-        else:
-            answers = self._plan.answered if self._plan is not None else 0
-            noun = "answer" if answers == 1 else "answers"
-            doing = [f"giving it {answers:,} {noun} again" if answers else "starting it"]
-            doing += [f"{seconds} s"] if seconds else []
-            doing.append("esc stops")
-        self.query_one(ResumeAction).busy = "  ".join(doing)
+            return ["stopping it"]
+        answers = self.plan.answered if self.plan is not None else 0
+        noun = "answer" if answers == 1 else "answers"
+        doing = f"giving it {answers:,} {noun} again" if answers else "starting it"
+        return [doing, self.seconds, "esc stops"]
 
     def _go_on(self, plan: ResumePlan) -> None:
         """Start the agent, and wait until it has passed what is recorded, or ended."""
         worker = get_current_worker()
-        notes = len(self._source.notes(plan.run.id))
+        notes = len(self.source.notes(plan.run.id))
         try:
             handle = start_resume(plan)
         except Untrusted as error:
-            self.app.call_from_thread(self._ask_for_trust, error)
+            self.app.call_from_thread(self.ask_for_trust, error)
             return
         except AgentTTError as error:
             self.app.call_from_thread(self._ended, (error.message, error.hint))
@@ -276,34 +224,25 @@ class ResumeDialog(Dialog[ResumeHandle]):
         trouble = ("", "")
         try:
             # The agent writes a note when it goes on for real; from there on its run is watched as any other.
-            while len(self._source.notes(plan.run.id)) == notes and not worker.is_cancelled:
+            while len(self.source.notes(plan.run.id)) == notes and not worker.is_cancelled:
                 if handle.wait(_LOOK_SECONDS) is not None:
-                    if len(self._source.notes(plan.run.id)) == notes:
+                    if len(self.source.notes(plan.run.id)) == notes:
                         handle.result()
                     break
         except AgentTTError as error:
             trouble = (error.message, error.hint)
         self.app.call_from_thread(self._ended, trouble, handle)
 
-    def _ask_for_trust(self, error: Untrusted) -> None:
-        self._ended(("", ""))
-        ask_for_trust(self.app, error, self._source.path, run=self.action_run, refuse=self._show_trouble)
-
     def _ended(self, trouble: tuple[str, str], handle: ResumeHandle | None = None) -> None:
         """It goes on for real, or ended before it did."""
-        stopped, self._stopping = self._stopping, False
-        self._started = self._handle = None
-        if self._clock is not None:
-            self._clock.stop()
-            self._clock = None
-        self.query_one(ResumeAction).busy = ""
+        stopped, self._stopping, self._handle = self._stopping, False, None
+        self.end()
         if trouble[0] and stopped:
             self.query_one(DialogTitle).hint = ""
             self.say("stopped: it is as it was, and can be resumed again")
-            self.query_one(ResumeAction).busy = _READING
-            self.run_worker(self._read_plan, group="plan", thread=True, exit_on_error=False)
+            self.read_plan()
         elif trouble[0]:
-            self._show_trouble(trouble)
+            self.show_trouble(trouble)
         elif handle is not None:
             self.dismiss(handle)
         self.refresh_footer()

@@ -17,6 +17,7 @@ from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.text import clean, cut_start, show, width
 from agent_tt_tui.viewmodel.fork_policy import what_it_does
 from agent_tt_tui.widgets.action_row import ActionRow
+from agent_tt_tui.widgets.will_run import LABEL
 
 if TYPE_CHECKING:
     from agent_tt.forking.boundary import Boundary
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
 
-_LABEL: Final = 13
 SHOWN_EDITS: Final = 3
 """Edits that stand above the list; where there are more, the list has them all."""
 
@@ -60,11 +60,11 @@ class ForkFacts(RowWidget):
         edit_rows = max(1, min(len(plan.edits), SHOWN_EDITS))
         if y == 0:
             kept = f"{plan.step} step{'' if plan.step == 1 else 's'} not rerun"
-            row.column("way back in", _LABEL, styles.muted).add(plan.by, styles.strong).add("  ")
+            row.column("way back in", LABEL, styles.muted).add(plan.by, styles.strong).add("  ")
             way = code.way_back_in.replace(UNICODE.cut, glyphs.cut)
             return row.add(show(f"{kept}; {way}", columns - row.cells, glyphs.cut), styles.muted)
         if y == 1:
-            row.column("will run", _LABEL, styles.muted)
+            row.column("will run", LABEL, styles.muted)
             where = clean(short_path(code.file) if code.file is not None else code.entry)
             line = f":{code.line}" if code.line is not None else ""
             function = f" {clean(code.function)}"
@@ -78,14 +78,14 @@ class ForkFacts(RowWidget):
             return row
         if y < 2 + edit_rows:
             index = y - 2
-            row.column("edits" if index == 0 else "", _LABEL, styles.muted)
+            row.column("edits" if index == 0 else "", LABEL, styles.muted)
             if not plan.edits:
                 return row.add("none: the recorded state as it is", styles.note)
             if index == SHOWN_EDITS - 1 and len(plan.edits) > SHOWN_EDITS:
                 return row.add(f"{glyphs.cut} {len(plan.edits) - index} more", styles.muted)
             return row.join(edit_row(plan.edits[index], columns - row.cells, styles, glyphs))
         name = plan.name or self.next_name
-        return row.column("new run", _LABEL, styles.muted).add(clean(name), styles.strong)
+        return row.column("new run", LABEL, styles.muted).add(clean(name), styles.strong)
 
 
 def edit_row(edit: Edit, columns: int, styles: Palette, glyphs: Glyphs) -> Row:
@@ -153,7 +153,7 @@ class ForkCost(RowWidget):
             facts.append(f"{glyphs.about} {fmt.cost(expected.cost_usd)}")
         if expected.duration_us is not None:
             facts.append(f"{glyphs.about} {fmt.duration(expected.duration_us / 1e6)}")
-        row = self.new_row().column("expected", _LABEL, styles.muted).add("  ".join(facts), styles.strong)
+        row = self.new_row().column("expected", LABEL, styles.muted).add("  ".join(facts), styles.strong)
         remark = "   as the original did"
         return row.add(remark, styles.muted) if row.cells + len(remark) <= columns else row
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Final
 
 from textual.reactive import reactive
@@ -13,19 +12,18 @@ from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.status import kind_glyph
-from agent_tt_tui.text import call_name, clean, show
+from agent_tt_tui.text import call_name, show
 from agent_tt_tui.widgets.action_row import ActionRow
+from agent_tt_tui.widgets.will_run import LABEL, add_will_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.strip import Strip
 
-    from agent_tt.model import Run
     from agent_tt.replaying.preflight import Answers, Preflight
     from agent_tt_tui.palette import Palette
 
-_LABEL: Final = 13
 _NAME: Final = 20
 _GAP: Final = 2
 FACT_ROWS: Final = 3
@@ -56,39 +54,19 @@ class ReplayFacts(RowWidget):
         if plan is None:
             return row
         if y == 0:
-            row.column("will run", _LABEL, styles.muted)
-            row.upto(clean(what_runs(plan.run)), columns, styles.text)
-            if self.arguments:
-                row.upto(clean(f" {shlex.join(self.arguments)}"), columns, styles.yours)
-            else:
-                row.upto(clean(f" {recorded_arguments(plan.run)}").rstrip(), columns, styles.muted)
-            for text in ("changed since it was recorded", "changed") if self.changed else ():
-                if row.cells + 4 + len(text) <= columns:
-                    return row.add(f"  {glyphs.differs} {text}", styles.changed_mark)
-            return row
+            return add_will_run(row, plan.run, columns, styles, glyphs, changed=self.changed, arguments=self.arguments)
         if y == 1:
-            row.column("answered by", _LABEL, styles.muted)
+            row.column("answered by", LABEL, styles.muted)
             total = sum(answers.recorded for answers in plan.answers)
             row.add(f"{total:,} recorded call{'' if total == 1 else 's'}", styles.strong)
             lanes = f" in {plan.lanes:,} lanes" if plan.lanes > 1 else ""
             nested = f", {plan.nested:,} more inside others" if plan.nested else ""
             return row.add(f"{lanes}{nested}; nothing is reached, no tool runs", styles.muted)
-        row.column("mode", _LABEL, styles.muted)
+        row.column("mode", LABEL, styles.muted)
         for observe, word in ((False, "strict"), (True, "observe")):
             chosen = observe == self.observe
             row.add(f"[{word}]" if chosen else f" {word} ", styles.strong if chosen else styles.faint)
         return row.add(f"  {_MODES[self.observe]}", styles.muted)
-
-
-def recorded_arguments(run: Run) -> str:
-    """The arguments that the run's script was given, as a shell would take them."""
-    given = run.metadata.get("arguments")
-    return shlex.join(map(str, given)) if isinstance(given, list) else ""
-
-
-def what_runs(run: Run) -> str:
-    """The function that recorded the run; of a script just its file."""
-    return (run.code.entry or str(run.metadata.get("script", ""))).removesuffix(":__main__")
 
 
 class AnswersTitle(RowWidget):

@@ -17,7 +17,7 @@ from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.status import kind_glyph, run_glyph, run_style
 from agent_tt_tui.text import call_name, clean, show, width
 from agent_tt_tui.widgets.action_row import ActionRow
-from agent_tt_tui.widgets.replay_form import recorded_arguments, what_runs
+from agent_tt_tui.widgets.will_run import LABEL, add_will_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
 
-_LABEL: Final = 13
 _NAME: Final = 18
 _STEP: Final = 6
 _WIDE: Final = 64
@@ -91,26 +90,20 @@ class ResumeFacts(RowWidget):
             return row
         run = plan.run
         if y == 0:
-            row.column("broke off", _LABEL, styles.muted)
+            row.column("broke off", LABEL, styles.muted)
             row.add(f"{run_glyph(run.status, glyphs)} {run.status}", run_style(run.status, styles))
             row.add(f" in step {run.steps:,}" if run.steps else " before its first step", styles.text)
             why = run.error.short if run.error is not None else ""
             return row.add(show(f"  {why}", columns - row.cells, glyphs.cut), styles.muted)
         if y == 1:
-            row.column("will run", _LABEL, styles.muted)
-            row.upto(clean(what_runs(run)), columns, styles.text)
-            row.upto(clean(f" {recorded_arguments(run)}").rstrip(), columns, styles.muted)
-            for text in ("changed since it was recorded", "changed") if self.changed else ():
-                if row.cells + 4 + len(text) <= columns:
-                    return row.add(f"  {glyphs.differs} {text}", styles.changed_mark)
-            return row
+            return add_will_run(row, run, columns, styles, glyphs, changed=self.changed)
         if y == 2:
-            row.column("given again", _LABEL, styles.muted)
+            row.column("given again", LABEL, styles.muted)
             if not plan.answered:
                 return row.add("nothing: no call was answered", styles.note)
             row.add(f"{plan.answered:,} answer{'' if plan.answered == 1 else 's'}", styles.strong)
             return row.add("; none of these calls is made twice", styles.muted)
-        row.column("then live", _LABEL, styles.muted)
+        row.column("then live", LABEL, styles.muted)
         return row.add("models are asked and tools really run", styles.text)
 
 
