@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from rich.segment import Segment
 from textual.cache import LRUCache
@@ -17,12 +17,16 @@ from agent_tt_tui.contexts import LIST
 from agent_tt_tui.look import look_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual import events
     from textual.binding import BindingType
 
     from agent_tt_tui.palette import Palette
 
 _CACHED_LINES = 512
+
+Item = TypeVar("Item")
 
 
 class LineView(ScrollView, can_focus=True, inherit_bindings=False):
@@ -220,6 +224,35 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         super().notify_style_update()
         self._palette = None
         self._cache.clear()
+
+
+class RowList(LineView, Generic[Item]):
+    """A list with one line for each of its rows; where its height is left to it, it is as high as it has rows."""
+
+    def __init__(self, rows: Sequence[Item] = (), *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self.rows = rows
+        """What is shown, in order."""
+
+    @property
+    def line_count(self) -> int:
+        """One line a row."""
+        return len(self.rows)
+
+    @property
+    def current(self) -> Item | None:
+        """The row under the cursor."""
+        return self.rows[self.cursor] if 0 <= self.cursor < len(self.rows) else None
+
+    def get_content_height(self, *_sizes: object) -> int:
+        """As many lines as there are rows."""
+        return max(1, len(self.rows))
+
+    def show_rows(self, rows: Sequence[Item]) -> None:
+        """Show other rows."""
+        self.rows = rows
+        self.refresh(layout=True)
+        self.refresh_lines_data()
 
 
 class QuietLineView(LineView):

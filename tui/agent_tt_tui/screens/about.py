@@ -11,7 +11,7 @@ from agent_tt.errors import AgentTTError
 from agent_tt.sources import marks_of
 from agent_tt_tui.contexts import ABOUT
 from agent_tt_tui.dialog import Dialog, DialogTitle
-from agent_tt_tui.lines import LineView
+from agent_tt_tui.lines import RowList
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.screens.prompt import PromptDialog
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from textual.strip import Strip
 
     from agent_tt.protocols import MarkedRuns, RunSource
+    from agent_tt_tui.lines import LineView
     from agent_tt_tui.palette import Palette
 
 _MOST_LABEL_COLUMNS = 16
@@ -33,29 +34,17 @@ _MOST_ROWS = 24
 _CHANGING = frozenset({"about.name", "about.note", "about.fact", "about.tags", "about.remove"})
 
 
-class AboutList(LineView):
+class AboutList(RowList[AboutRow]):
     """The rows of the dialog."""
 
     HELP = "What was written down: the row under the cursor says what the keys change, the run or the state."
 
     def __init__(self) -> None:
         super().__init__(id="about-rows")
-        self.rows: Sequence[AboutRow] = ()
-        """What is shown, in order."""
-
-    @property
-    def line_count(self) -> int:
-        """One line a row."""
-        return len(self.rows)
 
     def get_content_height(self, *_sizes: object) -> int:
         """As many rows as there are, as far as they fit."""
         return min(_MOST_ROWS, max(3, len(self.rows)))
-
-    @property
-    def current(self) -> AboutRow | None:
-        """The row under the cursor."""
-        return self.rows[self.cursor] if 0 <= self.cursor < len(self.rows) else None
 
     def show(self, rows: Sequence[AboutRow]) -> None:
         """Show rows; the cursor stays where it is, or goes to the first that is no title."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from agent_tt_tui import format as fmt
 from agent_tt_tui.contexts import PICK
 from agent_tt_tui.dialog import Dialog, DialogTitle
-from agent_tt_tui.lines import LineView
+from agent_tt_tui.lines import RowList
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.text import clean, width
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.strip import Strip
 
+    from agent_tt_tui.lines import LineView
     from agent_tt_tui.palette import Palette
 
 
@@ -38,27 +39,16 @@ class Choice:
     detail: str = ""
 
 
-class ChoiceList(LineView):
+class ChoiceList(RowList[Choice]):
     """The choices, one a line."""
 
     def __init__(self, choices: Sequence[Choice]) -> None:
-        super().__init__()
-        self.choices = choices
-        """What there is to choose."""
+        super().__init__(choices)
         self._label_columns = max((width(clean(choice.label)) for choice in choices), default=0) + 2
-
-    @property
-    def line_count(self) -> int:
-        """One line a choice."""
-        return len(self.choices)
-
-    def get_content_height(self, *_sizes: object) -> int:
-        """As many rows as there are choices."""
-        return len(self.choices)
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:
         """Draw one choice."""
-        choice = self.choices[index]
+        choice = self.rows[index]
         row = Row(look_of(self).glyphs.cut).add(" ")
         row.column(clean(choice.label), min(self._label_columns, max(8, width // 2)), styles.strong)
         return row.upto(clean(choice.detail), width, styles.muted).strip(width)

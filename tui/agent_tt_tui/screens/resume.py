@@ -103,7 +103,7 @@ class ResumeDialog(RunAgainDialog[ResumeHandle, ResumePlan]):
         self.query_one(InFlightTitle).count = len(self._waiting)
         table = self.query_one(InFlightTable)
         table.display = self.query_one(ResumeQuestion).display = bool(self._waiting)
-        table.show(self._waiting)
+        table.show_rows(self._waiting)
         first = next((index for index, waiting in enumerate(self._waiting) if waiting.is_asked), 0)
         table.move_to(first)
         self._show_question()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_tt_tui.chrome import Pane, PaneTitle
-from agent_tt_tui.lines import LineView
+from agent_tt_tui.lines import RowList
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.viewmodel.replayed import finding_lines, finding_pieces
@@ -27,28 +27,18 @@ _FREE = 2
 _WIDE_TITLE = 64
 
 
-class FindingList(LineView):
+class FindingList(RowList["Finding"]):
     """The divergences, one a line, in the order in which they were found."""
 
     HELP = "What differs from the recording: enter goes to the step and the call."
 
     def __init__(self, findings: Sequence[Finding]) -> None:
-        super().__init__(id="findings")
-        self._findings = findings
-
-    @property
-    def line_count(self) -> int:
-        """One line each."""
-        return len(self._findings)
-
-    def get_content_height(self, *_sizes: object) -> int:
-        """As many rows as there are divergences."""
-        return len(self._findings)
+        super().__init__(findings, id="findings")
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:
         """Draw one divergence."""
         glyphs = look_of(self).glyphs
-        return add_pieces(Row(glyphs.cut), finding_pieces(self._findings[index], glyphs), styles).strip(width)
+        return add_pieces(Row(glyphs.cut), finding_pieces(self.rows[index], glyphs), styles).strip(width)
 
 
 class FindingView(QuietTextView):

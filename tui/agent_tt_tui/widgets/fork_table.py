@@ -8,14 +8,14 @@ from textual.reactive import reactive
 
 from agent_tt.codec.text import summary
 from agent_tt_tui import format as fmt
-from agent_tt_tui.lines import LineView
+from agent_tt_tui.lines import RowList
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.status import kind_glyph
 from agent_tt_tui.text import call_name, show
 from agent_tt_tui.viewmodel.fork_policy import source_of, why_fixed
-from agent_tt_tui.viewmodel.fork_rows import form_rows
+from agent_tt_tui.viewmodel.fork_rows import FormRow, form_rows
 from agent_tt_tui.viewmodel.fork_setup import ForkSetup
 from agent_tt_tui.widgets.fork_form import SHOWN_EDITS, edit_row
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from agent_tt.forking.boundary import Boundary
     from agent_tt.forking.plan import ForkPlan
     from agent_tt_tui.palette import Palette
-    from agent_tt_tui.viewmodel.fork_rows import FormRow
     from agent_tt_tui.viewmodel.fork_setup import Setting
 
 _NAME: Final = 18
@@ -69,22 +68,15 @@ class BoundaryTitle(RowWidget):
         return row.right(self.new_row().add(hint, styles.muted), columns - 1)
 
 
-class ForkTable(LineView):
+class ForkTable(RowList[FormRow]):
     """What the run called, and what else can be chosen."""
 
     HELP = "What the fork does: left and right choose, enter types a value, del takes a choice back."
 
     def __init__(self) -> None:
-        super().__init__()
-        self.rows: tuple[FormRow, ...] = form_rows(None, SHOWN_EDITS)
-        """What is shown."""
+        super().__init__(form_rows(None, SHOWN_EDITS))
         self._plan: ForkPlan | None = None
         self._setup = ForkSetup(0)
-
-    @property
-    def line_count(self) -> int:
-        """One line each."""
-        return len(self.rows)
 
     @property
     def boundaries(self) -> tuple[Boundary, ...]:
@@ -94,26 +86,18 @@ class ForkTable(LineView):
     @property
     def boundary(self) -> Boundary | None:
         """What the run called, in the row under the cursor."""
-        row = self._row
+        row = self.current
         return row.boundary if row is not None else None
 
     @property
     def setting(self) -> Setting | None:
         """What else can be chosen in the row under the cursor."""
-        row = self._row
+        row = self.current
         return row.setting if row is not None else None
-
-    @property
-    def _row(self) -> FormRow | None:
-        return self.rows[self.cursor] if 0 <= self.cursor < len(self.rows) else None
-
-    def get_content_height(self, *_sizes: object) -> int:
-        """As many rows as there are."""
-        return max(1, len(self.rows))
 
     def show(self, plan: ForkPlan | None, setup: ForkSetup) -> None:
         """Show a plan and what was chosen; the cursor stays at what it is on."""
-        here, before = self._row if self._plan is not None else None, len(self.rows)
+        here, before = self.current if self._plan is not None else None, len(self.rows)
         self._plan, self._setup = plan, setup
         self.rows = form_rows(plan, SHOWN_EDITS)
         if len(self.rows) != before:
@@ -139,7 +123,7 @@ class ForkTable(LineView):
     def action_move(self, rows: int) -> None:
         """Move the cursor by so many lines; titles are passed over."""
         super().action_move(rows)
-        if self._row is not None and self._row.title:
+        if self.current is not None and self.current.title:
             super().action_move(1 if rows > 0 else -1)
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from textual.reactive import reactive
 
+from agent_tt.replaying.preflight import Answers
 from agent_tt_tui import format as fmt
-from agent_tt_tui.lines import LineView
+from agent_tt_tui.lines import RowList
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.row_widget import RowWidget
@@ -17,11 +18,9 @@ from agent_tt_tui.widgets.action_row import ActionRow
 from agent_tt_tui.widgets.will_run import LABEL, add_will_run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from textual.strip import Strip
 
-    from agent_tt.replaying.preflight import Answers, Preflight
+    from agent_tt.replaying.preflight import Preflight
     from agent_tt_tui.palette import Palette
 
 _NAME: Final = 20
@@ -104,31 +103,19 @@ def _columns(from_step: int, width: int) -> list[tuple[str, int, str]]:
     return shown
 
 
-class AnswersTable(LineView):
+class AnswersTable(RowList[Answers]):
     """What the run called, each with how many answers the recording has."""
 
     HELP = "What the recording has answers for: left and right choose the mode, enter or F replays."
 
     def __init__(self) -> None:
         super().__init__()
-        self.rows: Sequence[Answers] = ()
-        """What is shown."""
         self._from_step = 0
-
-    @property
-    def line_count(self) -> int:
-        """One line each."""
-        return len(self.rows)
-
-    def get_content_height(self, *_sizes: object) -> int:
-        """As many rows as there are boundaries."""
-        return max(1, len(self.rows))
 
     def show(self, plan: Preflight) -> None:
         """Show what a run has."""
-        self.rows, self._from_step = plan.answers, plan.from_step
-        self.refresh(layout=True)
-        self.refresh_lines_data()
+        self._from_step = plan.from_step
+        self.show_rows(plan.answers)
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:
         """Draw one boundary."""

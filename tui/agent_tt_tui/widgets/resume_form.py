@@ -10,7 +10,7 @@ from textual.reactive import reactive
 from agent_tt.codec.text import summary
 from agent_tt.codec.wire import is_envelope
 from agent_tt_tui import format as fmt
-from agent_tt_tui.lines import LineView
+from agent_tt_tui.lines import RowList
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.row_widget import RowWidget
@@ -20,8 +20,6 @@ from agent_tt_tui.widgets.action_row import ActionRow
 from agent_tt_tui.widgets.will_run import LABEL, add_will_run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from textual.strip import Strip
 
     from agent_tt.model import Call
@@ -125,35 +123,10 @@ class InFlightTitle(RowWidget):
         return row.right(self.new_row().add(hint, styles.muted), columns - 1) if columns >= _WIDE else row
 
 
-class InFlightTable(LineView):
+class InFlightTable(RowList[Waiting]):
     """The calls that were in flight, each with what becomes of it."""
 
     HELP = "Calls that were in flight: left and right say whether one happened, enter types what it gave."
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows: Sequence[Waiting] = ()
-        """What is shown."""
-
-    @property
-    def line_count(self) -> int:
-        """One line each."""
-        return len(self.rows)
-
-    @property
-    def current(self) -> Waiting | None:
-        """The row under the cursor."""
-        return self.rows[self.cursor] if 0 <= self.cursor < len(self.rows) else None
-
-    def get_content_height(self, *_sizes: object) -> int:
-        """As many rows as there are calls."""
-        return max(1, len(self.rows))
-
-    def show(self, rows: Sequence[Waiting]) -> None:
-        """Show calls."""
-        self.rows = rows
-        self.refresh(layout=True)
-        self.refresh_lines_data()
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:
         """Draw one call."""
