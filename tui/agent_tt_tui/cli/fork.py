@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import click
 
 from agent_tt_tui.cli.edit_options import edit_options
+from agent_tt_tui.cli.following import follow, tell_end, tell_step
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.policy_options import policy_options, print_boundary
 from agent_tt_tui.cli.stopping import stopped_as_by_ctrl_c
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
     from agent_tt.forking.terms import Terms
     from agent_tt.model import Edit, WayBackIn
     from agent_tt_tui.cli.terminal import Terminal
-
-_POLL_SECONDS = 0.1
 
 
 @click.command()
@@ -117,52 +117,33 @@ def _run(options: Options, plan: ForkPlan, *, hold: bool) -> None:
     with stopped_as_by_ctrl_c(), start_fork(plan, asked=asked) as handle:
         if not options.as_json:
             _follow(options.terminal(), plan, handle, asks=asks)
-        handle.wait()
-    with options.source() as source:
-        run = source.run(handle.run_id)
-        if options.as_json:
-            from agent_tt_tui.cli.shapes import run_shape
-
-            write_json(run_shape(run))
-        else:
-            from agent_tt_tui.cli.effects import print_summary
-            from agent_tt_tui.cli.wording import run_line
-
-            run_line(options.terminal(), run)
-            print_summary(options.terminal(), source, run)
-    handle.result()
+        tell_end(options, handle, effects=True)
 
 
 def _follow(terminal: Terminal, plan: ForkPlan, handle: ForkHandle, *, asks: bool) -> None:
-    """Write each step as soon as it is over, and what is left when the agent has ended; ask about what waits."""
+    """Write each step as soon as it is over, and what is left when the agent has ended."""
     from agent_tt.sources import open_source
-    from agent_tt_tui.cli.asking import answer_waiting
     from agent_tt_tui.cli.changes import change_of, print_changes
     from agent_tt_tui.cli.terminal import Cell
-    from agent_tt_tui.cli.wording import step_line
 
     entry = terminal.safe(plan.code.entry)
-    source = open_source(plan.store)
-    try:
+    with closing(open_source(plan.store)) as source:
         kept = source.run(handle.run_id).fork_step or 0  # earlier than was planned where changes were accepted
         terminal.line(Cell(terminal.safe(f"{plan.run.name} after step {kept}"), "strong"), f"  {entry}")
         print_changes(terminal, [change_of(edit) for edit in plan.edits])
         for problem in plan.problems:
             terminal.line(Cell("note  ", "muted"), terminal.safe(problem))
-        next_step, ended = kept + 1, False
-        while not ended:
-            # Asked first: a step that is written between the two questions is then still found.
-            ended = handle.wait(_POLL_SECONDS) is not None
+        next_step = kept + 1
+
+        def tell(ended: bool) -> None:  # noqa: FBT001 - `follow` calls it
+            nonlocal next_step
             for step in source.steps(handle.run_id, next_step):
                 if step.status == "running" and not ended:
                     break
-                calls = source.calls(handle.run_id, step.number) if step.calls else []
-                step_line(terminal, step, calls)
+                tell_step(terminal, source, handle.run_id, step)
                 next_step = step.number + 1
-            if asks and not ended:
-                answer_waiting(terminal, source, handle)
-    finally:
-        source.close()
+
+        follow(terminal, source, handle, tell, asks=asks)
 
 
 def _print_plan(terminal: Terminal, plan: ForkPlan) -> None:

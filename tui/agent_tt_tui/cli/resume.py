@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from agent_tt.errors import UsageError
+from agent_tt_tui.cli.following import follow, tell_end, tell_step
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.stopping import stopped_as_by_ctrl_c
 from agent_tt_tui.cli.trust import ask_for_trust, trust_option
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from agent_tt.resuming.plan import Happened, ResumePlan
     from agent_tt_tui.cli.terminal import Terminal
 
-_POLL_SECONDS: Final = 0.1
 _LONGEST_ARGUMENTS: Final = 300
 
 
@@ -84,43 +84,26 @@ def command(
         with stopped_as_by_ctrl_c(), start_resume(plan, asked=None if asks else refuse_unasked()) as handle:
             if not options.as_json:
                 _follow(options, plan, handle, resumed_us, asks=asks)
-            _tell_end(options, handle)
+            tell_end(options, handle, effects=False)
 
 
 def _follow(options: Options, plan: ResumePlan, handle: ResumeHandle, resumed_us: int, *, asks: bool) -> None:
-    """Write each step that ends from now on as soon as it is over; ask about what waits."""
-    from agent_tt_tui.cli.asking import answer_waiting
+    """Write each step that ends from now on as soon as it is over."""
     from agent_tt_tui.cli.terminal import Cell, counted
-    from agent_tt_tui.cli.wording import step_line
 
-    terminal, told, ended = options.terminal(), set[int](), False
+    terminal, told = options.terminal(), set[int]()
     name = terminal.safe(plan.run.name)
     terminal.line(Cell(name, "strong"), f"  goes on after {counted(plan.answered, 'call')}")
     first = min((call.step for call in plan.in_flight), default=max(1, plan.run.steps))
     with options.source() as source:
-        while not ended:
-            # Asked first: a step that is written between the two questions is then still found.
-            ended = handle.wait(_POLL_SECONDS) is not None
+
+        def tell(_ended: bool) -> None:  # noqa: FBT001 - `follow` calls it
             for step in source.steps(handle.run_id, first):
                 if step.number not in told and step.status != "running" and (step.ended_us or 0) >= resumed_us:
                     told.add(step.number)
-                    step_line(terminal, step, source.calls(handle.run_id, step.number) if step.calls else [])
-            if asks and not ended:
-                answer_waiting(terminal, source, handle)
+                    tell_step(terminal, source, handle.run_id, step)
 
-
-def _tell_end(options: Options, handle: ResumeHandle) -> None:
-    from agent_tt_tui.cli.shapes import run_shape
-    from agent_tt_tui.cli.wording import run_line
-
-    handle.wait()
-    with options.source() as source:
-        run = source.run(handle.run_id)
-    if options.as_json:
-        write_json(run_shape(run))
-    else:
-        run_line(options.terminal(), run)
-    handle.result()
+        follow(terminal, source, handle, tell, asks=asks)
 
 
 def _place(call: Call) -> str:

@@ -1,0 +1,74 @@
+"""A run that goes on in a process of its own, as a command tells it: each step, what waits for an answer, the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agent_tt_tui.cli.options import write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent_tt.forking.handle import ForkHandle
+    from agent_tt.model import Step
+    from agent_tt.protocols import RunSource
+    from agent_tt_tui.cli.options import Options
+    from agent_tt_tui.cli.terminal import Terminal
+
+__all__ = ["follow", "tell_end", "tell_step"]
+
+_POLL_SECONDS: Final = 0.1
+
+
+def follow(
+    terminal: Terminal, source: RunSource, handle: ForkHandle, tell: Callable[[bool], None], *, asks: bool
+) -> None:
+    """Tell what is new again and again, and once more when the agent has ended; ask about what waits.
+
+    Args:
+        terminal: where to ask.
+        source: where the run is.
+        handle: its process.
+        tell: writes the steps that are over; told whether the agent has ended.
+        asks: whether a person can be asked.
+    """
+    from agent_tt_tui.cli.asking import answer_waiting
+
+    ended = False
+    while not ended:
+        # Asked first: a step that is written between the two questions is then still found.
+        ended = handle.wait(_POLL_SECONDS) is not None
+        tell(ended)
+        if asks and not ended:
+            answer_waiting(terminal, source, handle)
+
+
+def tell_step(terminal: Terminal, source: RunSource, run_id: str, step: Step) -> None:
+    """Write one step, with what it called."""
+    from agent_tt_tui.cli.wording import step_line
+
+    step_line(terminal, step, source.calls(run_id, step.number) if step.calls else [])
+
+
+def tell_end(options: Options, handle: ForkHandle, *, effects: bool) -> None:
+    """Write the run as it is now that its agent has ended, on request with what it did to the world.
+
+    Raises:
+        AgentTTError: what the agent failed with.
+    """
+    handle.wait()
+    with options.source() as source:
+        run = source.run(handle.run_id)
+        if options.as_json:
+            from agent_tt_tui.cli.shapes import run_shape
+
+            write_json(run_shape(run))
+        else:
+            from agent_tt_tui.cli.wording import run_line
+
+            run_line(options.terminal(), run)
+            if effects:
+                from agent_tt_tui.cli.effects import print_summary
+
+                print_summary(options.terminal(), source, run)
+    handle.result()
