@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import CallStatus, EditTarget, RunStatus, StepStatus, WayBackIn
+    from agent_tt.model import CallStatus, EditTarget, Effect, RunStatus, StepStatus, WayBackIn
 
 __all__ = [
     "ANY",
@@ -28,6 +28,7 @@ __all__ = [
     "code_from_wire",
     "edits_from_wire",
     "edits_to_wire",
+    "effect",
     "error_from_text",
     "error_to_text",
     "fields_of",
@@ -80,6 +81,7 @@ _STEP_STATUSES: Final[Mapping[object, StepStatus]] = {
     "error": "error",
     "interrupted": "interrupted",
 }
+_EFFECTS: Final[Mapping[object, Effect]] = {"read": "read", "write": "write"}
 _CALL_STATUSES: Final[Mapping[object, CallStatus]] = {
     "pending": "pending",
     "ok": "ok",
@@ -96,6 +98,11 @@ def run_status(found: object) -> RunStatus:
 def step_status(found: object) -> StepStatus:
     """A step's status; what is none counts as interrupted."""
     return _STEP_STATUSES.get(found, "interrupted")
+
+
+def effect(found: object) -> Effect | None:
+    """What a call does to the world, None where that is not known."""
+    return _EFFECTS.get(found)
 
 
 def call_status(found: object) -> CallStatus:

@@ -14,7 +14,6 @@ from agent_tt.questions import CallQuestion, Decision
 from agent_tt.store import columns, door
 from agent_tt.store.liveness import Owner, current_owner, is_alive, now_us
 from agent_tt.store.run_rows import QUESTION, shown_status
-from agent_tt.store.step_rows import EFFECTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -111,7 +110,7 @@ def open_questions(rows: Rows, unpack: Callable[[object, str], Wire], run: int |
                     call=call,
                     kind=cast("CallKind", columns.text(kind) or "tool"),
                     name=columns.text(name) or "",
-                    effect=EFFECTS.get(effect),
+                    effect=columns.effect(effect),
                     args=shown if isinstance(shown, dict) else {},
                     editable=tuple(columns.text(each) or "" for each in editable) if isinstance(editable, list) else (),
                     can_give=facts.get("can_give") is True,

@@ -10,9 +10,9 @@ from agent_tt.errors import StepNotFound
 from agent_tt.history.cursor import TrackCursor
 from agent_tt.history.index import PathIndex
 from agent_tt.history.log import StateLog
-from agent_tt.history.payload import unpack_call_value
 from agent_tt.history.states import load
-from agent_tt.store import call_heads, deliveries, ids
+from agent_tt.store import deliveries, ids
+from agent_tt.store.call_rows import CallRows
 from agent_tt.store.damage_watch import DamageWatch
 from agent_tt.store.lineage import Lineage, Position
 from agent_tt.store.questions import open_questions
@@ -61,6 +61,7 @@ class StoreReader:
         self.lineage = Lineage(database, self.log)
         self._runs = RunRows(database)
         self._steps = StepRows(database, self.lineage, self._runs)
+        self._calls = CallRows(database, self.lineage, self.log.blobs)
         self._damage = DamageWatch(self.log, self.lineage)
 
     @property
@@ -125,15 +126,15 @@ class StoreReader:
         self.check_step(run, step)
         if step == 0:
             return []
-        return self._steps.calls(run, step, self._call_value)
+        return self._calls.of_step(run, step)
 
     def call_heads(self, run_id: str, start: int = 1) -> list[Call]:
         """The calls of all steps from `start` on, without arguments, results and errors."""
-        return list(call_heads.call_heads(self.database, self.lineage, self.lineage.number(run_id), start))
+        return self._calls.heads(self.lineage.number(run_id), start)
 
     def with_values(self, run_id: str, head: Call) -> Call:
         """A call with arguments, error and result; in the result `…` stands for each large part, which is not read."""
-        return call_heads.with_values(self.database, self.lineage, self.log.blobs, self.lineage.number(run_id), head)
+        return self._calls.with_values(self.lineage.number(run_id), head)
 
     def deliveries(self, run_id: str, step: int, call: int) -> list[Delivery]:
         """What reached the agent of a call that answers in pieces, in order; also of one that is still pending.
@@ -292,10 +293,7 @@ class StoreReader:
     def questions(self, run_id: str | None = None) -> list[CallQuestion]:
         """Calls that wait for somebody's decision, the oldest question first: of one run, or of all."""
         run = None if run_id is None else self.lineage.number(run_id)
-        return open_questions(self.database, self._call_value, run)
-
-    def _call_value(self, text: object, what: str) -> Wire:
-        return unpack_call_value(text, what, self.log.blobs.get)
+        return open_questions(self.database, self._calls.value, run)
 
     def labels(self, run_id: str) -> dict[int, Label]:
         """Names and metadata of checkpoints of a run, by step."""

@@ -1,36 +1,33 @@
-"""Rows of `steps` and `calls` as the model's objects, across a fork and its ancestors."""
+"""Rows of `steps` as the model's objects, across a fork and its ancestors."""
 
 from __future__ import annotations
 
 import difflib
 import re
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import orjson
 
 from agent_tt.errors import StepNotFound, StoreUnreadable
 from agent_tt.history.rows import whole
-from agent_tt.model import Call, Step
+from agent_tt.model import Step
 from agent_tt.store import columns
 from agent_tt.store.columns import ANY, COUNT, NAME, NUMBER, TEXT, WHOLE
-from agent_tt.store.deliveries import NUMBER_MASK, keys_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.history.rows import Rows, SqlValue
-    from agent_tt.model import CallKind, Effect
     from agent_tt.store.lineage import Lineage, Stretch
     from agent_tt.store.run_rows import RunRows
 
-__all__ = ["EFFECTS", "StepRows"]
+__all__ = ["StepRows"]
 
 _NUMBER: Final = re.compile(r"\d{1,18}")
 _FROM_END: Final = re.compile(r"~(\d{1,18})")
 _ERROR: Final = "@error"
-EFFECTS: Final[dict[object, Effect]] = {"read": "read", "write": "write"}
 
 _COLUMNS: Final = (
     "s.step, s.status, s.error, s.meta, s.name, s.kind, s.agent, s.lane, s.parent_step, s.started_us, s.ended_us,"
@@ -44,9 +41,6 @@ _COSTS: Final = "SELECT step, cost_usd FROM steps WHERE run = ? AND step BETWEEN
 _STEP_KINDS: Final = (
     *(WHOLE, ANY, ANY, ANY, NAME, TEXT, TEXT, NAME, COUNT, COUNT, COUNT, COUNT, COUNT, NUMBER, NAME, COUNT),
 )
-_CALL_KINDS: Final = (*(WHOLE, NAME, WHOLE, NAME, TEXT, ANY, ANY, TEXT, ANY, ANY, ANY, COUNT, COUNT, COUNT, ANY),)
-
-_ReadValue: TypeAlias = "Callable[[object, str], Wire]"
 
 
 class _Draft:
@@ -80,7 +74,7 @@ class _Facts(NamedTuple):
 
 
 class StepRows:
-    """Reads steps and calls; a page of steps is a range query in each run that it lies in."""
+    """Reads steps; a page of them is a range query in each run that it lies in."""
 
     def __init__(self, rows: Rows, lineage: Lineage, runs: RunRows) -> None:
         self._rows = rows
@@ -179,42 +173,6 @@ class StepRows:
             if found is not None:
                 return whole(found, f"a step of run number {stretch.run}")
         raise StepNotFound("no step of the run failed", hint="Name a step by its number, or ~1 from the end.")
-
-    def calls(self, run: int, step: int, read_value: _ReadValue) -> list[Call]:
-        """The calls of a step in order of starting; `read_value` reads the columns of arguments and results."""
-        holder = self._lineage.holder(run, step)
-        found = self._rows.query(
-            "SELECT call, lane, lane_seq, kind, name, effect, status, lower(hex(signature)), args, result, error,"
-            " started_us, ended_us, CASE WHEN delivered IS NULL AND status <> 'pending'"
-            " THEN (SELECT max(id) & ? FROM deliveries d WHERE d.step = c.step AND d.call = c.call"
-            " AND d.id BETWEEN ? AND ?) ELSE delivered END, meta FROM calls c WHERE run = ? AND step = ? ORDER BY call",
-            (NUMBER_MASK, *keys_of(holder), holder, step),
-        )
-        return [_call(row, step, read_value) for row in columns.fitted(found, _CALL_KINDS)]
-
-
-def _call(row: Sequence[Any], step: int, read_value: _ReadValue) -> Call:
-    number, lane, lane_seq, kind, name, effect, status, signature = row[:8]
-    args, result, error, started, ended, delivered, meta = row[8:]
-    what = f"call {number} of step {step}"
-    return Call(
-        step=step,
-        number=number,
-        kind=cast("CallKind", kind),
-        name=name or "",
-        status=columns.call_status(status),
-        effect=EFFECTS.get(effect),
-        lane=lane,
-        lane_seq=lane_seq,
-        args=read_value(args, f"the arguments of {what}"),
-        result=read_value(result, f"the result of {what}"),
-        error=columns.error_from_text(error),
-        signature=signature or None,
-        started_us=started,
-        ended_us=ended,
-        delivered=columns.integer(delivered),
-        meta=columns.mapping_from_text(meta),
-    )
 
 
 def _no_such_word(ref: str, last: int) -> StepNotFound:
