@@ -1,43 +1,32 @@
-"""What is asked of a state in one line: a path, or a path compared with a value: `budget < 0`, `trip.city == "Oslo"`.
+"""What is asked of a run's last state in one line: a path, or a path compared with a value: `budget < 0`.
 
-Nothing in it is ever run: a path is looked up, and a JSON value is compared.
-
-`==` and `!=` compare whole values; numbers are equal by their value (`1 == 1.0`), but no number equals true or false.
-`<`, `<=`, `>` and `>=` hold only between two numbers or two texts. Where the state has nothing at the path, no
-comparison holds, `!=` neither.
-
-What is more than that (`state.budget < 0 and len(state.messages) > 4`) is read as an expression, which is asked of the
-last step (`querying.expressions`).
+That is a short form of `querying.expressions`: `state.` may be left out, every name is a key of the state, and any JSON
+value can be compared with. It means what it means there. Where the state has nothing at the path, no comparison holds,
+`!=` neither. What is more than that (`state.budget < 0 and len(state.messages) > 4`) is read as an expression, which is
+asked of the last step.
 """
 
 from __future__ import annotations
 
-import operator
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.codec.paths import format_path, get, parse_path, to_wire_path
 from agent_tt.codec.text import parse_value
 from agent_tt.errors import InvalidExpression, InvalidPath, InvalidPredicate, InvalidValue, PathNotFound
-from agent_tt.querying.expressions import parse
-from agent_tt.querying.expressions.values import MISSING, Missing, is_number
+from agent_tt.querying.expressions import Expression, parse, tree
+from agent_tt.querying.expressions.evaluator import holds
+from agent_tt.querying.expressions.values import MISSING, is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.querying.expressions import Expression
+    from agent_tt.querying.expressions.tree import Node, Place
     from agent_tt.querying.expressions.values import Value
 
 __all__ = ["Predicate", "parse_predicate"]
 
-_ORDERS: Final[dict[str, Callable[[Any, Any], bool]]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+_ORDERS: Final = ("<", "<=", ">", ">=")
 _LONGEST: Final = 2_000
 _HINT: Final = """Write a path, or compare one: 'budget < 0', 'trip.city == "Oslo"'."""
 _STRING: Final = r'"(?:[^"\\]|\\.)*"'
@@ -49,54 +38,54 @@ _COMPARISON: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A question about a state.
+    """A question about a last state.
 
     Attributes:
         text: as it was written, tidied.
-        path: where to look.
-        operator: how to compare; "" only looks.
-        value: what to compare with.
-        expression: a question that is more than a comparison; `querying.watching` answers it.
+        expression: what it asks.
+        path: where it looks; None of an expression that is more than a path or a comparison of one, which
+            `querying.watching` answers.
+        compares: whether the answer is yes or no, rather than what lies at the path.
     """
 
     text: str
-    path: Path
-    operator: str = ""
-    value: Wire = None
-    expression: Expression | None = None
-
-    @property
-    def compares(self) -> bool:
-        """Whether the answer is yes or no."""
-        return bool(self.operator) or self.expression is not None
+    expression: Expression
+    path: Path | None = None
+    compares: bool = True
 
     def look(self, state: Wire) -> Value:
-        """What the state has at the path; `MISSING` where it has nothing.
-
-        `state.budget` is `budget`, unless the state has a key of that name.
-        """
-        if self.expression is not None:
-            return MISSING
-        paths = [self.path, self.path[1:]] if self.path[:1] == ("state",) and len(self.path) > 1 else [self.path]
-        for path in paths:
-            try:
-                return get(state, to_wire_path(state, path))
-            except PathNotFound:
-                continue
-        return MISSING
+        """What the state has at the path; `MISSING` where it has nothing."""
+        return MISSING if self.path is None else _look(state, self.path)
 
     def holds(self, state: Wire) -> bool:
-        """Whether the comparison holds; one that only looks holds where there is something."""
-        found = self.look(state)
-        if isinstance(found, Missing):
-            return False
-        if not self.operator:
-            return True
-        if self.operator in ("==", "!="):
-            return _equal(found, self.value) == (self.operator == "==")
-        numbers = is_number(found) and is_number(self.value)
-        texts = isinstance(found, str) and isinstance(self.value, str)
-        return (numbers or texts) and _ORDERS[self.operator](found, self.value)
+        """Whether the comparison of a path holds; a path alone holds where there is something."""
+        return holds(self.expression, _LastState(state))
+
+
+class _LastState:
+    """A state, as an expression asks about it."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, state: Wire) -> None:
+        self._state = state
+
+    def value(self, root: str, place: Place) -> Value:
+        return _look(self._state, place) if root == "state" else MISSING
+
+    def changed(self, place: Place) -> bool:  # noqa: ARG002  no path compared with a value asks it
+        return False
+
+
+def _look(state: Wire, path: Path) -> Value:
+    """What a state has at a path; `state.budget` is `budget`, unless the state has a key of that name."""
+    paths = [path, path[1:]] if path[:1] == ("state",) and len(path) > 1 else [path]
+    for each in paths:
+        try:
+            return get(state, to_wire_path(state, each))
+        except PathNotFound:
+            continue
+    return MISSING
 
 
 def parse_predicate(text: str) -> Predicate:
@@ -118,7 +107,7 @@ def parse_predicate(text: str) -> Predicate:
 
 def _expression(text: str) -> Predicate | None:
     try:
-        return Predicate(text.strip(), (), expression=parse(text))
+        return Predicate(text.strip(), parse(text))
     except InvalidExpression:
         return None
 
@@ -133,7 +122,7 @@ def _simple(text: str) -> Predicate:
     found = _COMPARISON.fullmatch(written)
     if found is None:
         path = _path(written, written)
-        return Predicate(format_path(path), path)
+        return _asked(format_path(path), path, tree.Applied("exists", tree.Fact("state", path)), compares=False)
     sign = found["operator"]
     if sign in ("=", "!"):
         raise InvalidPredicate(f"{text!r} cannot be read: {sign} compares nothing", hint="write == or !=")
@@ -145,7 +134,13 @@ def _simple(text: str) -> Predicate:
         raise InvalidPredicate(why, hint=error.hint or _HINT) from error
     if sign in _ORDERS and not (is_number(value) or isinstance(value, str)):
         raise InvalidPredicate(f"{text!r} cannot be read: {sign} compares numbers or texts", hint=_HINT)
-    return Predicate(f"{format_path(path)} {sign} {found['value'].strip()}", path, sign, value)
+    compared = tree.Related(cast("tree.Relation", sign), tree.Fact("state", path), tree.Constant(value))
+    return _asked(f"{format_path(path)} {sign} {found['value'].strip()}", path, compared, compares=True)
+
+
+def _asked(text: str, path: Path, root: Node, *, compares: bool) -> Predicate:
+    places, nothing = frozenset({path}), frozenset[tuple[str | int, ...]]()
+    return Predicate(text, Expression(text, root, places, nothing, asks_calls=False), path, compares)
 
 
 def _path(written: str, text: str) -> Path:
@@ -155,21 +150,3 @@ def _path(written: str, text: str) -> Path:
         return parse_path(written)
     except InvalidPath as error:
         raise InvalidPredicate(f"{text!r} cannot be read: {error.message}", hint=_HINT) from error
-
-
-def _equal(one: Wire, other: Wire) -> bool:
-    """Equality in which true is not 1. Goes down without recursion: a state may be nested deeper than Python goes."""
-    pending = [(one, other)]
-    while pending:
-        mine, theirs = pending.pop()
-        if isinstance(mine, dict) and isinstance(theirs, dict):
-            if mine.keys() != theirs.keys():
-                return False
-            pending += ((mine[key], theirs[key]) for key in mine)
-        elif isinstance(mine, list) and isinstance(theirs, list):
-            if len(mine) != len(theirs):
-                return False
-            pending += zip(mine, theirs, strict=True)
-        elif isinstance(mine, bool) != isinstance(theirs, bool) or mine != theirs:
-            return False
-    return True

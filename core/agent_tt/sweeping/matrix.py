@@ -296,7 +296,7 @@ class MatrixReader:
         )
 
     def _holds(self, asked: Predicate, run: Run, state: Wire) -> bool:
-        if asked.expression is None:
+        if asked.path is not None:
             return asked.holds(state)
         try:
             return Watch(self._source, run.id, asked.expression).holds_at(self._source.step_count(run.id))

@@ -156,9 +156,11 @@ def _odd_outcomes(source: RunSource, run: Run, definition: Definition) -> list[s
     if not definition.outcomes:
         return []
     state = final_state(source, run.id)
-    paths = [asked for asked in definition.predicates if asked.expression is None]
-    missing = [asked for asked in paths if isinstance(asked.look(state), Missing)]
-    return [f"the last state of {run.name} has no {format_path(asked.path)}" for asked in missing]
+    return [
+        f"the last state of {run.name} has no {format_path(asked.path)}"
+        for asked in definition.predicates
+        if asked.path is not None and isinstance(asked.look(state), Missing)
+    ]
 
 
 def _unanswered(plan: ForkPlan) -> list[str]:

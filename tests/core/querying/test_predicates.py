@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from decimal import Decimal
+
 import pytest
 
 from agent_tt.codec.encode import encode
@@ -18,6 +21,8 @@ STATE = {
     "nothing": None,
     "items": [{"price": 20}, {"price": 30}],
     "pair": encode((1, 2)),
+    "price": encode(Decimal("19.90")),
+    "due": encode(dt.datetime(2026, 3, 1, 10, tzinfo=dt.UTC)),
 }
 
 
@@ -41,6 +46,11 @@ STATE = {
         ('items[0] == {"price": true}', False),
         ('["odd < key"] == 7', True),
         ("pair[1] == 2", True),
+        ("pair == [1, 2]", True),
+        ("price < 20", True),
+        ("price == 19.9", True),
+        ('due < "2026-03-02"', True),
+        ('due == "2026-03-01T11:00+01:00"', True),
         ("nothing == null", True),
         ("missing == null", False),
         ("missing != 1", False),
@@ -98,9 +108,9 @@ def test_values_nested_deeper_than_python_goes_can_be_compared() -> None:
 
 def test_what_is_more_than_a_comparison_is_an_expression_or_nothing() -> None:
     asked = parse_predicate("state.budget < 0 and len(state.messages) > 4")
-    assert asked.expression is not None
+    assert asked.path is None
     assert asked.compares
     assert asked.look({"budget": 1}) is MISSING
-    assert parse_predicate("len(state.messages) > 4").expression is not None
+    assert parse_predicate("len(state.messages) > 4").path is None
     with pytest.raises(InvalidPredicate, match="after < stands no JSON value"):
         parse_predicate("budget < 0 and nobody")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 import time
 from contextlib import suppress
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
@@ -89,8 +93,6 @@ def test_what_is_missing_makes_a_comparison_false_and_no_error(text):
 
 
 def test_typed_values_count_as_what_they_stand_for():
-    import datetime as dt
-    from decimal import Decimal
     from pathlib import PurePosixPath
 
     state = encode(
@@ -108,6 +110,73 @@ def test_typed_values_count_as_what_they_stand_for():
     assert asked('state.day < "2026-04" and state.pair[1] == 2 and len(state.pair) == 2', state)
     assert asked('state.big > 9 and state.path == "/a" and state.keys.a == "y"', state)
     assert not asked("state.nan == state.nan", state)
+
+
+TYPED: Any = encode(
+    {
+        "noon": dt.datetime(2026, 3, 1, 12),  # noqa: DTZ001  one without a zone is meant
+        "oslo": dt.datetime(2026, 3, 1, 12, tzinfo=ZoneInfo("Europe/Oslo")),
+        "utc": dt.datetime(2026, 3, 1, 11, tzinfo=dt.UTC),
+        "day": dt.date(2026, 3, 1),
+        "written": "2026-03-01T12:00:00",
+        "tenth": Decimal("0.1"),
+        "nearly": Decimal("0.10000000000000000001"),
+        "large": Decimal("9007199254740993"),
+        "vast": Decimal("1e999999999999999999"),
+        "nan": Decimal("nan"),
+        "wait": dt.timedelta(minutes=1, milliseconds=500),
+        "id": UUID(int=7),
+        "days": [dt.date(2026, 3, 1)],
+        "float": 0.1,
+    }
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'state.noon < "2026-03-02" and state.noon > "2026-03-01" and state.noon >= "2026-03-01T12:00"',
+        'state.day < "2026-04" and state.day > "2026" and state.day == "2026-03-01" and state.day < state.noon',
+        'state.noon == "2026-03-01T12:00" and state.noon == "2026-03-01 12:00:00.000" and state.noon != "2026-03-01"',
+        'state.oslo == state.utc and state.oslo == "2026-03-01T11:00Z" and state.oslo < "2026-03-01T12:00Z"',
+        'state.oslo == state.noon and state.utc < state.noon and state.oslo == "2026-03-01T12:00"',
+        'not state.noon < "soon" and not state.noon > "soon" and state.noon != "soon" and not state.noon < 2027',
+        'not state.written == "2026-03-01T12:00" and state.noon == state.written',
+        "state.tenth == 0.1 and state.tenth == state.float and state.nearly != 0.1 and state.nearly > state.tenth",
+        "state.large > 9007199254740992 and state.large != 9007199254740992.0 and state.tenth * 2 == 0.2",
+        "state.vast > 9e300 and not state.vast == state.large and not state.vast < 1 and state.vast == state.vast",
+        "state.nan != 1 and not state.nan < 1 and not state.nan > 1 and state.nan != state.nan",
+        "state.tenth != true and not state.tenth < '1' and state.large != '9007199254740993'",
+        "state.wait > 60 and state.wait == 60.5 and state.wait < 61",
+        'state.id == "00000000-0000-0000-0000-000000000007" and "2026-03-01" in state.days',
+        'state.nearly not in [0.1] and state.tenth in [0.1] and state.noon in ["2026-03-01T12:00"]',
+    ],
+)
+def test_typed_values_are_compared_exactly_and_dates_as_moments(text):
+    assert asked(text, TYPED)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    *[
+        st.one_of(
+            st.datetimes(timezones=st.none() | st.timezones() | st.just(dt.timezone(dt.timedelta(hours=14)))),
+            st.dates(),
+            st.decimals(),
+            st.floats(),
+            st.integers(),
+            st.text(max_size=12),
+            st.datetimes().map(dt.datetime.isoformat),
+        )
+    ]
+    * 2
+)
+def test_any_two_values_are_in_one_order_or_in_none(one, other):
+    state: Any = encode({"a": one, "b": other})
+    relations = [asked(f"state.a {sign} state.b", state) for sign in ("<", "==", ">")]
+    assert sum(relations) <= 1
+    assert asked("state.a <= state.b", state) == (relations[0] or (relations[1] and asked("state.a >= state.b", state)))
+    assert [asked(f"state.b {sign} state.a", state) for sign in (">", "==", "<")] == relations
 
 
 @pytest.mark.parametrize(

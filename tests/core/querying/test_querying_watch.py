@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 from contextlib import closing
 from pathlib import Path
@@ -172,3 +173,16 @@ def test_a_langgraph_database_is_asked_like_a_store(tmp_path):
             assert found.last is not None
             assert found.value == found.last.new
             assert find_oddities(source, run) == []
+
+
+def test_dates_that_an_agent_keeps_are_asked_about_as_dates(tmp_path):
+    path = tmp_path / "runs.db"
+    state: Any = {"due": dt.datetime(2025, 12, 31, 23, 30, tzinfo=dt.timezone(dt.timedelta(hours=-1)))}
+    with agent_tt.record("bills", state=state, store=path) as run:
+        for hours in (0, 1, 48):
+            with run.step(f"put off by {hours} hours"):
+                state["due"] += dt.timedelta(hours=hours)
+    # 23:30 an hour west of Greenwich is 0:30 of the next day there.
+    assert agent_tt.find_steps("bills", 'state.due < "2026-01-01T00:00Z"', store=path) == []
+    assert agent_tt.find_steps("bills", 'state.due < "2026-01-01"', store=path) == [0, 1]
+    assert agent_tt.find_steps("bills", 'state.due >= "2026-01-02"', store=path) == [3]

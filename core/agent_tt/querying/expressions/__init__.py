@@ -32,9 +32,14 @@ brackets, `true false null`. There is no power, no call of anything else, and no
 - *Equality.* Numbers are equal by value, so `1 == 1.0`: who asks for `amount == 3` means the number. `true` and `1` are
   not equal, nor are `"1"` and `1`: here a comparison of states and this language agree. `type(x)` tells `int` from
   `float`. Lists and mappings are equal by content, whatever the order of keys.
-- *Order.* Numbers compare with numbers and texts with texts; anything else is missing, so that the comparison is false.
-- *Typed values* count as what they stand for: a Decimal is the nearest float, a date, path or UUID its text, a tuple or
-  set a list, a dataclass or pydantic model the mapping of its fields, an enum its value.
+- *Order.* Numbers compare with numbers, texts with texts and moments with moments; every other comparison is false.
+- *Typed values* count as what they stand for: a Decimal is the nearest float, a timedelta its seconds, a date, time,
+  path or UUID its text, a tuple or set a list, a dataclass or pydantic model the mapping of its fields, an enum its
+  value. Compared, they are exact: a Decimal has all its digits, beside a float that is the number as it is written
+  (`state.price == 0.1`). A date or datetime is a moment, and so is the text that it is compared with:
+  `state.due < "2026-01-01"`, `state.due >= "2026-01-01T09:00+02:00"`; a day, month or year is its beginning, and a text
+  that is no date is neither before nor after one. Times with zones are compared as instants; where only one side has a
+  zone, both are taken as the clock shows them. Two plain texts are compared as texts, whatever they say.
 - *Patterns* have letters, `.`, `[a-z]`, `\d \w \s` and their opposites, `^ $` (of the whole text), `( )`, `|`,
   `* + ? {2,5}` and `(?i)` in front. They are matched in time that grows with the text alone.
 

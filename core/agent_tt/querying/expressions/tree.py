@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
     from agent_tt.querying.expressions.patterns import Pattern
 
 __all__ = [
@@ -48,7 +49,7 @@ Sum: TypeAlias = Literal["+", "-", "*", "/", "%"]
 class Constant:
     """A value that was written down."""
 
-    value: bool | int | float | str | None
+    value: Wire
 
 
 @dataclass(frozen=True, slots=True)
