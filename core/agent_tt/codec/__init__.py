@@ -1,1 +1,13 @@
-"""Between Python values and wire values, the JSON-like form in which every state, argument and result is kept."""
+"""Between Python values and wire values, the JSON-like form in which every state, argument and result is kept.
+
+| module | does |
+|---|---|
+| `wire` | says what a wire value is, and how an envelope is told from plain data |
+| `encode`, `plain`, `parts`, `sharing` | Python values to wire values: which need an envelope, how they come apart |
+| `decode`, `builtin_values`, `class_values`, `refusal` | back again: no code of the user is called |
+| `tlv` | the byte form that is hashed and compared |
+| `sameness` | whether two values are the same, and how far two lists of them are |
+| `paths` | places in a value, as people write them |
+| `text`, `typed_text` | values as text for people |
+| `parse`, `facts`, `error_text` | values, facts and exceptions as people type them |
+"""

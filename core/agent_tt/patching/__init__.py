@@ -2,6 +2,13 @@
 
 Two ways, both opt-in: `patched(...)` replaces the names of the standard library in the agent's own modules, and
 `agent_tt.shims` offers functions to call in their place. Both draw through `agent_tt.patching.draws`.
+
+| module | does |
+|---|---|
+| `patches`, `replacements`, `standins` | replaces names and puts them back: by what, for each kind |
+| `agent_modules`, `unreached` | says which modules are the agent's own, and where an original stays |
+| `clock`, `randomness`, `ids`, `environment` | has one kind each |
+| `draws` | draws a value: recorded as a call, given again in a replay |
 """
 
 from __future__ import annotations

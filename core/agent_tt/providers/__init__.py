@@ -7,6 +7,7 @@
 | `shapes` | what is read: messages, tools offered, tool calls, tokens, why it stopped |
 | `openai_chat`, `openai_responses`, `anthropic`, `gemini`, `bedrock`, `cohere` | one language each |
 | `turns` | one turn of a conversation, in any of them |
+| `changing`, `answering` | a request that is changed, and an answer that is written, in its provider's own language |
 | `recorded` | the same for calls as a run keeps them |
 | `content` | parts of messages as text |
 | `bodies`, `aws_events` | from bytes to JSON: content encodings, event streams |

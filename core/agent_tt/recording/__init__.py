@@ -2,12 +2,21 @@
 
 | module | what it does |
 |---|---|
-| `recorder` | `record(...)`: one run, from its first row to its last |
+| `record` | `agent_tt.record(...)`: what it is told, and who calls it |
+| `recorder` | one run while it is recorded, from its first row to its last |
 | `steps` | the steps of a run and what is told about them |
 | `model_steps`, `model_turns`, `conversations` | steps of a run whose agent names none: one for each model call |
+| `checkpointing` | which steps get a checkpoint |
 | `calls`, `call_spec` | one call: intent first, then the function, then what came back |
+| `beginning_calls`, `call_facts` | where a call belongs, and what is shown of it beside its arguments |
+| `exchange` | one call that crosses the network: a question, answered in pieces |
+| `changed_arguments` | what a function did to its arguments |
+| `kept_headers` | headers that count as part of a question |
+| `unrecorded`, `passing` | calls that nothing records, and those that are made for real on purpose |
+| `held_draws` | draws made between steps, until a step can hold them |
 | `answers`, `served` | asking a replay before a call is made, and giving its answer in place of the function's |
-| `pace`, `arrival` | how an awaited answer came, for a replay to keep the same pace |
+| `pace`, `arrival`, `timers` | how an awaited answer came, for a replay to keep the same pace |
+| `moved_time` | how far the clocks of this code have been moved on |
 | `handover` | threads take their answers one after another |
 | `list_order` | `as_completed` in an order that no memory address decides |
 | `boundary` | wrapping functions of every nature so that their calls are recorded |
@@ -19,14 +28,18 @@
 | `block` | what begins and ends with a `with` block |
 | `begun` | telling others that a recording has begun |
 | `import_watch` | being called when a module has been executed |
+| `rebinding` | replacing a function under every name that loaded modules have for it |
 | `scope` | where the agent is: in which run, step and call |
 | `lanes`, `hooks` | logical threads of control, and the seams at which they are created |
 | `tracks` | which state object each state history follows |
 | `snapshot` | what is kept of a state object |
-| `exceptions`, `outcome` | exceptions as data, and what they say about how it ended |
+| `exceptions`, `exception_values`, `special_exceptions` | exceptions as data |
+| `outcome`, `interruption` | what an exception says about how it ended |
 | `journal` | the one way from a recording to its store |
 | `entry` | which code an agent runs and where a fork finds it again |
-| `policy`, `policy_tables`, `adoption` | what a fork tells the process that runs its agent |
+| `child_process`, `process_runs` | what other processes record into the run, and which of its process's runs it is |
+| `policy`, `policy_tables`, `adoption`, `limits` | what a fork tells the process that runs its agent |
+| `amending` | changing what an agent of a fork works on and sends |
 | `deciding`, `edited_arguments` | what becomes of a call in a fork, and what goes out where a person changed it |
 | `asking` | asking a person about a call, through the store |
 """

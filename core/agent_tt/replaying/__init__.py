@@ -6,16 +6,20 @@
 | `matching` | which recorded call answers a question |
 | `turns`, `waiters` | the order in which answers are given out, and who waits for them |
 | `engine`, `answer` | one replay: questions in, recorded answers out, failures that stay |
+| `course`, `repeats`, `siblings` | what else its process did: other runs, and what a resumed run holds twice |
 | `divergence`, `findings`, `likeness`, `notes` | what differs, and how it is said |
 | `report` | all of that as data and JSON |
 | `rebuilt_errors`, `special_exceptions`, `unusable`, `loaded_classes` | recorded exceptions and values, made again |
-| `program_end` | what a program does as it ends |
-| `guard`, `quiet` | nothing gets past the replay; nobody complains about its exception |
-| `virtual_time`, `busy_threads`, `rebinding` | nobody waits, and time moves on |
+| `standard_input`, `program_end` | what a program is piped, and what it does as it ends |
+| `guard`, `attempts`, `quiet` | nothing gets past the replay; nobody complains about its exception |
+| `virtual_time`, `timeline`, `sleepers`, `busy_threads` | nobody waits, and time moves on |
+| `without_clock` | waiting for answers where time is real |
+| `loop_inside`, `standard_loops`, `paces` | event loops whose clock is moved, and how many passes an answer took |
 | `numbering` | where the replaying agent's own recording goes: nowhere |
 | `block`, `given` | replaying a block of code in this process; answers that are given for a name |
 | `preflight` | what a run has answers for |
-| `launch`, `job` | replaying a whole run in a process of its own |
+| `launch`, `job`, `agent_process`, `progress` | replaying a whole run in a process of its own, and how far it is |
+| `debugging` | pdb inside the agent of a replay |
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ finished, and the second had not yet come to, in neither's reach.)
 | `plan` | what is to be asked about before anything runs |
 | `said` | what a person says that a call gave |
 | `engine` | questions in; recorded answers out, or the world |
-| `writer` | keeps what is recorded already from being written again |
+| `writer`, `continued` | keep what is recorded already, and what is the parent's, from being written again |
 | `launch` | the child process |
 """
 

@@ -1,4 +1,21 @@
-"""The store: one SQLite file that holds runs, their steps and calls, and the history of their states."""
+"""The store: one SQLite file that holds runs, their steps and calls, and the history of their states.
+
+| module | does |
+|---|---|
+| `store`, `reader`, `writer`, `call_writer` | the store as it is used: runs are read, one run is written |
+| `opening`, `connection`, `locate`, `heads`, `tables`, `sqlite_errors` | the file: where it is, how it is asked |
+| `schema`, `schema_check`, `migrate` | its format |
+| `columns` | the model's objects in columns |
+| `run_rows`, `step_rows`, `call_rows`, `deliveries`, `questions`, `sweeps` | rows as the model's objects |
+| `lineage`, `usage` | what a fork shares with its ancestors: steps, checkpoints, tokens and dollars |
+| `open_step` | what a step is remembered by while it is open |
+| `ids`, `naming` | what names a run or a checkpoint, and what may |
+| `keeping`, `deleting`, `transfer` | keeping order: names, pins, archives; deleting; copying |
+| `foreign_marks` | marks on runs in files that are only read |
+| `door` | what passes before anything is compared or stored |
+| `liveness`, `provenance` | whether a run's process is there, and whether the store was made here |
+| `verify`, `damage_watch` | what is damaged |
+"""
 
 from __future__ import annotations
 

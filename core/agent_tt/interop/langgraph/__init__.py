@@ -17,5 +17,7 @@ is done without touching it or its folder is told in `connection`.
 | `messages`, `calls` | model answers, tool results and questions to people as calls |
 | `steps`, `runs` | rows as `Step`s, branches as `Run`s |
 | `tracing` | which step wrote a value |
+| `anchors` | what names a row for good, while numbers move |
+| `cursor` | moving along the states of one run |
 | `source` | all of it behind the `RunSource` protocol |
 """
