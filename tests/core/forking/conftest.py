@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.core.agent_folder import PATIENCE_SECONDS, AgentFolder
 
 from agent_tt.codec.encode import encode
 from agent_tt.forking.launch import start_fork
@@ -25,36 +23,18 @@ if TYPE_CHECKING:
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.protocols import Store
 
-PATIENCE_SECONDS = 30.0
 
-
-class Project:
+class Project(AgentFolder):
     """A folder with agents and a store."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.store_path = folder / "runs.db"
+        super().__init__(folder)
         self.store: Store = open_store(self.store_path, create=True)
         self.handles: list[ForkHandle] = []
 
-    def write(self, name: str, source: str) -> Path:
-        file = self.folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(source)
-        return file
-
     def record(self, *arguments: str) -> Run:
         """Really run an agent (`-c` and code, or a script) and give the run that it recorded."""
-        environment = {**os.environ, "AGENT_TT_STORE": str(self.store_path)}
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            cwd=self.folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_SECONDS,
-        )
-        assert done.returncode == 0, done.stderr
+        self.run(*arguments)
         return self.store.run("latest")
 
     def made(self, entry: str | None, *states: object, restore: str | None = "state", name: str = "made") -> Run:

@@ -45,7 +45,7 @@ PATIENCE_SECONDS = 30.0
 
 
 def fork_shop(project: Project, *amounts: int, **options: object) -> ForkHandle:
-    project.write("shop.py", AGENT)
+    project.put("shop.py", AGENT)
     run = project.made("shop.py:main", {"amounts": list(amounts)}, name="shop")
     return project.fork(run, 0, policy=ASK, **options)
 

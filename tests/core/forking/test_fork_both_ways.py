@@ -34,7 +34,7 @@ def needs(name):
 @pytest.fixture
 def run(project: Project) -> Run:
     """Three steps: each asks a model (a function of the agent's) and a tool."""
-    project.write("agent.py", AGENT)
+    project.put("agent.py", AGENT)
     root = str(project.folder)
     code = AgentCode(entry="agent:main", root=root, cwd=root, restore="state")
     state: dict[str, object] = {"messages": [], "n": 0}
@@ -68,7 +68,7 @@ def test_an_entry_point_that_takes_no_state_is_re_entered(project: Project, run:
         project.plan(run, 2, agent="agent:other", by="restore")
     with pytest.raises(InvalidEntryPoint, match="also needs name, which a fork does not have"):
         project.plan(run, 2, agent="agent:needs", by="replay")
-    project.write("agent.py", AGENT.replace("main(state=None)", "main(name)"))
+    project.put("agent.py", AGENT.replace("main(state=None)", "main(name)"))
     with pytest.raises(InvalidEntryPoint, match="takes no state="):
         project.plan(run, 2)
 

@@ -116,8 +116,8 @@ def shop() -> Iterator[Shop]:
 @pytest.fixture
 def paid(project: Project, shop: Shop) -> Run:
     """A run that charged a card in its second step in three ways: its own tool, one named from outside, a request."""
-    project.write("bank.py", BANK)
-    project.write("agent.py", AGENT)
+    project.put("bank.py", BANK)
+    project.put("agent.py", AGENT)
     command = [sys.executable, "-m", "agent_tt_tui", "record", "--store", str(project.store_path)]
     command += ["--call", "bank.debit=write", "--", sys.executable, "agent.py", shop.url]
     done = subprocess.run(command, cwd=project.folder, capture_output=True, text=True, timeout=60)

@@ -111,7 +111,7 @@ constant = os.sep
 
 @pytest.fixture
 def start(project: Project) -> Callable[..., object]:
-    project.write("agent.py", AGENT)
+    project.put("agent.py", AGENT)
 
     def begin(qualname: str) -> object:
         return project.fork(project.made(f"agent:{qualname}", {"n": 1}), 0, allow=["*subprocess"])
@@ -259,7 +259,7 @@ def test_leaving_a_block_by_an_exception_stops_the_fork(
 
 
 def test_ctrl_c_in_a_script_that_waits_stops_its_fork(project: Project, eventually: Callable[..., None]) -> None:
-    project.write("agent.py", AGENT)
+    project.put("agent.py", AGENT)
     run = project.made("agent:loops", {"n": 1})
     script = f"import agent_tt; agent_tt.fork({run.id!r}, 0, store={str(project.store_path)!r}).result()"
     launcher = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, start_new_session=True)
@@ -278,7 +278,7 @@ def test_stopping_what_has_ended_does_nothing(start: Callable[..., object]) -> N
 
 
 def test_a_module_that_cannot_import_what_it_needs_fails_with_its_traceback(project: Project) -> None:
-    project.write("broken.py", "import not_there_at_all\ndef main(state=None): ...\n")
+    project.put("broken.py", "import not_there_at_all\ndef main(state=None): ...\n")
     with pytest.raises(AgentFailed, match="not_there_at_all") as caught:
         project.fork(project.made("broken:main", {}), 0).result()
     assert "broken.py" in caught.value.traceback
@@ -294,8 +294,8 @@ def test_a_module_that_is_not_there_is_said_before_and_after(project: Project) -
 
 
 def test_a_process_that_cannot_start_leaves_a_failed_run(project: Project) -> None:
-    project.write("agent.py", AGENT)
-    fake = project.write("python", "this is no program")
+    project.put("agent.py", AGENT)
+    fake = project.put("python", "this is no program")
     fake.chmod(0o755)
     run = project.made("agent:silent", {})
     plan = project.plan(run, 0)
@@ -309,7 +309,7 @@ def test_a_process_that_cannot_start_leaves_a_failed_run(project: Project) -> No
 
 
 def test_an_edit_that_the_agent_cannot_take_is_the_agents_error(project: Project) -> None:
-    project.write("agent.py", AGENT)
+    project.put("agent.py", AGENT)
     run = project.made("agent:exits_well", {"n": 1})
     handle = project.fork(run, 0, edits=[Edit("set", "", [1, 2])])
     assert handle.result().status == "succeeded"
@@ -317,7 +317,7 @@ def test_an_edit_that_the_agent_cannot_take_is_the_agents_error(project: Project
 
 
 def test_a_script_that_runs_its_agent_when_it_is_imported_is_refused_before_it_does_anything(project: Project) -> None:
-    agent = project.write(
+    agent = project.put(
         "unguarded.py",
         "import pathlib, agent_tt\n"
         "@agent_tt.tool(effect='read')\n"

@@ -148,8 +148,8 @@ served.run()
 def test_every_client_gets_through_in_whatever_task_or_thread(project: Project, web: Web) -> None:
     for library in ("aiohttp", "langgraph", "mcp.server.mcpserver", "openai", "requests"):
         pytest.importorskip(library)
-    project.write("clients.py", CLIENTS)
-    project.write("server.py", SERVER)
+    project.put("clients.py", CLIENTS)
+    project.put("server.py", SERVER)
     handle = project.fork(project.made("clients:main", {"port": web.server_port}), 0)
     assert handle.result().status == "succeeded", handle.output()
     state = project.state(handle, 1)
@@ -199,7 +199,7 @@ with agent_tt.record("shop", state=state) as run:
 
 
 def test_what_was_denied_is_denied_again_where_the_fork_is_forked_and_replayed(project: Project, web: Web) -> None:
-    project.write("agent.py", LOOP)
+    project.put("agent.py", LOOP)
     run = project.record("agent.py", f"http://127.0.0.1:{web.server_port}")
     assert web.asked == ["GET /2", "GET /3"]
     web.asked.clear()

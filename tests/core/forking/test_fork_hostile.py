@@ -162,7 +162,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are found 
 
 @pytest.fixture
 def start(project: Project) -> Callable[..., ForkHandle]:
-    project.write("hostile.py", HOSTILE)
+    project.put("hostile.py", HOSTILE)
 
     def begin(name: str, **terms: object) -> ForkHandle:
         made = project.made(f"hostile:run_{name}", {"n": 1})
@@ -297,7 +297,7 @@ def test_what_is_printed_without_end_does_not_fill_the_disk(
 ) -> None:
     monkeypatch.setattr("agent_tt.forking.handle._MOST_OUTPUT_BYTES", 4_000_000)
     monkeypatch.setattr("agent_tt.forking.handle._TICK_SECONDS", 0.05)
-    project.write(
+    project.put(
         "chatty.py",
         "import agent_tt\n"
         "def main(state=None):\n"
@@ -316,7 +316,7 @@ def test_what_is_printed_without_end_does_not_fill_the_disk(
 
 
 def test_forks_of_one_checkpoint_run_side_by_side(project: Project, start: Callable[..., ForkHandle]) -> None:
-    project.write("side.py", HOSTILE + "\ndef quick(state): state['done'] = True\nmain = recorded(quick)\n")
+    project.put("side.py", HOSTILE + "\ndef quick(state): state['done'] = True\nmain = recorded(quick)\n")
     run = project.made("side:main", {"n": 1})
     handles: list[ForkHandle] = []
     threads = [threading.Thread(target=lambda: handles.append(project.fork(run, 0))) for _ in range(4)]
@@ -362,7 +362,7 @@ def main(state=None):
 def test_a_run_is_forked_while_it_is_still_recorded(
     project: Project, eventually: Callable[[Callable[[], object]], None]
 ) -> None:
-    project.write("growing.py", GROWING)
+    project.put("growing.py", GROWING)
     environment = {**os.environ, "AGENT_TT_STORE": str(project.store_path), "WAIT": "1"}
     command = [sys.executable, "-c", "import growing; growing.main()"]
     with subprocess.Popen(command, cwd=project.folder, env=environment, stdin=subprocess.PIPE) as parent:
@@ -381,7 +381,7 @@ def test_a_run_is_forked_while_it_is_still_recorded(
 
 def test_looking_at_a_store_keeps_the_locks_of_who_has_it_open(project: Project) -> None:
     """What closes a file gives up SQLite's locks on it: another process would then remove the log under us."""
-    project.write("growing.py", GROWING)
+    project.put("growing.py", GROWING)
     first = project.record("-c", "import growing; growing.main()")
     for _ in range(3):
         open_source(project.store_path).close()
@@ -403,9 +403,9 @@ def test_looking_at_a_store_keeps_the_locks_of_who_has_it_open(project: Project)
 def test_an_entry_point_that_has_changed_is_one_clear_line(
     project: Project, before: str, after: str, says: str | None
 ) -> None:
-    project.write("growing.py", GROWING)
+    project.put("growing.py", GROWING)
     run = project.record("-c", "import growing; growing.main()")
-    project.write("growing.py", GROWING.replace(before, after))
+    project.put("growing.py", GROWING.replace(before, after))
     if says is not None:
         with pytest.raises(InvalidEntryPoint, match=says) as error:
             project.plan(run, 2)

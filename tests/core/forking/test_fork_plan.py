@@ -34,7 +34,7 @@ def code_of(project: Project, **facts: object) -> AgentCode:
 
 
 def begin(project: Project, state: object = None, **facts: object) -> RunWriter:
-    project.write("agent.py", AGENT)
+    project.put("agent.py", AGENT)
     return project.store.begin_run(
         NewRun(name="trip", code=code_of(project, **facts)), {"n": 0} if state is None else state
     )
@@ -245,7 +245,7 @@ def test_another_entry_point_is_a_way_back_into_any_run(project: Project) -> Non
 def test_a_file_typed_by_a_person_is_looked_for_where_they_are(
     project: Project, busy: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project.write("elsewhere/mine.py", AGENT)
+    project.put("elsewhere/mine.py", AGENT)
     monkeypatch.chdir(project.folder / "elsewhere")
     assert project.plan(busy, 1, agent="mine.py:main").code.entry == "elsewhere/mine.py:main"
 
@@ -360,7 +360,7 @@ def test_a_state_that_is_one_agents_own_cannot_be_forked(project: Project) -> No
 
 def test_an_edit_of_a_key_that_the_state_does_not_have_is_said_with_what_may_be_meant(project: Project) -> None:
     state = {"trip": {"destination": "Rome", "nights": 4}, "where": [{"destination": "x"}]}
-    project.write("agent.py", "def main(state=None): ...")
+    project.put("agent.py", "def main(state=None): ...")
     run = project.made("agent:main", state)
 
     def told(path: str) -> tuple[str, ...]:

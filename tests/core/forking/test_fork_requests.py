@@ -83,7 +83,7 @@ def test_a_card_is_charged_only_by_what_is_allowed(
     project: Project, shop: Shop, allow: tuple[str, ...], charged: list[str]
 ) -> None:
     url = f"http://127.0.0.1:{shop.server_port}"
-    project.write("agent.py", AGENT)
+    project.put("agent.py", AGENT)
     run = project.record("-c", f"import agent; agent.main({{'url': {url!r}, 'seen': []}})")
     assert shop.asked == ["GET /price", "POST /charge", "POST /tool"]
     shop.asked.clear()

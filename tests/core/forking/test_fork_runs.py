@@ -57,7 +57,7 @@ def hurry(state=None):
 
 @pytest.fixture
 def trip(project: Project) -> agent_tt.model.Run:
-    project.write("trip.py", TRIP)
+    project.put("trip.py", TRIP)
     return project.record("-c", "import trip; trip.main()")
 
 
@@ -148,7 +148,7 @@ if __name__ == "__main__":
 def test_a_fork_is_named_by_the_entry_point_that_was_asked_for_and_keeps_what_its_agent_does_not_say(
     project: Project,
 ) -> None:
-    project.write("quiet.py", QUIET)
+    project.put("quiet.py", QUIET)
     parent = project.record("quiet.py")
     assert (parent.agent, project.fork(parent, 0).result().agent) == ("quiet.py:main", "quiet.py:main")
     run = project.fork(parent, 0, agent="quiet.py:second").result()
@@ -174,7 +174,7 @@ if __name__ == "__main__":
 
 
 def test_a_fork_after_a_step_with_steps_inside_keeps_them_and_goes_on_from_its_end(project: Project) -> None:
-    project.write("nested.py", NESTED)
+    project.put("nested.py", NESTED)
     parent = project.record("nested.py")
     before = rows_of(project, parent.id)
     handle = project.fork(parent, 3, edits=[Edit("set", "log[0]", "edited")])
@@ -228,7 +228,7 @@ def test_the_documented_function_forks_by_name_and_python_values(project: Projec
 
 def test_a_changed_file_runs_as_it_is_now_and_the_plan_says_so(project: Project, trip: agent_tt.model.Run) -> None:
     assert project.plan(trip, 1).code.changed is False
-    project.write("trip.py", TRIP.replace('"pay")', '"pay", "look")'))
+    project.put("trip.py", TRIP.replace('"pay")', '"pay", "look")'))
     plan = project.plan(trip, 1)
     assert plan.code.changed is True
     assert project.fork(trip, 1).result().steps == 4
@@ -283,7 +283,7 @@ async def stream(state=None):
     ["Loads.run", "Returns.run", "Attributes.run", "Takes.run", "coroutine", "generator", "stream"],
 )
 def test_agents_of_every_shape_get_their_state(project: Project, qualname: str) -> None:
-    project.write("shapes.py", SHAPES)
+    project.put("shapes.py", SHAPES)
     run = project.made(f"shapes:{qualname}", {"n": 1}, {"n": 2})
     handle = project.fork(run, 1, edits=[Edit("set", "n", 7)])
     assert handle.result().status == "succeeded", handle.output()
@@ -334,8 +334,8 @@ class Place:
 
 @pytest.mark.parametrize("how", [["-c", "import typed; typed.main()"], ["typed.py"]])
 def test_typed_values_come_back_as_their_classes_and_stay_equal(project: Project, how: list[str]) -> None:
-    project.write("typed.py", TYPED)
-    project.write("helpers.py", HELPERS)
+    project.put("typed.py", TYPED)
+    project.put("helpers.py", HELPERS)
     run = project.record(*how)
     handle = project.fork(run, 1, edits=[Edit("set", "user.name", "Bo")])
     assert handle.result().status == "succeeded", handle.output()
@@ -344,9 +344,9 @@ def test_typed_values_come_back_as_their_classes_and_stay_equal(project: Project
 
 
 def test_a_script_in_a_package_keeps_its_relative_imports(project: Project) -> None:
-    project.write("pkg/__init__.py", "")
-    project.write("pkg/parts.py", "WORD = 'found'")
-    project.write(
+    project.put("pkg/__init__.py", "")
+    project.put("pkg/parts.py", "WORD = 'found'")
+    project.put(
         "pkg/agent.py",
         "import agent_tt\nfrom .parts import WORD\n"
         "def main(state=None):\n"
@@ -360,7 +360,7 @@ def test_a_script_in_a_package_keeps_its_relative_imports(project: Project) -> N
 
 
 def test_a_script_named_like_a_standard_module_runs(project: Project) -> None:
-    project.write(
+    project.put(
         "types.py",
         "import agent_tt\ndef main(state=None):\n"
         "    with agent_tt.record('a', state=state) as run:\n"
@@ -370,10 +370,10 @@ def test_a_script_named_like_a_standard_module_runs(project: Project) -> None:
 
 
 def test_a_class_that_the_agent_no_longer_loads_is_named_with_its_path(project: Project) -> None:
-    project.write("typed.py", TYPED)
-    project.write("helpers.py", HELPERS)
+    project.put("typed.py", TYPED)
+    project.put("helpers.py", HELPERS)
     run = project.record("-c", "import typed; typed.main()")
-    project.write("bare.py", "def main(state=None): ...")
+    project.put("bare.py", "def main(state=None): ...")
     handle = project.fork(run, 1, agent="bare:main")
     with pytest.raises(InvalidEntryPoint, match="user"):
         handle.result()
@@ -412,7 +412,7 @@ def main(state=None):
 
 
 def test_the_policy_holds_in_every_process_that_the_agent_starts(project: Project) -> None:
-    project.write("starter.py", STARTS_OTHERS)
+    project.put("starter.py", STARTS_OTHERS)
     run = project.made("starter:main", {"n": 1})
     project.fork(run, 0, allow=["note", "*subprocess"]).result()
     assert not (project.folder / "paid").exists()

@@ -78,7 +78,7 @@ def eats(state=None):
 
 @pytest.fixture
 def thinker(project: Project) -> Run:
-    project.write("thinker.py", THINKER)
+    project.put("thinker.py", THINKER)
     return project.record("-c", "import thinker; thinker.main()")
 
 
@@ -256,7 +256,7 @@ def test_a_script_that_is_used_up_fails_the_run_with_one_clear_line(project: Pro
     [("{", "not JSON"), ("{}", "no list"), ("[]", "no list"), ('[{"match": "a"}]', r"\[0\] has to have an answer")],
 )
 def test_what_is_no_script_is_refused(project: Project, content: str, says: str) -> None:
-    file = project.write("script.json", content)
+    file = project.put("script.json", content)
     with pytest.raises(UsageError, match=says):
         terms_from(script=file)
 
@@ -286,8 +286,8 @@ def broken(input, state, config, overrides): raise ValueError("the crew is ill")
 
 @pytest.fixture
 def crew(project: Project, thinker: Run) -> Run:
-    project.write("crew.py", CREW)
-    project.write("thinker.py", "import crew\n" + THINKER)
+    project.put("crew.py", CREW)
+    project.put("thinker.py", "import crew\n" + THINKER)
     return thinker
 
 
@@ -344,12 +344,10 @@ def test_nothing_of_an_entry_point_is_loaded_unless_it_is_asked_for(
     project: Project, crew: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = project.folder / "site"
-    project.write(
-        "site/plug.py", "open(__file__ + '.loaded', 'w').close()\ndef run(i, s, c, o): return {'by': 'plug'}\n"
-    )
-    project.write("site/plug-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: plug\nVersion: 1\n")
+    project.put("site/plug.py", "open(__file__ + '.loaded', 'w').close()\ndef run(i, s, c, o): return {'by': 'plug'}\n")
+    project.put("site/plug-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: plug\nVersion: 1\n")
     entries = "[agent_tt.executors]\nplugged = plug:run\ngone = plug_gone:run\n"
-    project.write("site/plug-1.dist-info/entry_points.txt", entries)
+    project.put("site/plug-1.dist-info/entry_points.txt", entries)
     monkeypatch.syspath_prepend(str(site))
     monkeypatch.setenv("PYTHONPATH", str(site))
     with pytest.raises(InvalidExecutor, match="plugged"):
@@ -374,7 +372,7 @@ def test_the_command_takes_terms_and_shows_them(
 ) -> None:
     from agent_tt_tui.cli.root import run as main
 
-    script = project.write("answers.json", json.dumps(["one", "two", "three", "four"]))
+    script = project.put("answers.json", json.dumps(["one", "two", "three", "four"]))
     words = ["fork", thinker.id, "--at", "2", "--store", str(project.store_path)]
     assert main([*words, "--script", str(script), "--stop-at", "5", "--time-limit", "5m", "--dry-run"]) == 0
     shown = capsys.readouterr().out

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
+
+from tests.core.agent_folder import DID, PATIENCE_SECONDS, AgentFolder
 
 import agent_tt
 from agent_tt.store import open_store
@@ -18,23 +17,17 @@ if TYPE_CHECKING:
     from agent_tt.model import Call, Run
     from agent_tt.protocols import Store
 
-PATIENCE_SECONDS = 60.0
-
-PRELUDE = """
-import agent_tt
-
-
-def did(word):
-    with open("did", "a") as file:
-        file.write(word + "\\n")
-
-
+PRELUDE = (
+    "import agent_tt\n"
+    + DID
+    + """
 @agent_tt.tool(effect="read")
 def price(n):
     did(f"price-{n}")
     return {"n": n, "euros": 10 * n}
 
 """
+)
 
 LOOP = (
     PRELUDE
@@ -53,33 +46,16 @@ with agent_tt.record("shop", state=state) as run:
 """A script with a loop: 8 steps, and then 360 euros are spent."""
 
 
-class Project:
+class Project(AgentFolder):
     """A folder with an agent and a store."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.store_path = folder / "runs.db"
+        super().__init__(folder)
         self.handles: list[ForkHandle] = []
 
     @property
     def store(self) -> Store:
         return open_store(self.store_path, read_only=True)
-
-    def write(self, source: str, name: str = "agent.py") -> None:
-        (self.folder / name).write_text(source)
-
-    def run(self, *command: str) -> str:
-        """Really run it; what it printed."""
-        done = subprocess.run(
-            [sys.executable, *(command or ("agent.py",))],
-            cwd=self.folder,
-            env={**os.environ, "AGENT_TT_STORE": str(self.store_path)},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_SECONDS,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
 
     def record(self, source: str) -> Run:
         self.write(source)
@@ -129,16 +105,3 @@ class Project:
     def notes(self, run: Run) -> list[str]:
         with closing(self.store) as store:
             return [note.body for note in store.notes(run.id)]
-
-    def done(self) -> list[str]:
-        """What the agent's tools really did so far."""
-        file = self.folder / "did"
-        return file.read_text().split() if file.exists() else []
-
-    def check_replay(self, run: Run) -> None:
-        """The fork replays as it is, with the edits of all that it came from; nothing is done."""
-        before = self.done()
-        report = agent_tt.replay(run.id, store=self.store_path, timeout=PATIENCE_SECONDS)
-        assert report.is_faithful, report.divergences
-        assert not [note for note in report.notes if note.kind == "state differs"]
-        assert self.done() == before

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.core.agent_folder import PATIENCE_SECONDS, AgentFolder
 
 import agent_tt
 from agent_tt import samples
@@ -20,32 +18,9 @@ from agent_tt.store import open_store
 if TYPE_CHECKING:
     from pathlib import Path
 
-PATIENCE_SECONDS = 60.0
 
-
-class Project:
+class Project(AgentFolder):
     """A folder with an agent and a store."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.store = folder / "runs.db"
-
-    def write(self, source: str, name: str = "agent.py") -> None:
-        (self.folder / name).write_text(source)
-
-    def record(self, *arguments: str, exit_code: int = 0) -> None:
-        done = subprocess.run(
-            [sys.executable, *(arguments or ("agent.py",))],
-            cwd=self.folder,
-            env={**os.environ, "AGENT_TT_STORE": str(self.store)},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_SECONDS,
-        )
-        assert done.returncode == exit_code, done.stderr
-
-    def replay(self, run: str = "latest", **options: object):
-        return agent_tt.replay(run, store=self.store, timeout=PATIENCE_SECONDS, **options)
 
     def hits(self) -> int:
         """How often a real function wrote that it ran."""
@@ -62,7 +37,7 @@ def project(tmp_path: Path) -> Project:
 def recorded_shop(tmp_path_factory) -> Project:
     shop = Project(tmp_path_factory.mktemp("shop"))
     shop.write(WITH_STATE)
-    shop.record()
+    shop.run()
     assert shop.hits() == 5
     return shop
 
@@ -71,11 +46,11 @@ def recorded_shop(tmp_path_factory) -> Project:
 def shop(recorded_shop: Project):
     """The shop's agent, recorded once; no replay of it may run a function or write into its store."""
     recorded_shop.write(WITH_STATE)
-    size = recorded_shop.store.stat().st_size
+    size = recorded_shop.store_path.stat().st_size
     yield recorded_shop
     assert recorded_shop.hits() == 5
-    assert recorded_shop.store.stat().st_size == size
-    with closing(open_store(recorded_shop.store, read_only=True)) as store:
+    assert recorded_shop.store_path.stat().st_size == size
+    with closing(open_store(recorded_shop.store_path, read_only=True)) as store:
         assert len(store.runs()) == 1
 
 
@@ -185,7 +160,7 @@ if __name__ == "__main__":
         print("said", *sys.argv[1:], Order.__module__)
 """
     )
-    project.record("agent.py", "--fast", "x y")
+    project.run("agent.py", "--fast", "x y")
     report = project.replay()
     assert report.is_faithful, report.output
     assert report.output.strip() == "said --fast x y __main__"
@@ -198,7 +173,7 @@ def test_a_function_without_state_is_called(project):
     project.write("import shop_agent\nshop_agent.main()\n", "start.py")
     project.write(AGENT + "\ndef main():\n    with agent_tt.record('r') as run:\n        asyncio.run(work({}, run))\n")
     (project.folder / "agent.py").rename(project.folder / "shop_agent.py")
-    project.record("start.py")
+    project.run("start.py")
     report = project.replay()
     assert report.is_faithful, report.output
     assert report.served == 5
@@ -210,7 +185,7 @@ def test_an_agent_that_fails_otherwise_says_so_and_one_that_fails_again_is_faith
         "asyncio.run(work(state, run))", "asyncio.run(work(state, run))\n        raise OSError(5, 'x')"
     )
     project.write(raises)
-    project.record(exit_code=1)
+    project.run(exit_code=1)
     again = project.replay()
     assert again.is_faithful
     assert again.agent.status == "raised"
@@ -226,7 +201,7 @@ def test_an_agent_that_fails_otherwise_says_so_and_one_that_fails_again_is_faith
 
 def test_all_calls_as_recorded_and_another_ending_is_not_faithful(project):
     project.write(WITH_STATE)
-    project.record()
+    project.run()
     calls = "asyncio.run(work(state, run))"
     project.write(WITH_STATE.replace(calls, f"{calls}\n        1 / 0"))
     crashed = project.replay()
@@ -240,7 +215,7 @@ def test_all_calls_as_recorded_and_another_ending_is_not_faithful(project):
 def test_an_agent_that_ends_well_where_it_failed_then_is_not_faithful(project):
     calls = "asyncio.run(work(state, run))"
     project.write(WITH_STATE.replace(calls, f"{calls}\n        1 / 0"))
-    project.record(exit_code=1)
+    project.run(exit_code=1)
     project.write(WITH_STATE)
     mended = project.replay()
     assert (mended.agent.status, mended.agent.as_recorded, mended.divergences) == ("ended", False, ())
@@ -270,14 +245,14 @@ def test_an_agent_that_kills_its_process_is_a_failure_of_the_agent(shop):
 def test_an_agent_that_never_ends_is_stopped(shop):
     shop.write(WITH_STATE.replace("def main(state=None):", "def main(state=None):\n    while True: pass"))
     with pytest.raises(AgentFailed, match="stopped after 1"):
-        agent_tt.replay("latest", store=shop.store, timeout=1)
+        agent_tt.replay("latest", store=shop.store_path, timeout=1)
 
 
 @pytest.mark.parametrize(("wanted_for", "said"), [(3, "was stopped"), (10_000, "stopped after 1")])
 def test_a_replay_that_is_not_wanted_any_more_is_stopped_and_a_wanted_one_has_its_time(shop, wanted_for, said):
     shop.write(WITH_STATE.replace("def main(state=None):", "def main(state=None):\n    while True: pass"))
     asked = iter(range(wanted_for))
-    with closing(open_store(shop.store, read_only=True)) as store, pytest.raises(AgentFailed, match=said):
+    with closing(open_store(shop.store_path, read_only=True)) as store, pytest.raises(AgentFailed, match=said):
         run_replay(store, store.run("latest"), timeout=1, cancelled=lambda: next(asked, None) is None)
 
 
@@ -291,8 +266,8 @@ def test_what_cannot_be_started_says_why(shop):
 
 def test_a_fork_is_replayed_from_its_edited_state(project):
     project.write(WITH_STATE)
-    project.record()
-    handle = agent_tt.fork("latest", 1, {"order": None}, store=project.store, allow=["charge"])
+    project.run()
+    handle = agent_tt.fork("latest", 1, {"order": None}, store=project.store_path, allow=["charge"])
     handle.wait()
     before = project.hits()
     report = project.replay(handle.run_id)
@@ -320,7 +295,7 @@ def test_the_shipped_runs_of_the_samples_replay_faithfully(name, sample_store):
 def test_a_concurrent_sample_replays_to_the_same_states(tmp_path):
     shutil.copytree(samples.folder(), tmp_path / "samples", ignore=shutil.ignore_patterns("*.db", "__pycache__"))
     project = Project(tmp_path / "samples")
-    project.record("research_team.py")
+    project.run("research_team.py")
     report = project.replay()
     assert report.is_faithful
     assert report.notes == ()
@@ -329,7 +304,7 @@ def test_a_concurrent_sample_replays_to_the_same_states(tmp_path):
 def test_a_changed_sample_diverges_at_the_right_step(tmp_path):
     shutil.copytree(samples.folder(), tmp_path / "samples", ignore=shutil.ignore_patterns("*.db", "__pycache__"))
     project = Project(tmp_path / "samples")
-    project.record("refund_loop.py", exit_code=1)  # it gives up in the end: that is what it shows
+    project.run("refund_loop.py", exit_code=1)  # it gives up in the end: that is what it shows
     file = project.folder / "refund_loop.py"
     file.write_text(
         file.read_text().replace(

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.core.launching.test_launching_openai import AGENT, model
-from tests.core.resuming.test_resume_runs import Project, happened, not_happened
+from tests.core.resuming.support import Project, happened, not_happened
 
 import agent_tt
 from agent_tt.errors import AgentFailed
 from agent_tt.store import open_store
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path)
-
 
 TOOLS = """
 import os, signal
@@ -42,13 +32,13 @@ def test_a_model_loop_goes_on_as_if_nothing_had_happened(project: Project, form:
         url = f"http://127.0.0.1:{server.server_port}/v1"
         record = ("-m", "agent_tt_tui", "record", "--call", "tools.charge=write", "--", "python", "agent.py", url, form)
         (project.folder / "agent.py").write_text(AGENT)
-        assert project.run(*record) == 137, project.said
+        project.run(*record, exit_code=137)
         assert server.hits == 2
         handle = project.resume(happened("charged 7"))
         assert handle.result().status == "succeeded"
         assert server.hits == 3
     run, _ = project.read()
-    with closing(open_store(project.store, read_only=True)) as store:
+    with closing(open_store(project.store_path, read_only=True)) as store:
         steps = store.steps(run.id)
         outline = [(step.name, step.status, [call.kind for call in store.calls(run.id, step.number)]) for step in steps]
         roles = [turn["role"] for turn in store.state(run.id, 2)["messages"]]
@@ -56,7 +46,7 @@ def test_a_model_loop_goes_on_as_if_nothing_had_happened(project: Project, form:
     assert roles == ["system", "user", "assistant", "tool", "assistant"]
     assert (run.tokens_in, run.tokens_out) == (120, 10)
     assert '"content": "charged 7"' in handle.output()
-    report = agent_tt.replay("latest", store=project.store, timeout=60)
+    report = agent_tt.replay("latest", store=project.store_path, timeout=60)
     assert report.is_faithful, report.divergences
     assert not report.notes
 
@@ -93,19 +83,19 @@ if __name__ == "__main__":
 def test_a_fork_goes_on_after_the_step_that_it_was_forked_at_and_under_its_policy(project: Project):
     project.begin(FORKED, exit_code=0)
     (project.folder / "armed").touch()
-    handle = agent_tt.fork("forked", 1, {"n": 2}, store=project.store)
+    handle = agent_tt.fork("forked", 1, {"n": 2}, store=project.store_path)
     with pytest.raises(AgentFailed):
         handle.result()
-    with closing(open_store(project.store, read_only=True)) as store:
+    with closing(open_store(project.store_path, read_only=True)) as store:
         assert store.run(handle.run_id).status == "crashed"
-    resumed = agent_tt.resume(handle.run_id, store=project.store)
+    resumed = agent_tt.resume(handle.run_id, store=project.store_path)
     run = resumed.result()
     assert (run.id, run.name, run.fork_step, run.steps) == (handle.run_id, "forked/fork-1", 1, 4)
-    with closing(open_store(project.store, read_only=True)) as store:
+    with closing(open_store(project.store_path, read_only=True)) as store:
         assert [store.state(run.id, step)["n"] for step in (1, 2, 3, 4)] == [2, 3, 4, 5]
         assert store.verify() == []
     assert [word for word in project.done() if word.startswith("send")] == [f"send-{n}" for n in range(5)]
-    assert agent_tt.replay(run.id, store=project.store, timeout=60).is_faithful
+    assert agent_tt.replay(run.id, store=project.store_path, timeout=60).is_faithful
 
 
 THREADS = """
@@ -228,7 +218,7 @@ def test_a_run_may_break_off_and_go_on_again_and_again(project: Project):
         statuses.append(project.read()[0].status)
     assert statuses == ["interrupted", "crashed", "interrupted", "crashed", "succeeded"]
     run = project.check(*(f"{what}-{n}" for n in range(5) for what in ("look", "send")))
-    with closing(open_store(project.store, read_only=True)) as store:
+    with closing(open_store(project.store_path, read_only=True)) as store:
         assert store.state(run.id, run.steps) == {"total": 10}
 
 

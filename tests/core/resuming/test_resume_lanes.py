@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 import pytest
-from tests.core.resuming.test_resume_runs import Project, happened, not_happened
+from tests.core.resuming.support import Project, happened, not_happened
 
 from agent_tt.errors import AgentTTError
 from agent_tt.store import open_store
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path)
-
 
 ASYNC = """
 @agent_tt.tool(effect="write")
@@ -109,7 +99,7 @@ def test_what_had_no_answer_comes_behind_all_that_had_one(project: Project, agen
     project.begin(agent.replace("BETWEEN", "pass"))
     assert project.done() == ["other-0", "other-1", "other-2"]
     run = project.resume(answer).result()
-    with closing(open_store(project.store, read_only=True)) as store:
+    with closing(open_store(project.store_path, read_only=True)) as store:
         assert store.state(run.id, 1) == {"log": ["other-0", "other-1", "other-2", "first"]}
     made = ["first"] if answer is not_happened else []
     assert project.done() == ["other-0", "other-1", "other-2", *made]

@@ -2,117 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.core.resuming.support import Project, happened, not_happened
 
-import agent_tt
 from agent_tt.errors import AgentFailed, AgentTTError, Interrupted, InvalidEntryPoint, UsageError
-from agent_tt.resuming import Happened
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from agent_tt.model import Call, Run
-    from agent_tt.resuming.launch import ResumeHandle
-
-PATIENCE_SECONDS = 60.0
-
-PRELUDE = """
-import asyncio, os, signal, sys, time
-import agent_tt
-
-
-def did(word):
-    with open("did", "a") as file:
-        file.write(word + "\\n")
-
-
-def breaks_off(word, how="SIGKILL"):
-    '''The first time, the process is gone.'''
-    if not os.path.exists("broke off"):
-        open("broke off", "w").close()
-        os.kill(os.getpid(), getattr(signal, how))
-    did(word) if word else None
-
-"""
-
-
-class Project:
-    """A folder with an agent that breaks off the first time it runs."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.store = folder / "runs.db"
-
-    def write(self, source: str) -> None:
-        (self.folder / "agent.py").write_text(PRELUDE + source)
-
-    def run(self, *command: str) -> int:
-        done = subprocess.run(
-            [sys.executable, *(command or ("agent.py",))],
-            cwd=self.folder,
-            env={**os.environ, "AGENT_TT_STORE": str(self.store)},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_SECONDS,
-        )
-        self.said = done.stdout + done.stderr
-        return done.returncode
-
-    def begin(self, source: str, *command: str, exit_code: int = -signal.SIGKILL) -> None:
-        self.write(source)
-        assert self.run(*command) == exit_code, self.said
-
-    def resume(
-        self, in_flight: Callable[[Call], Happened | None] | None = None, *, redo_unrecorded: bool = False
-    ) -> ResumeHandle:
-        handle = agent_tt.resume("latest", store=self.store, in_flight=in_flight, redo_unrecorded=redo_unrecorded)
-        assert handle.wait(PATIENCE_SECONDS) is not None
-        return handle
-
-    def done(self) -> list[str]:
-        file = self.folder / "did"
-        return file.read_text().split() if file.exists() else []
-
-    def read(self) -> tuple[Run, list[Call]]:
-        with closing(open_store(self.store, read_only=True)) as store:
-            run = store.run("latest")
-            steps = store.steps(run.id)
-            assert store.verify() == []
-            return run, [call for step in steps for call in store.calls(run.id, step.number)]
-
-    def check(self, *words: str) -> Run:
-        """The run has succeeded, each of these was done once, and it replays as it is."""
-        run, _ = self.read()
-        assert run.status == "succeeded", (run.status, run.error)
-        assert sorted(self.done()) == sorted(words)
-        report = agent_tt.replay("latest", store=self.store, timeout=PATIENCE_SECONDS)
-        assert report.is_faithful, report.divergences
-        assert not [note for note in report.notes if note.kind == "state differs"]
-        assert sorted(self.done()) == sorted(words)
-        return run
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path)
-
-
-def happened(result: object = None) -> Callable[[Call], Happened]:
-    return lambda call: Happened(result)
-
-
-def not_happened(call: Call) -> None:
-    return None
-
+    from agent_tt.model import Call
 
 SHOP = """
 @agent_tt.tool(effect="read")
@@ -166,7 +68,7 @@ def test_a_write_in_flight_is_asked_about_before_anything_runs(project: Project)
         (3, "charge", "ok"),
     ]
     assert calls[4].meta["again"] == {"step": 2, "call": 2}
-    with closing(open_store(project.store, read_only=True)) as store:
+    with closing(open_store(project.store_path, read_only=True)) as store:
         notes = [(note.step, note.body) for note in store.notes(run.id)]
     assert [step for step, body in notes if body.startswith("resumed")] == [2]
     assert len([body for _, body in notes if body == "one more"]) == 3
@@ -175,7 +77,7 @@ def test_a_write_in_flight_is_asked_about_before_anything_runs(project: Project)
 def test_a_write_that_happened_is_not_made_again(project: Project):
     project.begin(IN_FLIGHT)
     run = project.resume(happened({"charged": 5})).result()
-    with closing(open_store(project.store, read_only=True)) as store:
+    with closing(open_store(project.store_path, read_only=True)) as store:
         assert store.state(run.id, 3) == {"charged": 11}
     project.check("find-0", "charge", "find-1", "find-2", "charge")
 
@@ -302,7 +204,7 @@ if __name__ == "__main__":
 def test_a_half_received_stream_is_asked_again_from_its_beginning(project: Project):
     project.begin(STREAMED)
     run = project.resume().result()
-    with closing(open_store(project.store, read_only=True)) as store:
+    with closing(open_store(project.store_path, read_only=True)) as store:
         assert store.state(run.id, 3) == {"said": ["one two three"] * 3}
     project.check("think", "think", "think", "three", "think")
 
@@ -381,7 +283,7 @@ if __name__ == "__main__":
 def test_what_a_function_had_done_before_it_broke_off_is_not_done_again(project: Project):
     project.begin(NESTED)
     run = project.resume().result()
-    with closing(open_store(project.store, read_only=True)) as store:
+    with closing(open_store(project.store_path, read_only=True)) as store:
         assert store.state(run.id, 2) == {"total": 3}
     project.check("write-0", "write-1", "broke", "write-2", "write-3")
 
@@ -423,7 +325,7 @@ def test_an_interrupted_run_goes_on_before_what_it_did_because_of_that(project: 
     recorded = project.done()
     assert recorded == ["charge-0", "report"]
     run = project.resume(not_happened).result()
-    with closing(open_store(project.store, read_only=True)) as store:
+    with closing(open_store(project.store_path, read_only=True)) as store:
         assert store.state(run.id, run.steps) == {"total": 3}
     project.check("charge-0", "report", "charge-1", "charge-2", "report")
 
@@ -487,7 +389,7 @@ def test_a_program_recorded_without_change_goes_on(project: Project):
 
 def test_a_run_is_resumed_once_at_a_time(project: Project):
     project.begin(IN_FLIGHT)
-    with closing(open_store(project.store)) as store:
+    with closing(open_store(project.store_path)) as store:
         run = store.run("latest")
         store.reopen_run(run.id)
         assert store.run(run.id).status == "running"
@@ -600,6 +502,6 @@ def test_an_async_run_goes_on_before_what_it_cleaned_up(project: Project, work: 
     rest = [word for word in before + after if not word.startswith("close")]
     assert sorted(rest) == [f"{what}-{n}" for what in ("send", "think") for n in range(3)]
     assert (run.tokens_in, run.tokens_out) == (30, 3)  # a step that is taken again counts once
-    with closing(open_store(project.store, read_only=True)) as store:
+    with closing(open_store(project.store_path, read_only=True)) as store:
         assert sorted(store.state(run.id, run.steps)["sent"]) == [0, 1, 2]
     project.check(*project.done())
