@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.core.web_server import OPENAI_ANSWER, Web, serving
 
 from agent_tt.forking.ledger import effects_of
 from agent_tt.forking.policies import ToolPolicy, read_rule
@@ -61,60 +60,21 @@ ask("how much?")
 print(tried(charge, 30), tried(bank.debit, URL, 30), tried(lambda: httpx.post(f"{URL}/pay", json={"amount": 30})))
 """
 
-ANSWER = {
-    "id": "1",
-    "object": "chat.completion",
-    "model": "m",
-    "choices": [{"index": 0, "message": {"role": "assistant", "content": "30"}, "finish_reason": "stop"}],
-    "usage": {"prompt_tokens": 3, "completion_tokens": 1, "total_tokens": 4},
-}
 
-
-class Shop(ThreadingHTTPServer):
-    """Counts what was paid."""
-
-    paid: list[str]
-    sent: list[bytes]
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class Till(BaseHTTPRequestHandler):
+@pytest.fixture
+def shop() -> Iterator[Web]:
     """A model that always says 30; everything else takes money."""
-
-    server: Shop
-
-    def do_POST(self) -> None:
-        sent = self.rfile.read(int(self.headers.get("content-length") or 0))
-        if not self.path.startswith("/v1/"):
-            self.server.paid.append(self.path)
-            self.server.sent.append(sent)
-        body = json.dumps(ANSWER).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_args: object) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture
-def shop() -> Iterator[Shop]:
-    with Shop(("127.0.0.1", 0), Till) as server:
-        server.paid, server.sent = [], []
-        serving = threading.Thread(target=server.serve_forever, args=(0.01,))
-        serving.start()
+    with serving(OPENAI_ANSWER) as server:
         yield server
-        server.shutdown()
-        serving.join()
+
+
+def paid_at(shop: Web) -> list[str]:
+    """Where money was taken."""
+    return [asked.removeprefix("POST ") for asked in shop.asked if "/v1/" not in asked]
 
 
 @pytest.fixture
-def paid(project: Project, shop: Shop) -> Run:
+def paid(project: Project, shop: Web) -> Run:
     """A run that charged a card in its second step in three ways: its own tool, one named from outside, a request."""
     project.put("bank.py", BANK)
     project.put("agent.py", AGENT)
@@ -122,8 +82,8 @@ def paid(project: Project, shop: Shop) -> Run:
     command += ["--call", "bank.debit=write", "--", sys.executable, "agent.py", shop.url]
     done = subprocess.run(command, cwd=project.folder, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    assert shop.paid == ["/charge/30", "/debit/30", "/pay"]
-    shop.paid.clear()
+    assert paid_at(shop) == ["/charge/30", "/debit/30", "/pay"]
+    shop.forget()
     return project.store.run("latest")
 
 
@@ -132,7 +92,7 @@ def ledger(project: Project, handle: ForkHandle) -> str:
     return effects_of(project.store, project.store.run(handle.run_id)).summary()
 
 
-def test_nothing_is_charged_by_default_and_once_by_what_is_allowed(project: Project, shop: Shop, paid: Run) -> None:
+def test_nothing_is_charged_by_default_and_once_by_what_is_allowed(project: Project, shop: Web, paid: Run) -> None:
     pay = f"POST {shop.url}/pay"
     plan = project.plan(paid, 1)
     assert [(row.name, row.kind, row.seen, row.policy) for row in plan.writers] == [
@@ -142,26 +102,26 @@ def test_nothing_is_charged_by_default_and_once_by_what_is_allowed(project: Proj
     ]
     handle = project.fork(paid, 1)
     handle.wait()
-    assert (handle.result().status, shop.paid) == ("succeeded", [])
+    assert (handle.result().status, paid_at(shop)) == ("succeeded", [])
     denied = [call.name for call in project.store.calls(handle.run_id, 2) if call.status == "denied"]
     assert denied == ["charge", "debit", pay]
     assert ledger(project, handle) == f"held back: charge ×1, debit ×1, {pay} ×1"
     for allowed, charged in ((["debit"], ["/debit/30"]), (["charge", pay], ["/charge/30", "/pay"])):
         handle = project.fork(paid, 1, allow=allowed)
         handle.wait()
-        assert (handle.result().status, shop.paid) == ("succeeded", charged)
+        assert (handle.result().status, paid_at(shop)) == ("succeeded", charged)
         held_back = [name for name in ("charge", "debit", pay) if name not in allowed]
         went_out, kept = (", ".join(f"{name} ×1" for name in names) for names in (allowed, held_back))
         assert ledger(project, handle) == f"went out: {went_out}; held back: {kept}"
-        shop.paid.clear()
+        shop.forget()
 
 
-def test_ask_shows_the_arguments_and_what_is_edited_is_what_goes_out(project: Project, shop: Shop, paid: Run) -> None:
+def test_ask_shows_the_arguments_and_what_is_edited_is_what_goes_out(project: Project, shop: Web, paid: Run) -> None:
     pay, asked, at_the_till = f"POST {shop.url}/pay", list[CallQuestion](), list[int]()
 
     def decide(question: CallQuestion) -> Decision:
         asked.append(question)
-        at_the_till.append(len(shop.paid))
+        at_the_till.append(len(paid_at(shop)))
         match question.name:
             case "charge":
                 return question.run(amount=7)
@@ -169,7 +129,7 @@ def test_ask_shows_the_arguments_and_what_is_edited_is_what_goes_out(project: Pr
                 return question.run_text('{"amount": 8}')
         return question.run(body={"amount": 9, "note": "less"})
 
-    shop.sent.clear()
+    shop.forget()
     rules = [(name, read_rule("ask")) for name in ("charge", "debit", pay)]
     handle = project.fork(paid, 1, policy=ToolPolicy(tuple(rules)), asked=decide)
     assert handle.result().status == "succeeded"
@@ -182,8 +142,8 @@ def test_ask_shows_the_arguments_and_what_is_edited_is_what_goes_out(project: Pr
     assert asked[1].args == {"url": shop.url, "amount": 30}
     assert asked[2].args["body"] == {"amount": 30}
     assert asked[2].editable == ("url", "body")
-    assert shop.paid == ["/charge/7", "/debit/8", "/pay"]
-    assert json.loads(shop.sent[2]) == {"amount": 9, "note": "less"}
+    assert paid_at(shop) == ["/charge/7", "/debit/8", "/pay"]
+    assert json.loads(shop.bodies[-1]) == {"amount": 9, "note": "less"}
     rows = [call for call in project.store.calls(handle.run_id, 2) if "answered" in call.meta]
     assert [(call.args.get("amount"), call.meta["args_asked"]) for call in rows[:2]] == [
         (7, {"amount": 30}),

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.core.web_server import OPENAI_ANSWER, Web, serving
 
 import agent_tt
 
@@ -16,52 +14,11 @@ if TYPE_CHECKING:
 
     from conftest import Project
 
-ANSWER = {
-    "id": "1",
-    "object": "chat.completion",
-    "created": 1,
-    "model": "m",
-    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "yes"}}],
-    "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-}
-
-
-class Web(ThreadingHTTPServer):
-    """Hears what it is asked."""
-
-    asked: list[str]
-
-
-class Answers(BaseHTTPRequestHandler):
-    """Says yes to everything."""
-
-    server: Web
-
-    def do_GET(self) -> None:
-        self.rfile.read(int(self.headers.get("content-length") or 0))
-        self.server.asked.append(f"{self.command} {self.path}")
-        body = json.dumps(ANSWER).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_POST = do_GET
-
-    def log_message(self, *_args: object) -> None:
-        """Say nothing."""
-
 
 @pytest.fixture
 def web() -> Iterator[Web]:
-    with Web(("127.0.0.1", 0), Answers) as server:
-        server.asked = []
-        serving = threading.Thread(target=server.serve_forever, args=(0.01,))
-        serving.start()
+    with serving(OPENAI_ANSWER) as server:
         yield server
-        server.shutdown()
-        serving.join()
 
 
 CLIENTS = """\
@@ -156,7 +113,7 @@ def test_every_client_gets_through_in_whatever_task_or_thread(project: Project, 
     assert state == {
         "port": web.server_port,
         "openai": "1",
-        "openai async": "yes",
+        "openai async": "30",
         "requests": 200,
         "to_thread": 200,
         "aiohttp": [200, 200],
@@ -200,9 +157,9 @@ with agent_tt.record("shop", state=state) as run:
 
 def test_what_was_denied_is_denied_again_where_the_fork_is_forked_and_replayed(project: Project, web: Web) -> None:
     project.put("agent.py", LOOP)
-    run = project.record("agent.py", f"http://127.0.0.1:{web.server_port}")
+    run = project.record("agent.py", web.url)
     assert web.asked == ["GET /2", "GET /3"]
-    web.asked.clear()
+    web.forget()
     child = project.fork(run, 1, by="replay")
     assert child.result().status == "succeeded"
     assert project.state(child, 3) == {"seen": [10, 20, "socket", 30, "socket"]}

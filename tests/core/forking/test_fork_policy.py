@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import httpx
 import pytest
 import requests
+from tests.core.web_server import Web, serving
 
 import agent_tt
 import agent_tt.seams.install
@@ -219,11 +218,11 @@ def test_a_fork_that_goes_on_is_not_given_an_answer_again(forks: Forks) -> None:
     assert stand_ins.recorded(question) is None
 
 
-def test_a_function_that_asks_a_model_is_asked_about_once(forks: Forks, shop: str) -> None:
+def test_a_function_that_asks_a_model_is_asked_about_once(forks: Forks, shop: Web) -> None:
     @agent_tt.llm
     def think() -> object:
         request = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
-        return httpx.post(f"{shop}/v1/chat/completions", json=request).json()
+        return httpx.post(f"{shop.url}/v1/chat/completions", json=request).json()
 
     forks.record(think)
     with forks.fork(think="live", all_llm="deny"):
@@ -306,35 +305,11 @@ def test_an_mcp_tool_is_stubbed_with_a_text_or_a_result() -> None:
 # ---------------------------------------------------------------- requests
 
 
-class Till(BaseHTTPRequestHandler):
-    """Counts, and gives back what it was sent."""
-
-    paid: list[str] = []  # noqa: RUF012  one server a test
-
-    def _answer(self) -> None:
-        body = self.rfile.read(int(self.headers.get("content-length") or 0))
-        self.paid.append(f"{self.command} {self.path}")
-        self.send_response(201)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_GET = do_POST = _answer
-
-    def log_message(self, *_args: object) -> None:
-        """Say nothing."""
-
-
 @pytest.fixture
-def shop() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Till) as server:
-        Till.paid.clear()
-        serving = threading.Thread(target=server.serve_forever, args=(0.01,))
-        serving.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        serving.join()
+def shop() -> Iterator[Web]:
+    """Gives back what it was sent."""
+    with serving(lambda _path, sent: sent, status=201) as server:
+        yield server
 
 
 async def by_aiohttp(url: str, amount: int) -> tuple[int, object]:
@@ -356,39 +331,39 @@ def by_every_client(url: str, amount: int = 5) -> list[tuple[int, object]]:
     return [*said, asyncio.run(by_async_httpx(f"{url}/async", amount))]
 
 
-def test_requests_of_every_client_are_answered_as_recorded_or_stubbed(forks: Forks, shop: str) -> None:
-    first = forks.record(lambda: by_every_client(shop))
+def test_requests_of_every_client_are_answered_as_recorded_or_stubbed(forks: Forks, shop: Web) -> None:
+    first = forks.record(lambda: by_every_client(shop.url))
     assert first == [(201, {"amount": 5})] * 4
-    Till.paid.clear()
+    shop.forget()
     with forks.fork(all_http="recorded"):
-        assert by_every_client(shop) == first
+        assert by_every_client(shop.url) == first
     with forks.fork(all_http='stub:{"status": 402, "body": {"paid": false}}'):
-        assert by_every_client(shop, 7) == [(402, {"paid": False})] * 4
+        assert by_every_client(shop.url, 7) == [(402, {"paid": False})] * 4
     with forks.fork(all_http='stub:{"paid": true}'):
-        assert by_every_client(shop, 7) == [(200, {"paid": True})] * 4
+        assert by_every_client(shop.url, 7) == [(200, {"paid": True})] * 4
     with forks.fork(all_http="error:ConnectionResetError: gone"), pytest.raises(ConnectionResetError, match="gone"):
-        httpx.get(shop)
-    assert Till.paid == []
+        httpx.get(shop.url)
+    assert shop.asked == []
 
 
-def test_vectors_are_asked_for_as_models_are_and_what_only_looks_like_it_is_denied(forks: Forks, shop: str) -> None:
+def test_vectors_are_asked_for_as_models_are_and_what_only_looks_like_it_is_denied(forks: Forks, shop: Web) -> None:
     def agent() -> None:
-        requests.post(f"{shop}/v1/embeddings", json={"model": "m", "input": "hi"})
+        requests.post(f"{shop.url}/v1/embeddings", json={"model": "m", "input": "hi"})
         with suppress(ToolDenied):
-            requests.post(f"{shop}/embeddings", json={"vector": [1]})
+            requests.post(f"{shop.url}/embeddings", json={"vector": [1]})
 
     forks.record(agent)
-    Till.paid.clear()
+    shop.forget()
     with forks.fork():
         agent()
-    assert Till.paid == ["POST /v1/embeddings"]
+    assert shop.asked == ["POST /v1/embeddings"]
     assert [(call.effect, call.status) for call in forks.calls()] == [("read", "ok"), (None, "denied")]
 
 
-def test_a_providers_answer_is_stubbed_with_words_or_calls_of_tools(forks: Forks, shop: str) -> None:
+def test_a_providers_answer_is_stubbed_with_words_or_calls_of_tools(forks: Forks, shop: Web) -> None:
     def ask() -> dict[str, Any]:
         request = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
-        message = httpx.post(f"{shop}/v1/chat/completions", json=request).json()["choices"][0]["message"]
+        message = httpx.post(f"{shop.url}/v1/chat/completions", json=request).json()["choices"][0]["message"]
         assert isinstance(message, dict)
         return message
 
@@ -398,4 +373,4 @@ def test_a_providers_answer_is_stubbed_with_words_or_calls_of_tools(forks: Forks
     with forks.fork(all_llm='stub:[{"name": "pay", "arguments": {"amount": 5}}]'):
         (call,) = ask()["tool_calls"]
     assert (call["function"]["name"], json.loads(call["function"]["arguments"])) == ("pay", {"amount": 5})
-    assert Till.paid == []
+    assert shop.asked == []

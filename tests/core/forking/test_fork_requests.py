@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.core.web_server import Web, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,39 +35,10 @@ def main(state=None):
 """
 
 
-class Shop(ThreadingHTTPServer):
-    """Counts what it was asked."""
-
-    asked: list[str]
-
-
-class Counter(BaseHTTPRequestHandler):
-    """Answers everything with an empty success."""
-
-    server: Shop
-
-    def _answer(self) -> None:
-        self.server.asked.append(f"{self.command} {self.path}")
-        self.send_response(200)
-        self.send_header("content-length", "0")
-        self.end_headers()
-
-    do_GET = do_POST = _answer
-
-    def log_message(self, *_args: object) -> None:
-        """Say nothing."""
-
-
 @pytest.fixture
-def shop() -> Iterator[Shop]:
-    server = Shop(("127.0.0.1", 0), Counter)
-    server.asked = []
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def shop() -> Iterator[Web]:
+    with serving({}) as server:
+        yield server
 
 
 @pytest.mark.parametrize(
@@ -80,13 +50,13 @@ def shop() -> Iterator[Shop]:
     ],
 )
 def test_a_card_is_charged_only_by_what_is_allowed(
-    project: Project, shop: Shop, allow: tuple[str, ...], charged: list[str]
+    project: Project, shop: Web, allow: tuple[str, ...], charged: list[str]
 ) -> None:
-    url = f"http://127.0.0.1:{shop.server_port}"
+    url = shop.url
     project.put("agent.py", AGENT)
     run = project.record("-c", f"import agent; agent.main({{'url': {url!r}, 'seen': []}})")
     assert shop.asked == ["GET /price", "POST /charge", "POST /tool"]
-    shop.asked.clear()
+    shop.forget()
     plan = project.plan(run, 0, allow=allow)
     assert {row.name for row in plan.writers} == {f"POST {url}/charge", "charge"}
     assert not plan.problems
