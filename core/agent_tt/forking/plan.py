@@ -119,14 +119,6 @@ class ForkPlan:
         """The same fork without what whoever starts it said of one name: what is configured, or the default, holds."""
         return self.with_policy(self.rules.without(name))
 
-    def allowing(self, tools: Iterable[str]) -> ForkPlan:
-        """The same fork with exactly these names allowed by whoever starts it."""
-        policy = self.rules
-        for name, rule in self.rules.said():
-            if rule.source == "you" and rule.word == "live":
-                policy = policy.without(name)
-        return self.with_policy(policy.with_all((name, Rule("live")) for name in tools))
-
     def named(self, name: str | None) -> ForkPlan:
         """The same fork under another name."""
         return replace(self, name=name or None)

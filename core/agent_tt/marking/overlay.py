@@ -40,11 +40,6 @@ class Overlay:
             self._by_run.setdefault(mark.place.run, []).append(mark)
         self._about: dict[str, list[tuple[ForeignMark, int | None]]] = {}
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is no mark at all."""
-        return not self._by_run
-
     def place(self, run_id: str, step: int | None) -> Place:
         """What a new mark on a run or one of its checkpoints points to.
 

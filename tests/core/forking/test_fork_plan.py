@@ -80,10 +80,10 @@ def test_a_plan_shows_what_was_called_what_is_to_come_and_what_is_allowed(projec
 
 
 def test_a_plan_can_allow_and_deny_again(project: Project, busy: Run) -> None:
-    plan = project.plan(busy, 1).allowing(["book"])
+    plan = project.plan(busy, 1).with_rule("book", Rule("live"))
     assert plan.writers[0].policy == "live"
     assert plan.policy == project.plan(busy, 1, allow=["book"]).policy == {"*write": "deny", "book": "live"}
-    assert plan.allowing([]).policy == project.plan(busy, 1).policy
+    assert plan.without_rule("book").policy == project.plan(busy, 1).policy
 
 
 def test_a_plan_shows_the_rule_of_every_row_and_whose_it_is(project: Project) -> None:

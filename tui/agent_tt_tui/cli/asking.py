@@ -28,7 +28,6 @@ _MOST_LINES: Final = 30
 
 _CHOICES: Final = "[y]es, [e]dit the arguments, [g]ive a value, [f]ail with an error, [n]o"
 _FEWER_CHOICES: Final = "[y]es, [e]dit the arguments, [n]o"
-_YES_OR_NO: Final = "[y]es, [n]o"
 
 
 def can_ask(options: Options) -> bool:
