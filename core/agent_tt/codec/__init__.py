@@ -8,6 +8,7 @@
 | `tlv` | the byte form that is hashed and compared |
 | `sameness` | whether two values are the same, and how far two lists of them are |
 | `paths` | places in a value, as people write them |
+| `fields` | what a value holds by name |
 | `text`, `typed_text` | values as text for people |
 | `parse`, `facts`, `error_text` | values, facts and exceptions as people type them |
 """

@@ -154,14 +154,8 @@ class Database:
         What was committed is safe in the log, so a checkpoint that fails is only logged, and tried again later.
         """
         with self.lock:
-            connection = self._connection
             try:
-                with self._translated:
-                    connection.execute("PRAGMA busy_timeout = 0")
-                    try:
-                        connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
-                    finally:
-                        connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
+                self._execute_at_once(f"PRAGMA wal_checkpoint({mode})")
             except StoreBusy:
                 pass
             except AgentTTError as error:
@@ -173,19 +167,27 @@ class Database:
         A transaction like any other: after a kill the file is as it was. What fails is only logged.
         """
         with self.lock:
-            connection = self._connection
             try:
-                with self._translated:
-                    connection.execute("PRAGMA busy_timeout = 0")
-                    try:
-                        connection.execute("VACUUM")
-                    finally:
-                        connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
+                self._execute_at_once("VACUUM")
             except StoreBusy:
                 return
             except AgentTTError as error:
                 _LOG.warning("%s could not be made smaller: %s", self.path, error)
             self._commits += 1
+
+    def _execute_at_once(self, statement: str) -> None:
+        """Executes a statement without waiting for anybody.
+
+        Raises:
+            StoreBusy: somebody is in the way.
+        """
+        connection = self._connection
+        with self._translated:
+            connection.execute("PRAGMA busy_timeout = 0")
+            try:
+                connection.execute(statement).fetchall()
+            finally:
+                connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
 
     def version(self) -> int:
         """A number that differs after this or another connection committed."""

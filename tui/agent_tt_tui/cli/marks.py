@@ -64,6 +64,14 @@ def found_runs(source: RunSource, refs: Sequence[str]) -> list[Run]:
     return list({run.id: run for run in map(source.run, refs)}.values())
 
 
+def with_their_forks(source: RunSource, runs: Sequence[Run]) -> list[Run]:
+    """Runs, and all that was forked from them and from that, each once."""
+    found = {run.id: run for run in runs}
+    for run in runs:
+        found |= {fork.id: fork for fork in source.forks(run.id, deep=True)}
+    return list(found.values())
+
+
 def say_marked(options: Options, runs: Sequence[Run], word: str) -> None:
     """Say what was done to runs: `pinned refund-loop`; to programs, the runs as in `runs`."""
     if options.as_json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from agent_tt_tui.cli.marks import found_runs, marking, say_marked
+from agent_tt_tui.cli.marks import found_runs, marking, say_marked, with_their_forks
 from agent_tt_tui.cli.options import Options, common_options, complete_runs
 
 
@@ -21,8 +21,7 @@ def command(options: Options, runs: tuple[str, ...], *, with_forks: bool) -> Non
     --json: the runs, as in `runs`
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     with marking(options) as store:
-        found = {run.id: run for run in found_runs(store, runs)}
-        if with_forks:
-            found |= {fork.id: fork for run_id in list(found) for fork in store.forks(run_id, deep=True)}
-        store.set_archived(list(found), archived=False)
-        say_marked(options, found_runs(store, list(found)), "listed")
+        found = found_runs(store, runs)
+        ids = [run.id for run in (with_their_forks(store, found) if with_forks else found)]
+        store.set_archived(ids, archived=False)
+        say_marked(options, found_runs(store, ids), "listed")

@@ -6,8 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.codec.fields import fields_of
 from agent_tt.codec.text import summary
-from agent_tt.codec.wire import VALUE, envelope_type
+from agent_tt.codec.wire import envelope_type
 from agent_tt_tui.text import clean
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def message_of(wire: Wire) -> Message | None:
     A message is a dict with a `role` (or a `type` that is one) and content or tool calls, or an instance of one of
     LangChain's message classes.
     """
-    fields = _fields(wire)
+    fields = fields_of(wire)
     if fields is None:
         return None
     role = _role(wire, fields)
@@ -153,19 +154,6 @@ def conversation_in(value: Wire) -> Path | None:
 
 def _is_conversation(value: Wire) -> bool:
     return isinstance(value, list) and bool(value) and message_of(value[0]) is not None
-
-
-def _fields(wire: Wire) -> Mapping[str, Wire] | None:
-    """What a message holds: a model's fields, a constructor's keywords, or a plain dict itself."""
-    if not isinstance(wire, dict):
-        return None
-    kind = envelope_type(wire)
-    if kind is None:
-        return wire
-    payload = wire.get(VALUE)
-    if kind == "made" and isinstance(payload, list) and len(payload) == 2:  # arguments and keywords
-        payload = payload[1]
-    return payload if isinstance(payload, dict) and kind in ("made", "pydantic", "dataclass") else None
 
 
 def _role(wire: Wire, fields: Mapping[str, Wire]) -> str | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.codec.wire import VALUE, envelope_type
+from agent_tt.codec.fields import fields_of
+from agent_tt.codec.wire import envelope_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -98,7 +99,7 @@ def words_of(content: Wire) -> str:
 
 
 def _message(wire: Wire) -> Message | None:
-    fields = _fields(wire)
+    fields = None if envelope_type(wire) == "dataclass" else fields_of(wire)
     if fields is None:
         return None
     kind = _kind(wire, fields)
@@ -117,19 +118,6 @@ def _message(wire: Wire) -> Message | None:
         tokens_out=tokens_out,
         tool_calls=tuple(_tool_calls(fields)),
     )
-
-
-def _fields(wire: Wire) -> Mapping[str, Wire] | None:
-    """What a message holds: a pydantic model's fields, a constructor's keywords, or a plain dict itself."""
-    if not isinstance(wire, dict):
-        return None
-    kind = envelope_type(wire)
-    if kind is None:
-        return wire
-    payload = wire.get(VALUE)
-    if kind == "made" and isinstance(payload, list) and len(payload) == 2:  # arguments and keywords
-        payload = payload[1]
-    return payload if isinstance(payload, dict) and kind in ("made", "pydantic") else None
 
 
 def _kind(wire: Wire, fields: Mapping[str, Wire]) -> str | None:

@@ -1,0 +1,29 @@
+"""What a wire value holds by name, whatever was recorded as it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.wire import VALUE, envelope_type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent_tt.codec.wire import Wire
+
+__all__ = ["fields_of"]
+
+_WITH_FIELDS: Final = frozenset({"dataclass", "made", "pydantic"})
+
+
+def fields_of(wire: Wire) -> Mapping[str, Wire] | None:
+    """The fields of a model or dataclass, the keywords of a constructor, a plain dict itself; None for all others."""
+    if not isinstance(wire, dict):
+        return None
+    kind = envelope_type(wire)
+    if kind is None:
+        return wire
+    payload = wire.get(VALUE)
+    if kind == "made" and isinstance(payload, list) and len(payload) == 2:  # arguments and keywords
+        payload = payload[1]
+    return payload if isinstance(payload, dict) and kind in _WITH_FIELDS else None
