@@ -166,6 +166,7 @@ async def test_an_agent_that_asks_otherwise_is_halted_and_its_run_is_as_it_was(s
         await pilot.press("right", "F")
         await until(pilot, lambda: "could not be gone on with" in shop.text)
         assert "changed request" in shop.text
+        assert "nothing is left to be said" not in shop.text, "why not stands in place of what was in flight"
         assert isinstance(shop.app.screen, ResumeDialog)
     assert shop.store.run("shop").status == "crashed"
     assert shop.lines("charged") == ["12-7"]

@@ -101,8 +101,8 @@ class ResumeDialog(RunAgainDialog[ResumeHandle, ResumePlan]):
         facts.plan, facts.changed = plan, changed
         self._waiting = [Waiting(call, call in plan.unknown) for call in plan.in_flight]
         self.query_one(InFlightTitle).count = len(self._waiting)
+        self.set_class(not self._waiting, "nothing-in-flight")
         table = self.query_one(InFlightTable)
-        table.display = self.query_one(ResumeQuestion).display = bool(self._waiting)
         table.show_rows(self._waiting)
         first = next((index for index, waiting in enumerate(self._waiting) if waiting.is_asked), 0)
         table.move_to(first)
