@@ -15,8 +15,8 @@ from agent_tt_tui.glyphs import ASCII, UNICODE
 from agent_tt_tui.text import width
 from agent_tt_tui.viewmodel.replayed import (
     call_in,
-    finding_lines,
-    finding_pieces,
+    divergence_lines,
+    divergence_pieces,
     remark_lines,
     trouble_lines,
     verdict,
@@ -26,11 +26,13 @@ HOSTILE = "\x1b[31mred\x1b[0m \u202egnirts\u2066 [bold]markup[/] \x07"
 
 
 def rows(found, columns=60, glyphs=UNICODE):
-    return ["".join(text for text, _ in (*line.lead, *line.pieces)) for line in finding_lines(found, columns, glyphs)]
+    return [
+        "".join(text for text, _ in (*line.lead, *line.pieces)) for line in divergence_lines(found, columns, glyphs)
+    ]
 
 
 def row(found, glyphs=UNICODE):
-    return "".join(text for text, _ in finding_pieces(found, glyphs))
+    return "".join(text for text, _ in divergence_pieces(found, glyphs))
 
 
 def test_a_faithful_replay_says_how_many_calls_were_served_and_that_nothing_was_reached():
@@ -106,7 +108,7 @@ def test_where_a_long_text_changed_is_said_by_its_character():
 
 
 def test_words_carry_their_roles_so_that_no_colour_is_needed():
-    line = next(line for line in finding_lines(finding(), 60, UNICODE) if line.lead)
+    line = next(line for line in divergence_lines(finding(), 60, UNICODE) if line.lead)
     assert [piece for piece in line.pieces if piece[1] in ("removed", "added")] == [
         ("policy", "removed"),
         ("window", "added"),
@@ -152,12 +154,12 @@ def test_hostile_text_is_made_safe_and_no_row_is_too_wide(glyphs, columns):
         changes=(changed(HOSTILE, ("same", HOSTILE), ("removed", HOSTILE * 500), ("added", "\n\t")),),
         nearest=(near(4, name=HOSTILE),),
     )
-    for line in finding_lines(found, columns, glyphs):
+    for line in divergence_lines(found, columns, glyphs):
         text = "".join(part for part, _ in (*line.lead, *line.pieces))
         assert not {"\x1b", "\u202e", "\u2066", "\x07", "\n", "\t"} & set(text)
         if columns > 1:
             assert width(text.rstrip()) <= columns
-    for part, _ in (*finding_pieces(found, glyphs), *next(trouble_lines(HOSTILE, HOSTILE, 200, glyphs)).pieces):
+    for part, _ in (*divergence_pieces(found, glyphs), *next(trouble_lines(HOSTILE, HOSTILE, 200, glyphs)).pieces):
         assert "\x1b" not in part
         assert "\u202e" not in part
 

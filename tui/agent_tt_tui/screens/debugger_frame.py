@@ -14,8 +14,8 @@ from agent_tt_tui.viewmodel.debugger_layout import DebuggerLayout
 from agent_tt_tui.widgets.blame_pane import BlamePane
 from agent_tt_tui.widgets.call_pane import CallPane
 from agent_tt_tui.widgets.diff_pane import DiffPane
+from agent_tt_tui.widgets.divergence_views import DivergencePane
 from agent_tt_tui.widgets.find_panel import FindPanel
-from agent_tt_tui.widgets.finding_views import DivergencePane
 from agent_tt_tui.widgets.inspector import Inspector
 from agent_tt_tui.widgets.run_header import run_header
 from agent_tt_tui.widgets.scrubber import Scrubber

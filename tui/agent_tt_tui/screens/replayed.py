@@ -12,7 +12,7 @@ from agent_tt_tui.look import look_of
 from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.text import clean, show
 from agent_tt_tui.viewmodel.replayed import remark_lines, verdict
-from agent_tt_tui.widgets.finding_views import FindingList, FindingView
+from agent_tt_tui.widgets.divergence_views import DivergenceList, DivergenceView
 from agent_tt_tui.widgets.text_view import QuietTextView
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class ReplayedDialog(Dialog[Wish]):
 
     CONTEXT = REPLAYED
     BINDINGS: ClassVar[list[BindingType]] = REPLAYED.screen_bindings()
-    AUTO_FOCUS = "FindingList"
+    AUTO_FOCUS = "DivergenceList"
     HELP = "What a replay found: enter goes to a divergence, r replays again, esc closes."
 
     def __init__(self, report: ReplayReport, index: int = 0) -> None:
@@ -102,9 +102,9 @@ class ReplayedDialog(Dialog[Wish]):
         yield DialogTitle("Replay", detail=report.run_name, hint=mode)
         yield VerdictRows(report)
         if report.divergences:
-            yield FindingList(report.divergences)
-            yield PaneTitle("Divergence", id="finding-title")
-            yield FindingView(id="finding")
+            yield DivergenceList(report.divergences)
+            yield PaneTitle("Divergence", id="one-divergence-title")
+            yield DivergenceView(id="one-divergence")
         yield RemarkView(report)
 
     def on_mount(self) -> None:
@@ -112,7 +112,7 @@ class ReplayedDialog(Dialog[Wish]):
         remarks = self.query_one(RemarkView)
         remarks.display = bool(remarks.lay_out(80))
         if self._report.divergences:
-            self.query_one(FindingList).move_to(self._index)
+            self.query_one(DivergenceList).move_to(self._index)
             self._show_finding(self._index)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -122,18 +122,18 @@ class ReplayedDialog(Dialog[Wish]):
 
     def on_line_view_cursor_moved(self, message: LineView.CursorMoved) -> None:
         """Show the divergence under the cursor."""
-        if isinstance(message.view, FindingList) and 0 <= message.index < len(self._report.divergences):
+        if isinstance(message.view, DivergenceList) and 0 <= message.index < len(self._report.divergences):
             self._show_finding(message.index)
 
     def _show_finding(self, index: int) -> None:
         finding = self._report.divergences[index]
-        title = self.query_one("#finding-title", PaneTitle)
+        title = self.query_one("#one-divergence-title", PaneTitle)
         title.detail = f"{index + 1} of {len(self._report.divergences)}  {clean(finding.kind)}"
-        self.query_one(FindingView).show(finding)
+        self.query_one(DivergenceView).show(finding)
 
     def on_line_view_chosen(self, message: LineView.Chosen) -> None:
         """Go to the divergence under the cursor."""
-        if isinstance(message.view, FindingList):
+        if isinstance(message.view, DivergenceList):
             self.dismiss(Wish(index=message.index))
 
     def blocked(self, command_id: str) -> str | None:

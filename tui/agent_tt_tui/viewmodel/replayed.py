@@ -84,7 +84,7 @@ def _agent_end(report: ReplayReport) -> str:
             return ""
 
 
-def finding_pieces(finding: Finding, glyphs: Glyphs) -> tuple[Piece, ...]:
+def divergence_pieces(finding: Finding, glyphs: Glyphs) -> tuple[Piece, ...]:
     """The row of a divergence in a list: step, kind, what is called, and the first part that changed."""
     step = "" if finding.step is None else f"{finding.step:,}"
     pieces: list[Piece] = [
@@ -104,7 +104,7 @@ def finding_pieces(finding: Finding, glyphs: Glyphs) -> tuple[Piece, ...]:
     return tuple(pieces)
 
 
-def finding_lines(finding: Finding, columns: int, glyphs: Glyphs) -> Iterator[TextLine]:
+def divergence_lines(finding: Finding, columns: int, glyphs: Glyphs) -> Iterator[TextLine]:
     """Lay out all that is known of a divergence.
 
     Args:

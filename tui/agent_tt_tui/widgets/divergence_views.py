@@ -8,7 +8,7 @@ from agent_tt_tui.chrome import Pane, PaneTitle
 from agent_tt_tui.lines import RowList
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
-from agent_tt_tui.viewmodel.replayed import finding_lines, finding_pieces
+from agent_tt_tui.viewmodel.replayed import divergence_lines, divergence_pieces
 from agent_tt_tui.widgets.drawing import add_pieces
 from agent_tt_tui.widgets.text_view import QuietTextView
 
@@ -27,21 +27,21 @@ _FREE = 2
 _WIDE_TITLE = 64
 
 
-class FindingList(RowList["Finding"]):
+class DivergenceList(RowList["Finding"]):
     """The divergences, one a line, in the order in which they were found."""
 
     HELP = "What differs from the recording: enter goes to the step and the call."
 
     def __init__(self, findings: Sequence[Finding]) -> None:
-        super().__init__(findings, id="findings")
+        super().__init__(findings, id="divergences")
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:
         """Draw one divergence."""
         glyphs = look_of(self).glyphs
-        return add_pieces(Row(glyphs.cut), finding_pieces(self.rows[index], glyphs), styles).strip(width)
+        return add_pieces(Row(glyphs.cut), divergence_pieces(self.rows[index], glyphs), styles).strip(width)
 
 
-class FindingView(QuietTextView):
+class DivergenceView(QuietTextView):
     """All that is known of one divergence."""
 
     HELP = "A divergence: what was asked instead, where, which words changed, and the recorded calls most like it."
@@ -59,7 +59,7 @@ class FindingView(QuietTextView):
 
     def lay_out(self, columns: int) -> Sequence[TextLine]:
         """Lay out what is known."""
-        return [] if self._finding is None else list(finding_lines(self._finding, columns, look_of(self).glyphs))
+        return [] if self._finding is None else list(divergence_lines(self._finding, columns, look_of(self).glyphs))
 
 
 class DivergenceTitle(PaneTitle):
@@ -88,7 +88,7 @@ class DivergencePane(Pane):
 
     def __init__(self) -> None:
         self.divergence_title = DivergenceTitle("Divergence")
-        self.lines = FindingView(id="divergence-lines")
+        self.lines = DivergenceView(id="divergence-lines")
         super().__init__(self.divergence_title, self.lines, id="divergence")
         self.findings: Sequence[Finding] = ()
         """The divergences of the replay; empty while none is shown."""
