@@ -15,6 +15,7 @@ What an agent needs to be recorded, and what a program needs to travel through w
 | `sweep` | fork a run with every combination of some values, and see what came out |
 | `resume` | go on with a run that crashed or was interrupted |
 | `compare` | align two runs and say where they part |
+| `diff` | what differs between two states, of any runs |
 | `blame` | say who wrote a value, and what caused it |
 | `find_steps` | all steps at which an expression holds |
 | `bisect` | the first step after which an expression holds, recorded or over live forks |
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from agent_tt.launching.outside_tools import register
     from agent_tt.patching import patched
     from agent_tt.querying import blame, find_steps
+    from agent_tt.querying.differing import diff
     from agent_tt.recording.lanes import lane
     from agent_tt.recording.llm import llm
     from agent_tt.recording.record import record
@@ -58,6 +60,7 @@ __all__ = [
     "bisect",
     "blame",
     "compare",
+    "diff",
     "executor",
     "find_steps",
     "fork",
@@ -79,6 +82,7 @@ _HOMES = {
     "bisect": "agent_tt.bisecting",
     "blame": "agent_tt.querying",
     "compare": "agent_tt.comparing",
+    "diff": "agent_tt.querying.differing",
     "executor": "agent_tt.forking.executors",
     "find_steps": "agent_tt.querying",
     "fork": "agent_tt.forking",

@@ -29,6 +29,7 @@ def test_the_public_names_are_exactly_these():
         "blame",
         "compare",
         "executor",
+        "diff",
         "find_steps",
         "fork",
         "lane",
@@ -43,7 +44,7 @@ def test_the_public_names_are_exactly_these():
         "tool",
         "__version__",
     }
-    assert len(agent_tt.__all__) == 19
+    assert len(agent_tt.__all__) == 20
     assert set(agent_tt.__all__) <= set(dir(agent_tt))
 
 

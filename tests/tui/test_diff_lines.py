@@ -1,11 +1,15 @@
 """How the diff pane says what changed."""
 
+import base64
+import struct
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_tt.comparing.states import compare_states
 from agent_tt_tui.text import width
-from agent_tt_tui.viewmodel.difflines import diff_lines
+from agent_tt_tui.viewmodel import difflines
+from agent_tt_tui.viewmodel.difflines import DiffRows, diff_lines
 
 
 def said(before, after, columns=60):
@@ -81,6 +85,50 @@ def test_a_megabyte_on_one_line_is_shown_by_its_beginning():
 def test_of_very_many_changes_the_first_are_shown_and_the_rest_counted():
     rows = said({str(n): 0 for n in range(2000)}, {str(n): 1 for n in range(2000)})
     assert rows[-1] == "  1,500 more changes"
+
+
+def test_very_many_new_items_are_counted_after_the_first():
+    rows = said({"l": []}, {"l": list(range(500))})
+    assert rows[29:] == ["+ l[29] 29", "+ 470 more, up to l[499]"]
+
+
+def test_items_that_moved_and_lists_in_another_order_say_so():
+    assert said([1, 2, 3, 4, 5], [2, 3, 4, 5, 1]) == ["~ [0]->[4]  moved"]
+    assert said({"l": list("abcdef")}, {"l": list("fedcba")}) == ["~ l  the same items in another order: 5 4 3 2 1 0"]
+    assert said({"plan": ["go", "home"]}, {"way": ["go", "home"]}) == ["~ plan->way  another key, the same value"]
+
+
+def test_arrays_that_show_alike_say_how_many_of_their_elements_differ():
+    def array(*numbers):
+        data = base64.b64encode(struct.pack(f"<{len(numbers)}d", *numbers)).decode()
+        return {"$type": "ndarray", "dtype": "<f8", "shape": [len(numbers)], "$v": data}
+
+    assert said({"a": array(1, 2, 3)}, {"a": array(1, 5, 6)}) == ["~ a  <ndarray 3 float64>  2 of 3 elements differ"]
+
+
+def test_a_message_that_became_another_shows_both_as_they_read():
+    asked, said_back = (
+        {"role": "user", "content": "where is it"},
+        {"role": "assistant", "content": "here", "model": "m"},
+    )
+    rows = said({"m": [asked]}, {"m": [said_back, {"role": "tool", "content": "x"}]})
+    assert rows[:3] == ["~ m[0]", "     user [-where is it-]", "     assistant {+here+}"]
+
+
+def test_changes_inside_one_value_stand_below_its_path():
+    before, after = {"a": {"b": {"one": 1, "two": 2}}}, {"a": {"b": {"one": 3, "two": 4}}}
+    lines = DiffRows(compare_states(before, after), nested=True).lay_out(60)
+    assert ["".join(text for text, _ in line.pieces).split()[0] for line in lines] == ["a.b", "one", "two"]
+    assert [line.indent for line in lines] == [2, 4, 4]
+
+
+def test_a_long_text_is_compared_once_for_all_widths(monkeypatch):
+    old = " ".join(f"word{n}" for n in range(20_000))
+    rows = DiffRows(compare_states({"t": old}, {"t": old.replace("word19990", "other")}))
+    first = rows.lay_out(80)
+    monkeypatch.setattr(difflines, "compare_texts", None)  # must not be called again
+    assert any("other" in text for line in first for text, _ in line.pieces)
+    assert len(rows.lay_out(30)) > len(first)
 
 
 texts = st.text(st.sampled_from("ab \n漢é👍"), max_size=40)

@@ -3,9 +3,10 @@
 | module | does |
 |---|---|
 | `states` | what differs between two states, at human paths |
-| `patch` | the same as a JSON Patch |
-| `words` | what differs between two texts, by word |
-| `sequence` | the alignment of two sequences that all of it stands on |
+| `items`, `likeness`, `rising` | which items of two lists belong together: the same, moved, edited |
+| `patch`, `unified` | the same as a JSON Patch, and as a unified diff |
+| `words`, `tokens` | what differs between two texts, by word; what a word is |
+| `sequence`, `anchors` | the alignment of two sequences that all of it stands on; of very long ones |
 | `moves`, `updates` | what a step did: what it asked and what came back; what it wrote where it asked nothing |
 | `pairing`, `lineage` | which steps belong together; what a fork shares with its parent |
 | `effects` | what a run did to the world, and what it was kept from |

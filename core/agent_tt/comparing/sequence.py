@@ -7,43 +7,46 @@ a search that has become too wide keeps the best path found so far and starts ag
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_FIRST_LIMIT = 1_000
-"""Edits that one search may spend: about half a second at worst."""
+FIRST_LIMIT = 1_000
+"""Edits that one search may spend where nobody says otherwise: about half a second at worst."""
 
 _LEAST_LIMIT = 32
 """Edits that a search may spend once earlier ones have run out: keeps hopeless input linear."""
 
-_MOST_EDITS = 2_500_000
-"""The squares of all searches' limits together: about a second. What is left after that stays unpaired."""
+_SEARCHES = 2.5
+"""What all searches may spend together, in searches as wide as the first. What is left after that stays unpaired."""
 
 _NOWHERE = -1
 
+_Key = TypeVar("_Key", str, bytes)
 
-def align(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
+
+def align(a: Sequence[_Key], b: Sequence[_Key], *, limit: int = FIRST_LIMIT) -> list[tuple[int, int]]:
     """Pair equal elements of two sequences, in order, as many as can be.
 
     Args:
-        a: The one side; texts that stand for the elements.
+        a: The one side; texts or bytes that stand for the elements.
         b: The other side.
+        limit: Edits that one search may spend; the time goes with its square, about a second for 1,000.
 
     Returns:
         Pairs of indexes (into `a`, into `b`), both ascending, with `a[i] == b[j]`. As many as there can be for
-        sequences that differ in up to 1,000 places, and
+        sequences that differ in up to `limit` places, and
         fewer for long ones that have little in common. `align(b, a)` gives the same pairs turned around.
     """
     start, stop_a, stop_b = _common_ends(a, b)
     pairs = [(index, index) for index in range(start)]
-    pairs += _align_middle(a, b, start, stop_a, stop_b)
+    pairs += _align_middle(a, b, start, stop_a, stop_b, limit)
     pairs += [(stop_a + offset, stop_b + offset) for offset in range(len(a) - stop_a)]
     return pairs
 
 
-def _common_ends(a: Sequence[str], b: Sequence[str]) -> tuple[int, int, int]:
+def _common_ends(a: Sequence[_Key], b: Sequence[_Key]) -> tuple[int, int, int]:
     """Find where a common beginning ends, and where a common end begins on each side."""
     shorter = min(len(a), len(b))
     start = 0
@@ -55,28 +58,29 @@ def _common_ends(a: Sequence[str], b: Sequence[str]) -> tuple[int, int, int]:
     return start, len(a) - tail, len(b) - tail
 
 
-def _align_middle(a: Sequence[str], b: Sequence[str], start: int, stop_a: int, stop_b: int) -> list[tuple[int, int]]:
+def _align_middle(
+    a: Sequence[_Key], b: Sequence[_Key], start: int, stop_a: int, stop_b: int, limit: int
+) -> list[tuple[int, int]]:
     """Align a[start:stop_a] with b[start:stop_b], over those elements that both sides have."""
     in_b = set(b[start:stop_b])
     at_a = [index for index in range(start, stop_a) if a[index] in in_b]
     in_a = {a[index] for index in at_a}
     at_b = [index for index in range(start, stop_b) if b[index] in in_a]
-    codes: dict[str, int] = {}
+    codes: dict[_Key, int] = {}
     kept_a = [codes.setdefault(a[index], len(codes)) for index in at_a]
     kept_b = [codes[b[index]] for index in at_b]
     # Of several alignments that are equally long, the search finds one that depends on which side comes first: so
     # the sides are put into an order of their own.
     if [a[index] for index in at_a] <= [b[index] for index in at_b]:
-        return [(at_a[x], at_b[y]) for x, y in _lcs(kept_a, kept_b)]
-    return [(at_a[x], at_b[y]) for y, x in _lcs(kept_b, kept_a)]
+        return [(at_a[x], at_b[y]) for x, y in _lcs(kept_a, kept_b, limit)]
+    return [(at_a[x], at_b[y]) for y, x in _lcs(kept_b, kept_a, limit)]
 
 
-def _lcs(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
+def _lcs(a: Sequence[int], b: Sequence[int], limit: int) -> list[tuple[int, int]]:
     """Align by searches of bounded width, each from where the last one ended."""
     pairs: list[tuple[int, int]] = []
     x = y = 0
-    limit = _FIRST_LIMIT
-    budget = _MOST_EDITS
+    budget = _SEARCHES * limit * limit
     while x < len(a) and y < len(b) and budget > 0:
         found, x, y = _search(a, b, x, y, limit)
         pairs += found

@@ -1,29 +1,52 @@
 """What differs between two states, as people read it: a list of changes at human paths.
 
-The work is done by `agent_tt.history.diff`, which is exact on types (`1`, `1.0` and `True` differ; NaN equals itself),
-aligns lists by content and stops at equal subtrees. Its operations speak of places *at that moment*; here they become
-places in the
-old and the new state.
+A walk over both states that stops at what is equal. It is exact on types: `1`, `1.0`, `True` and `"1"` differ, `0.0`
+and `-0.0` too; NaN equals itself; None and nothing there are two things; texts are compared as they are, not by Unicode
+normal form. A typed value (a datetime, bytes) is one thing; one that holds others (a tuple, a dataclass) is looked
+into. Lists are aligned by content (`agent_tt.comparing.items`), sets by what is in them, dicts by key.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from agent_tt.codec.paths import format_path
-from agent_tt.codec.wire import VALUE, is_envelope
-from agent_tt.history.diff import diff
+from agent_tt.codec.tlv import tlv
+from agent_tt.codec.wire import VALUE, envelope_type, is_envelope
+from agent_tt.comparing.anchors import once_in_both
+from agent_tt.comparing.items import Matching, match_items, match_members
+from agent_tt.errors import CorruptDelta
+from agent_tt.history.diff import same
 from agent_tt.history.ops import op_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.ops import Op
 
 ChangeOp: TypeAlias = Literal["add", "remove", "change", "move", "reorder"]
+
+Reordered: TypeAlias = Literal["", "items", "keys"]
+"""What changed its order: the items of a list or the keys of a dict; empty for changes of another kind."""
+
+_MOST_MOVES: Final = 3
+"""Items of one list that moved, up to which each is said by itself; of more it is said that the list was reordered."""
+
+_TELLING: Final = 8
+"""Characters from which a text under another key is known to be the same entry, renamed."""
+
+_WHOLE: Final = frozenset({"complex", "range", "timedelta"})
+"""Typed values that are one thing although lists are in their envelopes."""
+
+_INSIDE: Final = frozenset({VALUE, "attrs", "extra", "private", "set"})
+"""Entries of envelopes that hold a value's parts, or tell which of its fields were set."""
+
+_SETS: Final = frozenset({"frozenset", "set"})
+
+_Entry: TypeAlias = "tuple[Hashable, Wire, Wire, Path]"
+"""An entry of a dict: what tells its key from others, the key, the value, the way to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +54,16 @@ class Change:
     """One difference between an old and a new state.
 
     Attributes:
-        op: `add`, `remove`, `change`; `move` for a dict entry under another key; `reorder` for a dict whose keys
-            changed order.
+        op: `add`, `remove`, `change`; `move` for an item at another place of its list and for a dict entry under
+            another key; `reorder` for a list in which more than three items moved, and for a dict whose keys changed
+            their order (which makes no state another: see `makes_a_difference`).
         path: where it is, as people write it: in the new state, or in the old one for what was removed.
-        old: the old value, None for `add`; the old keys for `reorder`.
-        new: the new value, None for `remove`; the new keys for `reorder`.
-        old_path: where it was in the old state if that differs from `path`; None otherwise and for `add`.
+        old: the old value, None for `add`. For `reorder` what both states have: the keys of the dict, or the positions
+            in the old state of the list's items, in their old order.
+        new: the new value, None for `remove`. For `reorder` the same keys or positions in their new order.
+        old_path: where it was in the old state, for `move` and where that differs from `path`; None otherwise.
         where: `path` in wire coordinates.
+        of: For `reorder`: what changed its order.
     """
 
     op: ChangeOp
@@ -46,6 +72,12 @@ class Change:
     new: Wire = None
     old_path: str | None = None
     where: Path = ()
+    of: Reordered = ""
+
+    @property
+    def makes_a_difference(self) -> bool:
+        """Whether the two states are unlike in it: dicts are the same in any order of their keys."""
+        return self.of != "keys"
 
 
 def compare_states(a: Wire, b: Wire) -> list[Change]:
@@ -53,148 +85,248 @@ def compare_states(a: Wire, b: Wire) -> list[Change]:
 
     Args:
         a: The old state, a wire value.
-        b: The new state.
+        b: The new state. Containers that it shares with `a` are not looked into.
 
     Returns:
         The changes; empty when the states are equal in every respect. Values are parts of `a` and `b`, not copies.
+
+    Raises:
+        CorruptDelta: A value is nested deeper than anything that is ever recorded.
     """
-    return describe_ops(a, b, diff(a, b))
+    return _compare_at(a, b, [()])
 
 
 def describe_ops(a: Wire, b: Wire, ops: Sequence[Op]) -> list[Change]:
-    """Turn operations that lead from `a` to `b` into changes: for neighbours, whose operations are recorded.
+    """List what differs between neighbours, whose operations are recorded: only what these touch is looked at.
 
     Args:
         a: The state before the operations.
         b: The state after them.
         ops: The operations, in order.
+
+    Raises:
+        CorruptDelta: See `compare_states`.
     """
-    shifts = [(number, op) for number, op in enumerate(ops) if op[0] in _SHIFTING]
-    numbers = [number for number, _ in shifts]
-    shifting = [op for _, op in shifts]
-    found: dict[tuple[ChangeOp, Path], Change] = {}
-    for number, op in enumerate(ops):
-        earlier = shifting[: bisect_left(numbers, number)]
-        later = shifting[bisect_right(numbers, number) :]
-        for change in _changes_of(op, _Places(a, b, earlier, later)):
-            found.setdefault((change.op, change.where), change)
-    order = _Order(a, b)
-    return sorted(found.values(), key=order.of)
+    paths = _touched(ops)
+    try:
+        paths.sort(key=lambda path: _rank(b, path))
+        for path in paths:
+            _at(a, path)
+    except (KeyError, IndexError, TypeError, ValueError):
+        paths = [()]  # a placeholder stands where something is damaged
+    return _compare_at(a, b, paths)
 
 
-_SHIFTING: Final = frozenset({"x", "m"})
-"""Operations after which other values stand at other places."""
+def _compare_at(a: Wire, b: Wire, paths: Sequence[Path]) -> list[Change]:
+    """What differs at some places, which are the same in both states and none inside another."""
+    walk = _Walk()
+    try:
+        for path in paths:
+            walk.values(_at(a, path), _at(b, path), path, path)
+    except RecursionError as error:
+        raise CorruptDelta("the states are nested too deeply to be ones that were recorded") from error
+    return walk.found
 
 
-class _Missing:
-    """What stands where a state has nothing."""
+def _touched(ops: Sequence[Op]) -> list[Path]:
+    """The places that operations wrote: none inside another, and none that is at another place before or after them."""
+    paths: list[Path] = []
+    for op in ops:
+        path = op_path(op)
+        if op[0] in ("s", "d", "m"):
+            path = path[:-1]  # what is above it is there before and after
+        if VALUE in path:
+            path = path[: path.index(VALUE)]  # a typed value is looked at as one
+        paths.append(path)
+        if op[0] == "m" and isinstance(op[2], list):
+            paths.append(tuple(step for step in op[2][:-1] if isinstance(step, (str, int))))
+    if any(op[0] in ("m", "x") for op in ops):
+        # After these, positions below them are those of other items.
+        shifted = [op_path(op) for op in ops if op[0] == "x"]
+        paths = [next((list_ for list_ in shifted if path[: len(list_)] == list_), path) for path in paths]
+        if any(op[0] == "m" for op in ops):
+            return [()]
+    kept: list[Path] = []
+    for path in sorted(set(paths), key=len):
+        if not any(path[: len(above)] == above for above in kept):
+            kept.append(path)
+    return kept
 
 
-_MISSING: Final = _Missing()
+class _Walk:
+    """Goes through two states side by side and lists what differs."""
 
+    def __init__(self) -> None:
+        self.found: list[Change] = []
 
-@dataclass(frozen=True, slots=True)
-class _Places:
-    """The two states, and what moved values to other places before and after the operation that is looked at."""
+    def values(self, old: Wire, new: Wire, old_path: Path, path: Path) -> None:
+        """Compare two values, each at its path."""
+        if old is new or same(old, new):
+            return
+        if isinstance(old, dict) and isinstance(new, dict):
+            if not is_envelope(old) and not is_envelope(new):
+                self._dicts(old, new, old_path, path)
+                return
+            if is_envelope(old) and is_envelope(new) and self._envelopes(old, new, old_path, path):
+                return
+        elif isinstance(old, list) and isinstance(new, list):
+            self._lists(match_items(old, new), old, new, old_path, path)
+            return
+        self._say("change", old, new, old_path, path)
 
-    a: Wire
-    b: Wire
-    earlier: Sequence[Op]
-    later: Sequence[Op]
+    def _say(self, op: ChangeOp, old: Wire, new: Wire, old_path: Path, path: Path) -> None:
+        text, old_text = format_path(path), format_path(old_path)
+        elsewhere = op == "move" or old_text != text
+        self.found.append(Change(op, text, old, new, old_text if elsewhere else None, path))
 
-    def old(self, path: Path) -> Path | None:
-        """Where the value now at `path` was in the old state; None if it was not there."""
-        for op in reversed(self.earlier):
-            before = _before(op, path)
-            if before is None:
-                return None
-            path = before
-        return None if isinstance(_at(self.a, path), _Missing) else path
+    def _reordered(self, old: Sequence[Wire], new: Sequence[Wire], of: Reordered, old_path: Path, path: Path) -> None:
+        self._say("reorder", list(old), list(new), old_path, path)
+        self.found[-1] = replace(self.found[-1], of=of)
 
-    def new(self, path: Path) -> Path:
-        """Where what is now at `path` ends up in the new state."""
-        for op in self.later:
-            path = path_after(op, path)
-        return path
+    def _removed(self, value: Wire, path: Path) -> None:
+        self.found.append(Change("remove", format_path(path), value, None, where=path))
 
-    def changed(self, path: Path, op: ChangeOp = "change", to: Path | None = None) -> Change:
-        """The change of one value, which was there before or was not.
+    def _added(self, value: Wire, path: Path) -> None:
+        self.found.append(Change("add", format_path(path), None, value, where=path))
 
-        Args:
-            path: Where it is.
-            op: What to call it if it was there before.
-            to: Where it goes, if it moves.
-        """
-        old_path = self.old(path)
-        if old_path is None:
-            return self.added(path)
-        old_path = _whole_value(self.a, old_path)
-        new_path = _whole_value(self.b, self.new(path if to is None else to))
-        old_text, text = format_path(old_path), format_path(new_path)
-        return Change(
-            op,
-            text,
-            _value(self.a, old_path),
-            _value(self.b, new_path),
-            old_path=None if old_text == text else old_text,
-            where=new_path,
+    # Dicts, and what is like them.
+
+    def _dicts(self, old: dict[str, Wire], new: dict[str, Wire], old_path: Path, path: Path) -> None:
+        if list(old) == list(new):
+            for key, value in old.items():
+                other = new[key]
+                if value is not other and not same(value, other):
+                    self.values(value, other, (*old_path, key), (*path, key))
+            return
+        renamed = renamed_keys(old, new)
+        self._entries(
+            [(key, key, value, (key,)) for key, value in old.items()],
+            [(key, key, value, (key,)) for key, value in new.items()],
+            renamed,
+            old_path,
+            path,
         )
 
-    def added(self, path: Path) -> Change:
-        """The change of a value that is new."""
-        new_path = self.new(path)
-        return Change("add", format_path(new_path), None, _value(self.b, new_path), where=new_path)
+    def _entries(
+        self,
+        old: Sequence[_Entry],
+        new: Sequence[_Entry],
+        renamed: Mapping[Hashable, Hashable],
+        old_path: Path,
+        path: Path,
+    ) -> None:
+        """Compare entries, each its key, the key as it is said, its value and the way to that."""
+        before, after = {entry[0]: entry for entry in old}, {entry[0]: entry for entry in new}
+        kept = [key for key in before if key in after]
+        kept_after = [key for key in after if key in before]
+        if kept != kept_after:
+            names = {entry[0]: entry[1] for entry in old}
+            ranks = [names[key] for key in kept], [names[key] for key in kept_after]
+            self._reordered(*ranks, "keys", old_path, path)
+        gone = {key: rank for rank, key in enumerate(before) if key not in after and key not in renamed.values()}
+        ranked = [(rank, 0, key) for key, rank in gone.items()]
+        ranked += [(rank, 1, key) for rank, key in enumerate(after)]
+        for _, side, key in sorted(ranked, key=lambda entry: entry[:2]):
+            if not side:
+                self._removed(before[key][2], (*old_path, *before[key][3]))
+                continue
+            _, _, value, way = after[key]
+            origin = before.get(renamed.get(key, key))
+            if origin is None:
+                self._added(value, (*path, *way))
+            elif key in renamed:
+                self._say("move", origin[2], value, (*old_path, *origin[3]), (*path, *way))
+            else:
+                self.values(origin[2], value, (*old_path, *origin[3]), (*path, *way))
 
-    def removed(self, path: Path) -> Iterator[Change]:
-        """The change of a value that is taken away, if it was in the old state."""
-        old_path = self.old(path)
-        if old_path is not None:
-            yield Change("remove", format_path(old_path), _value(self.a, old_path), None, where=old_path)
+    def _envelopes(self, old: dict[str, Wire], new: dict[str, Wire], old_path: Path, path: Path) -> bool:
+        """Look into two typed values; False if they are to be said as wholes."""
+        kind = envelope_type(old)
+        if kind != envelope_type(new) or old.keys() != new.keys() or kind in _WHOLE:
+            return False
+        payload, new_payload = old.get(VALUE), new.get(VALUE)
+        if kind == "float":  # a NaN is a NaN, whatever its bits
+            return str(payload).startswith("nan") and str(new_payload).startswith("nan")
+        rest = [key for key in old if key not in _INSIDE and not same(old[key], new[key])]
+        if rest or type(payload) is not type(new_payload) or not isinstance(payload, (dict, list)):
+            return False
+        number = len(self.found)
+        for key, part in old.items():
+            if key != "set" and isinstance(part, (dict, list)) and isinstance(new[key], (dict, list)):
+                self._payload(kind, key, (old, new), old_path, path)
+            elif key != "set" and not same(part, new[key]):
+                del self.found[number:]
+                return False
+        return len(self.found) > number
+
+    def _payload(
+        self, kind: str | None, key: str, both: tuple[dict[str, Wire], dict[str, Wire]], old_path: Path, path: Path
+    ) -> None:
+        (old, new), ways = (both[0][key], both[1][key]), ((*old_path, key), (*path, key))
+        if isinstance(old, list) and isinstance(new, list) and key == VALUE:
+            if kind in _SETS:
+                self._lists(match_members(old, new), old, new, *ways)
+                return
+            pairs, new_pairs = entries_of(old), entries_of(new)
+            if (kind == "dict" or both[0].get("base") == "dict") and pairs is not None and new_pairs is not None:
+                self._entries(pairs, new_pairs, {}, *ways)
+                return
+        self.values(old, new, *ways)
+
+    # Lists.
+
+    def _lists(self, matching: Matching, old: list[Wire], new: list[Wire], old_path: Path, path: Path) -> None:
+        moved = matching.moved
+        if len(moved) > _MOST_MOVES:
+            both = [one for one, _ in matching.pairs]
+            self._reordered(sorted(both), both, "items", old_path, path)
+            moved = frozenset()
+        gone = iter(matching.removed)
+        waiting = next(gone, None)
+        origins = {other: one for one, other in matching.pairs}
+        stays = {other for one, other in matching.pairs if (one, other) not in matching.moved}
+        for at, value in enumerate(new):
+            origin = origins.get(at)
+            while waiting is not None and at in stays and origin is not None and waiting < origin:
+                self._removed(old[waiting], (*old_path, waiting))
+                waiting = next(gone, None)
+            if origin is None:
+                self._added(value, (*path, at))
+                continue
+            ways = ((*old_path, origin), (*path, at))
+            if (origin, at) in moved:
+                self._say("move", old[origin], value, *ways)
+            if (origin, at) in matching.replaced:
+                self._say("change", old[origin], value, *ways)
+            else:
+                self.values(old[origin], value, *ways)
+        while waiting is not None:
+            self._removed(old[waiting], (*old_path, waiting))
+            waiting = next(gone, None)
 
 
-def _changes_of(op: Op, places: _Places) -> Iterator[Change]:
-    """What one operation changed."""
-    path = op_path(op)
-    match op:
-        case ["x", _, int(start), int(removed), list(items)]:
-            # Elements replaced one for one are changes; what is left over on either side was removed or added.
-            for offset in range(max(removed, len(items))):
-                element = (*path, start + offset)
-                if offset >= removed:
-                    yield places.added(element)
-                elif offset >= len(items):
-                    yield from places.removed(element)
-                else:
-                    yield places.changed(element)
-        case ["a", _, int(length), list(items)]:
-            for offset in range(len(items)):
-                yield places.added((*path, length + offset))
-        case ["d", _]:
-            yield from places.removed(path)
-        case ["m", _, list(target)]:
-            yield places.changed(path, "move", tuple(step for step in target if isinstance(step, (str, int))))
-        case ["o", _, list()]:
-            change = places.changed(path)
-            yield replace(change, op="reorder", old=_keys(change.old), new=_keys(change.new))
-        case _:
-            yield places.changed(path)
+def renamed_keys(old: Mapping[str, Wire], new: Mapping[str, Wire]) -> dict[Hashable, Hashable]:
+    """New keys whose value stood under an old key that is gone, where it is telling: neither short nor there twice."""
+    gone = [key for key in old if key not in new and _is_telling(old[key])]
+    came = [key for key in new if key not in old and _is_telling(new[key])]
+    if not gone or not came:
+        return {}
+    pairs = once_in_both([tlv(old[key]) for key in gone], [tlv(new[key]) for key in came])
+    return {came[other]: gone[one] for one, other in pairs}
 
 
-def _before(op: Op, path: Path) -> Path | None:
-    """Where the value at `path` was before a shifting operation; None if that put it there."""
-    own = op_path(op)
-    match op:
-        case ["x", _, int(start), int(removed), list(items)] if path[: len(own)] == own and len(path) > len(own):
-            position = path[len(own)]
-            if not isinstance(position, int) or position < start:
-                return path
-            if position < start + len(items):
-                return None
-            return (*own, position - len(items) + removed, *path[len(own) + 1 :])
-        case ["m", _, list(steps)] if list(path[: len(steps)]) == steps:
-            return own + path[len(steps) :]
-        case _:
-            return path
+def entries_of(pairs: Sequence[Wire]) -> list[_Entry] | None:
+    """The entries of a dict whose keys are not all plain text; None where it is not well formed."""
+    found: dict[bytes, _Entry] = {}
+    for at, pair in enumerate(pairs):
+        if not isinstance(pair, list) or len(pair) != 2:
+            return None
+        found[tlv(pair[0])] = (tlv(pair[0]), pair[0], pair[1], (at, 1))
+    return list(found.values()) if len(found) == len(pairs) else None
+
+
+def _is_telling(value: Wire) -> bool:
+    return len(value) >= (_TELLING if isinstance(value, str) else 1) if isinstance(value, (str, list, dict)) else False
 
 
 def path_after(op: Op, path: Path) -> Path:
@@ -214,61 +346,17 @@ def path_after(op: Op, path: Path) -> Path:
             return path
 
 
-def _whole_value(root: Wire, path: Path) -> Path:
-    """Lift a path to the typed value whose inner facts it points at: a datetime is one thing, not a zone and a text."""
-    node = root
-    for depth, step in enumerate(path):
-        if is_envelope(node) and (step != VALUE or depth == len(path) - 1):
-            return path[:depth]
-        node = _value(node, (step,))
-    return path
-
-
-def _at(root: Wire, path: Path) -> Wire | _Missing:
-    node = root
+def _at(root: Wire, path: Path) -> Wire:
+    """What is at a place, which must be there."""
     for step in path:
-        found = _child(node, step)
-        if isinstance(found, _Missing):
-            return found
-        node = found
-    return node
+        root = root[step]  # type: ignore[index]  # see above
+    return root
 
 
-def _child(node: Wire, step: str | int) -> Wire | _Missing:
-    if isinstance(node, dict) and isinstance(step, str):
-        return node.get(step, _MISSING)
-    if isinstance(node, list) and isinstance(step, int) and step < len(node):
-        return node[step]
-    return _MISSING
-
-
-def _value(root: Wire, path: Path) -> Wire:
-    """The value at a place, None where there is none."""
-    found = _at(root, path)
-    return None if isinstance(found, _Missing) else found
-
-
-def _keys(value: Wire) -> Wire:
-    return list(value) if isinstance(value, dict) else None
-
-
-class _Order:
-    """The order in which changes stand in the states: the old one for what was removed, the new one for all else."""
-
-    def __init__(self, a: Wire, b: Wire) -> None:
-        self._a, self._b = a, b
-        self._ranks: dict[int, dict[str, int]] = {}
-
-    def of(self, change: Change) -> tuple[int, ...]:
-        node = self._a if change.op == "remove" else self._b
-        positions: list[int] = []
-        for step in change.where:
-            if isinstance(step, int):
-                positions.append(step)
-            elif isinstance(node, dict):
-                ranks = self._ranks.get(id(node))
-                if ranks is None:
-                    ranks = self._ranks[id(node)] = {key: rank for rank, key in enumerate(node)}
-                positions.append(ranks.get(step, 0))
-            node = _value(node, (step,))
-        return tuple(positions)
+def _rank(root: Wire, path: Path) -> list[int]:
+    """Where a place, which must be there, stands among others: its position at each level."""
+    ranks = []
+    for step in path:
+        ranks.append(list(root).index(str(step)) if isinstance(root, dict) else int(step))
+        root = root[step]  # type: ignore[index]  # see above
+    return ranks

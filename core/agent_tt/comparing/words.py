@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from agent_tt.comparing.sequence import align
+from agent_tt.comparing.anchors import Effort, align_long
+from agent_tt.comparing.tokens import common_ends, split_phrases, split_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 SegmentKind: TypeAlias = Literal["same", "removed", "added"]
 
-_WORD = re.compile(r"\w+|\s+|[^\w\s]")
+_CRUMB = 4
+"""Signs and blanks between two changed words up to which they are one change."""
+
+_SHORT = 4_000
+"""Characters of both texts together up to which they are compared by word at once."""
+
+_LONG = 8_000
+"""Characters, not a phrase of them in common, from which a stretch was replaced and is not compared by word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +40,7 @@ class Segment:
 def compare_words(old: str, new: str) -> list[Segment]:
     """Split two texts into what is the same, removed and added.
 
-    The time is bounded for texts of any size: see `agent_tt.comparing.sequence`. Removed comes before added.
+    The time is bounded for texts of any size: see `agent_tt.comparing.anchors`. Removed comes before added.
 
     Args:
         old: The old text.
@@ -42,50 +49,32 @@ def compare_words(old: str, new: str) -> list[Segment]:
     Returns:
         Segments that read, without the added ones, as `old`, and without the removed ones as `new`.
     """
-    start, stop_old, stop_new = _common_ends(old, new)
+    start, stop_old, stop_new = common_ends(old, new)
     segments = [Segment("same", old[:start])]
-    runs = _runs(_WORD.findall(old[start:stop_old]), _WORD.findall(new[start:stop_new]))
-    for run_old, run_new, same in _without_bare_spaces(list(runs)):
+    runs = list(_runs(old[start:stop_old], new[start:stop_new]))
+    for run_old, run_new, same in _without_crumbs(runs):
         segments += [Segment("same", run_old)] if same else [Segment("removed", run_old), Segment("added", run_new)]
     segments.append(Segment("same", old[stop_old:]))
     return _joined(segments)
 
 
-def _common_ends(old: str, new: str) -> tuple[int, int, int]:
-    """Where a common beginning ends and a common end begins, both at the edge of a word."""
-    start = _common_length(old, new)
-    while start and not (_edge(old, start) and _edge(new, start)):
-        start -= 1
-    tail = _common_length(old[start:][::-1], new[start:][::-1])
-    while tail and not (_edge(old, len(old) - tail) and _edge(new, len(new) - tail)):
-        tail -= 1
-    return start, len(old) - tail, len(new) - tail
-
-
-def _common_length(a: str, b: str) -> int:
-    """How many characters two texts have in common at the start, by halving: slices are compared fast."""
-    low, high = 0, min(len(a), len(b))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[low:middle] == b[low:middle]:
-            low = middle
+def _runs(old: str, new: str) -> Iterator[tuple[str, str, bool]]:
+    """Runs of text that are alike, and of text that are not, in order: of long texts first those of several words."""
+    effort = Effort()
+    if len(old) + len(new) <= _SHORT:
+        yield from _stretches(split_words(old), split_words(new), effort)
+        return
+    for part_old, part_new, same in _stretches(split_phrases(old), split_phrases(new), effort):
+        if same or not part_old or not part_new or len(part_old) + len(part_new) > _LONG:
+            yield part_old, part_new, same
         else:
-            high = middle - 1
-    return low
+            yield from _stretches(split_words(part_old), split_words(part_new), effort)
 
 
-def _edge(text: str, index: int) -> bool:
-    """Whether no word or run of spaces goes on across `index`."""
-    if index in (0, len(text)):
-        return True
-    pair = text[index - 1 : index + 1]
-    return len(_WORD.findall(pair)) == 2
-
-
-def _runs(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
-    """Runs of tokens that are alike, and of tokens that are not, in order."""
+def _stretches(old: Sequence[str], new: Sequence[str], effort: Effort) -> Iterator[tuple[str, str, bool]]:
+    """Stretches of words that are alike, and of words that are not, in turn."""
     at_old = at_new = 0
-    pairs = align(old, new)
+    pairs = align_long(old, new, effort)
     for _, group in groupby(enumerate(pairs), key=lambda item: (item[1][0] - item[0], item[1][1] - item[0])):
         run = [pair for _, pair in group]
         (first_old, first_new), length = run[0], len(run)
@@ -95,11 +84,11 @@ def _runs(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str, bo
     yield "".join(old[at_old:]), "".join(new[at_new:]), False
 
 
-def _without_bare_spaces(runs: Sequence[tuple[str, str, bool]]) -> Iterator[tuple[str, str, bool]]:
-    """Runs in which no space alone stands between two changes: three words that became others read as one change."""
+def _without_crumbs(runs: Sequence[tuple[str, str, bool]]) -> Iterator[tuple[str, str, bool]]:
+    """Runs in which no mere sign or space stands between two changes: three words that became others are one change."""
     changed: list[tuple[str, str]] = []
     for index, (run_old, run_new, same) in enumerate(runs):
-        inside = same and run_old.isspace() and 0 < index < len(runs) - 1
+        inside = same and _is_crumb(run_old) and 0 < index < len(runs) - 1
         if not same or (inside and all(old and new for old, new, _ in (runs[index - 1], runs[index + 1]))):
             changed.append((run_old, run_new))
             continue
@@ -107,6 +96,11 @@ def _without_bare_spaces(runs: Sequence[tuple[str, str, bool]]) -> Iterator[tupl
         yield run_old, run_new, True
         changed = []
     yield "".join(old for old, _ in changed), "".join(new for _, new in changed), False
+
+
+def _is_crumb(text: str) -> bool:
+    """Whether a text is blank, or a few signs without a letter or digit."""
+    return text.isspace() or (len(text) <= _CRUMB and not any(map(str.isalnum, text)))
 
 
 def _joined(segments: Sequence[Segment]) -> list[Segment]:

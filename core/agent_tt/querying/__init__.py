@@ -10,6 +10,7 @@
 | `trail`, `origins` | the way back from a value to what caused it |
 | `oddities` | repeated calls, cycles, retries, outliers, the first error |
 | `checkpoints` | how people name a step |
+| `differing` | what differs between two named states |
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tt.errors import StepNotFound, UsageError
@@ -10,7 +11,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
 
-__all__ = ["opening_step", "parse_checkpoint"]
+__all__ = ["opening_step", "parse_checkpoint", "split_file"]
 
 
 def opening_step(source: RunSource, run: Run) -> int:
@@ -45,3 +46,21 @@ def parse_checkpoint(text: str) -> tuple[str, str]:
             hint="Name a run and a step of it: refund-loop@3, latest@~1, refund-loop@error.",
         )
     return run, step
+
+
+def split_file(text: str) -> tuple[Path | None, str]:
+    """Take `FILE:RUN@STEP` apart: what lies in another file than the one that is looked at.
+
+    Args:
+        text: As it was typed; what is before a colon is a file only if there is one of that name.
+
+    Returns:
+        The file, None where none is named, and the rest.
+    """
+    at = text.find(":")
+    while at > 0:
+        file = Path(text[:at]).expanduser()
+        if text[at + 1 :] and file.is_file():
+            return file, text[at + 1 :]
+        at = text.find(":", at + 1)
+    return None, text

@@ -6,78 +6,19 @@ import copy
 from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
-from hypothesis import strategies as st
+from tests.core.comparing.state_laws import exactly_equal, states, wires
 
+from agent_tt.codec.paths import format_path
 from agent_tt.comparing.patch import to_json_patch
-from agent_tt.comparing.states import Change, compare_states
+from agent_tt.comparing.states import Change, compare_states, describe_ops
+from agent_tt.history.diff import diff
 
 if TYPE_CHECKING:
-    from agent_tt.codec.wire import Wire
-
-scalars = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-3, 3),
-    st.floats(allow_nan=False, allow_infinity=False, width=16),
-    st.text("ab~/", max_size=4),
-)
-wires = st.recursive(
-    scalars,
-    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text("ab~/", max_size=2), inner, max_size=4),
-    max_leaves=20,
-)
+    from agent_tt.codec.wire import Path, Wire
 
 
 def said(changes: list[Change]) -> list[tuple[str, str, Wire, Wire]]:
     return [(change.op, change.path, change.old, change.new) for change in changes]
-
-
-def exactly_equal(a: Wire, b: Wire) -> bool:
-    """Equality that tells types and the sign of zero apart, and not the order of keys."""
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(exactly_equal(a[key], b[key]) for key in a)
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(map(exactly_equal, a, b))
-    return repr(a) == repr(b)
-
-
-def patched(document: Wire, patch: list[dict[str, Wire]]) -> Wire:
-    """RFC 6902, as far as it is used."""
-    document = copy.deepcopy(document)
-    for operation in copy.deepcopy(patch):
-        steps = [part.replace("~1", "/").replace("~0", "~") for part in str(operation["path"]).split("/")[1:]]
-        if not steps:
-            document = operation["value"]
-            continue
-        parent = document
-        for step in steps[:-1]:
-            parent = parent[int(step)] if isinstance(parent, list) else parent[step]
-        last = steps[-1]
-        if isinstance(parent, list):
-            index = len(parent) if last == "-" else int(last)
-            if operation["op"] == "add":
-                assert index <= len(parent)
-                parent.insert(index, operation["value"])
-            elif operation["op"] == "replace":
-                parent[index] = operation["value"]
-            else:
-                del parent[index]
-        elif operation["op"] == "remove":
-            del parent[last]
-        else:
-            assert (operation["op"] == "replace") == (last in parent)
-            parent[last] = operation["value"]
-    return document
-
-
-@given(wires, wires)
-@settings(max_examples=100)
-def test_a_json_patch_turns_the_old_state_into_the_new_one(a: Wire, b: Wire) -> None:
-    before = copy.deepcopy((a, b))
-    assert exactly_equal(patched(a, to_json_patch(a, b)), b)
-    assert exactly_equal(list(before), [a, b])
 
 
 def looked_up(state: Wire, path: tuple[str | int, ...]) -> Wire:
@@ -87,7 +28,7 @@ def looked_up(state: Wire, path: tuple[str | int, ...]) -> Wire:
 
 
 @given(wires, wires)
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_every_change_names_the_value_that_stands_at_its_place(a: Wire, b: Wire) -> None:
     changes = compare_states(a, b)
     if exactly_equal(a, b):
@@ -143,3 +84,215 @@ def test_another_order_of_keys_is_said_and_is_nothing_to_patch() -> None:
     b: Wire = {"x": {"two": 2, "one": 1}}
     assert said(compare_states(a, b)) == [("reorder", "x", ["one", "two"], ["two", "one"])]
     assert to_json_patch(a, b) == []
+
+
+# What the changes say is enough to make the new state from the old one, and nothing is said twice.
+
+
+def made_of(old: Wire, changes: list[Change], old_path: Path = (), path: Path = ()) -> Wire:
+    """The new state, from the old one and the changes alone."""
+    own = [change for change in changes if change.where == path and change.op == "change"]
+    assert len(own) <= 1
+    if own:
+        assert exactly_equal(own[0].old, old)
+        return own[0].new
+    if not isinstance(old, (dict, list)):
+        return old
+    gone = {change.where[-1] for change in changes if change.op == "remove" and change.where[:-1] == old_path}
+    came = {c.where[-1]: c.new for c in changes if c.op == "add" and c.where and c.where[:-1] == path}
+    moves = {c.old_path: c.where[-1] for c in changes if c.op == "move" and c.where[:-1] == path}
+    keys = list(old) if isinstance(old, dict) else list(range(len(old)))
+    kept = [key for key in keys if key not in gone]
+    targets = {key: moves[format_path((*old_path, key))] for key in kept if format_path((*old_path, key)) in moves}
+    if isinstance(old, dict):
+        pairs = {key: targets.get(key, key) for key in kept}
+    else:
+        order = next((c.new for c in changes if c.of == "items" and c.where == path), kept)
+        places = [at for at in range(len(kept) + len(came)) if at not in came and at not in targets.values()]
+        assert sorted(order) == kept
+        pairs = dict(zip([key for key in order if key not in targets], places, strict=True)) | targets
+    made = {new: made_of(old[key], changes, (*old_path, key), (*path, new)) for key, new in pairs.items()}
+    assert not made.keys() & came.keys()
+    made |= came
+    return made if isinstance(old, dict) else [made[at] for at in range(len(made))]
+
+
+@given(states, states)
+@settings(max_examples=70)
+def test_the_changes_make_the_new_state_of_the_old_one(a: Wire, b: Wire) -> None:
+    assert exactly_equal(made_of(a, compare_states(a, b)), b)
+
+
+@given(states, states)
+@settings(max_examples=60)
+def test_changes_worked_out_from_recorded_operations_make_it_too(a: Wire, b: Wire) -> None:
+    assert exactly_equal(made_of(a, describe_ops(a, b, diff(a, b))), b)
+
+
+def test_changes_from_operations_stand_in_the_order_of_the_state_also_around_damage() -> None:
+    old: Wire = {"z": {"deep": {"n": 1}}, "list": [1], "a": {"n": 1}}
+    new: Wire = {"z": {"deep": {"n": 2}}, "list": [1, 2], "a": {"n": 2}}
+    assert [c.path for c in describe_ops(old, new, diff(old, new))] == ["z.deep.n", "list[1]", "a.n"]
+    damaged: Wire = {**old, "z": {"$type": "damaged", "why": "gone", "$v": None}}
+    found = describe_ops(damaged, {**new, "z": damaged["z"]}, diff(old, new))
+    assert [c.path for c in found] == ["list[1]", "a.n"]
+
+
+def mirrored(changes: list[Change]) -> list[tuple[str, str, str]]:
+    other = {"add": "remove", "remove": "add"}
+    return sorted((other.get(c.op, c.op), c.path, c.path if c.old_path is None else c.old_path) for c in changes)
+
+
+@given(states, states)
+@settings(max_examples=70)
+def test_the_way_back_is_the_same_turned_around(a: Wire, b: Wire) -> None:
+    there = sorted((c.op, c.path if c.old_path is None else c.old_path, c.path) for c in compare_states(a, b))
+    assert there == mirrored(compare_states(b, a))
+
+
+@given(states)
+@settings(max_examples=50)
+def test_a_state_does_not_differ_from_a_copy_of_itself(a: Wire) -> None:
+    assert compare_states(a, copy.deepcopy(a)) == []
+
+
+# Lists.
+
+
+def messages(*texts: str) -> list[Wire]:
+    return [{"role": "user", "content": text} for text in texts]
+
+
+LINES = [
+    "the parcel is late",
+    "where is my order now",
+    "we looked into it",
+    "a voucher was sent",
+    "thanks a lot for that",
+]
+
+
+def test_an_item_that_swapped_its_place_with_another_moved_and_what_is_between_stays() -> None:
+    old = messages(*LINES)
+    new = [old[0], old[3], old[2], old[1], old[4]]
+    found = compare_states({"m": old}, {"m": new})
+    assert [(c.op, c.old_path, c.path) for c in found] == [("move", "m[3]", "m[1]"), ("move", "m[1]", "m[3]")]
+
+
+def test_a_rotated_list_is_one_move_and_a_reordered_one_one_change() -> None:
+    [moved] = compare_states(list(range(100)), [*range(1, 100), 0])
+    assert (moved.op, moved.old_path, moved.path) == ("move", "[0]", "[99]")
+    [reordered] = compare_states({"l": list("abcdefgh")}, {"l": list("hdacbgfe")})
+    assert (reordered.op, reordered.path, reordered.of) == ("reorder", "l", "items")
+    assert reordered.old == list(range(8))
+    assert reordered.new == [7, 3, 0, 2, 1, 6, 5, 4]
+    assert reordered.makes_a_difference
+
+
+def test_an_edited_item_is_known_again_behind_items_that_were_put_in() -> None:
+    old = messages(*LINES)
+    new = messages("be kind to them", "and short", *LINES)
+    new[4]["content"] = "we looked into it twice"
+    assert [(c.op, c.path) for c in compare_states(old, new)] == [
+        ("add", "[0]"),
+        ("add", "[1]"),
+        ("change", "[4].content"),
+    ]
+
+
+def test_an_item_that_moved_and_was_edited_is_both() -> None:
+    old = [{"id": n, "title": f"task number {n}", "done": False} for n in range(6)]
+    new = [copy.deepcopy(old[5]), *copy.deepcopy(old[:5])]
+    new[0]["done"] = True
+    found = compare_states(old, new)
+    assert [(c.op, c.path, c.old_path) for c in found] == [
+        ("move", "[0]", "[5]"),
+        ("change", "[0].done", "[5].done"),
+    ]
+
+
+def test_messages_belong_together_by_their_id_whatever_they_say() -> None:
+    def said(id_: str, text: str) -> Wire:
+        kind = "langchain_core.messages.ai:AIMessage"
+        return {"$type": "pydantic", "class": kind, "set": [], "extra": None, "private": None} | {
+            "$v": {"content": text, "id": id_}
+        }
+
+    old = [said("1", "yes"), said("2", "the first draft"), said("3", "no")]
+    new = [said("1", "yes"), said("9", "quite new"), said("2", "nothing of it is left"), said("3", "no")]
+    assert [(c.op, c.path, c.old) for c in compare_states(old, new)] == [
+        ("add", "[1]", None),
+        ("change", "[2].content", "the first draft"),
+    ]
+
+
+def test_of_equal_items_only_their_number_counts() -> None:
+    assert [(c.op, c.path) for c in compare_states([0] * 3000, [0] * 2999)] == [("remove", "[2999]")]
+    assert [c.op for c in compare_states([0] * 10, [0] * 4 + [1] + [0] * 6)] == ["add"]
+
+
+def test_thousands_of_items_of_which_all_were_edited_keep_together() -> None:
+    old = [{"name": f"item{n}", "seen": n, "tags": ["a", "b"]} for n in range(2_500)]
+    new = [{"name": "first", "seen": -1, "tags": []}, *({**item, "tags": ["a"]} for item in old)]
+    found = compare_states(old, new)
+    assert [(c.op, c.path) for c in found[:2]] == [("add", "[0]"), ("remove", "[0].tags[1]")]
+    assert len(found) == 2_501
+
+
+# Values of other kinds.
+
+
+def typed(kind: str, value: Wire, **header: Wire) -> Wire:
+    return {"$type": kind, **header, "$v": value}
+
+
+def test_a_member_of_a_set_is_there_or_is_not() -> None:
+    found = compare_states({"s": typed("set", ["a", "b", "c"])}, {"s": typed("set", ["a", "c", "d"])})
+    assert [(c.op, c.old, c.new) for c in found] == [("remove", "b", None), ("add", None, "d")]
+
+
+def test_a_dict_with_other_keys_than_text_is_compared_by_key() -> None:
+    old, new = typed("dict", [[1, "a"], [2, "b"], [None, "c"]]), typed("dict", [[2, "b"], [1, "x"], [3, "d"]])
+    assert [(c.op, c.old, c.new) for c in compare_states(old, new)] == [
+        ("reorder", [1, 2], [2, 1]),
+        ("change", "a", "x"),
+        ("remove", "c", None),
+        ("add", None, "d"),
+    ]
+
+
+def test_a_nan_is_a_nan_also_in_lists_and_whatever_its_bits() -> None:
+    nan, odd = typed("float", "nan"), typed("float", "nan:fff8000000000000")
+    assert compare_states([1, nan, {"x": nan}], [1, odd, {"x": odd}]) == []
+    assert [c.op for c in compare_states(nan, typed("float", "inf"))] == ["change"]
+
+
+def test_none_is_not_nothing_and_texts_are_what_they_are_made_of() -> None:
+    assert [(c.op, c.path) for c in compare_states({"a": None}, {})] == [("remove", "a")]
+    assert [c.op for c in compare_states("caf\u00e9", "cafe\u0301")] == ["change"]
+    assert [(c.old, c.new) for c in compare_states({"a": 1, "b": "1"}, {"a": "1", "b": "1.0"})] == [
+        (1, "1"),
+        ("1", "1.0"),
+    ]
+
+
+def test_a_length_of_time_is_one_thing_and_a_model_is_looked_into() -> None:
+    old, new = typed("timedelta", [1, 0, 0]), typed("timedelta", [1, 5, 0])
+    assert [(c.path, c.old) for c in compare_states({"t": old}, {"t": new})] == [("t", old)]
+    before = typed("pydantic", {"a": 1, "b": 2}, **{"class": "m:M", "set": ["a"], "extra": None, "private": None})
+    after = typed("pydantic", {"a": 1, "b": 3}, **{"class": "m:M", "set": ["a", "b"], "extra": None, "private": None})
+    assert [(c.path, c.new) for c in compare_states({"m": before}, {"m": after})] == [("m.b", 3)]
+
+
+def test_an_entry_under_another_key_was_renamed_if_its_value_tells_so() -> None:
+    found = compare_states({"plan": ["look", "book"], "n": 1}, {"steps": ["look", "book"], "m": 1})
+    assert [(c.op, c.old_path, c.path) for c in found] == [
+        ("move", "plan", "steps"),
+        ("remove", None, "n"),
+        ("add", None, "m"),
+    ]
+
+
+def test_the_order_of_keys_makes_no_state_another() -> None:
+    [change] = compare_states({"one": 1, "two": 2}, {"two": 2, "one": 1})
+    assert (change.of, change.makes_a_difference) == ("keys", False)

@@ -9,9 +9,10 @@ import time
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from agent_tt.comparing.tokens import split_words
 from agent_tt.comparing.words import Segment, compare_words
 
-texts = st.text(alphabet="ab .\n", max_size=40)
+texts = st.text(alphabet="ab .\n漢é\u0301\U0001f44d\u200d\U0001f1e9", max_size=40)
 
 
 @given(texts, texts)
@@ -71,3 +72,38 @@ def test_two_megabytes_with_nothing_in_order_end_in_bounded_time() -> None:
     segments = compare_words(old, new)
     assert time.process_time() - began < 10
     assert "".join(segment.text for segment in segments if segment.kind != "added") == old
+
+
+def test_words_are_words_in_any_script() -> None:
+    assert split_words("cafe\u0301 ok") == ["cafe\u0301", " ", "ok"]
+    assert split_words("हिन्दी में") == ["हिन्दी", " ", "में"]
+    assert split_words("我喜欢猫。") == ["我", "喜", "欢", "猫", "。"]
+    family, thumb, flags = (
+        "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+        "\U0001f44d\U0001f3fd",
+        "\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7",
+    )
+    assert split_words(f"{family} {thumb}{flags}") == [family, " ", thumb, flags[:2], flags[2:]]
+
+
+def test_one_character_of_a_chinese_sentence_is_one_word() -> None:
+    changed = [segment for segment in compare_words("我喜欢猫。", "我喜欢狗。") if segment.kind != "same"]
+    assert changed == [Segment("removed", "猫"), Segment("added", "狗")]
+
+
+def test_signs_between_two_changed_words_are_no_islands() -> None:
+    changed = list(compare_words('{"day": "2026-01-02"}', '{"day": "2025-03-04"}'))
+    assert [segment.text for segment in changed] == ['{"day": "', "2026-01-02", "2025-03-04", '"}']
+
+
+def test_a_megabyte_of_other_words_is_one_change_and_a_fifth_of_changed_lines_are_found() -> None:
+    words = [f"w{index * 7919 % 5003}" for index in range(150_000)]
+    old = " ".join(words)
+    began = time.process_time()
+    changed = compare_words(old, " ".join(f"q{word}" for word in words))
+    assert [segment.kind for segment in changed] == ["removed", "added"]
+    lines = [" ".join(words[at : at + 10]) for at in range(0, 150_000, 10)]
+    edited = [line.replace(" ", " new ", 1) if index % 5 == 0 else line for index, line in enumerate(lines)]
+    added = [segment for segment in compare_words("\n".join(lines), "\n".join(edited)) if segment.kind == "added"]
+    assert len(added) == 3_000
+    assert time.process_time() - began < 10

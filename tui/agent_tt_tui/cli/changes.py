@@ -8,7 +8,8 @@ from agent_tt.codec.text import summary
 from agent_tt.comparing.states import Change
 from agent_tt.comparing.words import compare_words
 from agent_tt_tui.cli.terminal import Cell
-from agent_tt_tui.text import width
+from agent_tt_tui.text import cut, width
+from agent_tt_tui.viewmodel.difftext import CUT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from agent_tt.comparing.states import ChangeOp
     from agent_tt.model import Edit
     from agent_tt_tui.cli.terminal import Role, Terminal
+    from agent_tt_tui.viewmodel.difftext import DiffLine
 
 _CONTEXT = 16
 """Characters of what is the same that are shown on either side of a changed word."""
@@ -33,6 +35,18 @@ _ROLES: Final[dict[str, Role]] = {
     "move": "changed",
     "reorder": "changed",
 }
+
+
+_PIECES: Final[dict[str, Role]] = {
+    "path": "strong",
+    "muted": "muted",
+    "to": "muted",
+    "new": "well",
+    "added": "well",
+    "removed": "failed",
+    "failed": "failed",
+}
+"""The pieces of a diff's rows as the roles of a terminal."""
 
 
 def print_changes(terminal: Terminal, changes: Sequence[Change], limit: int | None = None) -> None:
@@ -53,6 +67,31 @@ def print_changes(terminal: Terminal, changes: Sequence[Change], limit: int | No
             terminal.line(Cell(f"{mark} ", _ROLES[group[0].op]), Cell(path, "strong"), f"  {len(group):,} values")
     if limit is not None and len(groups) > limit:
         terminal.line(Cell(f"{terminal.glyphs.cut} {len(groups) - limit:,} more", "muted"))
+
+
+def print_rows(terminal: Terminal, rows: Sequence[DiffLine]) -> None:
+    """Write the rows of a diff; without colours removed words are in `[-…-]`, added ones in `{+…+}`."""
+    glyphs = terminal.glyphs
+    signs: dict[str, Cell] = {
+        "+": Cell(glyphs.added, "well"),
+        "-": Cell(glyphs.removed, "failed"),
+        "~": Cell(glyphs.changed, "changed"),
+    }
+    for row in rows:
+        # Beside an arrow, and where the whole value came or went, nothing has to be told apart.
+        plain = terminal.colour or row.sign in ("+", "-") or any(role == "to" for _, role in row.pieces)
+        cells: list[Cell | str] = [signs[row.sign] if row.sign else "", " " * (row.indent - bool(row.sign))]
+        left = terminal.columns - row.indent
+        for said, role in row.pieces:
+            text = said.replace(CUT, glyphs.cut)
+            if role == "to":
+                text = f" {glyphs.to} "
+            elif role in ("added", "removed") and not plain:
+                text = f"[-{text}-]" if role == "removed" else f"{{+{text}+}}"
+            text = cut(text, max(left, 0), glyphs.cut) if row.sign or row.indent == 0 else text
+            left -= width(text)
+            cells.append(Cell(text, _PIECES.get(role, "text")))
+        terminal.line(*cells)
 
 
 def change_of(edit: Edit) -> Change:
@@ -106,7 +145,7 @@ def _values(terminal: Terminal, change: Change, columns: int) -> list[Cell | str
     if change.op == "move":
         return [f"was at {terminal.short(change.old_path or '', columns - 7)}"]
     if change.op == "reorder":
-        return ["other order of keys"]
+        return [f"other order of {change.of or 'keys'}"]
     old, new = change.old, change.new
     if isinstance(old, str) and isinstance(new, str) and max(len(old), len(new)) > _LONG:
         return _words(terminal, old, new, columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
 
 import click
@@ -9,54 +10,100 @@ import click
 from agent_tt_tui.cli.options import Options, common_options, find_checkpoint, write_json
 
 if TYPE_CHECKING:
-    from agent_tt.model import Run
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from agent_tt.codec.wire import Wire
     from agent_tt.protocols import RunSource
 
 
 @click.command()
 @click.argument("checkpoints", nargs=-1, required=True, metavar="RUN@STEP RUN@STEP | RUN STEP STEP")
 @click.option(
-    "--format", "layout", type=click.Choice(["text", "json-patch"]), default="text", help="json-patch: RFC 6902."
+    "--format",
+    "layout",
+    type=click.Choice(["text", "json-patch", "unified"]),
+    default="text",
+    help="json-patch: RFC 6902; unified: for `patch`, both states as YAML.",
 )
 @common_options
 def command(options: Options, checkpoints: tuple[str, ...], layout: str) -> int:
     """Show what differs between two states; exit code 1 when something does.
 
-    \b
-    --json: {changes: [{op, path, old, new}]}, op being add, remove, change,
-            move or reorder
-    """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
-    from agent_tt.comparing.patch import to_json_patch
-    from agent_tt.comparing.states import compare_states
+    A state of another file, ours or a database, is FILE:RUN@STEP. What differs in
+    the order of a dict's keys alone is said, and is no difference.
 
-    runs = checkpoints[:1] if len(checkpoints) == 3 else tuple(text.partition("@")[0] for text in checkpoints)
-    with options.source(*runs) as source:
-        (run_a, step_a), (run_b, step_b) = _pair(source, checkpoints)
-        a, b = source.state(run_a.id, step_a), source.state(run_b.id, step_b)
+    \b
+    --json: {changes: [{op, path, old, new}]}, op being add, remove, change, move
+            or reorder; with old_path where it was elsewhere. A reorder has `of`:
+            items (old, new: their old positions) or keys (old, new: the keys)
+    """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    names, (a, b) = _states(options, checkpoints)
     if layout == "json-patch":
+        from agent_tt.comparing.patch import to_json_patch
+
         patch = to_json_patch(a, b)
         write_json(list(patch))
         return 1 if patch else 0
+    if layout == "unified":
+        return _print_unified(names, a, b)
+    from agent_tt.comparing.states import compare_states
+
     changes = compare_states(a, b)
+    differ = any(change.makes_a_difference for change in changes)
     if options.as_json:
         from agent_tt_tui.cli.shapes import change_shape
 
         write_json({"changes": [change_shape(change) for change in changes]})
-    else:
-        terminal = options.terminal()
-        from agent_tt_tui.cli.changes import print_changes
+        return 1 if differ else 0
+    terminal = options.terminal()
+    from agent_tt_tui.cli.changes import print_rows
+    from agent_tt_tui.viewmodel.difflines import DiffRows
 
-        terminal.line(terminal.safe(f"{run_a.name}@{step_a} {terminal.glyphs.to} {run_b.name}@{step_b}"))
-        if not changes:
-            terminal.line("The states are equal.")
-        print_changes(terminal, changes)
-    return 1 if changes else 0
+    terminal.line(terminal.safe(f"{names[0]} {terminal.glyphs.to} {names[1]}"))
+    if not differ:
+        terminal.line("The states are equal." if not changes else "The states are equal but for the order of keys.")
+    print_rows(terminal, DiffRows(changes, nested=True).lay_out(terminal.columns))
+    return 1 if differ else 0
 
 
-def _pair(source: RunSource, texts: tuple[str, ...]) -> tuple[tuple[Run, int], tuple[Run, int]]:
-    if len(texts) == 3:
-        run = source.run(texts[0])
-        return (run, source.step_number(run, texts[1])), (run, source.step_number(run, texts[2]))
-    if len(texts) == 2:
-        return find_checkpoint(source, texts[0]), find_checkpoint(source, texts[1])
-    raise click.UsageError("name two states: RUN@STEP RUN@STEP, or RUN STEP STEP")
+def _print_unified(names: tuple[str, str], a: Wire, b: Wire) -> int:
+    from agent_tt.comparing.unified import state_lines, unified_diff
+
+    differ = False
+    for line in unified_diff(state_lines(a), state_lines(b), *names):
+        differ = True
+        click.echo(line)
+    return 1 if differ else 0
+
+
+def _states(options: Options, checkpoints: tuple[str, ...]) -> tuple[tuple[str, str], tuple[Wire, Wire]]:
+    """What the two states are called, and they themselves."""
+    if len(checkpoints) not in (2, 3):
+        raise click.UsageError("name two states: RUN@STEP RUN@STEP, or RUN STEP STEP")
+    from agent_tt.querying.checkpoints import split_file
+
+    named = [split_file(text) for text in (checkpoints[:1] * 2 if len(checkpoints) == 3 else checkpoints)]
+    ours = [text.partition("@")[0] for file, text in named if file is None]
+    found = []
+    with ExitStack() as opened:
+        sources = {file: _open(options, opened, file, ours) for file in dict.fromkeys(file for file, _ in named)}
+        for at, (file, text) in enumerate(named):
+            source = sources[file]
+            if len(checkpoints) == 3:
+                run = source.run(text)
+                step = source.step_number(run, checkpoints[at + 1])
+            else:
+                run, step = find_checkpoint(source, text)
+            name = f"{run.name}@{step}" if file is None else f"{file}:{run.name}@{step}"
+            found.append((name, source.state(run.id, step)))
+    (name_a, a), (name_b, b) = found
+    return (name_a, name_b), (a, b)
+
+
+def _open(options: Options, opened: ExitStack, file: Path | None, runs: Sequence[str]) -> RunSource:
+    if file is None:
+        return opened.enter_context(options.source(*runs))
+    from agent_tt.sources import open_source
+
+    return opened.enter_context(closing(open_source(file)))

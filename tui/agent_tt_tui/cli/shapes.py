@@ -171,8 +171,10 @@ def error_shape(error: ErrorInfo | None) -> Wire:
 
 
 def change_shape(change: Change) -> Shape:
-    """`{op, path, old, new}`; `old_path` where a value stood elsewhere before."""
+    """`{op, path, old, new}`; `old_path` where a value stood elsewhere before; `of`, what a `reorder` is one of."""
     shape: Shape = {"op": change.op, "path": change.path, "old": change.old, "new": change.new}
+    if change.of:
+        shape["of"] = change.of
     if change.old_path is not None:
         shape["old_path"] = change.old_path
     return shape

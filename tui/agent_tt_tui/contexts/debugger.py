@@ -101,6 +101,7 @@ ASK_AND_ACT = Group(
     "Ask and act",
     (
         Command("diff.base", "diff_base", ("d",), "Compare against the next base", footer="diff against", rank=80),
+        Command("diff.other", "diff_other", ("D",), "Compare against any state of any run, also of another file"),
         Command(
             "blame.open",
             "blame",

@@ -211,7 +211,7 @@ class CompareScreen(RunWatch):
 
         glyphs = look_of(self).glyphs
         title = self.query_one("#compare-state", Pane).title_row
-        sign = glyphs.differs if changes else glyphs.same
+        sign = glyphs.differs if any(change.makes_a_difference for change in changes) else glyphs.same
         count = f"{len(changes)} path{'' if len(changes) == 1 else 's'}"
         title.busy = ""
         title.detail = f"A {at[0]} {sign} B {at[1]}   {count}"

@@ -12,9 +12,10 @@ from textual.worker import get_current_worker
 from agent_tt.errors import AgentTTError
 from agent_tt.querying.find import Hit, find
 from agent_tt_tui.viewmodel.bases import BaseKind, choose, lanes_between
-from agent_tt_tui.viewmodel.difflines import DiffLine, diff_lines
+from agent_tt_tui.viewmodel.difflines import DiffRows
 from agent_tt_tui.viewmodel.folding import alike_runs
 from agent_tt_tui.viewmodel.newest import Newest
+from agent_tt_tui.viewmodel.other_state import OtherState, find_state
 from agent_tt_tui.viewmodel.related import kin_of, related_runs
 
 if TYPE_CHECKING:
@@ -71,9 +72,17 @@ class StepRead(Message):
 
     view: StepView
     base: Base
-    lines: Sequence[DiffLine]
+    rows: DiffRows
     columns: int
     between: str
+
+
+@dataclass
+class OtherRead(Message):
+    """The state that a person named is known, or why there is none."""
+
+    other: OtherState | None
+    why: str = ""
 
 
 @dataclass
@@ -128,11 +137,13 @@ class StepWish:
         number: The step.
         base: What to compare it with; None for the usual.
         columns: Columns of the diff pane.
+        other: The state that a person named, if one did.
     """
 
     number: int
     base: BaseKind | None
     columns: int
+    other: OtherState | None = None
 
 
 class RunReading:
@@ -192,6 +203,10 @@ class RunReading:
         """Find the step that a text names: a number, `~1`, `@error`, or the next of that name after a step."""
         self._start(lambda: self._find_step(text, number), "goto", exclusive=True)
 
+    def find_state(self, text: str, number: int) -> None:
+        """Find the state that a text names, to compare a step with it."""
+        self._start(lambda: self._find_state(text, number), "goto", exclusive=True)
+
     def find_write(self, number: int, path: Path, direction: int) -> None:
         """Find the nearest earlier (-1) or later (1) step that wrote a path."""
         self._start(lambda: self._find_write(number, path, direction), "goto", exclusive=True)
@@ -218,11 +233,13 @@ class RunReading:
 
     def _read_steps(self) -> None:
         while (wish := self._steps.take()) is not None:
-            base = choose(self._model, wish.number, wish.base)
-            view = self._model.load(wish.number, base.step)
-            lines = diff_lines(view.changes, wish.columns)
-            between = lanes_between(self._model.overview, view.base, view.number)
-            self._post(StepRead(view, base, lines, wish.columns, between))
+            base = choose(self._model, wish.number, wish.base, wish.other)
+            view = self._model.load(wish.number, base.step, base.other)
+            rows = DiffRows(view.changes)
+            rows.lay_out(wish.columns)
+            own = None if base.other is not None else view.base
+            between = lanes_between(self._model.overview, own, view.number)
+            self._post(StepRead(view, base, rows, wish.columns, between))
 
     def _read_pages(self) -> None:
         while (wanted := self._pages.take()) is not None:
@@ -288,6 +305,14 @@ class RunReading:
                 self._post(HitsFound(text, tuple(found), ended=True))
 
         self._guarded(search)
+
+    def _find_state(self, text: str, number: int) -> None:
+        model = self._model
+        try:
+            found = find_state(model.source, model.run, number, model.bookmarks.letters, text)
+            self._post(OtherRead(found))
+        except AgentTTError as error:
+            self._post(OtherRead(None, error.message))
 
     def _find_step(self, text: str, number: int) -> None:
         model = self._model

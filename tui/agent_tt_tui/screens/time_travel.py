@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt_tui.viewmodel.bases import BaseKind
+    from agent_tt_tui.viewmodel.other_state import OtherState
     from agent_tt_tui.viewmodel.stepview import StepView
     from agent_tt_tui.viewmodel.writes import Writes
 
@@ -64,6 +65,8 @@ class TimeTravelScreen(DebuggerFrame):
         self._open_at = step
         self._opened = False
         self._base: BaseKind | None = None
+        self._other: OtherState | None = None
+        """The state that a person named to compare with; it stays among the bases."""
         self._following = run.status == "running" and step is None
         self._patience: Timer | None = None
         self._playing: Timer | None = None
@@ -103,7 +106,7 @@ class TimeTravelScreen(DebuggerFrame):
         self._stop_waiting()
         self.view = message.view
         self.scrubber.show_step(self.number)
-        self.diff.show(message.view, message.base, message.lines, message.columns, message.between)
+        self.diff.show(message.view, message.base, message.rows, message.columns, message.between)
         self.show_view()
         self.make_room_for_diff()
         self._read_writes_again()
@@ -221,7 +224,7 @@ class TimeTravelScreen(DebuggerFrame):
             return
         if self._patience is None:
             self._patience = self.set_timer(_PATIENCE_SECONDS, self._say_reading)
-        self.reading.read_step(reading.StepWish(self.number, self._base, self.diff.columns))
+        self.reading.read_step(reading.StepWish(self.number, self._base, self.diff.columns, self._other))
 
     def _read_writes(self) -> None:
         self._writes = None
@@ -333,7 +336,28 @@ class TimeTravelScreen(DebuggerFrame):
 
     def action_diff_base(self) -> None:
         """Compare with the next base."""
-        self._base = following(self.model, self.number, self._base).kind
+        self._base = following(self.model, self.number, self._base, self._other).kind
+        self.read_step()
+
+    def action_diff_other(self) -> None:
+        """Ask for any state of any run, and compare with it."""
+        dialog = PromptDialog(
+            "Diff against",
+            detail="a step or mark, RUN, RUN@STEP, FILE:RUN@STEP",
+            check=lambda text: None if text else "type a step, or a run and its step",
+        )
+        self.app.push_screen(dialog, self._diff_other)
+
+    def _diff_other(self, text: str | None) -> None:
+        if text:
+            self.reading.find_state(text, self.number)
+
+    @on(reading.OtherRead)
+    def _on_other_read(self, message: reading.OtherRead) -> None:
+        if message.other is None:
+            self.say(message.why)
+            return
+        self._base, self._other = "other", message.other
         self.read_step()
 
     def action_follow(self) -> None:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Literal
 from agent_tt_tui.text import clean
 
 if TYPE_CHECKING:
+    from agent_tt_tui.viewmodel.other_state import OtherState
     from agent_tt_tui.viewmodel.overview import Overview
     from agent_tt_tui.viewmodel.runmodel import RunModel
 
-BaseKind = Literal["previous", "mark", "parent", "lane"]
+BaseKind = Literal["previous", "mark", "parent", "lane", "other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,20 +24,23 @@ class Base:
         step: The step after which it was; None leaves it to the source, which takes the one before on the same track.
         label: How the diff pane calls it.
         short: The same where there is little room.
+        other: A state that a person named, which may be one of another run.
     """
 
     kind: BaseKind
     step: int | None
     label: str
     short: str
+    other: OtherState | None = None
 
 
-def bases(model: RunModel, number: int) -> list[Base]:
+def bases(model: RunModel, number: int, other: OtherState | None = None) -> list[Base]:
     """The bases there are for a step, the usual one first.
 
     Args:
         model: The run; only what is at hand of it is looked at.
         number: The step.
+        other: The state that a person named, if one did.
     """
     if len(model.overview.lanes) > 1:
         # Beside other lanes the step before is rarely what led to this one.
@@ -52,19 +56,21 @@ def bases(model: RunModel, number: int) -> list[Base]:
     step = model.peek(number)
     if step is not None and step.parent is not None:
         found.append(Base("parent", max(0, step.parent - 1), f"since {step.parent} began", "parent"))
+    if other is not None:
+        found.append(Base("other", other.step, f"{other.name}@{other.step}", "other", other))
     return found
 
 
-def choose(model: RunModel, number: int, wanted: BaseKind | None) -> Base:
+def choose(model: RunModel, number: int, wanted: BaseKind | None, other: OtherState | None = None) -> Base:
     """The base of the wanted kind, or the usual one where that step has none of it."""
-    there = bases(model, number)
+    there = bases(model, number, other)
     return next((base for base in there if base.kind == wanted), there[0])
 
 
-def following(model: RunModel, number: int, current: BaseKind | None) -> Base:
+def following(model: RunModel, number: int, current: BaseKind | None, other: OtherState | None = None) -> Base:
     """The base that comes after the current one, in turn."""
-    there = bases(model, number)
-    at = there.index(choose(model, number, current))
+    there = bases(model, number, other)
+    at = there.index(choose(model, number, current, other))
     return there[(at + 1) % len(there)]
 
 

@@ -2,80 +2,203 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Literal, TypeAlias
+import base64
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
+from typing import TYPE_CHECKING
 
+from agent_tt.codec.paths import format_path
 from agent_tt.codec.text import describe, summary
-from agent_tt.codec.wire import is_envelope
-from agent_tt.comparing.sequence import align
-from agent_tt.comparing.words import compare_words
+from agent_tt.codec.wire import VALUE, envelope_type, is_envelope
 from agent_tt_tui.text import clean, cut, fit, width
+from agent_tt_tui.viewmodel.difftext import CUT, INDENT, MOST_ROWS, MOST_TEXT, DiffLine, compare_texts, wrapped
 from agent_tt_tui.viewmodel.messages import line_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.comparing.states import Change
-
-Role: TypeAlias = Literal["path", "text", "muted", "new", "added", "removed", "to", "failed"]
-"""How a piece is drawn: `new` is a whole new value, `added` and `removed` are words, `to` stands between values."""
-
-Piece: TypeAlias = tuple[str, Role]
-Sign: TypeAlias = Literal["+", "-", "~", ""]
-
-CUT = "\N{HORIZONTAL ELLIPSIS}"
-"""Says that text is left out, as the summaries of values have it; whoever draws puts the glyph in use in its place."""
+    from agent_tt_tui.viewmodel.difftext import DiffText, Piece, Role, Sign
 
 _TO = 3
 """Columns that an arrow between two pieces takes."""
 
-_INDENT = 5
-_NUMBER = 4
 _MOST_CHANGES = 500
-_MOST_TEXT = 4_000
-_CONTEXT = 60
+_MOST_ALIKE = 30
+"""So many neighbours in a list that were all added, or all removed, are shown one by one."""
+
+_MOST_LINES = 4_000
+"""Rows of all changes after which no further change is shown."""
+
+_LONG_NAME = 200
+"""Characters from which a text without blanks is more than a name."""
+
+_LARGE_ARRAY = 1_000_000
+"""Characters of an array's data from which its elements are not counted."""
+
+_FEW_POSITIONS = 12
+_COLUMN = 12
+"""Where values begin behind their paths, if these leave room."""
+
+_NEST_FROM = 2
+"""So many changes in a row inside one value stand below its path."""
+
 _MOST_ENTRIES = 8
-_LONG_LINE = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class DiffLine:
-    """One row: a sign, a column to begin at, and pieces of safe text."""
-
-    sign: Sign
-    indent: int
-    pieces: tuple[Piece, ...]
 
 
 def diff_lines(changes: Sequence[Change], columns: int) -> list[DiffLine]:
-    """Lay out changes.
+    """Lay out changes once; see `DiffRows`."""
+    return DiffRows(changes).lay_out(columns)
+
+
+class DiffRows:
+    """Changes as rows, for any width: what two texts have in common is found out once and kept.
 
     Args:
         changes: In the order in which they are shown; of very many, the first.
-        columns: Columns there are for a row.
+        nested: Whether changes inside one value stand below its path, each with the rest of its own.
     """
-    lines = [line for change in changes[:_MOST_CHANGES] for line in _lines(change, columns)]
-    if len(changes) > _MOST_CHANGES:
-        lines.append(DiffLine("", 2, ((f"{len(changes) - _MOST_CHANGES:,} more changes", "muted"),)))
-    return lines
+
+    def __init__(self, changes: Sequence[Change], *, nested: bool = False) -> None:
+        self.changes = changes
+        self._nested = nested
+        self._texts: dict[int, DiffText] = {}
+        self._laid: tuple[int, list[DiffLine]] | None = None
+
+    def lay_out(self, columns: int) -> list[DiffLine]:
+        """The rows for so many columns. The first time takes as long as comparing the texts, later ones a moment."""
+        if self._laid is None or self._laid[0] != columns:
+            self._laid = columns, self._rows(columns)
+        return self._laid[1]
+
+    def _rows(self, columns: int) -> list[DiffLine]:
+        lines: list[DiffLine] = []
+        folded = list(_folded(self.changes))
+        left = len(self.changes)
+        for above, group in _grouped(folded[:_MOST_CHANGES], nested=self._nested):
+            deep, column = 0, _COLUMN
+            if above:
+                lines.append(DiffLine("~", 2, ((clean(above), "path"),)))
+                deep = 2
+                column = max(_COLUMN, *(min(2 * _COLUMN, width(_below(each, above)) + 2) for each in group))
+            for each in group:
+                if len(lines) > _MOST_LINES:
+                    break
+                left -= each.count
+                path: Piece = (_below(each, above) or "(the whole state)", "path")
+                rows = self._lines(each, path, columns - deep, column)
+                lines += (_deeper(row, deep) for row in _capped(rows))
+        if left:
+            lines.append(DiffLine("", 2, ((f"{left:,} more changes", "muted"),)))
+        return lines
+
+    def _lines(self, each: _Shown, path: Piece, columns: int, column: int) -> Iterator[DiffLine]:
+        change = each.change
+        match change.op:
+            case "add" | "remove" if each.count > 1:
+                said = f"{each.count:,} more, up to {clean(each.last)}"
+                yield DiffLine("+" if change.op == "add" else "-", 2, ((said, "muted"),))
+            case "add":
+                yield from _whole("+", path, change.new, columns)
+            case "remove":
+                yield _gone(path, change.old, columns)
+            case "move":
+                yield _moved(path, change)
+            case "reorder":
+                yield _reordered(path, change)
+            case _:
+                yield from self._changed(path, change, columns, column)
+
+    def _changed(self, path: Piece, change: Change, columns: int, column: int) -> Iterator[DiffLine]:
+        old, new = change.old, change.new
+        if isinstance(old, str) and isinstance(new, str) and (_is_prose(old) or _is_prose(new)):
+            text = self._texts.get(id(change))
+            if text is None:
+                text = self._texts[id(change)] = compare_texts(old, new)
+            if text.rows is not None:
+                yield DiffLine("~", 2, (path, (f"  {text.where}", "muted")))
+                yield from text.rows
+            else:
+                yield DiffLine("~", 2, (path,))
+                yield from wrapped(text.words, columns)
+            return
+        yield from _values(path, old, new, columns, column)
 
 
-def _lines(change: Change, columns: int) -> Iterator[DiffLine]:
-    path: Piece = (clean(change.path) or "(the whole state)", "path")
-    match change.op:
-        case "add":
-            yield from _whole("+", path, change.new, columns)
-        case "remove":
-            yield _gone(path, change.old, columns)
-        case "move":
-            old: Piece = (clean(change.old_path or ""), "text")
-            yield DiffLine("~", 2, (old, ("", "to"), path, ("  another key, the same value", "muted")))
-        case "reorder":
-            yield DiffLine("~", 2, (path, ("  the same keys in another order", "muted")))
-        case _:
-            yield from _changed(path, change.old, change.new, columns)
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A change, and how many it stands for: itself, and neighbours up to the one at the path `last`."""
+
+    change: Change
+    count: int = 1
+    last: str = ""
+
+
+def _folded(changes: Sequence[Change]) -> Iterator[_Shown]:
+    """Of very many neighbours that were all added or all removed the first, and one that stands for the others."""
+    run: list[Change] = []
+    for change in [*changes, None]:
+        if run and not (change is not None and _continues(run[-1], change)):
+            few = _MOST_ALIKE if len(run) > _MOST_ALIKE + 1 else len(run)
+            yield from map(_Shown, run[:few])
+            if len(run) > few:
+                yield _Shown(run[few], len(run) - few, run[-1].path)
+            run = []
+        if change is not None:
+            run.append(change)
+
+
+def _grouped(shown: Sequence[_Shown], *, nested: bool) -> Iterator[tuple[str, Sequence[_Shown]]]:
+    """Changes in groups that stand below the path of what they are in; that path is empty for those that do not."""
+    for parent, part in groupby(shown, key=lambda each: each.change.where[:-1] if nested else ()):
+        group = list(part)
+        below = len(parent) > 0 and len(group) >= _NEST_FROM and all(each.change.op != "move" for each in group)
+        yield format_path(parent) if below else "", group
+
+
+def _below(each: _Shown, above: str) -> str:
+    """The path of a change as it is said below that of what it is in."""
+    path = each.change.path
+    return clean(path.removeprefix(above).removeprefix(".") if above else path)
+
+
+def _continues(before: Change, change: Change) -> bool:
+    if before.op != change.op or change.op not in ("add", "remove") or not (before.where and change.where):
+        return False
+    last, here = before.where[-1], change.where[-1]
+    return before.where[:-1] == change.where[:-1] and isinstance(last, int) and here == last + 1
+
+
+def _capped(rows: Iterator[DiffLine]) -> Iterator[DiffLine]:
+    yield from islice(rows, MOST_ROWS)
+    if next(rows, None) is not None:
+        yield DiffLine("", INDENT, ((f"more than {MOST_ROWS:,} rows differ; these are the first", "muted"),))
+
+
+def _deeper(row: DiffLine, columns: int) -> DiffLine:
+    """A row below the path of what its value is in: its sign stays at the edge."""
+    return replace(row, indent=row.indent + columns) if columns else row
+
+
+def _moved(path: Piece, change: Change) -> DiffLine:
+    old: Piece = (clean(change.old_path or ""), "text")
+    item = bool(change.where) and isinstance(change.where[-1], int)
+    said = "  moved" if item else "  another key, the same value"
+    return DiffLine("~", 2, (old, ("", "to"), path, (said, "muted")))
+
+
+def _reordered(path: Piece, change: Change) -> DiffLine:
+    if change.of != "items":
+        return DiffLine("~", 2, (path, ("  the same keys in another order", "muted")))
+    order = change.new if isinstance(change.new, list) else []
+    said = "  the same items in another order"
+    if len(order) <= _FEW_POSITIONS:
+        said += f": {' '.join(map(str, order))}"
+    else:
+        said += f" ({len(order):,})"
+    return DiffLine("~", 2, (path, (said, "muted")))
 
 
 def _gone(path: Piece, value: Wire, columns: int) -> DiffLine:
@@ -84,6 +207,13 @@ def _gone(path: Piece, value: Wire, columns: int) -> DiffLine:
     room = columns - 2 - width(path[0]) - _cells(lead)
     shown = _short(value, room) if said is None else cut(said[1], max(1, room), CUT)
     return DiffLine("-", 2, (path, lead, (shown, "removed")))
+
+
+def _spoken(said: tuple[str | None, str], role: Role, columns: int) -> DiffLine:
+    """A message that gave way to another, or that one."""
+    lead = f"{said[0]} " if said[0] else ""
+    room = max(1, columns - INDENT - width(lead))
+    return DiffLine("", INDENT, ((lead, "muted"), (cut(said[1], room, CUT), role)))
 
 
 def _speaker(who: str | None) -> Piece:
@@ -107,8 +237,8 @@ def _whole(sign: Sign, path: Piece, value: Wire, columns: int) -> Iterator[DiffL
         yield DiffLine(sign, 2, (path, (" ", "text"), (_short(value, room), "new")))
     elif isinstance(value, str):
         yield DiffLine(sign, 2, (path, (f" {describe(value)}", "muted")))
-        for line in value[:_MOST_TEXT].splitlines():
-            yield from _wrapped([(clean(line), "new")], columns)
+        for line in value[:MOST_TEXT].splitlines():
+            yield from wrapped([(clean(line), "new")], columns)
     else:
         yield DiffLine(sign, 2, (path,))
         yield from _entries(value, columns)
@@ -119,140 +249,67 @@ def _entries(value: dict[str, Wire], columns: int) -> Iterator[DiffLine]:
     column = min(16, max(width(clean(key)) for key in keys)) + 1
     for key in keys:
         shown = fit(clean(key), column - 1, CUT) + " "
-        yield DiffLine("", _INDENT, ((shown, "muted"), (_short(value[key], columns - _INDENT - column), "new")))
+        yield DiffLine("", INDENT, ((shown, "muted"), (_short(value[key], columns - INDENT - column), "new")))
     if len(value) > len(keys):
-        yield DiffLine("", _INDENT, ((f"{len(value) - len(keys):,} more keys", "muted"),))
+        yield DiffLine("", INDENT, ((f"{len(value) - len(keys):,} more keys", "muted"),))
 
 
-def _changed(path: Piece, old: Wire, new: Wire, columns: int) -> Iterator[DiffLine]:
-    if isinstance(old, str) and isinstance(new, str):
-        if "\n" in old or "\n" in new:
-            yield from _text_by_line(path, old, new)
-            return
-        if " " in old or " " in new:
-            yield DiffLine("~", 2, (path,))
-            yield from _wrapped(_words(old, new), columns)
-            return
+def _is_prose(text: str) -> bool:
+    """Whether a text is compared by word or line; others are names and figures, which are seen as they are."""
+    return " " in text or "\n" in text or len(text) >= _LONG_NAME
+
+
+def _values(path: Piece, old: Wire, new: Wire, columns: int, column: int) -> Iterator[DiffLine]:
+    """Two values that are not compared by word."""
+    said, said_new = line_of(old), line_of(new)
+    if said is not None and said_new is not None and said != said_new:
+        yield DiffLine("~", 2, (path,))
+        yield _spoken(said, "removed", columns)
+        yield _spoken(said_new, "added", columns)
+        return
     before, after = _shown(old), _shown(new)
     if type(old) is not type(new) and before == after:
         before, after = f"{before} ({describe(old)})", f"{after} ({describe(new)})"
-    lead = max(width(path[0]) + 2, 12)
+    if before == after:
+        yield DiffLine("~", 2, (path, (f"  {after}", "text"), (f"  {_inside(old, new)}", "muted")))
+        return
+    lead = max(width(path[0]) + 2, column)
     pieces: list[Piece] = [(before, "removed"), ("", "to"), (after, "added")]
     if 2 + lead + width(before) + 3 + width(after) <= columns:
         gap: Piece = (" " * (lead - width(path[0])), "text")
         yield DiffLine("~", 2, (path, gap, *pieces))
         return
-    room = columns - _INDENT
+    room = columns - INDENT
     if isinstance(new, str):
         yield DiffLine("~", 2, (path, ("  ", "text"), (_short(old, room // 2), "removed"), ("", "to")))
-        yield from _wrapped([(clean(new[:_MOST_TEXT]), "new")], columns)
+        yield from wrapped([(clean(new[:MOST_TEXT]), "new")], columns)
         return
     yield DiffLine("~", 2, (path,))
-    yield DiffLine("", _INDENT, ((cut(before, room, CUT), "removed"),))
-    yield DiffLine("", _INDENT - 2, (("", "to"), (cut(after, room, CUT), "added")))
+    yield DiffLine("", INDENT, ((cut(before, room, CUT), "removed"),))
+    yield DiffLine("", INDENT - 2, (("", "to"), (cut(after, room, CUT), "added")))
 
 
-def _text_by_line(path: Piece, old: str, new: str) -> Iterator[DiffLine]:
-    """Only the lines that differ, numbered as in the new text (removed ones as in the old)."""
-    old_lines, new_lines = old.splitlines(), new.splitlines()
-    rows: list[DiffLine] = []
-    first = None
-    for (start, stop), (new_start, new_stop) in _gaps(align(old_lines, new_lines), len(old_lines), len(new_lines)):
-        first = new_start + 1 if first is None else first
-        paired = stop - start == new_stop - new_start
-        if paired:
-            for at, (before, after) in enumerate(zip_longest(old_lines[start:stop], new_lines[new_start:new_stop])):
-                rows.append(_numbered(new_start + at + 1, "~", _words(before, after)))
-        else:
-            rows += [_numbered(n + 1, "-", [(clean(old_lines[n][:_LONG_LINE]), "removed")]) for n in range(start, stop)]
-            rows += [
-                _numbered(n + 1, "+", [(clean(new_lines[n][:_LONG_LINE]), "new")]) for n in range(new_start, new_stop)
-            ]
-        if len(rows) > _MOST_TEXT:
-            break
-    where = f"  line {first}" if first is not None else "  only how its lines end"
-    yield DiffLine("~", 2, (path, (where, "muted")))
-    yield from rows
+def _inside(old: Wire, new: Wire) -> str:
+    """How two values differ that show alike: arrays, and such as are too long to be shown."""
+    one, other = _elements(old), _elements(new)
+    if not one or len(one) != len(other):
+        return "not the same inside"
+    unlike = sum(before != after for before, after in zip(one, other, strict=True))
+    return f"{unlike:,} of {len(one):,} elements differ"
 
 
-def _numbered(number: int, sign: Sign, pieces: Iterable[Piece]) -> DiffLine:
-    lead = f"{number:>{_NUMBER}} {sign if sign != '~' else ' '} "
-    return DiffLine("", 0, ((lead, "muted"), *pieces))
-
-
-def _gaps(
-    pairs: Sequence[tuple[int, int]], length: int, new_length: int
-) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """The stretches between aligned lines, as half-open ranges in both texts."""
-    at = new_at = 0
-    for line, new_line in [*pairs, (length, new_length)]:
-        if line > at or new_line > new_at:
-            yield (at, line), (new_at, new_line)
-        at, new_at = line + 1, new_line + 1
-
-
-def _words(old: str, new: str) -> list[Piece]:
-    """The words of both texts; of long stretches that are the same only the ends, a space between removed and added."""
-    roles: dict[str, Role] = {"same": "text", "removed": "removed", "added": "added"}
-    segments = compare_words(old, new)
-    pieces: list[Piece] = []
-    for index, segment in enumerate(segments):
-        text = segment.text
-        if segment.kind == "same":
-            text = _middle_left_out(text, first=index == 0, last=index == len(segments) - 1)
-        elif len(text) > _MOST_TEXT:
-            text = text[:_MOST_TEXT] + CUT
-        if segment.kind == "added" and pieces and pieces[-1][1] == "removed":
-            pieces.append((" ", "text"))
-        pieces.append((clean(text), roles[segment.kind]))
-    return pieces
-
-
-def _middle_left_out(text: str, *, first: bool, last: bool) -> str:
-    if len(text) <= 2 * _CONTEXT + 3:
-        return text
-    head = "" if first else text[:_CONTEXT]
-    tail = "" if last else text[-_CONTEXT:]
-    return f"{head} {CUT} {tail}" if head or tail else CUT
-
-
-def _wrapped(pieces: Iterable[Piece], columns: int) -> Iterator[DiffLine]:
-    """Break pieces into rows between words, and inside words that are longer than a row."""
-    room = max(1, columns - _INDENT)
-    row: list[Piece] = []
-    used = 0
-    for text, role in pieces:
-        for word in _breakable(text, room):
-            if used + width(word) > room and row:
-                yield DiffLine("", _INDENT, tuple(row))
-                row, used = [], 0
-                word = word.lstrip() if role == "text" else word  # noqa: PLW2901 - what is left of it
-            if not word:
-                continue
-            if row and row[-1][1] == role:
-                row[-1] = (row[-1][0] + word, role)
-            else:
-                row.append((word, role))
-            used += width(word)
-    if row:
-        yield DiffLine("", _INDENT, tuple(row))
-
-
-def _breakable(text: str, room: int) -> Iterator[str]:
-    """The words of a text, each with the blanks after it, none wider than the room."""
-    start = 0
-    while start < len(text):
-        blank = text.find(" ", start)
-        end = len(text) if blank < 0 else blank + 1
-        while end < len(text) and text[end] == " ":
-            end += 1
-        word = text[start:end]
-        while width(word) > room:
-            head = cut(word, room, "") or word[0]
-            yield head
-            word = word[len(head) :]
-        yield word
-        start = end
+def _elements(value: Wire) -> Sequence[bytes]:
+    """The bytes of each element of an array that is not very large; nothing for other values."""
+    if envelope_type(value) != "ndarray" or not isinstance(value, dict):
+        return ()
+    payload, dtype = value.get(VALUE), str(value.get("dtype"))
+    if not isinstance(payload, str) or len(payload) > _LARGE_ARRAY or not dtype[2:].isdecimal():
+        return ()
+    size = int(dtype[2:]) * (4 if dtype[1] == "U" else 1)
+    with suppress(ValueError):
+        raw = base64.b64decode(payload, validate=True)
+        return [raw[at : at + size] for at in range(0, len(raw), size)] if size else ()
+    return ()
 
 
 def _shown(value: Wire) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
 from agent_tt_tui.text import call_name, clean, show, width
-from agent_tt_tui.viewmodel.difflines import CUT
+from agent_tt_tui.viewmodel.difftext import CUT
 from agent_tt_tui.viewmodel.pieces import TextLine, wrap, wrap_text
 
 if TYPE_CHECKING:

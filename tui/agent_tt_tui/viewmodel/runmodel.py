@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from agent_tt.comparing.states import Change
     from agent_tt.model import Label, Run, Step
     from agent_tt.protocols import RunSource
+    from agent_tt_tui.viewmodel.other_state import OtherState
     from agent_tt_tui.viewmodel.writes import Writes
 
 PAGE = 256
@@ -109,12 +110,13 @@ class RunModel:
             overview.add(self.source.steps(self.run.id, start, start + 8 * PAGE))
         return start <= overview.scanned < self.last
 
-    def load(self, number: int, base: int | None = None) -> StepView:
+    def load(self, number: int, base: int | None = None, other: OtherState | None = None) -> StepView:
         """Read one step with its state, what changed, and its calls.
 
         Args:
             number: The step; 0 is the input.
             base: The step to compare with; by default the one before on the same track.
+            other: A state to compare with instead.
         """
         with self._reading:
             run, source = self.run, self.source
@@ -127,9 +129,13 @@ class RunModel:
                 calls = tuple(source.calls(run.id, number)) if number else ()
                 neighbour = source.base_step(run.id, number) if number else None
                 base = neighbour if base is None else base
-                before = self._states.get(base) if base is not None else None
-                state = self._states.get(number)
-                changes = self._changes(number, base, neighbour, before, state)
+                if other is not None:
+                    base, state = other.step, self._states.get(number)
+                    changes = tuple(compare_states(other.state, state))
+                else:
+                    before = self._states.get(base) if base is not None else None
+                    state = self._states.get(number)
+                    changes = self._changes(number, base, neighbour, before, state)
             except AgentTTError as error:
                 # One damaged step must not take the screen away from all the others.
                 why = f"{error.message}. {error.hint}" if error.hint else error.message

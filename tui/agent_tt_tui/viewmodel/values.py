@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import describe, summary
 from agent_tt.codec.wire import envelope_type
+from agent_tt.comparing.tokens import common_length
 from agent_tt.comparing.words import compare_words
 from agent_tt_tui import format as fmt
 from agent_tt_tui.text import clean, cut, show, width
@@ -91,7 +92,8 @@ def _folded(row: TreeRow, columns: int, glyphs: Glyphs) -> list[Piece]:
 def _moved(change: Change | None) -> list[Piece]:
     if change is None or change.op not in ("move", "reorder"):
         return []
-    return [("  keys in another order" if change.op == "reorder" else f"  was {clean(change.old_path or '')}", "note")]
+    reordered = f"  {change.of or 'keys'} in another order"
+    return [(reordered if change.op == "reorder" else f"  was {clean(change.old_path or '')}", "note")]
 
 
 def _counts(inside: Mapping[Mark, int], glyphs: Glyphs, *, edited: bool) -> list[Piece]:
@@ -151,7 +153,7 @@ def _changed(change: Change, columns: int, glyphs: Glyphs) -> Iterator[Piece]:
 
 def _words(old: str, new: str, columns: int, glyphs: Glyphs) -> Iterator[Piece]:
     """The new text from shortly before what differs, its new words marked; where it has none, the words that went."""
-    differs = _first_difference(old, new)
+    differs = common_length(old, new)
     near = differs - _CONTEXT
     begin = max(near, new.find(" ", near, differs) + 1) if near > _CONTEXT else 0
     seen = slice(begin, begin + 4 * max(1, columns) + 100)
@@ -163,15 +165,3 @@ def _words(old: str, new: str, columns: int, glyphs: Glyphs) -> Iterator[Piece]:
     for segment in segments:
         if segment.kind != left_out:
             yield clean(segment.text), roles[segment.kind]
-
-
-def _first_difference(old: str, new: str) -> int:
-    """Where two texts begin to differ, by halving: slices are compared fast."""
-    low, high = 0, min(len(old), len(new))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if old[low:middle] == new[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

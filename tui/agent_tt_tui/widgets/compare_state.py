@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
+from agent_tt.comparing.tokens import common_length
 from agent_tt.comparing.words import compare_words
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
@@ -25,7 +26,13 @@ if TYPE_CHECKING:
 SIDE_BY_SIDE_FROM: Final = 100
 """From how many columns on both values of a change stand on one row, whatever their length."""
 
+_MOST_CHANGES: Final = 2_000
+"""Changes that are shown; the title counts all."""
+
 _PATH_COLUMNS: Final = 20
+_SEEN_BEFORE: Final = 100
+"""How many characters before the first one that differs are compared, so that whole words are."""
+
 _CONTEXT: Final = 14
 """How many characters of what is the same are kept before the first word that differs."""
 
@@ -58,23 +65,29 @@ class CompareState(LineView):
     def _lay_out(self) -> None:
         wide = self.size.width >= SIDE_BY_SIDE_FROM
         self._rows = []
-        for index, change in enumerate(self.changes):
+        for index, change in enumerate(self.changes[:_MOST_CHANGES]):
             self._rows += [(index, 0)] if wide or self._fits(change) else [(index, 1), (index, 2), (index, 3)]
 
     def _fits(self, change: Change) -> bool:
-        both = width(summary(change.old, 80)) + width(summary(change.new, 80)) + 7
+        if change.op == "move":
+            both = width(change.old_path or "") + width(change.path) + 7
+        else:
+            both = width(summary(change.old, 80)) + width(summary(change.new, 80)) + 7
         return max(_PATH_COLUMNS, width(change.path)) + both <= self.size.width - 4
 
     @property
     def line_count(self) -> int:
         """How many rows the changes take, at least one for the note."""
-        return len(self._rows) or 1
+        return len(self._rows) + (not self._rows or len(self.changes) > _MOST_CHANGES)
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:
         """Draw one row of a change."""
         glyphs = look_of(self).glyphs
         if not self._rows:
             return Row(glyphs.cut).add(" ").add(self.note, styles.note).strip(width)
+        if index >= len(self._rows):
+            more = f"{len(self.changes) - _MOST_CHANGES:,} more changes"
+            return Row(glyphs.cut).add("  ").add(more, styles.muted).strip(width)
         number, part = self._rows[index]
         change = self.changes[number]
         mine = change.path in self.edited
@@ -111,8 +124,12 @@ def _value(change: Change, side: str, columns: int, styles: Palette, glyphs: Gly
     missing = (side == "a" and change.op == "add") or (side == "b" and change.op == "remove")
     if missing:
         return row.add(glyphs.interrupted, styles.faint)
+    if change.op == "move":
+        return row.add(clean((change.old_path or "") if side == "a" else change.path), styles.muted)
+    if change.of:
+        row.add(f"{change.of} ", styles.muted)
     old, new = change.old, change.new
-    if change.op in ("change", "move") and isinstance(old, str) and isinstance(new, str):
+    if change.op == "change" and isinstance(old, str) and isinstance(new, str):
         return _words(old, new, side, columns, styles, glyphs)
     said_old, said_new = line_of(old), line_of(new)
     if said_old == said_new:
@@ -137,13 +154,16 @@ def _words(old: str, new: str, side: str, columns: int, styles: Palette, glyphs:
     row = Row(glyphs.cut)
     own = "removed" if side == "a" else "added"
     shown = 0
-    for index, segment in enumerate(compare_words(old[: 40 * columns], new[: 40 * columns])):
+    # Only what is near the first difference is compared: this is drawn while somebody scrolls.
+    begin = max(0, common_length(old, new) - _SEEN_BEFORE)
+    seen = slice(begin, begin + 40 * columns)
+    for index, segment in enumerate(compare_words(old[seen], new[seen])):
         if segment.kind not in ("same", own) or row.cells > columns:
             continue
         text = segment.text
         if segment.kind == "same":
             # What is the same before the first difference only has to say where one is.
-            if index == 0 and len(text) > 2 * _CONTEXT:
+            if index == 0 and (begin or len(text) > 2 * _CONTEXT):
                 text = f"{glyphs.cut} {text[-_CONTEXT:].partition(' ')[2]}"
             row.add(clean(text[: columns + 1]), styles.muted)
         else:

@@ -9,7 +9,8 @@ from agent_tt_tui.lines import QuietLineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.text import clean
-from agent_tt_tui.viewmodel.difflines import CUT, DiffLine, diff_lines
+from agent_tt_tui.viewmodel.difflines import DiffRows, diff_lines
+from agent_tt_tui.viewmodel.difftext import CUT, DiffLine
 from agent_tt_tui.viewmodel.pending import change_of
 from agent_tt_tui.viewmodel.pieces import wrap_text
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from rich.style import Style
     from textual.strip import Strip
 
-    from agent_tt.comparing.states import Change
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.viewmodel.bases import Base
     from agent_tt_tui.viewmodel.pending import Pending
@@ -54,7 +54,9 @@ class DiffTitle(PaneTitle):
         if view.base is None:
             row.add("  nothing before ", styles.muted).add(str(view.number), styles.strong)
             return
-        row.add(f"  {view.base} {glyphs.to} ", styles.muted).add(str(view.number), styles.strong)
+        other = self.base is not None and self.base.other is not None
+        before = self.base.label if other and self.base is not None else str(view.base)
+        row.add(f"  {clean(before)} {glyphs.to} ", styles.muted).add(str(view.number), styles.strong)
         counts = {"+": 0, "-": 0, "~": 0}
         for change in view.changes:
             counts[{"add": "+", "remove": "-"}.get(change.op, "~")] += 1
@@ -69,7 +71,7 @@ class DiffTitle(PaneTitle):
                 row.add("del", styles.key).add(" remove  ", styles.muted)
             row.add("u", styles.key).add(" undo  ", styles.muted).add("f", styles.key).add(" fork", styles.muted)
         elif self.base is not None:
-            label = self.base.label if self.size.width >= 60 else self.base.short
+            label = self.base.label if self.size.width >= 60 and self.base.other is None else self.base.short
             row.add("d ", styles.key).add(clean(label), styles.muted)
 
 
@@ -156,7 +158,7 @@ class DiffPane(Pane):
         self.diff_title = DiffTitle("Diff")
         self.lines = DiffLines()
         super().__init__(self.diff_title, self.lines, id="diff")
-        self._changes: Sequence[Change] = ()
+        self._rows = DiffRows(())
         self._groups: list[int | None] = []
         self._trouble = self._between = ""
         self._laid_out = 0
@@ -171,19 +173,19 @@ class DiffPane(Pane):
         """How many rows all of it takes, title included."""
         return self.lines.line_count + 1
 
-    def show(self, view: StepView, base: Base, lines: Sequence[DiffLine], columns: int, between: str) -> None:
+    def show(self, view: StepView, base: Base, rows: DiffRows, columns: int, between: str) -> None:
         """Show what a step changed.
 
         Args:
             view: The step.
             base: What it was compared with.
-            lines: The changes laid out for so many `columns`.
+            rows: The changes, laid out before for so many `columns`: what takes long was done then.
             columns: See there.
             between: What lies between the two steps, said below the changes; "" for nothing.
         """
         self.diff_title.view, self.diff_title.base, self.diff_title.pending = view, base, None
         self.diff_title.refresh()
-        self._changes, self._laid_out, self._between = view.changes, columns, between
+        self._rows, self._laid_out, self._between = rows, columns, between
         if view.error is not None:
             note = "cannot be compared: the state cannot be read"
         elif view.base is None:
@@ -194,7 +196,7 @@ class DiffPane(Pane):
             note = "this step did not end: the state is the one before it"
         else:
             note = "nothing changed"
-        self._show_changes(lines, note)
+        self._show_changes(note)
         self._fit()  # the pane may have another width by now: it was hidden when the lines were asked for
 
     def show_pending(self, pending: Pending, trouble: str = "") -> None:
@@ -236,14 +238,15 @@ class DiffPane(Pane):
 
     def _fit(self) -> None:
         pending = self.diff_title.pending
-        if not self.size.width or self.columns == self._laid_out or not (self._changes or pending):
+        if not self.size.width or self.columns == self._laid_out or not (self._rows.changes or pending):
             return
         self._laid_out = self.columns
         if pending is not None:
             self._show_edits(pending)
         else:
-            self._show_changes(diff_lines(self._changes, self.columns))
+            self._show_changes()
 
-    def _show_changes(self, lines: Sequence[DiffLine], note: str = "") -> None:
+    def _show_changes(self, note: str = "") -> None:
+        lines = self._rows.lay_out(self._laid_out)
         below = [DiffLine("", 2, ((self._between, "muted"),))] if self._between and lines else []
         self.lines.show([*lines, *below], note)

@@ -1,0 +1,144 @@
+"""A state as lines of text, and the difference of two states as a unified diff of these, for `patch` and for reading.
+
+The text is YAML: keys sorted, values as JSON, and a text of several lines as a block of lines. Every state has one
+text, and two states that differ have two: types show (`1`, `1.0`, `true`, `"1"`), typed values are the envelopes that
+they are recorded as. Nothing in it is a control character but the tabs of such a block.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.comparing.anchors import align_long
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from agent_tt.codec.wire import Wire
+
+__all__ = ["state_lines", "unified_diff"]
+
+_CONTEXT: Final = 3
+_WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_RESERVED: Final = frozenset({"false", "n", "no", "null", "off", "on", "true", "y", "yes"})
+"""Words that are no texts in YAML."""
+
+
+def state_lines(state: Wire) -> list[str]:
+    """The text of a state, line by line, without the ends of the lines."""
+    return list(_lines(state, ""))
+
+
+def unified_diff(old: Sequence[str], new: Sequence[str], old_name: str, new_name: str) -> Iterator[str]:
+    """The unified diff of two texts, line by line; nothing where they are equal.
+
+    Args:
+        old: The lines of the one text.
+        new: The lines of the other.
+        old_name: What the first header says.
+        new_name: What the second header says.
+    """
+    pairs = align_long(old, new)
+    gaps = list(_gaps(pairs, len(old), len(new)))
+    if gaps:
+        yield f"--- {_one_line(old_name)}"
+        yield f"+++ {_one_line(new_name)}"
+    first = 0
+    while first < len(gaps):
+        last = first
+        while last + 1 < len(gaps) and gaps[last + 1][0] - gaps[last][1] <= 2 * _CONTEXT:
+            last += 1
+        yield from _hunk(old, new, gaps[first : last + 1])
+        first = last + 1
+
+
+_Gap = tuple[int, int, int, int]
+"""Old lines [first, second) gave way to new lines [third, fourth)."""
+
+
+def _gaps(pairs: Sequence[tuple[int, int]], length: int, new_length: int) -> Iterator[_Gap]:
+    at = new_at = 0
+    for line, new_line in [*pairs, (length, new_length)]:
+        if line > at or new_line > new_at:
+            yield at, line, new_at, new_line
+        at, new_at = line + 1, new_line + 1
+
+
+def _hunk(old: Sequence[str], new: Sequence[str], gaps: Sequence[_Gap]) -> Iterator[str]:
+    before = min(_CONTEXT, gaps[0][0])
+    start, new_start = gaps[0][0] - before, gaps[0][2] - before
+    after = min(_CONTEXT, len(old) - gaps[-1][1])
+    stop, new_stop = gaps[-1][1] + after, gaps[-1][3] + after
+    yield f"@@ -{_span(start, stop)} +{_span(new_start, new_stop)} @@"
+    at = start
+    for first, last, new_first, new_last in gaps:
+        yield from (f" {line}" for line in old[at:first])
+        yield from (f"-{line}" for line in old[first:last])
+        yield from (f"+{line}" for line in new[new_first:new_last])
+        at = last
+    yield from (f" {line}" for line in old[at:stop])
+
+
+def _span(start: int, stop: int) -> str:
+    """Lines as a hunk's header counts them: an empty stretch is named by the line before it."""
+    return f"{start + 1 if stop > start else start},{stop - start}"
+
+
+def _lines(value: Wire, indent: str) -> Iterator[str]:
+    """The lines of a value that stands by itself."""
+    if isinstance(value, dict) and value:
+        for key in sorted(value):
+            yield from _entry(f"{indent}{_key(key)}:", value[key], indent)
+    elif isinstance(value, list) and value:
+        for item in value:
+            if isinstance(item, (dict, list)) and item:
+                inner = _lines(item, f"{indent}  ")
+                yield f"{indent}- {next(inner)[len(indent) + 2 :]}"
+                yield from inner
+            else:
+                yield from _entry(f"{indent}-", item, indent)
+    else:
+        yield from _entry("", value, indent)
+
+
+def _entry(lead: str, value: Wire, indent: str) -> Iterator[str]:
+    """A value behind its key or its dash."""
+    if isinstance(value, (dict, list)) and value:
+        yield lead
+        yield from _lines(value, f"{indent}  ")
+    elif isinstance(value, str) and _is_block(value):
+        # The figure is the indent, which cannot be told from a first line that begins with blanks; `-` and `+` say
+        # whether the text ends with its last line or behind it.
+        block = "|2+" if value.endswith("\n") else "|2-"
+        yield f"{lead} {block}" if lead else block
+        lines = value.removesuffix("\n").split("\n")
+        yield from (f"{indent}  {line}" if line else "" for line in lines)
+    else:
+        written = _printable(json.dumps(value, ensure_ascii=False))
+        yield f"{lead} {written}" if lead else written
+
+
+def _is_block(text: str) -> bool:
+    """Whether a text of several lines can be written as they are."""
+    if "\n" not in text.removesuffix("\n") or not text.strip():
+        return False
+    return text.replace("\n", "").replace("\t", "").isprintable()
+
+
+def _key(key: str) -> str:
+    if _WORD.fullmatch(key) and key.lower() not in _RESERVED:
+        return key
+    return _printable(json.dumps(key, ensure_ascii=False))
+
+
+def _printable(text: str) -> str:
+    r"""JSON text with what does not print as JSON writes it: `\u202e`."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
+
+
+def _one_line(name: str) -> str:
+    return _printable(name.replace("\t", " ").replace("\n", " "))
