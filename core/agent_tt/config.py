@@ -21,8 +21,8 @@ from __future__ import annotations
 import difflib
 import json
 import os
-import tomllib
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
@@ -175,12 +175,21 @@ def _environment_policy(text: str | None) -> tuple[PolicyTable, ...]:
 
 
 def _parse(path: Path) -> dict[str, object]:
+    import tomllib
+
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return _parsed(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not valid TOML: {error}", hint="Correct the file; nothing was changed.") from error
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+
+
+@lru_cache(maxsize=4)  # every recording and replay of a process asks, and a pyproject.toml takes milliseconds
+def _parsed(text: str) -> dict[str, object]:
+    import tomllib
+
+    return tomllib.loads(text)
 
 
 def _read_table(table: Mapping[str, object], path: Path, section: str, source: PolicySource) -> Config:

@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+from tests.tui.settling import settle_fast
 
 from agent_tt import samples
 from agent_tt.store import open_store
@@ -27,3 +28,8 @@ def sample_store(sample_runs_file, tmp_path):
     store = open_store(path)
     yield store
     store.close()
+
+
+@pytest.fixture(autouse=True)
+def _pilots_settle_fast(monkeypatch):
+    settle_fast(monkeypatch)

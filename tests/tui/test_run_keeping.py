@@ -473,7 +473,8 @@ async def test_a_run_that_is_deleted_while_it_is_open_is_said_to_be_gone(store, 
         elsewhere = open_store(tmp_path / "runs.db")
         elsewhere.delete_runs([store.run("other").id])
         elsewhere.close()
-        await said(app, pilot, "no run")
+        gone = ("no run", "was deleted meanwhile")  # as it is told by what was read last
+        await until(pilot, lambda: any(text in screen_text(app)[-1] for text in gone))
         await pilot.press("left", "right", "right")
         await pilot.pause()
         assert isinstance(app.screen, DebuggerScreen)

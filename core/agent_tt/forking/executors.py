@@ -24,7 +24,6 @@ import difflib
 import importlib
 import inspect
 import tokenize
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
@@ -71,6 +70,8 @@ def executor(name: str) -> Callable[[F], F]:
 
 def installed() -> dict[str, EntryPoint]:
     """The executors that installed packages bring, by name. Nothing of them is loaded."""
+    from importlib.metadata import entry_points
+
     return {found.name: found for found in entry_points(group=GROUP)}
 
 

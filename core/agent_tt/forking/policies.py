@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from agent_tt import config
 from agent_tt.codec.error_text import error_from_text
 from agent_tt.errors import UsageError
-from agent_tt.forking.stand_ins import given_answer
+from agent_tt.forking.prepared import given_answer
 from agent_tt.recording.answers import Question
 from agent_tt.recording.policy import BOUNDARIES, WORDS, Rule, Source, ToolPolicy, Word, is_pattern, read_rule
 from agent_tt.recording.policy_tables import read_assignment, rules_of

@@ -10,7 +10,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.forking.made_up import Chained, MadeUpAnswers, recorded_answers
 from agent_tt.forking.stand_ins import ParentStandIns
 from agent_tt.forking.terms import terms_of
 from agent_tt.recording.answers import serving
@@ -70,6 +69,8 @@ def under_terms(source: RunSource, run: Run, first: Answers | None = None, *, li
         if run.parent is not None:
             stack.enter_context(answering(ParentStandIns(source, run)))
         if terms.is_mock:
+            from agent_tt.forking.made_up import Chained, MadeUpAnswers, recorded_answers
+
             recorded = recorded_answers(source, run if run.parent is None else source.run(run.parent))
             answers: Answers = MadeUpAnswers(recorded, run.fork_step or 0, terms)
             stack.enter_context(serving(answers if first is None else Chained(first, answers)))

@@ -9,11 +9,31 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from agent_tt.recording.call_site import is_agent_file
+from agent_tt.recording.loaded_modules import changed_modules, namespace_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 __all__ = ["AgentModules"]
+
+
+class _Known:
+    """Which modules are an agent's.
+
+    Attributes:
+        names: what they are called.
+        searched: the moment of the look at all modules since which the others are not asked yet.
+    """
+
+    def __init__(self) -> None:
+        self.names: tuple[str, ...] = ()
+        self.searched = 0
+
+
+@lru_cache(maxsize=16)
+def _known_modules(_root: str, _also: tuple[str, ...]) -> _Known:
+    """What was found the last time, of thousands of modules: one replay asks several times."""
+    return _Known()
 
 
 class AgentModules:
@@ -27,18 +47,20 @@ class AgentModules:
     def __init__(self, root: str | Path, also: tuple[str, ...] = ()) -> None:
         self._root = str(Path(root).resolve())
         self._also = also
-        self._others: dict[str, object] = {}
+        self._known = _known_modules(self._root, also)
 
-    def loaded(self) -> Iterator[tuple[str, ModuleType]]:
+    def loaded(self) -> list[tuple[str, ModuleType]]:
         """Those that are loaded now, by name."""
-        for name in list(sys.modules):  # not their items: so many new tuples set the garbage collector going
-            module = sys.modules.get(name)
-            if module is None or self._others.get(name) is module:
-                continue
-            if issubclass(type(module), ModuleType) and self.owns(object.__getattribute__(module, "__dict__")):
-                yield name, module
-            else:
-                self._others[name] = module  # nearly all of a large program: the next time they cost a look
+        known = self._known
+        moment, changed = changed_modules(known.searched)
+        asked = {name: self.owns(namespace_of(module)) for name, module in changed}
+        main = sys.modules.get("__main__")
+        if main is not None and issubclass(type(main), ModuleType):
+            asked["__main__"] = self.owns(namespace_of(main))  # it gets its file late, in place of another
+        ours = [name for name in known.names if name not in asked]
+        ours += [name for name, is_ours in asked.items() if is_ours]
+        known.searched, known.names = moment, tuple(ours)
+        return [(name, module) for name in ours if (module := sys.modules.get(name)) is not None]
 
     def owns(self, namespace: Mapping[str, object]) -> bool:
         """Whether the module that has these globals is the agent's."""

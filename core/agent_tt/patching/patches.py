@@ -100,6 +100,8 @@ class Patching:
         self._touched, self._generators = {}, []
 
     def _rebind(self, namespace: dict[str, object]) -> None:
+        if not self._replacements.has_original(tuple(namespace.values())):
+            return
         for name, value in list(namespace.items()):
             replacement = None if name.startswith("__") else self._replacement(value, namespace)
             if replacement is not None:
@@ -115,6 +117,8 @@ class Patching:
         return replacement
 
     def _unbind(self, namespace: dict[str, object]) -> None:
+        if not self._replacements.has_replacement(tuple(namespace.values())):
+            return
         for name, value in list(namespace.items()):
             original = self._replacements.original(value)
             if original is not None:

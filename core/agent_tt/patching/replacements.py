@@ -17,7 +17,7 @@ from agent_tt.patching.randomness import RANDOM_NAMES, SECRETS_NAMES, urandom
 from agent_tt.patching.standins import StandInModule, all_like
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from types import ModuleType
 
 __all__ = ["KINDS", "PatchKind", "Replacements"]
@@ -66,6 +66,14 @@ class Replacements:
     def original(self, value: object) -> object | None:
         """What `value` stands for, None where it is no replacement."""
         return self._back.get(id(value))
+
+    def has_original(self, values: Iterable[object]) -> bool:
+        """Whether something stands for any of the values. Asked of every name of every module, so it is quick."""
+        return not self._forth.keys().isdisjoint(map(id, values))
+
+    def has_replacement(self, values: Iterable[object]) -> bool:
+        """Whether any of the values is a replacement; quick, too."""
+        return not self._back.keys().isdisjoint(map(id, values))
 
     @property
     def originals(self) -> frozenset[ModuleType]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-from importlib.abc import MetaPathFinder
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,8 +17,10 @@ __all__ = ["ImportWatch"]
 _LOG = logging.getLogger(__name__)
 
 
-class ImportWatch(MetaPathFinder):
+class ImportWatch:
     """Lets the other finders find a module, and hands it over once it has been executed.
+
+    A finder by its shape: the class of finders comes with a hundred modules more.
 
     Attributes:
         names: the modules that are watched for.

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import sys
 import weakref
-from types import ModuleType
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.recording.loaded_modules import changed_modules, namespace_of
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 __all__ = ["Rebinding"]
 
@@ -25,8 +29,7 @@ class Rebinding:
     def __init__(self, original: object, replacement: object) -> None:
         self._original = original
         self._replacement = replacement
-        # By id of the original, which is kept so that its id stays its own.
-        self._found = _FOUND.setdefault(id(original), (original, {}))[1]
+        self._names = _NAMES.setdefault(id(original), _Names(original))
 
     @property
     def place(self) -> tuple[int, str]:
@@ -35,48 +38,60 @@ class Rebinding:
 
     def apply(self) -> None:
         """Put the replacement wherever the original is."""
-        self._bind(self._original, self._replacement, remembers=True)
+        names = self._names
+        moment, changed = changed_modules(names.searched)
+        for name, module in changed:
+            names.keep(name, module, _names_of(self._original, name, module))
+        names.searched = moment
+        names.bind(self._original, self._replacement)
 
     def undo(self) -> None:
         """Put the original wherever the replacement is."""
-        self._bind(self._replacement, self._original, remembers=False)
+        _, changed = changed_modules(self._names.searched)  # which are searched for the original the next time
+        for name, module in changed:
+            namespace = namespace_of(module)
+            for each in _names_of(self._replacement, name, module):
+                namespace[each] = self._original
+        self._names.bind(self._replacement, self._original)
 
-    def _bind(self, old: object, new: object, *, remembers: bool) -> None:
-        """Bind `new` to every name that is `old`.
 
-        Modules are thousands in a large program, and each replay goes through them several times: one that is as it
-        was costs a look at its number of names.
-        """
-        found = self._found
-        for name, module in sys.modules.copy().items():
-            known = found.get(name)
-            if known is None or known.module() is not module:
-                if not _is_searched(name, module):
-                    continue
-                known = None
-            namespace: dict[str, object] = object.__getattribute__(module, "__dict__")
-            if known is None or known.size != len(namespace):
-                names = tuple(each for each, value in list(namespace.items()) if value is old)
-                known = _Found(weakref.ref(module), len(namespace), names)
-                if remembers:
-                    found[name] = known
-            for each in known.names:
+class _Names:
+    """Where a function was found the last time.
+
+    Attributes:
+        searched: the moment of the look at the modules since which they are not searched yet.
+    """
+
+    def __init__(self, original: object) -> None:
+        self.original = original  # kept so that its id stays its own
+        self.searched = 0
+        self._found: dict[str, tuple[weakref.ref[ModuleType], tuple[str, ...]]] = {}
+
+    def keep(self, name: str, module: ModuleType, names: tuple[str, ...]) -> None:
+        """Keep the names that a module has for the function."""
+        if names:
+            self._found[name] = weakref.ref(module), names
+        else:
+            self._found.pop(name, None)
+
+    def bind(self, old: object, new: object) -> None:
+        """Bind `new` to those of them that are `old`."""
+        for name, (reference, names) in list(self._found.items()):
+            module = reference()
+            if module is None or sys.modules.get(name) is not module:
+                continue
+            namespace = namespace_of(module)
+            for each in names:
                 if namespace.get(each) is old:
                     namespace[each] = new
 
 
-class _Found(NamedTuple):
-    """Which names of a module were found to be a function, when it had so many names."""
-
-    module: weakref.ref[ModuleType]
-    size: int
-    names: tuple[str, ...]
+_NAMES: Final[dict[int, _Names]] = {}
+"""Of each original, by its id."""
 
 
-_FOUND: Final[dict[int, tuple[object, dict[str, _Found]]]] = {}
-"""Where each original was found the last time, by the name of the module."""
-
-
-def _is_searched(name: str, module: object) -> bool:
-    is_own = name.startswith(_OWN) and name.partition(".")[0] == _OWN
-    return not is_own and issubclass(type(module), ModuleType)
+def _names_of(value: object, name: str, module: ModuleType) -> tuple[str, ...]:
+    """The names of a module that are `value`; none where the module is ours."""
+    if name.startswith(_OWN) and name.partition(".")[0] == _OWN:
+        return ()
+    return tuple(each for each, held in list(namespace_of(module).items()) if held is value)

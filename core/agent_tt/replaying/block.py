@@ -13,6 +13,7 @@ from agent_tt.patching.patches import PATCHED, patched_again
 from agent_tt.recording.adoption import recording_into
 from agent_tt.recording.answers import serving
 from agent_tt.recording.entry import COMMAND
+from agent_tt.recording.loaded_modules import looking_anew, looking_once
 from agent_tt.recording.process_runs import process_of
 from agent_tt.recording.recorder import Recording
 from agent_tt.replaying.attempts import answered_again
@@ -119,6 +120,7 @@ def replaying(replay: Replay, check: StateCheck | None = None, siblings: Sibling
         return replay.unrecorded_effect(attempt.event, attempt.target, site)
 
     with (
+        looking_once(),
         quiet(),
         virtual_time(answers) as clock,
         recording_into(NumberingStore(check, checked=0 if is_process else number).as_store()),
@@ -126,6 +128,7 @@ def replaying(replay: Replay, check: StateCheck | None = None, siblings: Sibling
         around,
         patched_again(replay.tape.run.metadata.get(PATCHED), root),
         guarded(partial(answered_again, replay, otherwise=refuse), root=root) as guard,
+        looking_anew(),
     ):
         try:
             yield

@@ -12,7 +12,7 @@ from agent_tt.history.append import fork_track
 from agent_tt.history.training import DictionaryTrainer
 from agent_tt.model import Note
 from agent_tt.protocols import NO_STATE
-from agent_tt.store import columns, deleting, door, ids, keeping, questions
+from agent_tt.store import columns, door, ids, keeping, questions
 from agent_tt.store.liveness import Heart, current_owner, now_us
 from agent_tt.store.opening import open_database
 from agent_tt.store.reader import StoreReader
@@ -336,6 +336,8 @@ class SqliteStore(StoreReader):
 
     def plan_deletion(self, run_ids: Sequence[str], *, with_forks: bool = False) -> list[Run]:
         """What `delete_runs` would delete now; raises what it would raise, and changes nothing."""
+        from agent_tt.store import deleting
+
         return deleting.plan_deletion(self.database, run_ids, with_forks=with_forks)
 
     def delete_runs(self, run_ids: Sequence[str], *, with_forks: bool = False) -> Deletion:
@@ -344,6 +346,8 @@ class SqliteStore(StoreReader):
         Raises:
             HasForks, IsRunning, IsPinned: one of them has to stay; nothing was deleted.
         """
+        from agent_tt.store import deleting
+
         deletion, numbers = deleting.delete_runs(self.database, run_ids, with_forks=with_forks)
         self.lineage.forget([run.id for run in deletion.runs], numbers)
         return deletion

@@ -19,7 +19,8 @@ import agent_tt.seams.install
 from agent_tt.errors import ToolDenied, UsageError
 from agent_tt.forking.boundary import boundary_of
 from agent_tt.forking.policies import ToolPolicy, read_rule
-from agent_tt.forking.stand_ins import ParentStandIns, given_answer
+from agent_tt.forking.prepared import given_answer
+from agent_tt.forking.stand_ins import ParentStandIns
 from agent_tt.model import NewRun
 from agent_tt.recording import adoption
 from agent_tt.recording.answers import Question

@@ -1,4 +1,8 @@
-"""An agent on the real `openai` client, recorded without a change to its code, re-entered with edits of every kind."""
+"""An agent on the real `openai` client, recorded without a change to its code, re-entered with edits of every kind.
+
+Where what is edited has nothing to do with the client, the same loop runs on `httpx`: most of the time of a process is
+the import of an SDK.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ TOOLS = "def look(n):\n    return {'n': n, 'euros': 10 * n}\n"
 
 LOOP = """
         messages.append(message)
-        calls = message["tool_calls"] if isinstance(message, dict) else message.tool_calls
+        calls = message.get("tool_calls") if isinstance(message, dict) else message.tool_calls
         if not calls:
             break
         for call in calls:
@@ -58,6 +62,20 @@ def main():
     messages = new_messages()
     for _ in range(12):
         message = client.chat.completions.create(messages=messages, **OPTIONS).choices[0].message
+"""
+    + LOOP
+    + "\nmain()\n"
+)
+
+BARE = (
+    HEAD.replace("import openai", "import httpx")
+    + """
+def main():
+    client = httpx.Client(base_url=sys.argv[1], headers={"authorization": "Bearer sk-x"}, trust_env=False)
+    messages = new_messages()
+    for _ in range(12):
+        answer = client.post("/chat/completions", json={"messages": messages, **OPTIONS})
+        message = answer.json()["choices"][0]["message"]
 """
     + LOOP
     + "\nmain()\n"
@@ -232,7 +250,7 @@ def test_every_kind_of_edit_makes_the_fork_differ_as_it_says(tmp_path: Any, sour
 
 
 def test_messages_are_removed_and_steps_muted(tmp_path: Any):
-    with recorded(tmp_path, SYNC) as agent:
+    with recorded(tmp_path, BARE) as agent:
         said, _ = agent.end(step=3, mute=[2])
         assert said[-1] == [1, 3, 4, 5]
         said, _ = agent.end(step=3, mute=[3])  # its tool's result is not yet in its own state, and goes too
@@ -247,13 +265,13 @@ def test_messages_are_removed_and_steps_muted(tmp_path: Any):
 
 
 def test_forks_of_forks_and_other_programs_go_on_as_they_say(tmp_path: Any):
-    with recorded(tmp_path, SYNC) as agent:
+    with recorded(tmp_path, BARE) as agent:
         said, _ = agent.end(step=0, changes={"messages[1].content": "look elsewhere"})
         assert said[:2] == ["Be brief.", "look elsewhere"]
         assert [body["messages"][1]["content"] for body in agent.bodies] == ["look elsewhere"] * 5
 
         agent.bodies.clear()
-        agent.write(SYNC.replace("    print(", "    print('other')\n    print("), "other.py")
+        agent.write(BARE.replace("    print(", "    print('other')\n    print("), "other.py")
         agent.end(step=3, agent="other.py:__main__")
         assert "other" in agent.handles[-1].output().splitlines()
         assert len(agent.bodies) == 2
