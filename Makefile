@@ -20,6 +20,7 @@ bench:
 	python tests/benchmarks/bench_store.py
 	python tests/benchmarks/bench_screen.py
 	python tests/benchmarks/bench_ask.py
+	python tests/benchmarks/bench_compare.py
 	python -m tests.benchmarks.bench_http
 
 pictures:

@@ -95,6 +95,25 @@ def test_a_step_without_a_partner_is_shown_beside_the_state_that_the_other_side_
     assert compared.states_at(row) == (row.a, row.a - 1)
 
 
+def test_a_step_that_was_moved_names_its_number_on_the_other_side_and_is_not_folded():
+    compared = view(
+        [SEARCH, ("read", "x", "ok"), ("book", "x", "ok")], [SEARCH, ("book", "x", "ok"), ("read", "x", "ok")]
+    )
+    lines = compared.lines()
+    assert next(line.text for line in lines if line.kind == "diverged").startswith("steps 2 and 3 are swapped in B")
+    there = {(row.a, row.b): number for row, number in compared.elsewhere.items()}
+    assert there in ({(2, None): 3, (None, 3): 2}, {(3, None): 2, (None, 2): 3})
+
+
+def test_the_rule_where_runs_meet_again_says_in_how_many_paths_the_state_still_differs():
+    a, b = (
+        [SEARCH, ("book", "x", "ok")] + [SEARCH] * 3,
+        [SEARCH, ("read", "y", "ok"), ("read", "z", "ok")] + [SEARCH] * 3,
+    )
+    text = next(line.text for line in view(a, b).lines() if line.kind == "rejoined")
+    assert text == "same moves again; the state still differs in 1 path"
+
+
 def test_edits_are_named_even_where_the_runs_do_not_part():
     lines = view([SEARCH, SEARCH], [SEARCH, SEARCH], edits=EDITS).lines()
     assert kinds(lines) == ["pair", "edits", "pair"]

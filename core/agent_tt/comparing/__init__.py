@@ -8,9 +8,12 @@
 | `words`, `tokens` | what differs between two texts, by word; what a word is |
 | `sequence`, `anchors` | the alignment of two sequences that all of it stands on; of very long ones |
 | `moves`, `updates` | what a step did: what it asked and what came back; what it wrote where it asked nothing |
-| `pairing`, `lineage` | which steps belong together; what a fork shares with its parent |
+| `costs`, `alignment` | what it costs to set two steps beside each other; the least costly way to do so in a lane |
+| `lanes`, `pairing` | which lanes belong together; which steps do, in all of them |
+| `lineage`, `rejoining` | what a fork shares with its parent; where runs that parted meet again |
 | `effects` | what a run did to the world, and what it was kept from |
-| `because`, `outcome`, `runs` | why runs part, how they ended, and all of it together |
+| `because`, `outcome`, `rows` | why runs part, how they ended, the lines of a comparison |
+| `side`, `runs` | one run, read once; two of them, and all of it together |
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ def compare(a: str, b: str, *, store: str | Path | None = None) -> Comparison:
         store: The file they are in; found as the commands find it when not given.
 
     Returns:
-        Which steps belong together, where the runs part and why, where they meet again, and how each ended.
+        Which steps belong together (aligned lane by lane, at the least cost that `agent_tt.comparing.costs` counts),
+        where the runs part and why, where they meet again, and how each ended.
 
     Raises:
         StoreNotFound: There is no store.

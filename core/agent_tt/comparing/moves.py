@@ -6,9 +6,11 @@ for the rest of the run; what the model made of them is what a step did.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import orjson
 
 from agent_tt.history.digest import digest
 from agent_tt.model import ACTING
@@ -17,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import Call, Step
-    from agent_tt.protocols import RunSource
+    from agent_tt.model import Call, CallKind, Step
+
+__all__ = ["Move", "acts_of", "answers_of", "describe_move", "lasting", "value_key"]
 
 _VOLATILE: Final = frozenset(
     {
@@ -34,26 +37,35 @@ _VOLATILE: Final = frozenset(
 )
 """Keys of a model's answer, or of a message, that differ each time it says the same."""
 
+_PAIRS: Final = b'"$type":"dict"'
+"""In the text of a value: it holds a dict whose keys are no strings, which is written as a list in any order."""
+
+_NOTHING: Final = b"[]"
+
+Alike: TypeAlias = "tuple[str | None, str, tuple[tuple[CallKind, str], ...]]"
+
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What one step did.
+    """What one step did. It holds no results, so that those of a long run do not fill the memory.
 
     Attributes:
         step: The step.
-        calls: Its calls.
         did: Equal for steps that did the same: agent, name, decision, and tools with their arguments (or the model's
             answer).
-        alike: Equal for steps that did the same kind of thing: the same tools whatever their arguments, else the same
-            name.
+        alike: Equal for steps that did the same kind of thing: agent and tools in order whatever their arguments, else
+            agent and name.
         came_back: Equal when results, errors and status are.
+        asked: The arguments of each tool, or each answer, as JSON: a list. Empty where JSON cannot hold them.
+        is_silent: Whether it called nothing that counts: then what it did is only known from what it wrote.
     """
 
     step: Step
-    calls: tuple[Call, ...]
-    did: str
-    alike: str
-    came_back: str
+    did: bytes
+    alike: Alike
+    came_back: bytes
+    asked: bytes = _NOTHING
+    is_silent: bool = False
 
     @property
     def number(self) -> int:
@@ -61,36 +73,37 @@ class Move:
         return self.step.number
 
     @property
-    def acts(self) -> tuple[Call, ...]:
-        """The calls that act in the world."""
-        return tuple(call for call in self.calls if call.kind in ACTING)
-
-    @property
-    def answers(self) -> tuple[Call, ...]:
-        """The calls of models."""
-        return tuple(call for call in self.calls if call.kind == "llm")
+    def title(self) -> str:
+        """What it is called in a few words: its first tool, else its name."""
+        return self.alike[2][0][1] if self.alike[2] else self.step.name
 
 
-def read_move(source: RunSource, run_id: str, step: Step) -> Move:
-    """Read what a step did."""
-    return describe_move(step, source.calls(run_id, step.number) if step.calls else ())
+def acts_of(calls: Sequence[Call]) -> list[Call]:
+    """The calls that act in the world."""
+    return [call for call in calls if call.kind in ACTING]
+
+
+def answers_of(calls: Sequence[Call]) -> list[Call]:
+    """The calls of models."""
+    return [call for call in calls if call.kind == "llm"]
 
 
 def describe_move(step: Step, calls: Sequence[Call]) -> Move:
-    """Say what a step did, given its calls."""
-    acts = [call for call in calls if call.kind in ACTING]
-    answers = [call for call in calls if call.kind == "llm"]
-    asked = [[call.kind, call.name, value_key(call.args)] for call in acts]
-    answered = [value_key(lasting(call.result)) for call in answers] if not acts else []
-    tools = [call.name for call in acts]
-    back = [[value_key(call.result), call.status, call.error.short if call.error else None] for call in acts]
-    error = step.error.short if step.error else None
+    """Say what a step did, given its calls; what models were asked may be left out."""
+    acts = acts_of(calls)
+    asked: list[Wire] = [call.args for call in acts] if acts else [lasting(call.result) for call in answers_of(calls)]
+    tools = tuple([(call.kind, call.name) for call in acts])
+    who: list[Wire] = [step.agent, step.name, step.decision, [[*tool] for tool in tools]]
+    back: list[Wire] = [[call.result, call.status, None if call.error is None else call.error.short] for call in acts]
+    came: list[Wire] = [back, None if step.error is None else step.error.short, step.status]
+    said = _json(asked) if asked else _NOTHING
     return Move(
         step=step,
-        calls=tuple(calls),
-        did=json.dumps([step.agent, step.name, step.decision, asked, answered]),
-        alike=json.dumps([step.agent, tools] if tools else [step.agent, [], step.name]),
-        came_back=json.dumps([back, error, step.status]),
+        did=_short(_key(who, _json(who)) + _key(asked, said)),
+        alike=(step.agent, "" if tools else step.name, tools),
+        came_back=_short(_key(came, _json(came))),
+        asked=bytes(memoryview(said)),  # the encoder's own bytes keep the room that it wrote into
+        is_silent=not calls,
     )
 
 
@@ -106,3 +119,21 @@ def lasting(value: Wire) -> Wire:
     if isinstance(value, list):
         return [lasting(inner) for inner in value]
     return value
+
+
+def _json(value: Wire) -> bytes:
+    """A value as JSON, keys in order; empty where it is nested too deeply for that, or holds what JSON does not."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONEncodeError:
+        return b""
+
+
+def _key(value: Wire, text: bytes) -> bytes:
+    """What `value_key` gives, or the JSON of the value: equal for equal values too, and made several times as fast."""
+    return text if text and _PAIRS not in text else value_key(value).encode()
+
+
+def _short(text: bytes) -> bytes:
+    """A digest of a text that may be long."""
+    return blake2b(text, digest_size=16).digest()

@@ -53,6 +53,33 @@ class Outcome:
     effects: Effects = field(default_factory=Effects)
 
 
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What one run has more than another; None where one of them does not say.
+
+    Attributes:
+        steps: Steps.
+        tokens: Tokens in and out together.
+        cost_usd: US dollars.
+        duration_us: Microseconds.
+    """
+
+    steps: int = 0
+    tokens: int | None = None
+    cost_usd: float | None = None
+    duration_us: int | None = None
+
+
+def difference_of(a: Outcome, b: Outcome) -> Difference:
+    """What B has more than A."""
+    return Difference(
+        steps=b.steps - a.steps,
+        tokens=None if a.tokens is None or b.tokens is None else b.tokens - a.tokens,
+        cost_usd=None if a.cost_usd is None or b.cost_usd is None else b.cost_usd - a.cost_usd,
+        duration_us=None if a.duration_us is None or b.duration_us is None else b.duration_us - a.duration_us,
+    )
+
+
 def read_outcome(run: Run, steps: Iterable[Step], calls: Iterable[Call], final_state: Wire) -> Outcome:
     """Sum up a run.
 

@@ -2,90 +2,124 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from agent_tt.comparing.sequence import align
+from agent_tt.comparing.alignment import align_moves
+from agent_tt.comparing.costs import Costs
+from agent_tt.comparing.lanes import match_lanes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from agent_tt.comparing.moves import Move
+    from agent_tt.comparing.rows import Lanes
+
+__all__ = ["Couple", "find_moved", "pair_moves"]
 
 
 @dataclass(frozen=True, slots=True)
 class Couple:
-    """Two moves side by side, or one that the other run has nothing beside."""
+    """Two moves side by side, or one that the other run has nothing beside.
+
+    Attributes:
+        a: What the one run did.
+        b: What the other did.
+        lanes: Names of the lanes that they are in, in A and in B.
+    """
 
     a: Move | None
     b: Move | None
+    lanes: Lanes = ("main", "main")
 
 
-def pair_moves(a: Sequence[Move], b: Sequence[Move]) -> list[Couple]:
+def pair_moves(
+    a: Sequence[Move], b: Sequence[Move], begun: Collection[str] = (), check: Callable[[], None] = lambda: None
+) -> list[Couple]:
     """Pair the moves of two runs; within a lane the order is kept, and every move comes once.
 
-    Moves that did the same are paired first, as many as can be; between those, moves that did the same kind of thing;
-    and where a lane parts for the first time, the two moves that were made instead of each other.
+    The lanes are matched (`agent_tt.comparing.lanes`) and each two aligned at the least cost
+    (`agent_tt.comparing.alignment`). Where a lane parts for the first time, and each run did something else there, the
+    two moves stand side by side, which costs as much as each alone.
 
     Args:
         a: The moves of the one run, in order.
         b: The moves of the other.
+        begun: Names of lanes that are one and the same in both, because they began before the runs became two.
+        check: Called now and then; what it raises ends the pairing.
 
     Returns:
-        The couples in the order in which `a` made its moves; what only `b` did follows what its lane did before it.
+        The couples in the order in which `a` made its moves. What only `b` did follows what its lane did before it, and
+        in a lane of its own what the others had done by then.
     """
+    costs = Costs()
+    couples: list[Couple] = []
+    for lane_a, lane_b in match_lanes(a, b, costs, begun, check):
+        check()
+        ours, theirs = (() if lane is None else lane.moves for lane in (lane_a, lane_b))
+        names = (None if lane_a is None else lane_a.name, None if lane_b is None else lane_b.name)
+        couples += _pair_lane(ours, theirs, names, costs, check)
+    return _in_order(couples)
+
+
+def find_moved(couples: Sequence[Couple]) -> list[tuple[int, int]]:
+    """The steps of A that B took as well, at another place in the lane: (number in A, number in B), in order of A."""
+    waiting: defaultdict[tuple[Lanes, bytes], list[int]] = defaultdict(list)
+    apart = [each for each in couples if each.a is None or each.b is None or each.a.did != each.b.did]
+    for couple in reversed(apart):
+        if couple.b is not None:
+            waiting[couple.lanes, couple.b.did].append(couple.b.number)
+    return [
+        (couple.a.number, there.pop())
+        for couple in apart
+        if couple.a is not None and (there := waiting.get((couple.lanes, couple.a.did)))
+    ]
+
+
+def _pair_lane(
+    a: Sequence[Move], b: Sequence[Move], names: Lanes, costs: Costs, check: Callable[[], None]
+) -> Iterator[Couple]:
+    pairs = align_moves(a, b, costs, check)
+    parted = False
+    for (last_a, last_b), (to_a, to_b) in pairwise([(-1, -1), *pairs, (len(a), len(b))]):
+        gap_a, gap_b = list(a[last_a + 1 : to_a]), list(b[last_b + 1 : to_b])
+        if gap_a and gap_b and not parted:
+            yield Couple(gap_a.pop(0), gap_b.pop(0), names)
+        yield from (Couple(move, None, names) for move in gap_a)
+        yield from (Couple(None, move, names) for move in gap_b)
+        if to_a < len(a):
+            yield Couple(a[to_a], b[to_b], names)
+            parted = parted or a[to_a].did != b[to_b].did
+        parted = parted or to_a - last_a > 1 or to_b - last_b > 1
+
+
+def _in_order(couples: Sequence[Couple]) -> list[Couple]:
+    """Merge the lanes again."""
+    beside = sorted((each.b.number, each.a.number) for each in couples if each.a is not None and each.b is not None)
+    numbers_b = [b for b, _ in beside]
+    # By then: the furthest step of A beside what B had done, whatever order B's lanes took turns in.
+    furthest: list[int] = []
+    for _, a in beside:
+        furthest.append(max(a, furthest[-1]) if furthest else a)
+    first_a: dict[Lanes, int] = {}
+    for couple in couples:
+        if couple.a is not None:
+            first_a.setdefault(couple.lanes, couple.a.number)
+    last_a: dict[Lanes, int] = {}
     ranked: list[tuple[tuple[int, int, int], Couple]] = []
-    for lane_a, lane_b in _lanes(a, b):
-        last_a = -1
-        for couple in _pair_lane(lane_a, lane_b):
-            if couple.a is not None:
-                last_a = couple.a.number
-                ranked.append(((last_a, 0, 0), couple))
-            elif couple.b is not None:
-                ranked.append(((last_a, 1, couple.b.number), couple))
+    for couple in couples:
+        if couple.a is not None:
+            last_a[couple.lanes] = couple.a.number
+            ranked.append(((couple.a.number, 0, 0), couple))
+        elif couple.b is not None:
+            after = last_a.get(couple.lanes)
+            if after is None:
+                index = bisect_left(numbers_b, couple.b.number)
+                after = furthest[index - 1] if index else -1
+                after = min(after, first_a.get(couple.lanes, after + 1) - 1)
+            ranked.append(((after, 1, couple.b.number), couple))
     ranked.sort(key=lambda item: item[0])
     return [couple for _, couple in ranked]
-
-
-def _lanes(a: Sequence[Move], b: Sequence[Move]) -> Iterator[tuple[list[Move], list[Move]]]:
-    """Lanes that belong together: those of one name, then those that begin with the same move."""
-    lanes_a, lanes_b = _by_lane(a), _by_lane(b)
-    for name in [name for name in lanes_a if name in lanes_b]:
-        yield lanes_a.pop(name), lanes_b.pop(name)
-    for moves_a in lanes_a.values():
-        twin = next((name for name, moves_b in lanes_b.items() if moves_b[0].did == moves_a[0].did), None)
-        yield moves_a, lanes_b.pop(twin) if twin is not None else []
-    for moves_b in lanes_b.values():
-        yield [], moves_b
-
-
-def _by_lane(moves: Sequence[Move]) -> dict[str, list[Move]]:
-    lanes: dict[str, list[Move]] = {}
-    for move in moves:
-        lanes.setdefault(move.step.lane, []).append(move)
-    return lanes
-
-
-def _pair_lane(a: Sequence[Move], b: Sequence[Move]) -> Iterator[Couple]:
-    equal = align([move.did for move in a], [move.did for move in b])
-    parted = False
-    for (from_a, from_b), (to_a, to_b) in pairwise([(-1, -1), *equal, (len(a), len(b))]):
-        gap_a, gap_b = a[from_a + 1 : to_a], b[from_b + 1 : to_b]
-        if gap_a or gap_b:
-            yield from _pair_gap(gap_a, gap_b, first=not parted)
-            parted = True
-        if to_a < len(a):
-            yield Couple(a[to_a], b[to_b])
-
-
-def _pair_gap(a: Sequence[Move], b: Sequence[Move], *, first: bool) -> Iterator[Couple]:
-    """Pair moves of which no two did the same."""
-    alike = align([move.alike for move in a], [move.alike for move in b])
-    if first and a and b and (not alike or (alike[0][0] > 0 and alike[0][1] > 0)):
-        alike.insert(0, (0, 0))
-    for (from_a, from_b), (to_a, to_b) in pairwise([(-1, -1), *alike, (len(a), len(b))]):
-        yield from (Couple(move, None) for move in a[from_a + 1 : to_a])
-        yield from (Couple(None, move) for move in b[from_b + 1 : to_b])
-        if to_a < len(a):
-            yield Couple(a[to_a], b[to_b])

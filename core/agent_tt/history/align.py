@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from agent_tt.history.subsequence import common_subsequence
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -41,7 +43,7 @@ def changed_blocks(old: Sequence[bytes], new: Sequence[bytes]) -> list[Block]:
     if not old_rest or not new_rest:
         kept = []
     elif len(old_rest) <= LCS_LIMIT and len(new_rest) <= LCS_LIMIT:
-        kept = _common_subsequence(old_rest, new_rest)
+        kept = common_subsequence(old_rest, new_rest)
     else:
         kept = _slid_window(old_rest, new_rest)
     return [
@@ -70,32 +72,3 @@ def _slid_window(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, 
     if old[slid:] != new[:length]:
         return []
     return [(slid + index, index) for index in range(length)]
-
-
-def _common_subsequence(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int]]:
-    """The pairs of positions of a longest common subsequence, in order.
-
-    Bit-parallel (H. Hyyrö, "Bit-parallel LCS-length computation revisited", 2004): bit i of row j is clear where old
-    element i makes the common subsequence of `old[:i+1]` and `new[:j+1]` longer than that of `old[:i]`.
-    """
-    positions: dict[bytes, int] = {}
-    for index, key in enumerate(old):
-        positions[key] = positions.get(key, 0) | 1 << index
-    every = (1 << len(old)) - 1
-    row, rows = every, []
-    for key in new:
-        matches = row & positions.get(key, 0)
-        row = (row + matches | row - matches) & every
-        rows.append(row)
-    pairs = []
-    i, j = len(old) - 1, len(new) - 1
-    while i >= 0 and j >= 0:
-        if rows[j] >> i & 1:
-            i -= 1
-        elif j and not rows[j - 1] >> i & 1:
-            j -= 1
-        else:
-            pairs.append((i, j))
-            i, j = i - 1, j - 1
-    pairs.reverse()
-    return pairs

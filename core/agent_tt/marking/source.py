@@ -231,6 +231,14 @@ class MarkedStore(MarkedSource):
         """A call with arguments, error and result."""
         return self.reader.with_values(run_id, head)
 
+    def call_page(self, run_id: str, start: int, stop: int) -> list[Call]:
+        """The calls of steps start..stop-1: arguments (not those of models), results and errors."""
+        return self.reader.call_page(run_id, start, stop)
+
+    def digest_page(self, run_id: str, start: int, stop: int) -> dict[int, bytes]:
+        """The digests of the checkpoints of steps start..stop-1."""
+        return self.reader.digest_page(run_id, start, stop)
+
     def written_at(self, run_id: str, step: int, path: Path) -> tuple[int, Path] | None:
         """The step that `last_write` gives, and where the value was just after it."""
         return self.reader.written_at(run_id, step, path)

@@ -16,7 +16,7 @@ up to `fork_step` are its parent's (`Step.inherited`), and checkpoint `fork_step
 from __future__ import annotations
 
 from agent_tt.protocols.marks import Anchored, MarkedRuns, Marks
-from agent_tt.protocols.reading import Cursor, ListsCalls, RunSource
+from agent_tt.protocols.reading import Cursor, ListsCalls, PagesCalls, RunSource
 from agent_tt.protocols.writing import NO_STATE, OpenQuestion, RunWriter, Store
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "MarkedRuns",
     "Marks",
     "OpenQuestion",
+    "PagesCalls",
     "RunSource",
     "RunWriter",
     "Store",

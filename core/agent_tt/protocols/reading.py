@@ -205,3 +205,16 @@ class ListsCalls(Protocol):
     def with_values(self, run_id: str, head: Call) -> Call:
         """One of them with arguments, error and result; `…` stands for each large part of a result."""
         ...
+
+
+@runtime_checkable
+class PagesCalls(Protocol):
+    """A `RunSource` that can give the calls of many steps at once; others are asked for them step by step."""
+
+    def call_page(self, run_id: str, start: int, stop: int) -> list[Call]:
+        """The calls of steps start..stop-1 in order: arguments (not those of models), results and errors, no more."""
+        ...
+
+    def digest_page(self, run_id: str, start: int, stop: int) -> dict[int, bytes]:
+        """What `digest` gives for steps start..stop-1; those that took no checkpoint of their own may be missing."""
+        ...

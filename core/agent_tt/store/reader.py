@@ -11,7 +11,7 @@ from agent_tt.history.cursor import TrackCursor
 from agent_tt.history.index import PathIndex
 from agent_tt.history.log import StateLog
 from agent_tt.history.states import load
-from agent_tt.store import deliveries, ids
+from agent_tt.store import call_pages, deliveries, ids
 from agent_tt.store.call_rows import CallRows
 from agent_tt.store.damage_watch import DamageWatch
 from agent_tt.store.lineage import Lineage, Position
@@ -135,6 +135,15 @@ class StoreReader:
     def with_values(self, run_id: str, head: Call) -> Call:
         """A call with arguments, error and result; in the result `…` stands for each large part, which is not read."""
         return self._calls.with_values(self.lineage.number(run_id), head)
+
+    def call_page(self, run_id: str, start: int, stop: int) -> list[Call]:
+        """The calls of steps start..stop-1: arguments (not those of models), results and errors, no more."""
+        run = self.lineage.number(run_id)
+        return list(call_pages.call_page(self.database, self.lineage, run, start, stop, self._calls.value))
+
+    def digest_page(self, run_id: str, start: int, stop: int) -> dict[int, bytes]:
+        """What `digest` gives for steps start..stop-1; those that took no checkpoint of their own are missing."""
+        return call_pages.digest_page(self.database, self.lineage, self.lineage.number(run_id), start, stop)
 
     def deliveries(self, run_id: str, step: int, call: int) -> list[Delivery]:
         """What reached the agent of a call that answers in pieces, in order; also of one that is still pending.

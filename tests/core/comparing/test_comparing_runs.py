@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.memory_source import Did, MemorySource
 
-from agent_tt.comparing.runs import Comparison, compare_runs
+from agent_tt.comparing.runs import Against, Comparison, compare_runs
 from agent_tt.errors import Damaged, Interrupted
 from agent_tt.model import Edit, ErrorInfo
+
+if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
 
 
 def step(tool: str, query: str = "", result: str = "ok", **rest: object) -> Did:
@@ -72,6 +76,19 @@ def test_a_step_put_in_is_only_in_the_one_run_and_the_rest_rejoins() -> None:
     assert found.because == "only B took step 3, something_else"
 
 
+def test_a_step_of_the_same_tool_put_in_is_kept_apart_from_the_one_that_it_resembles() -> None:
+    searches = [step("search", f"refund policy {number}") for number in range(5)]
+    found = comparison([A, *searches, E], [A, *searches[:2], step("search", "policy"), *searches[2:], E])
+    assert (found.only_a, found.only_b, found.diverged_at) == ([], [4], 4)
+    assert all(same for _, _, same in found.pairs)
+
+
+def test_near_matches_are_those_that_differ_least() -> None:
+    one, other = step("search", "refund policy of the shop"), step("search", "opening hours")
+    found = comparison([A, one, other, E], [A, step("search", "opening hours on sunday"), E])
+    assert (found.pairs[1], found.only_a) == ((3, 2, False), [2])
+
+
 def test_a_step_left_out_is_only_in_the_other_run() -> None:
     found = comparison([A, B, C, D, E], [A, B, D, E])
     assert (found.only_a, found.only_b) == ([3], [])
@@ -83,6 +100,25 @@ def test_two_steps_that_changed_places_are_paired_once() -> None:
     assert found.diverged_at == 2
     assert len(found.only_a) == len(found.only_b) == 1
     assert found.rejoined_at == 4
+    ((in_a, in_b),) = found.moved
+    assert (found.only_a, found.only_b) == ([in_a], [in_b])
+    assert (found.because, found.reasons[0].kind) == ("steps 2 and 3 are swapped in B: think, ask", "swapped")
+    other = comparison([A, C, B, D, E], [A, B, C, D, E])
+    assert (other.moved, other.because) == (((in_b, in_a),), "steps 2 and 3 are swapped in B: ask, think")
+
+
+def test_two_searches_that_changed_places_are_named_as_that_although_each_is_beside_the_other() -> None:
+    found = comparison(
+        [A, step("search", "x"), step("search", "y"), D], [A, step("search", "y"), step("search", "x"), D]
+    )
+    assert [row.kind for row in found.rows] == ["same", "different", "different", "same"]
+    assert (found.moved, found.reasons[0].kind) == (((2, 3), (3, 2)), "swapped")
+
+
+def test_a_step_that_was_taken_later_is_moved_and_not_swapped() -> None:
+    found = comparison([A, X, B, C, D, E], [A, B, C, D, X, E])
+    assert (found.only_a, found.only_b, found.moved) == ([2], [5], ((2, 5),))
+    assert (found.because, found.reasons[0].kind) == ("something_else is step 2 in A, step 5 in B", "moved")
 
 
 def test_the_same_tool_asked_with_other_arguments_is_a_pair_that_differs() -> None:
@@ -90,11 +126,34 @@ def test_the_same_tool_asked_with_other_arguments_is_a_pair_that_differs() -> No
     assert found.pairs[1] == (2, 2, False)
     assert (found.diverged_at, found.rejoined_at) == (2, 3)
     assert found.because == "search was asked with another query"
+    (reason,) = found.reasons
+    assert (reason.kind, reason.where, reason.old, reason.new) == ("call", "search.query", "refund policy", "how long")
+
+
+def test_1_and_1_0_and_true_are_other_arguments() -> None:
+    for one, other in ((1, 1.0), (1, True), (1.0, True), (0, False), (0, None)):
+        found = comparison([Did("work", "set", {"n": one})], [Did("work", "set", {"n": other})])
+        assert found.pairs == [(1, 1, False)]
+        assert (found.reasons[0].old, found.reasons[0].new) == (one, other)
+    nan: Wire = {"$type": "float", "$v": "nan"}
+    assert comparison([Did("work", "set", {"n": nan})], [Did("work", "set", {"n": nan})]).diverged_at is None
+
+
+def test_a_megabyte_of_changed_text_is_compared_in_under_a_second() -> None:
+    words = [f"word{number}" for number in range(150_000)]
+    one, other = (Did("work", "write", {"text": " ".join(text), "path": "a"}) for text in (words, ["new", *words]))
+    began = time.process_time()
+    found = comparison([A, one, B], [A, other, B])
+    assert time.process_time() - began < 1
+    assert (found.diverged_at, found.because) == (2, "write was asked with another text")
 
 
 def test_another_result_of_the_same_question_is_where_runs_part() -> None:
     found = comparison([A, step("search", "q", "nothing"), E], [A, step("search", "q", "two docs"), E])
     assert (found.diverged_at, found.because) == (2, "search came back with another result")
+    (reason,) = found.reasons
+    assert (reason.kind, reason.a, reason.b, reason.where) == ("result", 2, 2, "search")
+    assert (reason.old, reason.new) == ("nothing", "two docs")
 
 
 def test_where_runs_part_the_two_different_moves_stand_side_by_side() -> None:
@@ -107,6 +166,9 @@ def test_where_runs_part_the_two_different_moves_stand_side_by_side() -> None:
 def test_a_run_that_stops_early_is_said_to_end() -> None:
     found = comparison([A, B, C], [A, B])
     assert (found.diverged_at, found.because, found.only_a) == (3, "B ends after step 2", [3])
+    assert found.reasons[0].kind == "ending"
+    again = comparison([A, A], [A, A, A, A])
+    assert (again.diverged_at, again.because, again.only_b) == (3, "A ends after step 2", [3, 4])
 
 
 def test_a_single_step_that_comes_up_again_on_another_way_is_no_rejoining() -> None:
@@ -136,6 +198,8 @@ def test_steps_that_call_nothing_are_told_apart_by_what_they_wrote() -> None:
     found = compare_runs(source, a, source, b)
     assert found.pairs == [(1, 1, False), (2, 2, True)]
     assert (found.diverged_at, found.because) == (1, "plan wrote something else to goal")
+    (reason,) = found.reasons
+    assert (reason.kind, reason.where, reason.old, reason.new) == ("state", "goal", "a", "b")
 
 
 def test_a_step_that_appends_the_same_to_a_list_that_was_edited_did_the_same() -> None:
@@ -168,6 +232,10 @@ def test_a_fork_shares_its_prefix_with_its_parent_and_its_edits_are_named() -> N
     assert found.pairs[0] == (1, 1, True)
     assert found.diverged_at == 2
     assert found.because.endswith("state edited at limit")
+    edited = found.reasons[-1]
+    assert (edited.kind, edited.where, edited.old, edited.new) == ("edit", "limit", 20, 3)
+    turned = compare_runs(source, fork, source, parent).reasons[-1]
+    assert (turned.kind, turned.old, turned.new) == ("edit", 3, 20)
     assert (found.outcome_a.status, found.outcome_b.status) == ("failed", "succeeded")
     assert [change.path for change in found.final_changes] == ["limit"]
 
@@ -227,6 +295,31 @@ def test_outcomes_count_tools_writes_and_errors() -> None:
     assert found.outcome_a.tools == {"search": 2, "book_hotel": 1}
     assert found.outcome_a.writes == {"book_hotel": 1}
     assert found.outcome_a.duration_us == 5_000_000
+    assert (found.difference.steps, found.difference.duration_us, found.difference.tokens) == (-2, 0, None)
+
+
+def test_runs_that_began_with_other_inputs_say_so_first() -> None:
+    source = MemorySource()
+    a = source.add("a", [A, step("search", "oslo")], state={"city": "oslo", "days": 3})
+    b = source.add("b", [A, step("search", "rome")], state={"city": "rome", "days": 3})
+    found = compare_runs(source, a, source, b)
+    assert found.because == "the input differs at city; search was asked with another query"
+    other = source.add("c", [A, step("search", "rome")], state={"days": 3, "city": "oslo"})
+    assert compare_runs(source, a, source, other).because == "search was asked with another query"
+    assert [(reason.kind, reason.where, reason.old, reason.new) for reason in found.reasons] == [
+        ("input", "city", "oslo", "rome"),
+        ("call", "search.query", "oslo", "rome"),
+    ]
+
+
+def test_one_run_is_read_once_for_many_comparisons() -> None:
+    source = MemorySource()
+    run = source.add("a", [A, B, C])
+    against = Against(source, run)
+    for number, last in enumerate((C, D, E)):
+        other = source.add(f"b{number}", [A, B, last])
+        assert against.compare(source, other).diverged_at == (None if last is C else 3)
+    assert source.calls_read <= 3 + 3 * 3 + 4, "and the calls of the two steps that part, twice"
 
 
 def test_it_can_be_given_up() -> None:

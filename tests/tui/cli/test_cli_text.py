@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.core.memory_source import Did
 
 from agent_tt.comparing.states import Change
 from agent_tt.model import Call, ErrorInfo, Problem
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tests.core.memory_source import MemorySource
     from tests.tui.cli.conftest import Command
 
+    from agent_tt.codec.wire import Wire
     from agent_tt.model import CallKind, CallStatus
 
 pytestmark = pytest.mark.usefixtures("source")
@@ -90,6 +92,26 @@ def test_a_loop_of_equal_steps_is_one_line_of_a_comparison(command: Command) -> 
     assert "diverged at 2" in shown
     assert "3–5" in shown
     assert "TimeoutError" in shown
+
+
+def test_a_comparison_says_what_was_swapped_how_the_runs_rejoin_and_which_lanes_part(
+    command: Command, source: MemorySource
+) -> None:
+    def did(name: str, lane: str = "main", **state: Wire) -> Did:
+        return Did(name=name, tool=name, args={}, result="ok", lane=lane, state=state)
+
+    start, look, think, done = did("start", n=0), did("look", n=1), did("think", n=2), did("done", n=9)
+    web = [did("fetch", "main/web", n=3), did("read", "main/web", n=4)]
+    source.add("one", [start, look, think, *web, done, did("bye", n=10)])
+    source.add("other", [start, think, look, *web, done, did("bye", n=10)])
+    shown = command("compare", "one", "other").out
+    assert "diverged at 2" in shown
+    assert "steps 2 and 3 are swapped in B: look, think" in " ".join(shown.split())
+    assert "(step 3)" in shown
+    assert "(step 2)" in shown
+    assert "the states are equal again" in shown
+    assert "LANES  1 of 2 differ" in shown
+    assert "B-A" in shown
 
 
 class Screen(io.StringIO):

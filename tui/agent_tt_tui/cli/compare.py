@@ -13,6 +13,8 @@ from agent_tt.model import ACTING
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from agent_tt.comparing.outcome import Outcome
     from agent_tt.comparing.runs import Comparison, Row
     from agent_tt.model import Step
@@ -44,7 +46,10 @@ def command(options: Options, a: str, b: str) -> int:
 
     \b
     --json: {diverged_at, because, rejoined_at, pairs: [[a, b, same]],
-             only_a, only_b, outcome_a, outcome_b, final_changes, …}
+             only_a, only_b, moved: [[a, b]],
+             reasons: [{kind, text, a, b, where, old, new}],
+             lanes: [{a, b, same, different, only_a, only_b, diverged_at}],
+             outcome_a, outcome_b, difference, final_changes, …}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.comparing.runs import compare_runs
 
@@ -68,6 +73,7 @@ def _print(terminal: Terminal, source: RunSource, comparison: Comparison) -> Non
     run_line(terminal, comparison.b)
     terminal.line()
     _print_rows(terminal, comparison, _Side.of(source, comparison.a.id), _Side.of(source, comparison.b.id))
+    _print_lanes(terminal, comparison)
     terminal.line()
     _print_outcomes(terminal, comparison)
     _print_effects(terminal, comparison)
@@ -82,24 +88,26 @@ def _print_rows(terminal: Terminal, comparison: Comparison, a: _Side, b: _Side) 
     """Write the steps in two halves; runs of rows that are alike are folded."""
     from agent_tt_tui.cli.terminal import Cell
     from agent_tt_tui.text import fit
+    from agent_tt_tui.viewmodel.comparison import elsewhere, parting_text, rejoining_text
 
     half = (terminal.columns - 5) // 2
     glyphs = terminal.glyphs
     gutters = {"same": glyphs.same, "different": glyphs.differs, "only_a": glyphs.only_a, "only_b": glyphs.only_b}
     at = comparison.diverged_at
     parted = rejoined = False
-    for group in _folded(comparison.rows, a.steps, b.steps):
+    moved = elsewhere(comparison)
+    for group in _folded(comparison, a.steps, b.steps, moved):
         first = group[0]
         if at is not None and not parted and first.kind not in ("same", "pending"):
             parted = True
-            _rule(terminal, f"{glyphs.differs} diverged at {at}", comparison.because)
+            _rule(terminal, f"{glyphs.differs} diverged at {at}", parting_text(comparison))
         if parted and not rejoined and comparison.rejoined == (first.a, first.b):
             rejoined = True
-            states = "the states are equal too" if comparison.rejoined_state else "the same moves again"
-            _rule(terminal, f"{glyphs.same} rejoined at {comparison.rejoined_at}", states)
+            _rule(terminal, f"{glyphs.same} rejoined at {comparison.rejoined_at}", rejoining_text(comparison))
         quiet = first.kind in ("same", "pending")
-        left = _half(terminal, a, [row.a for row in group], half, same=quiet)
-        right = _half(terminal, b, [row.b for row in group], half, same=quiet)
+        there = f"{'':7} (step {moved[first]})" if first in moved else ""
+        left = _half(terminal, a, [row.a for row in group], half, same=quiet) or there
+        right = _half(terminal, b, [row.b for row in group], half, same=quiet) or there
         role: Role = "muted" if quiet else "text"
         gutter = gutters.get(first.kind, glyphs.still)
         terminal.line(
@@ -109,17 +117,24 @@ def _print_rows(terminal: Terminal, comparison: Comparison, a: _Side, b: _Side) 
         )
 
 
-def _folded(rows: tuple[Row, ...], steps_a: dict[int, Step], steps_b: dict[int, Step]) -> list[list[Row]]:
+def _folded(
+    comparison: Comparison, steps_a: dict[int, Step], steps_b: dict[int, Step], moved: Mapping[Row, int]
+) -> list[list[Row]]:
     """Group neighbours of one kind whose steps have the same names, so that a loop is one line."""
+    rows = comparison.rows
+    met = next((index for index, row in enumerate(rows) if (row.a, row.b) == comparison.rejoined), len(rows))
 
-    def title(row: Row) -> tuple[str, str | None, str | None]:
+    def title(numbered: tuple[int, Row]) -> tuple[object, ...]:
+        index, row = numbered
         step_a, step_b = (steps.get(number or 0) for steps, number in ((steps_a, row.a), (steps_b, row.b)))
-        return row.kind, step_a.name if step_a is not None else None, step_b.name if step_b is not None else None
+        names = step_a.name if step_a is not None else None, step_b.name if step_b is not None else None
+        # A step that was moved stands alone, and a rule comes before the row at which the runs meet again.
+        return row.kind, *names, index >= met, index if row in moved else None
 
     groups: list[list[Row]] = []
     parted = False
-    for (kind, _, _), members in groupby(rows, key=title):
-        group = list(members)
+    for (kind, *_), numbered in groupby(enumerate(rows), key=title):
+        group = [row for _, row in numbered]
         if kind == "different" and not parted:
             # The row where the runs part stands alone.
             groups += [group[:1]] + ([group[1:]] if group[1:] else [])
@@ -160,6 +175,30 @@ def _rule(terminal: Terminal, title: str, words: str) -> None:
         terminal.line(f"   {more}")
 
 
+def _print_lanes(terminal: Terminal, comparison: Comparison) -> None:
+    """Which lanes part, where there are several."""
+    from agent_tt_tui.cli.terminal import Cell, Column
+
+    parted = [lane for lane in comparison.lanes if lane.diverged_at is not None]
+    if len(comparison.lanes) < 2 or not parted:
+        return
+    glyphs = terminal.glyphs
+    terminal.line()
+    terminal.line(Cell(f"LANES  {len(parted)} of {len(comparison.lanes)} differ", "strong"))
+    rows = []
+    for lane in parted:
+        counts = ((lane.same, glyphs.same), (lane.different, glyphs.differs), (lane.only_a, "<"), (lane.only_b, ">"))
+        name = lane.a if lane.a == lane.b else f"{lane.a or '-'} {glyphs.differs} {lane.b or '-'}"
+        rows.append(
+            [
+                Cell(name or ""),
+                Cell(f"diverged at {lane.diverged_at}"),
+                Cell("  ".join(f"{count} {glyph}" for count, glyph in counts if count), "muted"),
+            ]
+        )
+    terminal.table((Column("", flexible=True), Column(""), Column("")), rows)
+
+
 def _print_outcomes(terminal: Terminal, comparison: Comparison) -> None:
     from agent_tt_tui.cli.terminal import Column
 
@@ -172,10 +211,8 @@ def _print_outcomes(terminal: Terminal, comparison: Comparison) -> None:
         Column("", "right"),
         Column("", flexible=True),
     )
-    terminal.table(
-        columns,
-        [_outcome_cells("A", comparison.outcome_a, terminal), _outcome_cells("B", comparison.outcome_b, terminal)],
-    )
+    rows = [_outcome_cells("A", comparison.outcome_a, terminal), _outcome_cells("B", comparison.outcome_b, terminal)]
+    terminal.table(columns, [*rows, _difference_cells(comparison, terminal)])
 
 
 def _print_effects(terminal: Terminal, comparison: Comparison) -> None:
@@ -186,6 +223,22 @@ def _print_effects(terminal: Terminal, comparison: Comparison) -> None:
         text = outcome.effects.summary(terminal.glyphs.times)
         if text:
             terminal.line(Cell(f"{side}  ", "strong"), terminal.safe(text))
+
+
+def _difference_cells(comparison: Comparison, terminal: Terminal) -> list[Cell]:
+    """How much more or less B took than A."""
+    from agent_tt_tui import format as shown
+    from agent_tt_tui.cli.terminal import Cell
+
+    a, b, times = comparison.outcome_a, comparison.outcome_b, terminal.glyphs.times
+    figures = ((a.duration_us, b.duration_us), (a.tokens, b.tokens), (a.cost_usd, b.cost_usd))
+    steps = comparison.difference.steps
+    return [
+        Cell("B-A", "strong"),
+        Cell(""),
+        Cell(f"{steps:+,d}" if steps else "0", "muted"),
+        *(Cell(shown.change(old, new, times) if old and new is not None else "", "muted") for old, new in figures),
+    ]
 
 
 def _outcome_cells(side: str, outcome: Outcome, terminal: Terminal) -> list[Cell]:

@@ -6,6 +6,7 @@ wire values: JSON as it was recorded, with `{"$type": …, "$v": …}` for what 
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -181,7 +182,13 @@ def change_shape(change: Change) -> Shape:
 
 
 def comparison_shape(comparison: Comparison) -> Shape:
-    """`{diverged_at, rejoined_at, pairs: [[a, b, same]], only_a, only_b, …}`."""
+    """`{diverged_at, rejoined_at, pairs: [[a, b, same]], only_a, only_b, …}`.
+
+    `reasons`: `[{kind, text, a, b, where, old, new}]`, the table of kinds is `agent_tt.comparing.because.Reason`;
+    `lanes`: `[{a, b, same, different, only_a, only_b, diverged_at}]`; `moved`: `[[a, b]]`; `difference`:
+    `{steps, tokens, cost_usd, duration_ms}`, what B has more than A.
+    """
+    difference = comparison.difference
     return {
         "a": comparison.a.id,
         "b": comparison.b.id,
@@ -190,10 +197,20 @@ def comparison_shape(comparison: Comparison) -> Shape:
         "rejoined_at": comparison.rejoined_at,
         "rejoined": None if comparison.rejoined is None else list(comparison.rejoined),
         "rejoined_state": comparison.rejoined_state,
+        "rejoined_changes": comparison.rejoined_changes,
         "shared": comparison.shared,
         "pairs": [list(pair) for pair in comparison.pairs],
         "only_a": list(comparison.only_a),
         "only_b": list(comparison.only_b),
+        "moved": [list(pair) for pair in comparison.moved],
+        "reasons": [asdict(reason) for reason in comparison.reasons],
+        "lanes": [asdict(lane) for lane in comparison.lanes],
+        "difference": {
+            "steps": difference.steps,
+            "tokens": difference.tokens,
+            "cost_usd": difference.cost_usd,
+            "duration_ms": _milliseconds(difference.duration_us),
+        },
         "outcome_a": _outcome_shape(comparison.outcome_a),
         "outcome_b": _outcome_shape(comparison.outcome_b),
         "final_changes": [change_shape(change) for change in comparison.final_changes],

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from agent_tt.codec.text import summary
 from agent_tt.comparing.runs import Comparison, Row, compare_runs
 from agent_tt.errors import Interrupted
+from agent_tt.protocols import PagesCalls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +20,10 @@ if TYPE_CHECKING:
 LineKind = Literal["pair", "fold", "edits", "diverged", "rejoined"]
 
 _ARGUMENT_COLUMNS: Final = 60
+_SEVERAL: Final = 2
+_PAGE: Final = 512
+"""Steps whose calls are read at once."""
+
 _FOLD_FROM: Final = 3
 """So many alike one-sided steps in a row, besides the first of them, are folded into one line."""
 
@@ -64,11 +70,14 @@ class CompareView:
         comparison: The comparison.
         cells_a: The steps of A by number.
         cells_b: The steps of B by number.
+        elsewhere: Of a row that has a step on one side only, the number under which the other run took it at another
+            place.
     """
 
     comparison: Comparison
     cells_a: Mapping[int, Cell]
     cells_b: Mapping[int, Cell]
+    elsewhere: Mapping[Row, int] = field(default_factory=dict)
 
     def lines(self, *, only_differences: bool = False) -> list[Line]:
         """The lines to draw, in order.
@@ -105,13 +114,13 @@ class CompareView:
         rules: dict[Row | None, list[Line]] = {}
         parting = next((row for row in comparison.rows if row.kind not in ("same", "pending")), None)
         if parting is not None:
-            rules[parting] = [*self._edits(), Line("diverged", text=comparison.because)]
+            rules[parting] = [*self._edits(), Line("diverged", text=parting_text(comparison))]
         elif self._edits():
             after = next((row for row in comparison.rows if (row.b or 0) > comparison.shared), None)
             rules[after] = self._edits()
         if comparison.rejoined is not None:
             met = next((row for row in comparison.rows if (row.a, row.b) == comparison.rejoined), None)
-            rules.setdefault(met, []).append(Line("rejoined", text=_rejoining(comparison)))
+            rules.setdefault(met, []).append(Line("rejoined", text=rejoining_text(comparison)))
         return rules
 
     def _edits(self) -> list[Line]:
@@ -134,6 +143,8 @@ class CompareView:
             index = end
 
     def _alike(self, first: Row, other: Row) -> bool:
+        if first in self.elsewhere or other in self.elsewhere:
+            return False
         sided = first.b is None, first.a is None
         if sided == (False, False) or sided != (other.b is None, other.a is None):
             return False
@@ -144,13 +155,22 @@ class CompareView:
         return (one.step.name, one.argument, one.step.status) == (two.step.name, two.argument, two.step.status)
 
 
-def _rejoining(comparison: Comparison) -> str:
+def parting_text(comparison: Comparison) -> str:
+    """Why two runs part, and in which lane where there are several; empty where they do not."""
+    row = next((row for row in comparison.rows if row.kind not in ("same", "pending")), None)
+    if row is None or len(comparison.lanes) < _SEVERAL:
+        return comparison.because
+    return f"{comparison.because}; in {row.lanes[0] or row.lanes[1]}"
+
+
+def rejoining_text(comparison: Comparison) -> str:
+    """In which way two runs meet again."""
     if comparison.rejoined_state:
-        return "same moves and the same state again"
-    if not comparison.final_changes:
+        return "the states are equal again"
+    count = comparison.rejoined_changes
+    if count is None:
         return "same moves again"
-    count = len(comparison.final_changes)
-    return f"same moves again; the final state still differs in {count} path{'' if count == 1 else 's'}"
+    return f"same moves again; the state still differs in {count} path{'' if count == 1 else 's'}"
 
 
 def read_comparison(
@@ -168,16 +188,38 @@ def read_comparison(
         AgentTTError: A run cannot be read.
     """
     comparison = compare_runs(source_a, run_a, source_b, run_b, cancelled=cancelled)
-    return CompareView(comparison, _cells(source_a, run_a, cancelled), _cells(source_b, run_b, cancelled))
+    cells_a, cells_b = _cells(source_a, run_a, cancelled), _cells(source_b, run_b, cancelled)
+    return CompareView(comparison, cells_a, cells_b, elsewhere(comparison))
+
+
+def elsewhere(comparison: Comparison) -> dict[Row, int]:
+    """For rows with a step on one side only the number under which the other run took it at another place."""
+    in_b, in_a = dict(comparison.moved), {there: here for here, there in comparison.moved}
+    found = {}
+    for row in comparison.rows:
+        number = in_b.get(row.a or 0) if row.b is None else in_a.get(row.b) if row.a is None else None
+        if number is not None:
+            found[row] = number
+    return found
 
 
 def _cells(source: RunSource, run: Run, cancelled: Callable[[], bool]) -> dict[int, Cell]:
     cells = {}
-    for step in source.steps(run.id):
-        if cancelled():
-            raise Interrupted("the comparison was given up")
-        calls = source.calls(run.id, step.number) if step.calls else []
-        cells[step.number] = Cell(step, _argument(calls), denied=any(call.status == "denied" for call in calls))
+    steps = source.steps(run.id)
+    pages = source if isinstance(source, PagesCalls) else None
+    for start in range(0, len(steps), _PAGE):
+        page = steps[start : start + _PAGE]
+        by_step: defaultdict[int, list[Call]] = defaultdict(list)
+        if pages is not None:
+            for call in pages.call_page(run.id, page[0].number, page[-1].number + 1):
+                by_step[call.step].append(call)
+        for step in page:
+            if cancelled():
+                raise Interrupted("the comparison was given up")
+            if step.calls and pages is None:
+                by_step[step.number] += source.calls(run.id, step.number)
+            calls = by_step[step.number]
+            cells[step.number] = Cell(step, _argument(calls), denied=any(call.status == "denied" for call in calls))
     return cells
 
 

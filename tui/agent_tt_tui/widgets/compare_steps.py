@@ -177,10 +177,11 @@ class CompareSteps(LineView):
                 .upto_row(_cell(a if part == "a" else b, line, part, room, drawing), room)
                 .strip(width)
             )
-        row.upto_row(_cell(a, line, "a", side, drawing), side).pad_to(side + 2)
+        there = _elsewhere(view.elsewhere.get(line.row), drawing)
+        row.upto_row(_cell(a, line, "a", side, drawing) if a is not None else there, side).pad_to(side + 2)
         glyph, style = _gutter(line, drawing)
         row.add(glyph, style).pad_to(side + GUTTER)
-        return row.upto_row(_cell(b, line, "b", side, drawing), side).strip(width)
+        return row.upto_row(_cell(b, line, "b", side, drawing) if b is not None else there, side).strip(width)
 
 
 def _gutter(line: Line, drawing: _Drawing) -> tuple[str, Style]:
@@ -193,6 +194,12 @@ def _gutter(line: Line, drawing: _Drawing) -> tuple[str, Style]:
         "only_b": (glyphs.only_b, styles.muted),
         "pending": (glyphs.ambient, styles.muted),
     }[kind]
+
+
+def _elsewhere(number: int | None, drawing: _Drawing) -> Row:
+    """The empty side of a step that the other run took at another place."""
+    row = Row(drawing.glyphs.cut)
+    return row if number is None else row.pad_to(8).add(f"(step {number})", drawing.styles.faint)
 
 
 def _cell(cell: Cell | None, line: Line, side: str, columns: int, drawing: _Drawing) -> Row:

@@ -1,0 +1,110 @@
+"""Runs that part and meet again: by their states, by their moves."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from langgraph.graph import START, StateGraph
+from tests.core.interop import graphs
+from tests.core.memory_source import Did, MemorySource
+from tests.core.store.recordings import begin, call, fork, new_store
+
+import agent_tt
+from agent_tt.comparing.runs import Comparison, compare_runs
+from agent_tt.model import NewStep, StepEnd
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agent_tt.codec.wire import Wire
+
+
+def did(tool: str, **state: Wire) -> Did:
+    return Did(name="work", tool=tool, args={}, result="ok", state=state)
+
+
+def comparison(a: list[Did], b: list[Did], **rest: object) -> Comparison:
+    source = MemorySource()
+    return compare_runs(source, source.add("a", a), source, source.add("b", b, **rest))
+
+
+A, B, C, D = did("look", n=1), did("think", n=2), did("ask", n=3), did("answer", n=4)
+
+
+def test_states_that_are_equal_again_after_other_moves_are_a_rejoining() -> None:
+    found = comparison([A, B, C, D], [A, did("guess", n=20), did("ask_twice", n=30), C, did("shout", n=4)])
+    assert (found.diverged_at, found.rejoined_at, found.rejoined) == (2, 3, (3, 4))
+    assert (found.rejoined_state, found.rejoined_changes) == (True, 0)
+
+
+def test_the_state_decides_although_the_moves_are_the_same_before() -> None:
+    one = [A, did("search", n=2), did("read", n=2, m=1), did("note", n=2, m=1), did("reset", n=0), D]
+    other = [A, did("hunt", n=5), did("read", n=5, m=1), did("note", n=5, m=1), did("reset", n=0), D]
+    found = comparison(one, other)
+    assert (found.rejoined_at, found.rejoined_state) == (5, True)
+
+
+def test_the_same_moves_again_are_a_rejoining_and_the_paths_that_still_differ_are_counted() -> None:
+    one = [A, did("search", n=2), did("read", n=2, m=1, k=0), did("note", n=2, m=1, k=1), D]
+    other = [A, did("hunt", n=5), did("read", n=5, m=2, k=0), did("note", n=5, m=2, k=1), did("answer", n=5)]
+    found = comparison(one, other)
+    assert (found.diverged_at, found.rejoined_at, found.rejoined_state, found.rejoined_changes) == (2, 3, False, 2)
+
+
+def test_states_that_never_differed_say_nothing_about_meeting_again() -> None:
+    found = comparison([A, B, C], [A, did("guess", n=2), did("sing", n=3)])
+    assert (found.diverged_at, found.rejoined) == (2, None)
+
+
+def test_runs_that_part_for_good_do_not_rejoin() -> None:
+    found = comparison([A, B, C, D], [A, did("x", n=9), did("y", n=10)])
+    assert (found.rejoined_at, found.rejoined_state, found.rejoined_changes) == (None, False, None)
+
+
+def test_a_fork_in_a_store_meets_its_parent_again_by_state(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    writer = begin(store, {"n": 0, "notes": []})
+
+    def take(tool: str, state: Wire) -> None:
+        number = writer.open_step(NewStep("work"))
+        call(writer, number, {"q": tool}, "ok", name=tool)
+        writer.close_step(number, StepEnd("ok"), state)
+
+    for tool, n in (("look", 1), ("think", 2), ("tidy", 3), ("answer", 4)):
+        take(tool, {"n": n, "notes": []})
+    parent = writer.run_id
+    writer.finish("succeeded")
+    child, writer = fork(store, parent, 1, {"n": 1, "notes": []})
+    for tool, n in (("guess", 20), ("guess_again", 21), ("tidy", 3), ("answer", 4)):
+        take(tool, {"n": n, "notes": []})
+    writer.finish("succeeded")
+    found = agent_tt.compare(parent, child, store=store.path)
+    assert (found.shared, found.diverged_at, found.rejoined, found.rejoined_state) == (1, 2, (3, 4), True)
+    assert store.digest_page(parent, 3, 4) == {3: store.digest(parent, 3)}
+    store.close()
+
+
+def graph_of(checkpointer: Any, *nodes: tuple[str, str]) -> Any:
+    """A chain of nodes, each of which writes one topic."""
+    builder = StateGraph(graphs.Log)
+    for (name, topic), before in zip(nodes, [START, *(name for name, _ in nodes)], strict=False):
+        builder.add_node(name, lambda _state, topic=topic: {"topic": topic})
+        builder.add_edge(before, name)
+    return builder.compile(checkpointer=checkpointer)
+
+
+def test_threads_of_a_langgraph_database_meet_again_by_state(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoints.db"
+    with graphs.saver(path) as checkpointer:
+        straight = graph_of(checkpointer, ("pick", "heat"), ("settle", "done"), ("end", "over"))
+        detour = graph_of(checkpointer, ("pick", "cold"), ("look_up", "odd"), ("settle", "done"), ("end", "over"))
+        straight.invoke({"log": ["x"]}, graphs.thread("a"))
+        detour.invoke({"log": ["x"]}, graphs.thread("b"))
+    with closing(agent_tt.open_source(path)) as source:
+        steps = [[step.name for step in source.steps(thread)] for thread in ("a", "b")]
+    pick, settle = steps[0].index("pick") + 1, steps[0].index("settle") + 1
+    found = agent_tt.compare("a", "b", store=path)
+    assert (found.diverged_at, found.because) == (pick, "pick wrote something else to topic")
+    assert found.only_b == [steps[1].index("look_up") + 1]
+    assert (found.rejoined_at, found.rejoined, found.rejoined_state) == (settle, (settle, settle + 1), True)
