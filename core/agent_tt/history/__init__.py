@@ -4,6 +4,7 @@
 |---|---|
 | `ops`, `trace`, `undo` | what a step did to the state, as it is stored; following a value through it; going back |
 | `diff`, `align` | the operations between two values, and which spans of a list changed |
+| `subsequence` | the longest common subsequence, that alignments stand on |
 | `shadow`, `nodes`, `forms` | what changed in a live object, at the speed of memory |
 | `digest`, `tally`, `hashing` | digests of states and the chain over them, kept up to date; hashes that name content |
 | `log`, `pages`, `rows` | the rows of a state's log, lately read ones, and what is needed of a database |
