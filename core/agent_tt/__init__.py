@@ -16,6 +16,7 @@ What an agent needs to be recorded, and what a program needs to travel through w
 | `resume` | go on with a run that crashed or was interrupted |
 | `compare` | align two runs and say where they part |
 | `diff` | what differs between two states, of any runs |
+| `compare_many` | one run against its forks, or any others: a table |
 | `blame` | say who wrote a value, and what caused it |
 | `find_steps` | all steps at which an expression holds |
 | `bisect` | the first step after which an expression holds, recorded or over live forks |
@@ -36,7 +37,7 @@ from agent_tt._version import __version__
 
 if TYPE_CHECKING:
     from agent_tt.bisecting import bisect
-    from agent_tt.comparing import compare
+    from agent_tt.comparing import compare, compare_many
     from agent_tt.errors import AgentTTError, ToolDenied
     from agent_tt.forking import fork
     from agent_tt.forking.executors import executor
@@ -60,6 +61,7 @@ __all__ = [
     "bisect",
     "blame",
     "compare",
+    "compare_many",
     "diff",
     "executor",
     "find_steps",
@@ -83,6 +85,7 @@ _HOMES = {
     "blame": "agent_tt.querying",
     "compare": "agent_tt.comparing",
     "diff": "agent_tt.querying.differing",
+    "compare_many": "agent_tt.comparing",
     "executor": "agent_tt.forking.executors",
     "find_steps": "agent_tt.querying",
     "fork": "agent_tt.forking",

@@ -115,6 +115,9 @@ class MemorySource:
     def verify(self, run_id: str | None = None) -> list[Problem]:
         return [problem for problem in self.problems if run_id in (None, problem.run)]
 
+    def damaged_steps(self, run_id: str) -> list[int]:
+        return []
+
     def step_count(self, run_id: str) -> int:
         return len(self._steps[run_id])
 

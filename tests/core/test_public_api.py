@@ -28,6 +28,7 @@ def test_the_public_names_are_exactly_these():
         "bisect",
         "blame",
         "compare",
+        "compare_many",
         "executor",
         "diff",
         "find_steps",

@@ -26,6 +26,7 @@ from agent_tt_tui.contexts import (
     RUNS,
     SWEEP,
     SWEEP_FORM,
+    TABLE,
 )
 from agent_tt_tui.glyphs import UNICODE
 
@@ -45,6 +46,7 @@ _SHOWN: tuple[tuple[str, Context], ...] = (
     ("Replayed", REPLAYED),
     ("Resume", RESUME),
     ("Compare", COMPARE),
+    ("Table", TABLE),
     ("Sweep", SWEEP),
     ("New sweep", SWEEP_FORM),
 )

@@ -127,6 +127,14 @@ def vary() -> None:
         assert_type(cell.labels, tuple[str, ...])
 
 
+def compare_with_many() -> None:
+    table = agent_tt.compare_many("refund-loop")
+    assert_type(table.rows[0].diverged_at, int | None)
+    assert_type(table.ordered("answer")[0].changed, tuple[str, ...])
+    agent_tt.compare_many("refund-loop", ["other"], archived=True, store="runs.db")
+    agent_tt.compare_many(1)  # type: ignore[arg-type]
+
+
 async def async_main() -> None:
     async with agent_tt.record("x") as run, run.step("s") as step:
         assert_type(await run.llm(ask_later, "x"), int)

@@ -8,9 +8,12 @@ text, combining marks and wide characters are left as they are.
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len, split_graphemes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Align = Literal["left", "right"]
 
@@ -95,6 +98,17 @@ def cut_start(text: str, columns: int, more: str) -> str:
     while tail and width(tail) > columns - width(more):
         tail = tail[1:]
     return more + tail if columns > 0 else ""
+
+
+def fair_share(widths: Sequence[int], columns: int) -> int:
+    """How many columns each of several texts may take so that all fit: short ones leave their share to the others."""
+    most = columns
+    for left, wide in zip(range(len(widths), 0, -1), sorted(widths), strict=True):
+        most = max(1, columns // left)
+        if wide > most:
+            break
+        columns -= wide
+    return most
 
 
 def fit(text: str, columns: int, more: str, align: Align = "left") -> str:

@@ -14,6 +14,7 @@
 | `effects` | what a run did to the world, and what it was kept from |
 | `because`, `outcome`, `rows` | why runs part, how they ended, the lines of a comparison |
 | `side`, `runs` | one run, read once; two of them, and all of it together |
+| `edited`, `answers`, `table` | what was changed on the way to a run; equal answers; one run against many |
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from agent_tt.comparing.runs import Comparison
+    from agent_tt.comparing.table import Table
 
-__all__ = ["compare"]
+__all__ = ["compare", "compare_many"]
 
 
 def compare(a: str, b: str, *, store: str | Path | None = None) -> Comparison:
@@ -51,3 +54,35 @@ def compare(a: str, b: str, *, store: str | Path | None = None) -> Comparison:
 
     with closing(open_source(resolve_store_path(store))) as source:
         return compare_runs(source, source.run(a), source, source.run(b))
+
+
+def compare_many(
+    base: str, others: Sequence[str] | None = None, *, archived: bool = False, store: str | Path | None = None
+) -> Table:
+    """Compare one recorded run with many: a row for each, in figures.
+
+    Args:
+        base: The run that all others are compared with: its id, a unique prefix of it, its name, `latest` or `NAME~2`.
+        others: The others; None for all that was forked from the base, directly or through other forks.
+        archived: Whether forks that were archived are among them; those that are named always are.
+        store: The file they are in; found as the commands find it when not given.
+
+    Returns:
+        For each run what was changed, where it parts from the base and why, where they meet again, how it ended, and
+        how much more it took; equal answers of all of them share a letter. A run that cannot be read is a row with
+        its `error`.
+
+    Raises:
+        StoreNotFound: There is no store.
+        RunNotFound: A run is not in it.
+    """
+    from agent_tt.comparing.table import TableReader
+    from agent_tt.sources import open_source
+    from agent_tt.store.locate import resolve_store_path
+
+    with closing(open_source(resolve_store_path(store))) as source:
+        named = None if others is None else [source.run(other) for other in others]
+        reader = TableReader(source, source.run(base), named, archived=archived)
+        for _ in reader.read():
+            pass
+        return reader.table()

@@ -17,6 +17,7 @@ from agent_tt.codec.encode import encode
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.text import parse_value
 from agent_tt.errors import UsageError
+from agent_tt.model import TERMS
 from agent_tt.recording.limits import Limits
 
 if TYPE_CHECKING:
@@ -38,9 +39,6 @@ __all__ = [
     "terms_from",
     "terms_of",
 ]
-
-TERMS: Final = "fork_terms"
-"""Key of a fork's metadata."""
 
 SWEEP: Final = "fork_sweep"
 """Key of the metadata of a fork that a sweep took: `{"id", "cell", "sample"}`. What is forked from it has none."""

@@ -10,6 +10,7 @@ __all__ = [
     "MADE_UP",
     "OWN_DOING",
     "SKIPPED",
+    "TERMS",
     "CallKind",
     "CallStatus",
     "DeliveryKind",
@@ -43,6 +44,9 @@ MADE_UP: Final = "made_up"
 
 COPY: Final = "copy_of"
 """Among the facts of a call of a resumed run: it repeats an earlier one word for word, and was not made again."""
+
+TERMS: Final = "fork_terms"
+"""Among the facts of a fork: on what terms it runs; see `agent_tt.forking.terms`."""
 
 SKIPPED: Final = "without_checkpoint"
 """Among the facts of a step: no checkpoint was taken of it."""

@@ -44,3 +44,17 @@ def test_branches_of_a_thread_share_their_first_steps_and_part_at_the_edit(tmp_p
     found = agent_tt.compare(oldest.id, edited.id, store=path)
     assert (found.shared, found.diverged_at) == (3, 4)
     assert found.pairs == [(1, 1, True), (2, 2, True), (3, 3, True), (4, 4, False), (5, 5, True)]
+
+
+def test_all_branches_of_a_thread_stand_in_one_table(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoints.db"
+    with graphs.saver(path) as checkpointer:
+        graphs.forks(checkpointer)
+    with closing(agent_tt.open_source(path)) as source:
+        oldest = source.runs()[-1]
+    table = agent_tt.compare_many(oldest.id, store=path)
+    assert len(table.rows) == 3
+    for row in table.rows:
+        two = agent_tt.compare(oldest.id, row.run.id, store=path)
+        assert (row.shared, row.diverged_at, row.because) == (two.shared, two.diverged_at, two.because)
+        assert (row.only_base, row.only_run) == (len(two.only_a), len(two.only_b))

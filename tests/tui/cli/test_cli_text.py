@@ -32,6 +32,7 @@ TEXT_COMMANDS = [
     ("show", "support"),
     ("show", "support/fork-1"),
     ("compare", "support", "support/fork-1"),
+    ("compare", "support", "--forks"),
     ("diff", "support", "1", "4"),
     ("find", "support", "refund"),
     ("verify",),
@@ -80,6 +81,7 @@ def test_what_an_agent_wrote_never_reaches_the_terminal_as_a_control_code(
         command("find", hostile, "markup"),
         command("verify"),
         command("compare", hostile, "support"),
+        command("compare", "support", hostile, "support/fork-1"),
         command("show", hostile + "?"),
     ]
     for output in outputs:

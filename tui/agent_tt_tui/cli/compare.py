@@ -1,4 +1,4 @@
-"""`agent-tt compare`: two runs side by side."""
+"""`agent-tt compare`: two runs side by side, or one run and many in a table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agent_tt.comparing.table import SORT_KEYS
 from agent_tt.model import ACTING
+from agent_tt_tui.cli.compare_many import check_two, compare_many
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from agent_tt.comparing.outcome import Outcome
     from agent_tt.comparing.runs import Comparison, Row
+    from agent_tt.comparing.table import SortKey
     from agent_tt.model import Step
     from agent_tt.protocols import RunSource
     from agent_tt_tui.cli.terminal import Cell, Role, Terminal
@@ -38,21 +41,35 @@ class _Side:
 
 
 @click.command()
-@click.argument("a", metavar="RUN", shell_complete=complete_runs)
-@click.argument("b", metavar="RUN", shell_complete=complete_runs)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", shell_complete=complete_runs)
+@click.option("--forks", is_flag=True, help="A table of all that was forked from RUN, forks of forks too.")
+@click.option("--all", "archived", is_flag=True, help="With --forks: archived ones too.")
+@click.option("--sort", type=click.Choice(SORT_KEYS), default=None, help="Of a table: what rows are ordered by.")
 @common_options
-def command(options: Options, a: str, b: str) -> int:
-    """Compare two runs by what their steps did; exit code 1 when they differ.
+def command(options: Options, runs: tuple[str, ...], *, forks: bool, archived: bool, sort: SortKey | None) -> int:
+    """Compare two runs by what their steps did, or one run with many; exit code 1 when any differ.
+
+    Two runs stand side by side, step by step. Of three and more, the others are compared with the first, each in a row
+    of a table: what was changed, where it parts and rejoins, how many steps only one of both took, how it ended.
 
     \b
-    --json: {diverged_at, because, rejoined_at, pairs: [[a, b, same]],
+    agent-tt compare refund-loop refund-loop/fork-1
+    agent-tt compare refund-loop --forks --sort answer
+    --json of two: {diverged_at, because, rejoined_at, pairs: [[a, b, same]],
              only_a, only_b, moved: [[a, b]],
              reasons: [{kind, text, a, b, where, old, new}],
              lanes: [{a, b, same, different, only_a, only_b, diverged_at}],
              outcome_a, outcome_b, difference, final_changes, …}
+    --json of a table: {base, rows: [{run, name, changed, diverged_at, because,
+             rejoined_at, only_base, only_run, final_changes, letter,
+             outcome, difference, effects, error, …}], answers}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    if forks or len(runs) != 2:
+        return compare_many(options, runs, forks=forks, archived=archived, sort=sort)
+    check_two(archived=archived, sort=sort)
     from agent_tt.comparing.runs import compare_runs
 
+    a, b = runs
     with options.source(a, b) as source:
         comparison = compare_runs(source, source.run(a), source, source.run(b))
         if options.as_json:

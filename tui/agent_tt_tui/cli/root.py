@@ -30,7 +30,7 @@ COMMANDS: Final[dict[str, str]] = {
     "fork": "Run an agent again from a step, with an edited state.",
     "sweep": "Fork a run with many values, and count what comes out.",
     "answer": "Decide about calls of a running fork that wait.",
-    "compare": "Compare two runs, step by step.",
+    "compare": "Compare two runs, step by step, or one with many.",
     "rename": "Give a run, or a checkpoint, another name.",
     "note": "Write a note about a run or a checkpoint, or list them.",
     "tag": "Tag a run, or list its tags.",

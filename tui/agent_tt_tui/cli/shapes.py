@@ -211,8 +211,8 @@ def comparison_shape(comparison: Comparison) -> Shape:
             "cost_usd": difference.cost_usd,
             "duration_ms": _milliseconds(difference.duration_us),
         },
-        "outcome_a": _outcome_shape(comparison.outcome_a),
-        "outcome_b": _outcome_shape(comparison.outcome_b),
+        "outcome_a": outcome_shape(comparison.outcome_a),
+        "outcome_b": outcome_shape(comparison.outcome_b),
         "final_changes": [change_shape(change) for change in comparison.final_changes],
     }
 
@@ -345,7 +345,8 @@ def oddity_shape(oddity: Oddity) -> Shape:
     return {"kind": oddity.kind, "what": oddity.what, "steps": list(oddity.steps)}
 
 
-def _outcome_shape(outcome: Outcome) -> Shape:
+def outcome_shape(outcome: Outcome) -> Shape:
+    """`{status, steps, tools, writes, denied, tokens, cost_usd, duration_ms, error, answer, effects}`."""
     return {
         "status": outcome.status,
         "steps": outcome.steps,

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Final, Self
 
 from agent_tt_tui import format as fmt
+from agent_tt_tui.cli.answers_text import print_answers
 from agent_tt_tui.cli.terminal import Cell, Column, counted, facts
 from agent_tt_tui.status import sample_glyph
 from agent_tt_tui.viewmodel.sweeps import answers_of, interval, left, percent, spent
@@ -17,13 +18,11 @@ if TYPE_CHECKING:
     from agent_tt.sweeping.matrix import Matrix, Rate, SampleStatus, Tally
     from agent_tt.sweeping.plan import SweepPlan
     from agent_tt_tui.cli.terminal import Role, Terminal
-    from agent_tt_tui.viewmodel.sweeps import Answers
 
 __all__ = ["Progress", "print_beginning", "print_list", "print_matrix", "print_plan"]
 
 _BAR_COLUMNS: Final = 20
 _MOST_GLYPHS: Final = 20
-_MOST_ANSWERS: Final = 12
 _ROLES: Final[dict[SampleStatus, Role]] = {
     "succeeded": "well",
     "failed": "failed",
@@ -253,21 +252,8 @@ def _answers(terminal: Terminal, matrix: Matrix) -> None:
     """What was found at each path that was asked for, else the last words."""
     paths: list[int | None] = [index for index, asked in enumerate(matrix.definition.predicates) if not asked.compares]
     for outcome in paths or [None]:
-        _groups(terminal, answers_of(matrix, outcome))
-
-
-def _groups(terminal: Terminal, answers: Answers) -> None:
-    if not answers.groups:
-        return
-    terminal.line()
-    said = f"{answers.different} different in {answers.succeeded}" if answers.succeeded else "no run succeeded"
-    terminal.line(Cell(terminal.safe(answers.about).upper() + "  ", "muted"), Cell(said, "muted"))
-    for answer in answers.groups[:_MOST_ANSWERS]:
-        head = f"{answer.letter} {answer.count:>4}{terminal.glyphs.times}  "
-        text = terminal.short(answer.text, terminal.columns - len(head))
-        terminal.line(Cell(head, "muted"), Cell(text, "failed" if answer.failed else "text"))
-    if len(answers.groups) > _MOST_ANSWERS:
-        terminal.line(Cell(f"{terminal.glyphs.cut} {len(answers.groups) - _MOST_ANSWERS} more", "muted"))
+        found = answers_of(matrix, outcome)
+        print_answers(terminal, found.about, found.groups, found.different, found.succeeded)
 
 
 def print_list(terminal: Terminal, matrices: Sequence[Matrix], damaged: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_tt_tui.contexts.compare import COMPARE
+from agent_tt_tui.contexts.compare import COMPARE, TABLE
 from agent_tt_tui.contexts.debugger import BLAME, DEBUGGER, FIND
 from agent_tt_tui.contexts.dialogs import ASK, ASK_TYPING, CONFIRM, COPY, EDIT, PICK, PROMPT, READING
 from agent_tt_tui.contexts.running import FORK, REPLAY, REPLAYED, RESUME
@@ -34,6 +34,7 @@ __all__ = [
     "RUNS",
     "SWEEP",
     "SWEEP_FORM",
+    "TABLE",
     "TIMELINE",
     "TREE",
 ]
@@ -41,6 +42,7 @@ __all__ = [
 CONTEXTS = (
     DEBUGGER,
     COMPARE,
+    TABLE,
     FORK,
     REPLAY,
     REPLAYED,

@@ -1,11 +1,11 @@
-"""The keys of the comparison of two runs."""
+"""The keys of the comparison of two runs, and of one with many."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from agent_tt_tui.commands import Command, Context, Group
-from agent_tt_tui.contexts.shared import CHOOSE, ENDING, EVERYWHERE, LIVE, MOVES
+from agent_tt_tui.contexts.shared import ANSWER, CHOOSE, ENDING, ESCAPE, EVERYWHERE, LIVE, MOVES, STOP
 
 COMPARE = Context(
     "Compare",
@@ -49,3 +49,28 @@ COMPARE = Context(
         LIVE,
     ),
 )
+
+TABLE = Context(
+    "Table",
+    (
+        Group(
+            EVERYWHERE.title,
+            tuple(
+                replace(each, help="Stop reading, and go back", footer="back", rank=70) if each is ESCAPE else each
+                for each in EVERYWHERE.commands
+            ),
+        ),
+        Group(
+            "Table",
+            (
+                *MOVES,
+                replace(CHOOSE, help="Compare the run with the base, side by side", footer="compare", rank=10),
+                Command("table.open", "open", ("o",), "Open the run", footer="open", rank=20),
+                Command("table.sort", "sort", ("s",), "Sort by the next column", footer="sort", rank=30),
+                replace(ENDING, rank=40),
+            ),
+        ),
+        Group(LIVE.title, (ANSWER, STOP)),
+    ),
+)
+"""One run against many."""

@@ -157,7 +157,9 @@ ASK_AND_ACT = Group(
             rank=95,
         ),
         Command("fork.open", "fork", ("f",), "Run on from this step", footer="fork", rank=40),
-        Command("compare.open", "compare", ("c",), "Compare with another run", footer="compare", rank=50),
+        Command(
+            "compare.open", "compare", ("c",), "Compare with another run, or with all forks", footer="compare", rank=50
+        ),
         *RUN_AGAIN,
         SWEEP_OPEN,
         Command("pdb.open", "pdb", ("P",), "Open pdb in the agent, at this step of a replay", footer="pdb", rank=85),

@@ -55,14 +55,14 @@ ANSWER = Command(
     fleeting=True,
 )
 
+STOP = Command("live.stop", "stop", ("S",), "Stop the run that was started here", footer="stop", rank=5, fleeting=True)
+
 LIVE = Group(
     "While it runs",
     (
         ANSWER,
         Command("live.follow", "follow", ("F",), "Follow the newest step", footer="follow", rank=6, fleeting=True),
-        Command(
-            "live.stop", "stop", ("S",), "Stop the run that was started here", footer="stop", rank=5, fleeting=True
-        ),
+        STOP,
     ),
 )
 

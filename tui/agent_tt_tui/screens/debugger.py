@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on
 
@@ -19,6 +19,7 @@ from agent_tt_tui.screens.fork import ForkDialog
 from agent_tt_tui.screens.oddities import OdditiesScreen
 from agent_tt_tui.screens.past_reading import NotUnderstood
 from agent_tt_tui.screens.pick import Choice, PickDialog
+from agent_tt_tui.screens.run_table import TableScreen
 from agent_tt_tui.screens.sweeps import open_sweeps
 from agent_tt_tui.viewmodel.sweep_form import SweepDraft, axes_of_edits, example
 from agent_tt_tui.widgets.find_panel import FindPanel
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from agent_tt.querying.find import Hit
     from agent_tt_tui.viewmodel.finding import StepHit
     from agent_tt_tui.viewmodel.related import Kin
+
+_ALL_FORKS: Final = "\0all forks"
+"""Stands for all forks of the run in a list of runs: no run has such an id."""
 
 
 class DebuggerScreen(OdditiesScreen):
@@ -227,12 +231,16 @@ class DebuggerScreen(OdditiesScreen):
             self._compare(runs[0][0].id)
         else:
             now = time.time()
-            choices = [Choice(run.id, run.name, f"{kin or run.status}, {_age(run, now)}") for run, kin in runs]
+            forks = sum(run.parent == self.model.run.id for run, _ in runs)
+            choices = [Choice(_ALL_FORKS, f"all {forks} forks", "in a table")] if forks > 1 else []
+            choices += [Choice(run.id, run.name, f"{kin or run.status}, {_age(run, now)}") for run, kin in runs]
             self.app.push_screen(PickDialog("Compare with", choices), self._compare)
 
     def _compare(self, run_id: str | None) -> None:
-        if run_id is not None:
-            source = self.model.source
+        source = self.model.source
+        if run_id == _ALL_FORKS:
+            self.app.push_screen(TableScreen(source, self.model.run))
+        elif run_id is not None:
             self.app.push_screen(CompareScreen(source, self.model.run, source, source.run(run_id)))
 
     def action_fork(self) -> None:

@@ -13,6 +13,7 @@ from agent_tt_tui import format as fmt
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState
 from agent_tt_tui.contexts import RUNS
 from agent_tt_tui.paths import short_path
+from agent_tt_tui.screens.run_comparing import RunComparingScreen
 from agent_tt_tui.screens.run_keeping import RunKeepingScreen
 from agent_tt_tui.screens.running_again import RunAgainScreen
 from agent_tt_tui.screens.sweep_rows import SweepRowScreen
@@ -41,7 +42,6 @@ PREVIEW_FROM_ROWS: Final = 16
 """From how many rows on there is a preview below the list."""
 
 _POLL_SECONDS: Final = 0.5
-_COMPARED: Final = 2
 
 _FIRST_PAGE: Final = 200
 """So many runs are shown while all others are read."""
@@ -50,7 +50,7 @@ _AT_ONCE: Final = 1_000
 """More runs than these are sorted and filtered in a thread."""
 
 
-class RunsScreen(SweepRowScreen, RunKeepingScreen, RunAgainScreen):
+class RunsScreen(SweepRowScreen, RunComparingScreen, RunKeepingScreen, RunAgainScreen):
     """The runs of one store."""
 
     CONTEXT = RUNS
@@ -139,6 +139,7 @@ class RunsScreen(SweepRowScreen, RunKeepingScreen, RunAgainScreen):
 
     def _show_runs(self, version: int | None, runs: Sequence[Run]) -> None:
         self._version, self._runs = version, runs
+        self.know_runs(runs)
         self._refresh_rows()
         self.query_one(PreviewPane).read_soon()
 
@@ -187,13 +188,12 @@ class RunsScreen(SweepRowScreen, RunKeepingScreen, RunAgainScreen):
     def on_line_view_cursor_moved(self, _message: LineView.CursorMoved) -> None:
         """Read the preview of the run under the cursor once it rests there."""
         self.query_one(PreviewPane).read_soon()
+        self.refresh_footer()
 
     # What keys do.
 
     def blocked(self, command_id: str) -> str | None:
         """Say why a command cannot be used now."""
-        if command_id == "runs.compare" and len(self._to_compare()) != _COMPARED:
-            return f"select two runs with space first; {len(self._selected)} selected"
         if command_id in {"runs.select", "list.choose", "run.ending", "sweep.open"} and self.row_under_cursor() is None:
             return "there is no run yet"
         if command_id == "runs.archived" and not any(run.archived for run in self._runs or ()):
@@ -222,6 +222,14 @@ class RunsScreen(SweepRowScreen, RunKeepingScreen, RunAgainScreen):
     def run_under_cursor(self) -> Run | None:
         """The run under the cursor."""
         return self.query_one(RunList).current
+
+    def selection(self) -> Sequence[str]:
+        """Ids of the selected runs, in the order in which they were."""
+        return list(self._selected)
+
+    def with_archived(self) -> bool:
+        """Whether archived runs are shown too."""
+        return self._archived
 
     def marked(self) -> Sequence[Run]:
         """The selected runs that are shown, else the one under the cursor."""
@@ -297,28 +305,6 @@ class RunsScreen(SweepRowScreen, RunKeepingScreen, RunAgainScreen):
             self._selected[run.id] = None
         self._refresh_rows()
         listed.move_to(listed.cursor + 1)
-
-    def _to_compare(self) -> Sequence[Run]:
-        """The selected runs in the order of selection; one alone beside the run under the cursor, if it is another.
-
-        Where none is selected, a fork under the cursor and what it was forked from.
-        """
-        known = {run.id: run for run in self._runs or ()}
-        chosen = [known[run_id] for run_id in self._selected if run_id in known]
-        current = self.query_one(RunList).current
-        if current is None or len(chosen) > 1:
-            return chosen
-        if not chosen:
-            parent = known.get(current.parent or "")
-            return [parent, current] if parent is not None else []
-        return chosen if current in chosen else [*chosen, current]
-
-    def action_compare(self) -> None:
-        """Compare two runs."""
-        from agent_tt_tui.screens.compare import CompareScreen
-
-        first, second = self._to_compare()
-        self.app.push_screen(CompareScreen(self.source, first, self.source, second))
 
     def action_sort(self) -> None:
         """Sort by the next column."""

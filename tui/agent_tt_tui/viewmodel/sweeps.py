@@ -2,41 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
+from agent_tt.comparing.answers import NO_ANSWER, group_answers, why_not
 from agent_tt.querying.expressions.values import Missing
 from agent_tt_tui import format as fmt
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent_tt.comparing.answers import Answer
     from agent_tt.sweeping.matrix import Matrix, Rate, Sample
 
-__all__ = ["Answer", "Answers", "answers_of", "interval", "left", "percent", "place", "spent"]
+__all__ = ["Answers", "answers_of", "interval", "left", "percent", "place", "spent"]
 
-_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 _LONGEST: Final = 400
-_MORE: Final = "+"
-NONE: Final = "-"
-"""Stands for every answer of a run that failed, and for none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Several samples that came to the same.
-
-    Attributes:
-        letter: what stands for it in the matrix; `-` of a run that did not succeed.
-        count: how many samples.
-        text: what they came to.
-        failed: whether it is an error.
-    """
-
-    letter: str
-    count: int
-    text: str
-    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +35,7 @@ class Answers:
 
     about: str
     groups: tuple[Answer, ...]
-    letters: dict[tuple[int, int], str]
+    letters: Mapping[tuple[int, int], str]
     different: int
     succeeded: int
 
@@ -70,37 +52,27 @@ def answers_of(matrix: Matrix, outcome: int | None = None) -> Answers:
     paths = [index for index, each in enumerate(predicates) if not each.compares]
     asked = outcome if outcome is not None else paths[0] if paths else None
     texts: dict[tuple[int, int], str] = {}
-    wrong: Counter[str] = Counter()
+    wrong: list[str] = []
     for cell in matrix.cells:
         for sample in cell.samples:
             if not sample.is_done:
                 continue
             if sample.status != "succeeded":
-                wrong[_why(sample)] += 1
+                wrong.append(why_not(sample.run, sample.status)[:_LONGEST])
                 continue
             texts[cell.cell.number, sample.number] = _text(sample, asked)
-    counts = Counter(texts.values())
-    order = [text for text, _ in counts.most_common()]
-    names = {text: _LETTERS[index] if index < len(_LETTERS) else _MORE for index, text in enumerate(order)}
-    groups = [Answer(names[text], counts[text], text) for text in order]
-    groups += [Answer(NONE, count, text, failed=True) for text, count in wrong.most_common()]
+    found = group_answers(texts, wrong)
     about = "answer" if asked is None else predicates[asked].text
-    letters = {where: names[text] for where, text in texts.items()}
-    return Answers(about, tuple(groups), letters, len(order), len(texts))
+    return Answers(about, found.groups, found.letters, found.different, found.succeeded)
 
 
 def _text(sample: Sample, asked: int | None) -> str:
     if asked is None:
-        return sample.answer[:_LONGEST] if sample.answer else "no answer"
+        return sample.answer[:_LONGEST] if sample.answer else NO_ANSWER
     if sample.holds[asked] is not None:
         return "holds" if sample.holds[asked] else "does not hold"
     found = sample.found[asked]
     return "nothing there" if isinstance(found, Missing) else summary(found, _LONGEST)
-
-
-def _why(sample: Sample) -> str:
-    error = sample.run.error if sample.run is not None else None
-    return error.short[:_LONGEST] if error is not None else sample.status
 
 
 def percent(share: float) -> str:

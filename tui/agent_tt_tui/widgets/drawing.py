@@ -4,14 +4,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent_tt_tui.status import kind_glyph, step_style
+from agent_tt_tui.viewmodel.preview import buckets
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from rich.style import Style
 
+    from agent_tt.model import Step
+    from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.row import Row
     from agent_tt_tui.viewmodel.pieces import Piece, PieceRole
+
+_LONGEST_CELL = 3
+
+
+def add_strip(
+    row: Row, steps: Sequence[Step], parts_at: int | None, columns: int, styles: Palette, glyphs: Glyphs
+) -> Row:
+    """Add the strip of a run's steps: a glyph each, of the rarest kind where several share one.
+
+    Args:
+        row: Where to.
+        steps: The steps.
+        parts_at: The step at which the run parts from the one that it stands beside; None for none.
+        columns: The columns there are.
+        styles: The roles to draw with.
+        glyphs: The glyphs.
+    """
+    shown = buckets(steps, columns)
+    cell = max(1, min(_LONGEST_CELL, columns // max(1, len(shown))))
+    for index, step in enumerate(shown):
+        parts = parts_at is not None and step.number == parts_at
+        glyph = glyphs.failed if step.status == "error" else kind_glyph(step.kind, glyphs)
+        row.add(glyphs.differs if parts else glyph, styles.yours if parts else step_style(step, styles))
+        if index < len(shown) - 1:
+            row.add(glyphs.line * (cell - 1), styles.faint)
+    return row
 
 
 def add_pieces(row: Row, pieces: Iterable[Piece], styles: Palette) -> Row:

@@ -11,9 +11,9 @@ from agent_tt_tui import format as fmt
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.row_widget import RowWidget
-from agent_tt_tui.status import kind_glyph, run_glyph, run_style, step_style
+from agent_tt_tui.status import run_glyph, run_style
 from agent_tt_tui.text import clean, cut, show, width
-from agent_tt_tui.viewmodel.preview import Preview, buckets
+from agent_tt_tui.widgets.drawing import add_strip
 
 if TYPE_CHECKING:
     from rich.style import Style
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from agent_tt.model import Edit, Note, Run
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
+    from agent_tt_tui.viewmodel.preview import Preview
 
 SHORT_ROWS: Final = 8
 """Below this many rows the preview leaves out its headings."""
 
-_LONGEST_CELL: Final = 3
 _ANSWER_ROWS: Final = 3
 _MOST_NOTES: Final = 5
 
@@ -137,16 +137,7 @@ class _Lines:
     def _strip(self) -> Row:
         styles, steps = self.styles, self.preview.steps
         count = f"  {fmt.count(len(steps))} step{'' if len(steps) == 1 else 's'}"
-        room = self.columns - width(count)
-        shown = buckets(steps, room)
-        cell = max(1, min(_LONGEST_CELL, room // max(1, len(shown))))
-        row = self._row()
-        for index, step in enumerate(shown):
-            diverged = self.preview.diverged_at is not None and step.number == self.preview.diverged_at
-            glyph = self.glyphs.failed if step.status == "error" else kind_glyph(step.kind, self.glyphs)
-            row.add(self.glyphs.differs if diverged else glyph, styles.yours if diverged else step_style(step, styles))
-            if index < len(shown) - 1:
-                row.add(self.glyphs.line * (cell - 1), styles.faint)
+        row = add_strip(self._row(), steps, self.preview.diverged_at, self.columns - width(count), styles, self.glyphs)
         return row.add(count, styles.muted)
 
     def _lineage(self) -> list[Row]:

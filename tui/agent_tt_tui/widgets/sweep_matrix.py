@@ -16,7 +16,7 @@ from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.status import sample_glyph
-from agent_tt_tui.text import clean, cut, width
+from agent_tt_tui.text import clean, cut, fair_share, width
 from agent_tt_tui.viewmodel.sweeps import interval
 
 if TYPE_CHECKING:
@@ -82,13 +82,7 @@ def label_of(cell: MatrixCell) -> str:
 def fair_label(labels: Sequence[str], columns: int, more: str) -> str:
     """The values of a row, the long ones cut so that each is seen: rows may differ in the last one alone."""
     shown = [clean(label) for label in labels]
-    room = columns - 2 * (len(shown) - 1)
-    most = columns  # what a value may take up: short ones leave their share to the others
-    for left, wide in zip(range(len(shown), 0, -1), sorted(map(width, shown)), strict=True):
-        most = max(1, room // left)
-        if wide > most:
-            break
-        room -= wide
+    most = fair_share([width(label) for label in shown], columns - 2 * (len(shown) - 1))
     return ", ".join(cut(label, most, more) for label in shown)
 
 

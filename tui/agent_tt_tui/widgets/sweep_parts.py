@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from textual.strip import Strip
 
+    from agent_tt.comparing.answers import Answer
     from agent_tt.sweeping.matrix import Sample
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.viewmodel.sweep_cell import Chosen
-    from agent_tt_tui.viewmodel.sweeps import Answer
 
 __all__ = ["AnswerList", "ChosenRun"]
 

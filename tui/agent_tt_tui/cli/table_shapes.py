@@ -1,0 +1,81 @@
+"""The JSON shape of a table of runs. It is stable as those in `shapes` are: fields are added, never taken away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent_tt_tui.cli.shapes import Shape, outcome_shape, run_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_tt.comparing.outcome import Difference
+    from agent_tt.comparing.table import Table, TableRow
+
+__all__ = ["table_shape"]
+
+
+def table_shape(table: Table, rows: Sequence[TableRow]) -> Shape:
+    """`{base: {run, name, letter, outcome}, rows, answers: [{letter, count, text, failed}]}`.
+
+    A row is `{run, name, parent, fork_step, depth, changed, edits, diverged_at, because, rejoined_at, rejoined_state,
+    shared, only_base, only_run, final_changes, differs, letter, outcome, difference, effects, damaged, error}`, with
+    `only_base`, `only_run` and `final_changes` as counts, `difference` as `{steps, tokens, cost_usd, duration_ms}`, and
+    `effects` as counts by what became of calls and by name.
+
+    Args:
+        table: The table.
+        rows: Its rows, in the order in which they are wanted.
+    """
+    return {
+        "base": {
+            "run": table.base.id,
+            "name": table.base.name,
+            "letter": table.letter(table.base.id),
+            "outcome": None if table.outcome is None else outcome_shape(table.outcome),
+        },
+        "rows": [_row(table, row) for row in rows],
+        "answers": [
+            {"letter": each.letter, "count": each.count, "text": each.text, "failed": each.failed}
+            for each in table.answers
+        ],
+    }
+
+
+def _row(table: Table, row: TableRow) -> Shape:
+    run, error, outcome = row.run, row.error, row.outcome
+    return {
+        "run": run.id,
+        "name": run.name,
+        "parent": run.parent,
+        "fork_step": run.fork_step,
+        "depth": row.depth,
+        "changed": list(row.changed),
+        "edits": run_shape(run)["edits"],
+        "diverged_at": row.diverged_at,
+        "because": row.because,
+        "rejoined_at": row.rejoined_at,
+        "rejoined_state": row.rejoined_state,
+        "shared": row.shared,
+        "only_base": row.only_base,
+        "only_run": row.only_run,
+        "final_changes": row.final_changes,
+        "differs": row.differs,
+        "letter": table.letter(run.id),
+        "outcome": None if outcome is None else outcome_shape(outcome),
+        "difference": None if row.difference is None else _difference(row.difference),
+        "effects": {} if outcome is None else {title: dict(names) for title, names in outcome.effects.groups()},
+        "damaged": list(row.damaged),
+        "error": None if error is None else {"kind": error.kind, "message": error.message, "hint": error.hint},
+    }
+
+
+def _difference(difference: Difference) -> Shape:
+    duration, cost = difference.duration_us, difference.cost_usd
+    return {
+        "steps": difference.steps,
+        "tokens": difference.tokens,
+        # Sums of prices are off by less than a millionth of a cent; their difference must not show it.
+        "cost_usd": None if cost is None else round(cost, 9),
+        "duration_ms": None if duration is None else duration / 1000,
+    }
