@@ -17,6 +17,7 @@
 | `executors`, `code_by_executor` | who runs agents of other frameworks, by name |
 | `boundary` | what the run called and spent |
 | `policies`, `stand_ins` | what it does with calls, and the answers of those that it does not make |
+| `prepared` | answers that are there before they are asked for: recorded, or given by a person |
 | `plan` | all of that in one: the pre-flight |
 | `launch`, `handle` | the child process, and what can be done with it |
 | `answering` | deciding about calls that wait |

@@ -28,6 +28,7 @@
 | `block` | what begins and ends with a `with` block |
 | `begun` | telling others that a recording has begun |
 | `import_watch` | being called when a module has been executed |
+| `loaded_modules` | which loaded modules are not as they were |
 | `rebinding` | replacing a function under every name that loaded modules have for it |
 | `scope` | where the agent is: in which run, step and call |
 | `lanes`, `hooks` | logical threads of control, and the seams at which they are created |
