@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agent_tt.errors import RunNotFound, StepNotFound
 from agent_tt.history.diff import diff
 from agent_tt.history.digest import digest
+from agent_tt.history.ops import trace
 from agent_tt.model import Call, Edit, ErrorInfo, Label, Note, Problem, Run, Step
 
 if TYPE_CHECKING:
@@ -34,6 +35,21 @@ class Did:
     status: str = "ok"
     state: Wire = field(default_factory=dict)
     asked: Wire = None
+
+
+class MemoryCursor:
+    """A cursor of a `MemorySource`."""
+
+    def __init__(self, source: MemorySource, run_id: str, step: int) -> None:
+        self._source, self._run_id, self.step = source, run_id, step
+
+    @property
+    def state(self) -> Wire:
+        return self._source.state(self._run_id, self.step)
+
+    def seek(self, step: int) -> Wire:
+        self.step = step
+        return self.state
 
 
 class MemorySource:
@@ -164,6 +180,18 @@ class MemorySource:
 
     def changes(self, run_id: str, step: int) -> list[Op]:
         return diff(self.state(run_id, step - 1), self.state(run_id, step))
+
+    def cursor(self, run_id: str, step: int) -> MemoryCursor:
+        return MemoryCursor(self, run_id, step)
+
+    def last_write(self, run_id: str, step: int, path: tuple[str | int, ...]) -> int | None:
+        for number in range(step, 0, -1):
+            for op in reversed(self.changes(run_id, number)):
+                before = trace(op, path)
+                if before is None:
+                    return number
+                path = before
+        return 0
 
     def digest(self, run_id: str, step: int) -> bytes | None:
         return digest(self.state(run_id, step))

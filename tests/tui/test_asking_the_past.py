@@ -87,6 +87,19 @@ async def test_what_lies_between_two_steps_is_still_said_when_their_changes_are_
         assert any("are other lanes" in row for row in screen_text(pilot.app))
 
 
+async def test_the_end_of_the_way_says_why_and_is_no_place_to_go_to(sample):
+    async with sample("trip-planner", 11).run_test(size=(140, 40)) as pilot:
+        await settled(pilot)
+        screen = await press(pilot, "b")
+        rows = screen_text(pilot.app)
+        last = next(index for index, row in enumerate(rows) if "╰ ends: the input says it" in row)
+        assert "in the input" in rows[last - 2]
+        assert any("search_flights [0].id" in row and "also" in row for row in rows)
+        assert len(screen.blame.list.places) == 5 + 2  # the way, and the writes
+        screen = await press(pilot, "G")
+        assert screen.number == 0
+
+
 async def test_a_value_that_was_selected_is_the_one_that_is_asked_about(sample):
     async with sample("trip-planner", 3).run_test(size=(140, 40)) as pilot:
         screen = await settled(pilot)
@@ -154,6 +167,8 @@ async def test_what_is_wrong_with_a_question_is_said_below_the_place_of_it(sampl
         at = next(index for index, row in enumerate(rows) if row.startswith(" / ?tokens"))
         assert rows[at + 1].index("^") == rows[at].index("+")
         assert "'+' is no value" in rows[at + 1]
-        screen = await press(pilot, "backspace", *"2")
+        await press(pilot, *["backspace"] * 11, *"?tool == pay")
+        assert any('there is no `pay`. A text stands in quotes: "pay".' in row for row in screen_text(pilot.app))
+        screen = await press(pilot, *["backspace"] * 12, *"?tokens > 2")
         assert not any("is no value" in row for row in screen_text(pilot.app))
         assert screen.find_panel.hits.found.rows

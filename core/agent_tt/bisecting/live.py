@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.forking.plan import ForkPlan
+    from agent_tt.forking.policies import ToolPolicy
+    from agent_tt.forking.terms import Terms
     from agent_tt.model import Edit, Run
     from agent_tt.protocols import RunSource
 
@@ -58,6 +60,9 @@ def bisect_live(
     changes: Mapping[str, object] | None = None,
     agent: str | None = None,
     allow: Iterable[str] = (),
+    policy: ToolPolicy | None = None,
+    terms: Terms | None = None,
+    most: int | None = None,
     started: Callable[[ForkPlan], None] = lambda _: None,
     probed: Callable[[Probe], None] = lambda _: None,
 ) -> Bisection:
@@ -71,6 +76,10 @@ def bisect_live(
         changes: the same as new values by path.
         agent: another entry point that each fork runs.
         allow: names of writing tools that may run.
+        policy: what each fork does with its calls; None for the defaults and what is configured.
+        terms: who runs each fork, and how far it may go.
+        most: how many forks may be run; those that ran before are not counted. What is not known then is said, and
+            found by asking again.
         started: told before a fork is started.
         probed: told when a fork has answered.
 
@@ -92,19 +101,30 @@ def bisect_live(
 
     def holds(step: int) -> bool:
         every = [*edits, *state_edits(source.state(run.id, step), changes or {})]
-        plan = plan_fork(source, run, step, edits=every, agent=agent, allow=allow)
+        plan = plan_fork(source, run, step, edits=every, agent=agent, allow=allow, policy=policy, terms=terms)
         key = _key(plan, expression)
         probe = _known(source, run, step, key)
         if probe is None:
+            if most is not None and sum(not each.known for each in probes) >= most:
+                raise _Spent
             started(plan)
             probe = _ask(plan, step, expression, key)
         probes.append(probe)
         probed(probe)
         return probe.holds
 
-    first = first_where(0, last, holds)
+    stopped = ""
+    try:
+        first = first_where(0, last, holds)
+    except _Spent:
+        first = min((probe.step for probe in probes if probe.holds), default=None)
+        stopped = f"{most} forks were run, and no more were wanted"
     without = max((probe.step for probe in probes if not probe.holds), default=None)
-    return Bisection(run.id, expression, first, without, last, probes=tuple(probes))
+    return Bisection(run.id, expression, first, without, last, probes=tuple(probes), stopped=stopped)
+
+
+class _Spent(Exception):
+    """No more forks may be run."""
 
 
 def _key(plan: ForkPlan, expression: str) -> str:
@@ -117,6 +137,7 @@ def _key(plan: ForkPlan, expression: str) -> str:
         plan.code.entry,
         _source_of(plan),
         dict(sorted(plan.policy.items())),
+        plan.terms.to_mapping(),
     ]
     return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=16).hexdigest()
 
@@ -138,7 +159,7 @@ def _known(source: RunSource, run: Run, step: int, key: str) -> Probe | None:
 
 
 def _ask(plan: ForkPlan, step: int, expression: str, key: str) -> Probe:
-    with start_fork(plan) as handle:
+    with start_fork(plan, asked=lambda question: question.refuse("a bisection asks nobody")) as handle:
         handle.wait()
         with suppress(AgentFailed):  # an agent that fails has answered too, if it took a step
             handle.result()

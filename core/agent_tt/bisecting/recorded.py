@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from agent_tt.querying.watching import Span, Watch
 
 if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
 
@@ -32,6 +33,10 @@ class Probe:
     holds: bool
     known: bool
 
+    def to_json(self) -> dict[str, Wire]:
+        """`{step, run, name, holds, known}`."""
+        return {"step": self.step, "run": self.run, "name": self.name, "holds": self.holds, "known": self.known}
+
 
 @dataclass(frozen=True, slots=True)
 class Bisection:
@@ -45,6 +50,8 @@ class Bisection:
         spans: of recorded states, all stretches of steps in which it holds; the first begins with `first`.
         probes: of forks, those that were asked, in order.
         last: the last step of the run.
+        stopped: of forks, why the search ended before it was known which step is the first: `first` is then the
+            earliest that is known to hold. Empty where it is known.
     """
 
     run_id: str
@@ -54,6 +61,7 @@ class Bisection:
     last: int
     spans: tuple[Span, ...] = ()
     probes: tuple[Probe, ...] = ()
+    stopped: str = ""
 
     @property
     def is_monotone(self) -> bool:
@@ -64,6 +72,19 @@ class Bisection:
         if self.probes:
             return True
         return len(self.spans) <= 1 and all(span.last == self.last for span in self.spans)
+
+    def to_json(self) -> dict[str, Wire]:
+        """`{run, expression, first, last_without, monotone, spans: [[first, last]], probes: [probe], stopped}`."""
+        return {
+            "run": self.run_id,
+            "expression": self.expression,
+            "first": self.first,
+            "last_without": self.last_without,
+            "monotone": self.is_monotone,
+            "spans": [[span.first, span.last] for span in self.spans],
+            "probes": [probe.to_json() for probe in self.probes],
+            "stopped": self.stopped,
+        }
 
 
 def bisect_recorded(source: RunSource, run: Run, expression: str) -> Bisection:

@@ -146,7 +146,7 @@ def to_wire_path(state: Wire, path: Path) -> Path:
             part = part[VALUE]
         inside: Path = (step,) if pair is None else (pair, 1)
         if pair is None and not _has(part, step):
-            raise _not_found(part, path, depth)
+            raise _not_found(_by_key(part) if type(step) is str else part, path, depth)
         part = get(part, inside)
         found += inside
     return tuple(found)
@@ -160,6 +160,13 @@ def _pair(envelope: dict[str, Wire], step: str | int) -> int | None:
     if envelope[TYPE] != "dict" and envelope.get("base") != "dict":
         return None
     return next((n for n, pair in enumerate(pairs) if type(pair) is list and len(pair) == 2 and pair[0] == step), None)
+
+
+def _by_key(part: Wire) -> Wire:
+    """Pairs as the mapping that they stand for, as far as their keys are texts; anything else as it is."""
+    if type(part) is not list or not part or not all(type(pair) is list and len(pair) == 2 for pair in part):
+        return part
+    return {str(pair[0]): None for pair in part if type(pair) is list and type(pair[0]) is str}
 
 
 def _not_found(part: Wire, path: Path, depth: int) -> PathNotFound:

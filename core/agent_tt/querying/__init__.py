@@ -6,8 +6,10 @@
 | `predicates` | what a sweep asks of a last state |
 | `expressions` | the language of questions such as `state.budget < 0` |
 | `watching`, `followed` | where an expression holds: next, previous, all steps, where it began and stopped |
-| `blaming` | all writes of a value |
-| `trail`, `origins` | the way back from a value to what caused it |
+| `blaming`, `moving`, `edited` | all writes of a value, through lists that were sorted; what people edited |
+| `places`, `absent` | paths as people write them, and what is said where nothing is |
+| `trail`, `links`, `searching` | the way back from a value to what caused it |
+| `origins`, `signs`, `answers`, `reckoned` | what that goes by: likeness, figures and names, what a model read, sums |
 | `oddities` | repeated calls, cycles, retries, outliers, the first error |
 | `checkpoints` | how people name a step |
 | `differing` | what differs between two named states |
@@ -32,21 +34,37 @@ def blame(run: str, path: str, step: int | str | None = None, *, store: str | Pa
     ```python
     found = agent_tt.blame("flaky-checkout", "answer")
     for link in found.trail.links:
-        print(link.step, link.kind, link.name, link.value)
+        print(link.step, link.kind, link.name, link.path, link.value, link.why)
+    print(found.trail.ends)
+    for write in found.writes:
+        print(write.step, write.what, write.old, write.new)
     ```
 
     Args:
         run: the run: its id, name, unique id prefix, or `latest`.
-        path: the value in the state: `messages[3].content`, `messages[-1]`.
+        path: the value in the state: `messages[3].content`, `messages[-1]`, `plan["odd key"]`.
         step: the checkpoint in which it is: a number, `~1`, `@error`; the last one when not given.
         store: the store that holds the run; else the one that this project uses.
 
     Returns:
-        All writes of the value, the last one first, and the trail back to the first words of it.
+        A `Blame`: `value`, `writes` and `trail`.
+
+        `writes` has every write of the value, the last one first (at most 100; `more` says whether there are earlier
+        ones): `step`, `what` (`added`, `changed`, `moved`, `removed`, `edited` by a person for the fork `by`), `path`
+        and `old_path`, `old` and `new`.
+
+        `trail.links` is the way back to what caused it: `step`, `call` (number of the call in it, or None), `kind`
+        (`value`, `result`, `error`, `answer`, `argument`, `computed`, `input`, `edit`, `code`), `name` of the tool or
+        model, `path` in its result or arguments, `value`, `why` in words, `shared` (the text that both have) and
+        `others` (further places that hold it). `trail.ends` says why it goes no further.
+
+        `to_json()` gives what `agent-tt blame --json` writes. Values are JSON, typed ones in envelopes
+        (`{"$type": "date", "$v": "2026-03-02"}`).
 
     Raises:
-        NotFound: there is no such store, run, step or path.
-        InvalidPath: the path cannot be read.
+        NotFound: there is no such store, run or step, or (`PathNotFound`) nothing at the path then; `error.hint` says
+            when there was, or which paths are like it.
+        InvalidPath: the path cannot be read; `error.position` says where.
     """
     from agent_tt.querying.blaming import blame_value
     from agent_tt.sources import open_source
@@ -62,17 +80,22 @@ def find_steps(run: str, where: str, *, store: str | Path | None = None) -> list
     """All steps of a run at which an expression holds, in order; 0 is the input.
 
     ```python
-    agent_tt.find_steps("flaky-checkout", 'tool == "charge_card" and args.amount > 100')
+    agent_tt.find_steps("flaky-checkout", 'tool == "charge_card" and args.amount > 100')  # [7, 8, 9]
     ```
 
     Args:
         run: the run: its id, name, unique id prefix, or `latest`.
-        where: the expression, as `agent_tt.querying.expressions` says.
+        where: the expression, such as `state.budget < 0`, `tokens > 2000`, `error` or `changed("messages[-1]")`; the
+            language is described in `agent_tt.querying.expressions`.
         store: the store that holds the run; else the one that this project uses.
+
+    Returns:
+        Their numbers; empty where it holds nowhere.
 
     Raises:
         NotFound: there is no such store or run.
-        InvalidExpression: the expression cannot be read, or would take too long to answer.
+        InvalidExpression: the expression cannot be read, or would take too long to answer; `error.position` says
+            where, `error.hint` what to write instead.
     """
     from agent_tt.querying.watching import Watch
     from agent_tt.sources import open_source

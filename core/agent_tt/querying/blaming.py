@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
-from agent_tt.codec.paths import format_path, get, parse_path, to_wire_path
-from agent_tt.errors import AgentTTError, PathNotFound
+from agent_tt.codec.paths import get
+from agent_tt.codec.sameness import identical
+from agent_tt.errors import AgentTTError, Damaged, InvalidPath, PathNotFound
 from agent_tt.history.ops import op_path, trace
+from agent_tt.querying.edited import UPDATED, edited_states, is_updated
+from agent_tt.querying.moving import place_by_content
+from agent_tt.querying.places import leads_to, path_in, written_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -16,12 +20,14 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.ops import Op
     from agent_tt.protocols import Cursor, RunSource
-    from agent_tt.querying.trail import Trail
+    from agent_tt.querying.links import Trail
 
-__all__ = ["Blame", "Write", "blame_value", "read_path", "writes_of", "written_at"]
+__all__ = ["Blame", "Write", "WriteKind", "blame_value", "first_place", "writes_of", "written_at"]
 
 MOST_WRITES: Final = 100
 """Writes of one value that are listed, unless more are asked for: each costs the reading of two values."""
+
+_MOST_MOVES: Final = 200
 
 
 @runtime_checkable
@@ -31,17 +37,24 @@ class _Indexed(Protocol):
     def written_at(self, run_id: str, step: int, path: Path) -> tuple[int, Path] | None: ...
 
 
+WriteKind: TypeAlias = Literal["added", "changed", "moved", "removed", "edited"]
+"""The value was not there before; it was another one; it stood elsewhere; it was taken away; a person changed it for a
+fork."""
+
+
 @dataclass(frozen=True, slots=True)
 class Write:
     """One write of a value, or of something in it.
 
     Attributes:
         step: the step that wrote it; 0 where it came with the input.
-        path: where the value was just after it, as people write it.
+        path: where the value was just after it, as people write it; of one that was removed, where it had been.
         old_path: where it was just before it; None where it was not there.
         old: what it was before it; None also where it was not there.
-        new: what it was after it.
+        new: what it was after it; None also where it was removed.
         began: whether the value was not there before.
+        what: what the step did to it.
+        by: of an edit, the name of the fork that it was made for, or `update_state`.
     """
 
     step: int
@@ -50,6 +63,26 @@ class Write:
     old: Wire
     new: Wire
     began: bool
+    what: WriteKind = "changed"
+    by: str = ""
+
+    @property
+    def edited(self) -> str:
+        """Who edited it, in words: `edited for refund-loop/fork-1`; empty where the run itself wrote it."""
+        return f"edited {'by' if self.by == UPDATED else 'for'} {self.by}" if self.by else ""
+
+    def to_json(self) -> dict[str, Wire]:
+        """`{step, path, old_path, old, new, began, what, by}`."""
+        return {
+            "step": self.step,
+            "path": self.path,
+            "old_path": self.old_path,
+            "old": self.old,
+            "new": self.new,
+            "began": self.began,
+            "what": self.what,
+            "by": self.by,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +112,19 @@ class Blame:
         """The last write."""
         return self.writes[0] if self.writes else None
 
+    def to_json(self) -> dict[str, Wire]:
+        """`{run, step, path, value, trail: [link], ends, writes: [write], more}`: what the command writes."""
+        return {
+            "run": self.run_id,
+            "step": self.step,
+            "path": self.path,
+            "value": self.value,
+            "trail": [link.to_json() for link in self.trail.links],
+            "ends": self.trail.ends,
+            "writes": [write.to_json() for write in self.writes],
+            "more": self.more,
+        }
+
 
 def blame_value(
     source: RunSource,
@@ -101,87 +147,151 @@ def blame_value(
 
     Raises:
         InvalidPath: the path cannot be read.
-        PathNotFound: there is nothing at that path then.
+        PathNotFound: there is nothing at that path then; the hint says when there was, or which paths are like it.
         StepNotFound: there is no such step.
     """
+    from agent_tt.querying.absent import not_there
     from agent_tt.querying.trail import trail_of
 
     state = source.state(run_id, step)
-    wire_path = _path_in(state, path)
+    try:
+        wire_path = path_in(state, path)
+    except (InvalidPath, PathNotFound) as error:
+        raise not_there(source, run_id, state, path, step, error) from error
     value = get(state, wire_path)
     writes: list[Write] = []
     more = False
-    for write in writes_of(source, run_id, wire_path, step):
-        if len(writes) == limit or cancelled():
-            more = True
-            break
-        writes.append(write)
-    trail = trail_of(source, run_id, wire_path, step, value, cancelled=cancelled)
-    return Blame(run_id, step, format_path(wire_path), value, tuple(writes), trail, more)
-
-
-def _path_in(state: Wire, text: str) -> Path:
-    """As `read_path`; `state.answer`, as expressions say it, is `answer`, unless the state has a key of that name."""
     try:
-        path = read_path(state, text)
-        get(state, path)
-    except PathNotFound:
-        if not text.startswith("state."):
-            raise
-        return read_path(state, text.removeprefix("state."))
-    return path
-
-
-def read_path(state: Wire, text: str) -> Path:
-    """A person's path as it leads into a state; `[-1]` is the last element of a list.
-
-    Raises:
-        InvalidPath: it cannot be read.
-        PathNotFound: it leads nowhere.
-    """
-    if "[-" not in text:
-        return to_wire_path(state, parse_path(text))
-    path: Path = ()
-    pieces = text.split("[-")
-    path = to_wire_path(state, parse_path(pieces[0])) if pieces[0] else ()
-    for piece in pieces[1:]:
-        digits, _, rest = piece.partition("]")
-        values = get(state, path)
-        if isinstance(values, dict) and isinstance(values.get("$v"), list):
-            path, values = (*path, "$v"), values["$v"]
-        if not digits.isdecimal() or not isinstance(values, list) or not 0 < int(digits) <= len(values):
-            raise PathNotFound(f"there is no {text}: {format_path(path) or 'the state'} has no such element")
-        path = (*path, len(values) - int(digits))
-        inner = parse_path(rest.removeprefix("."))
-        path = (*path, *to_wire_path(get(state, path), inner))
-    return path
+        for write in writes_of(source, run_id, wire_path, step):
+            if len(writes) == limit or cancelled():
+                more = True
+                break
+            writes.append(write)
+    except Damaged:  # what was before a step that cannot be read is not known; the trail says which
+        more = True
+    trail = trail_of(source, run_id, wire_path, step, value, cancelled=cancelled)
+    return Blame(run_id, step, written_path(state, wire_path), value, tuple(writes), trail, more)
 
 
 def writes_of(source: RunSource, run_id: str, path: Path, step: int) -> Iterator[Write]:
     """The writes of the value at a wire path of checkpoint `step`, the last one first.
 
-    The value is followed back through insertions before it, moves and renames: it is the value's history that is told,
-    not that of the place.
+    The value is followed back through insertions before it, moves and renames, and where the content says so, through
+    a list that was sorted: it is the value's history that is told, not that of the place. Only before the value came
+    to its first place by a name (no position in a list) is told what had been there earlier, and was removed.
     """
-    cursor = source.cursor(run_id, step)
+    now, then = source.cursor(run_id, step), source.cursor(run_id, step)
+    edits = edited_states(source, run_id)
     number = step
     while (found := written_at(source, run_id, number, path)) is not None:
         wrote, path = found
         base = source.base_step(run_id, wrote)
-        new = _value(cursor, wrote, path)
-        before = None if base is None else _place_before(source.changes(run_id, wrote), path)
-        old = None if base is None or before is None else _value(cursor, base, before)
+        before = None if base is None else _before(source, run_id, wrote, base, path, now, then)
+        new = _value(now, wrote, path)
+        old = None if base is None or before is None else _value(then, base, before)
+        state = _state(now, wrote)
+        shown, by = written_path(state, path), ""
+        carried = _is_carried(old, new)
+        if carried and before is not None and base is not None and before == path and base < wrote:
+            number = base  # what is around it was written, and it is as it was
+            continue
+        what: WriteKind = "added" if old is None else "moved" if carried else "changed"
+        for edit, name in edits.get(wrote, ()):
+            if leads_to(shown, edit.path) or leads_to(edit.path, shown):
+                what, by = "edited", name
+                break  # the newest fork's
+        if not by and wrote and not isinstance(source, _Indexed) and is_updated(source, run_id, wrote):
+            what, by = "edited", UPDATED
         yield Write(
             step=wrote,
-            path=format_path(path),
-            old_path=None if old is None or before is None else format_path(before),
+            path=shown,
+            old_path=None if old is None or before is None else written_path(_state(then, base or 0), before),
             old=None if old is None else old[0],
             new=None if new is None else new[0],
             began=old is None,
+            what=what,
+            by=by,
         )
-        if base is None or before is None or old is None or base >= wrote:
+        if base is None or base >= wrote:
             return
+        if before is None or old is None:
+            removed = _removed(source, run_id, path, base, now, then)
+            if removed is None:
+                return
+            write, number = removed
+            yield write
+            continue
         path, number = before, base
+
+
+def first_place(source: RunSource, run_id: str, path: Path, step: int) -> tuple[int, Path, Wire]:
+    """The step that wrote the value at a wire path of checkpoint `step`, where it was then, and what it replaced.
+
+    A step that only carried the value to another place has not written it.
+    """
+    now, then = source.cursor(run_id, step), source.cursor(run_id, step)
+    number, old = step, None
+    wrote, where = 0, path
+    for _ in range(_MOST_MOVES):
+        found = written_at(source, run_id, number, path)
+        if found is None:
+            break
+        wrote, where = found
+        base = source.base_step(run_id, wrote)
+        if base is None or base >= wrote:
+            return wrote, where, None
+        before = _before(source, run_id, wrote, base, where, now, then)
+        new = _value(now, wrote, where)
+        had = None if before is None else _value(then, base, before)
+        old = None if had is None else had[0]
+        if before is None or had is None or not _is_carried(had, new):
+            return wrote, where, old
+        path, number = before, base
+    return wrote, where, old
+
+
+def _before(
+    source: RunSource, run_id: str, wrote: int, base: int, path: Path, now: Cursor, then: Cursor
+) -> Path | None:
+    """Where what a step wrote at a path was before it."""
+    ops = source.changes(run_id, wrote)
+    traced = _place_before(ops, path)
+    if traced is not None and not any(isinstance(part, int) for part in path) and _value(then, base, traced):
+        return traced
+    try:
+        before, after = then.seek(base), now.seek(wrote)
+    except AgentTTError:
+        return traced
+    return place_by_content(before, after, path, lambda place: _place_before(ops, place))
+
+
+def _is_carried(old: tuple[Wire] | None, new: tuple[Wire] | None) -> bool:
+    """Whether a value is what it was, wherever it stands now."""
+    return old is not None and new is not None and identical(old[0], new[0])
+
+
+def _removed(
+    source: RunSource, run_id: str, path: Path, step: int, now: Cursor, then: Cursor
+) -> tuple[Write, int] | None:
+    """The step that took away what had been at a path before, and the checkpoint in which it still was."""
+    if any(isinstance(part, int) for part in path):
+        return None
+    found = written_at(source, run_id, step, path)
+    if found is None or found[1] != path or _value(now, found[0], path) is not None:
+        return None
+    base = source.base_step(run_id, found[0])
+    old = None if base is None else _value(then, base, path)
+    if base is None or old is None or base >= found[0]:
+        return None
+    shown = written_path(_state(then, base), path)
+    return Write(found[0], shown, shown, old[0], None, began=False, what="removed"), base
+
+
+def _state(cursor: Cursor, step: int) -> Wire:
+    try:
+        return cursor.seek(step)
+    except AgentTTError:
+        return None
 
 
 def written_at(source: RunSource, run_id: str, step: int, path: Path) -> tuple[int, Path] | None:

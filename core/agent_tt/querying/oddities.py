@@ -17,8 +17,9 @@ from agent_tt.model import ACTING
 from agent_tt.replaying.repeats import place_of, repeated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, Run, Step
     from agent_tt.protocols import RunSource
 
@@ -28,6 +29,9 @@ OddityKind: TypeAlias = Literal["repeated", "cycle", "retried", "slow", "costly"
 
 _PASSIVE: Final = frozenset({"llm", "other"})
 _LEAST_REPEATS: Final = 3
+_LEAST_AGAIN: Final = 6
+"""Equal calls that are no healthy looking again, where others stand between them."""
+
 _LONGEST_CYCLE: Final = 4
 _LEAST_ROUNDS: Final = 3
 _LEAST_STEPS: Final = 8
@@ -58,6 +62,10 @@ class Oddity:
     what: str
     steps: tuple[int, ...]
 
+    def to_json(self) -> dict[str, Wire]:
+        """`{kind, what, steps}`."""
+        return {"kind": self.kind, "what": self.what, "steps": list(self.steps)}
+
 
 @dataclass(frozen=True, slots=True)
 class _Act:
@@ -68,14 +76,22 @@ class _Act:
     asked: str
     back: str
     failed: bool
+    writes: bool
 
 
-def find_oddities(source: RunSource, run: Run, *, cancelled: Callable[[], bool] = lambda: False) -> list[Oddity]:
+def find_oddities(
+    source: RunSource,
+    run: Run,
+    *,
+    known: Mapping[int, list[Call]] | None = None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> list[Oddity]:
     """What is odd about a run, in the order in which it is best looked at.
 
     Args:
         source: where it is.
         run: the run.
+        known: calls that were read already, by step.
         cancelled: asked for each step with calls that act; where it says yes, nothing is found.
     """
     steps = source.steps(run.id)
@@ -85,13 +101,16 @@ def find_oddities(source: RunSource, run: Run, *, cancelled: Callable[[], bool] 
     for step in acting:
         if cancelled():
             return []
-        calls[step.number] = source.calls(run.id, step.number)
+        read = None if known is None else known.get(step.number)
+        calls[step.number] = source.calls(run.id, step.number) if read is None else read
     gone = repeated(run, (call for part in calls.values() for call in part))
     acts = {lane: acts for lane, acts in _acts(calls.values(), gone).items() if len(acts) >= _LEAST_REPEATS}
-    found = [*_first_error(steps)]
+    found = [*_first_error(run, steps, calls)]
     for in_lane in acts.values():
-        found += _repeats(in_lane)
-        found += _cycles(in_lane)
+        consecutive, cycles = list(_repeats(in_lane)), list(_cycles(in_lane))
+        found += consecutive + cycles
+        told = {step for oddity in consecutive + cycles for step in oddity.steps}
+        found += _again([act for act in in_lane if act.step not in told])
     found += _outliers(steps)
     found += _growth(steps)
     return found
@@ -105,19 +124,29 @@ def _acts(calls: Iterable[list[Call]], gone: frozenset[tuple[int, int]]) -> dict
             if call.kind in ACTING and place_of(call) not in gone and call.status != "pending":
                 asked = f"{call.kind} {call.name} {value_key(call.args)}"
                 back = call.error.short if call.error is not None else value_key(call.result)
-                found[call.lane].append(_Act(call.step, call.name, asked, back, call.error is not None))
+                act = _Act(call.step, call.name, asked, back, call.error is not None, call.effect != "read")
+                found[call.lane].append(act)
     return found
 
 
-def _first_error(steps: Sequence[Step]) -> Iterator[Oddity]:
-    """The first step that failed, and the one before it in its lane."""
+def _first_error(run: Run, steps: Sequence[Step], calls: Mapping[int, list[Call]]) -> Iterator[Oddity]:
+    """The first step, or call, that failed, and the step before it in its lane."""
     for step in steps:
-        if step.error is None:
+        failed = next(
+            (call for call in calls.get(step.number, ()) if call.error is not None and call.kind in ACTING), None
+        )
+        if step.error is not None:
+            what = f"step {step.number} ({step.name}) failed{{after}}: {step.error.short}"
+        elif failed is not None and failed.error is not None:
+            what = f"{failed.name} failed in step {step.number}{{after}}, and the agent went on: {failed.error.short}"
+        elif run.status == "crashed" and step is steps[-1]:
+            what = f"the run ended in step {step.number} ({step.name}){{after}}, without a word"
+        else:
             continue
         before = next((each for each in reversed(steps[: step.number - 1]) if each.lane == step.lane), None)
         after = "" if before is None else f", after step {before.number} ({before.name})"
         places = (step.number,) if before is None else (before.number, step.number)
-        yield Oddity("first error", f"step {step.number} ({step.name}) failed{after}: {step.error.short}", places)
+        yield Oddity("first error", what.replace("{after}", after, 1), places)
         return
 
 
@@ -141,6 +170,19 @@ def _repeats(acts: Sequence[_Act]) -> Iterator[Oddity]:
             # Asking a clock-like tool again and again is polling, which a loop is only if nothing changes.
             if same or len(group) >= 2 * _LEAST_REPEATS:
                 yield Oddity("repeated", f"{name} was asked {len(group)} times with the same, {what}", places)
+
+
+def _again(acts: Sequence[_Act]) -> Iterator[Oddity]:
+    """Equal calls that brought the same again and again, with others between them that changed nothing."""
+    same: dict[tuple[str, str, int], list[_Act]] = defaultdict(list)
+    changes = 0
+    for act in acts:
+        same[act.asked, act.back, changes].append(act)
+        changes += act.writes  # to look again after that is healthy
+    for group in same.values():
+        if len(group) >= _LEAST_AGAIN:
+            what = f"{group[0].name} was asked {len(group)} times with the same, between others, and the same came back"
+            yield Oddity("repeated", what, tuple(dict.fromkeys(act.step for act in group)))
 
 
 def _cycles(acts: Sequence[_Act]) -> Iterator[Oddity]:
@@ -168,7 +210,8 @@ def _cycles(acts: Sequence[_Act]) -> Iterator[Oddity]:
 def _outliers(steps: Sequence[Step]) -> Iterator[Oddity]:
     """Steps that took far longer, or cost far more, than is usual in this run."""
     inside = {step.parent for step in steps if step.parent is not None}
-    alone = [step for step in steps if step.number not in inside]  # a step around others takes as long as they do
+    # A step around others takes as long as they do, and a person as long as people take.
+    alone = [step for step in steps if step.number not in inside and step.kind != "human"]
     times = {step.number: step.duration_us / 1000 for step in alone if step.duration_us is not None}
     tokens = {
         step.number: float((step.tokens_in or 0) + (step.tokens_out or 0))

@@ -2,72 +2,41 @@
 
 Each link is a place to go to, with the reason why it is one: from a final answer to the model's words, from there to
 the tool result that it read, from that to the argument that the tool was called with, and on to the result that the
-argument was taken from, until the first words in the input.
+argument was taken from, until the first words in the input. A tool that only says again what it was asked has not
+brought anything, and is passed over. Where the way ends, the trail says why.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.paths import format_path, get
-from agent_tt.errors import AgentTTError
-from agent_tt.model import ACTING
-from agent_tt.querying.origins import WORDS, Likeness, is_telling, leaves, likeness, said_by
+from agent_tt.errors import Damaged
+from agent_tt.history.ops import op_path
+from agent_tt.querying.answers import answer_text, best_part, places_read
+from agent_tt.querying.edited import UPDATED, edited_calls, edited_states, is_updated
+from agent_tt.querying.links import Link, LinkKind, Source, Trail
+from agent_tt.querying.origins import OTHERWISE, PART, Likeness, is_telling, key_of, leaves, likeness, scalar, weight
+from agent_tt.querying.places import leads_to, text_path
+from agent_tt.querying.reckoned import reckoned
+from agent_tt.querying.searching import MOST_LOOKS, MOST_OTHERS, MOST_STEPS_BACK, Origin, Search, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.model import Call
+    from agent_tt.model import Call, Edit
     from agent_tt.protocols import RunSource
+    from agent_tt.querying.answers import Read
 
-__all__ = ["Link", "LinkKind", "Trail", "trail_of"]
-
-LinkKind: TypeAlias = Literal["value", "result", "error", "answer", "argument", "input", "edit", "code"]
-"""A value of the state; a tool's result, or its error; a model's answer; an argument; the input; a person's edit; the
-agent's own code."""
+__all__ = ["trail_of"]
 
 _MOST_LINKS: Final = 12
-_MOST_STEPS_BACK: Final = 300
-"""Steps whose calls are looked at for one link."""
+_MOST_STEPS_ASKED: Final = 10
+"""Steps between a model's asking for a call and the call."""
 
-_MOST_ARGUMENTS: Final = 12
-
-_MOST_LOOKS: Final = 5_000
-"""Results that are compared with something on the whole way."""
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """One place on the way back.
-
-    Attributes:
-        kind: what it is.
-        step: the step to go to; 0 is the input.
-        call: number of the call in it; None for a value of the state.
-        name: the tool's or the model's name; empty for others.
-        path: where in the state, result or arguments, as people write it.
-        value: what is there.
-        why: what leads from the link before to this one, in words.
-        shared: the text that both have, where that is not all of it.
-    """
-
-    kind: LinkKind
-    step: int
-    call: int | None
-    name: str
-    path: str
-    value: Wire
-    why: str
-    shared: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Trail:
-    """The way back, from the value to what it began with."""
-
-    links: tuple[Link, ...]
+_MOST_ARGUMENTS: Final = 48
+"""Arguments of one call that are looked at."""
 
 
 def trail_of(
@@ -89,187 +58,256 @@ def trail_of(
         value: the value.
         cancelled: asked for each step that is looked at; where it says yes, the trail ends.
     """
-    return Trail(tuple(_Walk(source, run_id, cancelled).links(path, step, value)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Origin:
-    call: Call
-    like: Likeness
+    walk = _Walk(source, run_id, cancelled)
+    links = tuple(walk.links(path, step, value))
+    return Trail(links, "it was called off" if cancelled() else walk.ends)
 
 
 class _Walk:
+    """One way back.
+
+    Attributes:
+        ends: why it ended.
+    """
+
     def __init__(self, source: RunSource, run_id: str, cancelled: Callable[[], bool]) -> None:
+        self.ends = ""
         self._source, self._run_id, self._cancelled = source, run_id, cancelled
         self._run = source.run(run_id)
-        self._calls: dict[int, list[Call]] = {}
-        self._input: Wire = None
-        self._has_input = False
-        self._looks = 0
+        self._search = Search(source, run_id, cancelled)
+        self._call_edits: dict[tuple[int, int], tuple[Edit, str]] | None = None
 
     def links(self, path: Path, step: int, value: Wire) -> Iterator[Link]:
-        from agent_tt.querying.blaming import written_at
+        from agent_tt.querying.blaming import first_place
 
-        found = written_at(self._source, self._run_id, step, path)
-        wrote = 0 if found is None else found[0]
-        where = path if found is None else found[1]
-        why = "it came with the input" if not wrote else f"written at step {wrote}"
-        yield Link("value", wrote, None, "", format_path(where), value, why)
+        try:
+            wrote, where, old = first_place(self._source, self._run_id, path, step)
+        except Damaged as error:
+            yield Link("value", step, None, "", text_path(self._source, self._run_id, step, path), value, "it is there")
+            self.ends = f"who wrote it cannot be read: {error.message}"
+            return
+        name = next((each.name for each in self._source.steps(self._run_id, wrote, wrote + 1)), "") if wrote else ""
+        why = f"written at step {wrote}, {name}" if wrote else "it came with the input"
+        shown = text_path(self._source, self._run_id, wrote, where)
+        yield Link("value", wrote, None, "", shown, value, why)
         if not wrote:
+            self.ends = "it came with the input"
             return
-        if wrote == self._run.fork_step and any(edit.target == "state" for edit in self._run.edits):
-            for edit in self._run.edits:
-                if edit.target == "state" and format_path(where).startswith(edit.path):
-                    yield Link("edit", wrote, None, "", edit.path, edit.value, "a person changed it for this fork")
-                    return
-        origin = self._origin(value, wrote, None)
-        if origin is None:
-            if not self._cancelled():
-                yield self._end(value, wrote)
+        for edit, fork in edited_states(self._source, self._run_id).get(wrote, ()):
+            if leads_to(edit.path, shown):
+                yield Link("edit", wrote, None, "", edit.path, edit.value, f"a person changed it for {fork}")
+                self.ends = f"a person wrote it, for the fork {fork}"
+                return
+        if is_updated(self._source, self._run_id, wrote):
+            yield Link("edit", wrote, None, "", shown, value, f"somebody called {UPDATED}")
+            self.ends = f"no node of the graph wrote it: somebody called {UPDATED}"
             return
-        yield from self._from_call(origin, _MOST_LINKS - 1)
+        asked = self._written_part(where, wrote, value)
+        origin = self._search.origin(asked, wrote, name=key_of(where), near=wrote)
+        if origin is not None:
+            yield from self._from_call(origin, _MOST_LINKS - 1, value)
+        elif not self._cancelled():
+            yield from self._end(value, wrote, old)
 
-    def _from_call(self, origin: _Origin, left: int) -> Iterator[Link]:
+    def _from_call(self, origin: Origin, left: int, wanted: Wire) -> Iterator[Link]:
         """The link to a call, and those that lead on from it."""
         while left > 0:
             call, like = origin.call, origin.like
+            if call.kind == "human" and call.error is None:
+                said = call.args if call.result is None else call.result
+                held = get(said, like.path)
+                path = format_path(like.path)
+                yield Link("input", call.step, call.number, call.name, path, held, like.why, like.shared)
+                self.ends = "a person said it"
+                return
             kind: LinkKind = "error" if call.error is not None else "answer" if call.kind == "llm" else "result"
             value = call.error.short if call.error is not None else get(call.result, like.path)
-            yield Link(kind, call.step, call.number, call.name, format_path(like.path), value, like.why, like.shared)
+            path = format_path(like.path)
+            yield Link(kind, call.step, call.number, call.name, path, value, like.why, like.shared, origin.others)
             left -= 1
-            if kind == "answer":
-                following = self._from_request(call, value)
-                if following is None:  # the model's own words: the way ends with them
-                    return
-                if isinstance(following, Link):
-                    yield following
-                    return
-                origin = following
-                continue
-            argument, following = self._argument(call)
-            if argument is None:
+            edit = self._edited().get((call.step, call.number))
+            if edit is not None and left > 0:
+                made, fork = edit
+                why = f"a person changed it for {fork}"
+                yield Link("edit", call.step, call.number, call.name, made.path, made.value, why)
+                self.ends = f"a person wrote it, for the fork {fork}"
                 return
-            if left > 0:
+            if kind == "answer":
+                following = self._from_request(call, wanted if is_telling(wanted) else value)
+            else:
+                argument, following = self._argument(call)
+                if argument is None or left <= 0:
+                    break
                 yield argument
                 left -= 1
+                wanted = argument.value
+                following = following or self._in_input(argument.value, call.step) or self._thought_of(call, argument)
             if following is None:
-                found = self._in_input(argument.value)
-                if found is not None and left > 0:
-                    yield found
+                self.ends = self.ends or self._unknown(wanted, call.step)
+                return
+            if isinstance(following, Link):
+                if left > 0:
+                    yield following
+                self.ends = self.ends or _said(following)
                 return
             origin = following
+        self.ends = self.ends or f"after {_MOST_LINKS} places no more are looked for; ask about the last one"
+
+    def _written_part(self, path: Path, step: int, value: Wire) -> Wire:
+        """Of a list or mapping, what a step put into it; all of any other value."""
+        if not isinstance(scalar(value), dict | list):
+            return value
+        parts: list[Wire] = []
+        for op in self._source.changes(self._run_id, step):
+            own = op_path(op)
+            if own[: len(path)] != path or (own == path and op[0] == "s"):
+                continue
+            match op:
+                case ["s", _, part]:
+                    parts.append(part)
+                case ["a", _, _, list(items)] | ["x", _, _, _, list(items)]:
+                    parts += items
+                case ["t", _, _, str(text)]:
+                    parts.append(text)
+        return value if not parts else parts[-1] if len(parts) == 1 else parts
 
     # ---------------------------------------------------------------- where something came from
 
-    def _origin(self, value: Wire, step: int, before: int | None, *, acting: bool = False) -> _Origin | None:
-        """The call that a value was most likely copied from.
-
-        The best of the step itself, else that of the nearest step before it that has one.
-
-        Args:
-            value: the value.
-            step: the step up to which is looked.
-            before: only calls of that step with a smaller number; None for all.
-            acting: leave models' answers out: they pass on what they read.
-        """
-        if not is_telling(value):
+    def _from_request(self, call: Call, answer: Wire) -> Origin | Link | None:
+        """What a model took its answer from: something in its request, and the call that brought that."""
+        text = answer_text(answer)
+        if not text or call.args is None:
             return None
-        for number in range(step, max(0, step - _MOST_STEPS_BACK), -1):
+        found: list[Origin] = []
+        said: Link | None = None
+        for read in places_read(call.args, text):
             if self._cancelled():
                 return None
-            best: _Origin | None = None
-            for call in reversed(self._of_step(number)):
-                if (before is not None and number == step and call.number >= before) or call.status == "pending":
-                    continue
-                if call.kind not in ACTING and (acting or call.kind != "llm"):
-                    continue
-                self._looks += 1
-                if self._looks > _MOST_LOOKS:
-                    return best
-                like = said_by(call, value)
-                if like is not None and (best is None or like.score > best.like.score):
-                    best = _Origin(call, like)
-            if best is not None:
-                return best
-        if isinstance(value, dict | list):
-            return self._origin_of_parts(value, step, before, acting=acting)
-        return None
+            origin = self._read_from(call, read, text)
+            if origin is not None:
+                found.append(origin)
+            elif said is None and not found:
+                held = self._in_input(read.value, call.step)
+                where, why = format_path(read.path), f"it read {format_path(read.path)}, {read.why}"
+                if held is not None:
+                    said = Link("input", held.step, held.call, held.name, held.path, held.value, why, read.shared)
+                elif read.is_person:
+                    why = f"a person said it to the model, {read.why}"
+                    said = Link("input", call.step, call.number, call.name, where, read.value, why, read.shared)
+        if found:
+            others = dict.fromkeys(place_of(other) for other in found[1:] if other.call != found[0].call)
+            more = dict.fromkeys([*found[0].others, *others])
+            return Origin(found[0].call, found[0].like, tuple(more)[:MOST_OTHERS])
+        if said is None:
+            self.ends = "the model's own words: nothing that it read has them"
+        return said
 
-    def _origin_of_parts(self, value: Wire, step: int, before: int | None, *, acting: bool) -> _Origin | None:
-        """The origin of the longest text in a value that came from nowhere as a whole."""
-        parts = [leaf for _, leaf in leaves(value) if is_telling(leaf)]
-        for part in sorted(parts, key=lambda leaf: -len(str(leaf)))[:4]:
-            found = self._origin(part, step, before, acting=acting)
-            if found is not None:
-                return found
-        return None
+    def _read_from(self, call: Call, read: Read, text: str) -> Origin | None:
+        """The call that brought what a model read, and the part of its result that the answer has."""
+        origin = self._search.before_call(read.value, call, name=key_of(read.path))
+        if origin is None:
+            return None
+        if read.is_person and origin.like.score < PART + 0.5:
+            return None  # a person too may say some words of a result
+        path, shared = origin.like.path, read.shared
+        if origin.call.error is None:
+            brought = get(origin.call.result, path)
+            inside, words = best_part(brought, text)
+            path, shared = (*path, *inside), words or shared
+            if origin.like.score < OTHERWISE and likeness(brought, read.shared or text, words=True) is None:
+                return None  # it brought another part of what was read
+        why = f"it read {format_path(read.path)}, {read.why}"
+        return Origin(origin.call, Likeness(origin.like.score, path, why, shared), origin.others)
 
-    def _from_request(self, call: Call, answer: Wire) -> _Origin | Link | None:
-        """What a model took its answer from: something in its request, and the call that brought that."""
-        if not isinstance(answer, str | int | float) or isinstance(answer, bool):
-            answer = max((leaf for _, leaf in leaves(answer) if isinstance(leaf, str)), key=len, default=None)
-        if answer is None or call.args is None:
-            return None
-        like = likeness(call.args, answer, words=True)
-        if like is None:
-            return None
-        read = get(call.args, like.path)
-        where = f"it read {format_path(like.path)}"
-        origin = self._origin(read, call.step, call.number, acting=True)
-        if origin is not None:
-            why = f"{where}, {like.why}" if like.score < 2 * WORDS else where
-            return _Origin(origin.call, Likeness(origin.like.score, origin.like.path, why, like.shared))
-        found = self._in_input(read)
-        if found is None:
-            return None
-        return Link(found.kind, 0, None, "", found.path, found.value, f"{where}, {like.why}", like.shared)
-
-    def _argument(self, call: Call) -> tuple[Link | None, _Origin | None]:
+    def _argument(self, call: Call) -> tuple[Link | None, Origin | None]:
         """The argument of a call that was found out last, and the call that it was taken from.
 
         What an agent knew long ago it has used before; what went wrong most often came in with the newest value.
         """
-        best: tuple[Link, _Origin] | None = None
+        best: tuple[Link, Origin] | None = None
         first: Link | None = None
-        candidates = [(path, leaf) for path, leaf in leaves(call.args) if is_telling(leaf)]
-        for path, leaf in candidates[:_MOST_ARGUMENTS]:
+        for path, leaf in [*leaves(call.args)][:_MOST_ARGUMENTS]:
+            if leaf is None or isinstance(leaf, bool) or leaf == "":
+                continue
             name = format_path(path)
             link = Link("argument", call.step, call.number, call.name, name, leaf, f"it was asked with {name}")
-            first = first or link
-            origin = self._origin(leaf, call.step, call.number, acting=True)
+            if first is None or weight(leaf) > weight(first.value):
+                first = link
+            origin = self._search.before_call(leaf, call, name=key_of(path))
             if origin is not None and (best is None or origin.call.step > best[1].call.step):
                 best = link, origin
         if best is not None:
             return best
+        if first is None:
+            self.ends = f"{call.name} was asked with nothing"
         return first, None
 
-    def _in_input(self, value: Wire) -> Link | None:
-        """Where the input holds a value, or its words."""
+    def _thought_of(self, asker: Call, argument: Link) -> Origin | Link | None:
+        """Where nothing before a call holds its argument: the model that asked for the call, and what that had read."""
+        steps = range(max(1, asker.step - _MOST_STEPS_ASKED), asker.step + 1)
+        for call in reversed([call for step in steps for call in self._search.of_step(step)]):
+            if call.kind != "llm" or (call.step, call.number) >= (asker.step, asker.number) or call.result is None:
+                continue
+            like = likeness(call.result, argument.value, name=argument.path)
+            if like is None:
+                continue
+            found = self._from_request(call, argument.value)
+            if found is not None:
+                return found
+            self.ends = f"{call.name} chose it at step {call.step}: nothing that it read says it"
+            return None
+        return None
+
+    def _in_input(self, value: Wire, until: int) -> Link | None:
+        """Where the input, or something that a person said up to a step, holds a value, or its words."""
         if not is_telling(value):
             return None
-        if not self._has_input:
-            self._has_input = True
-            try:
-                self._input = self._source.state(self._run_id, 0)
-            except AgentTTError:
-                self._input = None
-        like = likeness(self._input, value, words=True)
-        if like is None:
+        best: tuple[Likeness, int, int | None, str, Wire] | None = None
+        for step, call, name, said in self._search.said():
+            like = likeness(said, value, words=True) if step <= until else None
+            if like is not None and (best is None or like.score > best[0].score):
+                best = like, step, call, name, said
+        if best is None:
             return None
-        held = get(self._input, like.path)
-        return Link("input", 0, None, "", format_path(like.path), held, f"first said there, {like.why}", like.shared)
+        like, step, call, name, said = best
+        held, why = get(said, like.path), f"first said there, {like.why}"
+        return Link("input", step, call, name, format_path(like.path), held, why, like.shared)
 
-    def _end(self, value: Wire, step: int) -> Link:
-        """The last link where no call brought a value: it was in the input, or the agent's code made it."""
-        found = self._in_input(value)
-        return found or Link("code", step, None, "", "", value, "no call brought it: the agent's own code made it")
+    def _end(self, value: Wire, step: int, old: Wire) -> Iterator[Link]:
+        """The last links where no call brought a value: it was reckoned, was in the input, or the code made it."""
+        sum_ = reckoned(scalar(value), self._search.numbers(step), old)
+        if sum_ is not None:
+            first, *rest = sum_.origins
+            others = tuple(Source(at.step, at.number, at.name, format_path(path)) for at, path in rest)
+            yield Link("computed", step, None, "", "", value, sum_.why, others=others)
+            part = Likeness(1.0, first[1], "a part of the sum")
+            yield from self._from_call(Origin(first[0], part), _MOST_LINKS - 2, get(first[0].result, first[1]))
+            return
+        found = self._in_input(value, step)
+        if found is not None:
+            self.ends = _said(found)
+            yield found
+            return
+        yield Link("code", step, None, "", "", value, "no call brought it: the agent's own code made it")
+        self.ends = self._unknown(value, step)
 
-    def _of_step(self, number: int) -> list[Call]:
-        known = self._calls.get(number)
-        if known is None:
-            try:
-                known = self._source.calls(self._run_id, number)
-            except AgentTTError:
-                known = []
-            self._calls[number] = known
-        return known
+    def _unknown(self, value: Wire, step: int) -> str:
+        """Why nothing is known of where a value was before."""
+        if self._search.damaged:
+            return f"no call up to step {step} brought it{self._search.damaged}"
+        if self._search.looks > MOST_LOOKS:
+            return f"it was looked for in {MOST_LOOKS:,} results and not found; there are more"
+        if not is_telling(value):
+            return "such a value is found everywhere, so that nothing says where it came from"
+        back = f"of the {MOST_STEPS_BACK} steps up to {step}" if step > MOST_STEPS_BACK else f"up to step {step}"
+        return f"no call {back} brought it, and the input does not hold it"
+
+    def _edited(self) -> dict[tuple[int, int], tuple[Edit, str]]:
+        """What people changed in what came back of calls, by step and call."""
+        if self._call_edits is None:
+            self._call_edits = edited_calls(self._source, self._run_id)
+        return self._call_edits
+
+
+def _said(link: Link) -> str:
+    return "a person said it" if link.step else "the input says it"

@@ -45,6 +45,15 @@ def test_recorded_states_are_bisected_and_what_does_not_last_is_said(tmp_path):
             bisect_recorded(source, run, "state.")
 
 
+def test_what_is_for_forks_is_refused_without_them(tmp_path):
+    path = tmp_path / "runs.db"
+    samples.ensure("flaky-checkout", path)
+    with pytest.raises(UsageError, match="most_forks is for forks"):
+        agent_tt.bisect("flaky-checkout", "error", store=path, most_forks=3)
+    with pytest.raises(UsageError, match="allow is for forks"):
+        agent_tt.bisect("flaky-checkout", "error", store=path, allow=["charge_card"])
+
+
 @pytest.mark.parametrize(
     "edit", [Edit("set", "count", 3, target="result", step=3, call=2), Edit("mute", "", target="step", step=3)]
 )
@@ -65,11 +74,17 @@ def test_live_forks_find_where_it_is_too_late_and_are_found_again(tmp_path):
     with closing(agent_tt.open_source(path)) as source:
         run = source.run("refund-loop")
         changes = {"budget.max_searches": 3}
+        begun = bisect_live(source, run, "state.attempts > 3", changes=changes, most=2)
+        assert [probe.step for probe in begun.probes] == [20, 10]
+        assert (begun.first, begun.last_without) == (10, None)
+        assert begun.stopped == "2 forks were run, and no more were wanted"
         found = bisect_live(source, run, "state.attempts > 3", changes=changes)
         assert found.first == 4
         assert found.last_without == 3
-        assert not any(probe.known for probe in found.probes)
+        assert found.stopped == ""
+        assert [probe.known for probe in found.probes][:3] == [True, True, False]
         assert len(found.probes) <= 6
+        assert found.to_json()["probes"][0] == begun.probes[0].to_json() | {"known": True}
         runs = len(source.forks(run.id))
         again = bisect_live(source, run, "state.attempts > 3", changes=changes)
         assert again.first == 4

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import itertools
+import json
 import random
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -15,10 +19,11 @@ from tests.core.mutations import Mutator
 from tests.core.store.recordings import begin, fork, new_store, step
 
 import agent_tt
-from agent_tt.codec.paths import get, parse_path, to_wire_path
+from agent_tt.codec.paths import format_path, get, parse_path, to_wire_path
 from agent_tt.errors import AgentTTError, PathNotFound
-from agent_tt.querying.blaming import blame_value, read_path, writes_of
+from agent_tt.querying.blaming import Write, blame_value, first_place, writes_of
 from agent_tt.querying.followed import identical
+from agent_tt.querying.places import read_path
 from agent_tt.querying.trail import trail_of
 
 SAMPLES = Path(__file__).parents[3] / "sample_runs" / "runs.db"
@@ -42,9 +47,50 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> Any:
         yield path
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.integers(0, 10**9), st.booleans())
-def test_the_writes_of_a_value_are_those_of_a_scan(tmp_path_factory, seed, finished):
+def nodes(value: Any) -> Any:
+    yield value
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from nodes(item)
+
+
+def holds(state: Any, wanted: Any) -> bool:
+    return any(type(node) is type(wanted) and identical(node, wanted) for node in nodes(state))
+
+
+def shuffle(choose: random.Random, state: Any) -> None:
+    """What agents do to what they have: sort, reverse, trim, rename."""
+    lists = [node for node in nodes(state) if isinstance(node, list) and len(node) > 1]
+    dicts = [node for node in nodes(state) if isinstance(node, dict) and node and node is not state]
+    match choose.randrange(4):
+        case 0 if lists:
+            choose.choice(lists).reverse()
+        case 1 if lists:
+            choose.shuffle(choose.choice(lists))
+        case 2 if lists:
+            del choose.choice(lists)[0]
+        case 3 if dicts:
+            of = choose.choice(dicts)
+            of[f"renamed{choose.randrange(10**6)}"] = of.pop(choose.choice(list(of)))
+
+
+def check_write(write: Write, states: list[Any]) -> None:
+    """What a write says is what the states hold."""
+    if write.what == "removed":
+        assert identical(write.old, value(states[write.step - 1], write.path))
+        assert not present(states[write.step], parse_path(write.path))
+        return
+    assert identical(write.new, value(states[write.step], write.path))
+    assert write.began == (write.what == "added")
+    if not write.began:
+        assert identical(write.old, value(states[write.step - 1], write.old_path))
+    if write.what == "moved":
+        assert identical(write.old, write.new)
+        assert write.path != write.old_path
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, 10**9), st.booleans(), st.booleans())
+def test_the_writes_of_a_value_are_those_of_a_scan(tmp_path_factory, seed, finished, shuffled):
     choose = random.Random(seed)
     mutator = Mutator(choose)
     store = new_store(tmp_path_factory.mktemp("blame"))
@@ -54,6 +100,8 @@ def test_the_writes_of_a_value_are_those_of_a_scan(tmp_path_factory, seed, finis
     for number in range(choose.randrange(2, 90)):
         for _ in range(choose.randrange(3)):
             mutator.mutate(state)
+        if shuffled and choose.random() < 0.4:
+            shuffle(choose, state)
         state["count"] = number // 4
         if number == 40:
             _, writer = fork(store, writer.run_id, last, store.state(writer.run_id, last))
@@ -67,16 +115,38 @@ def test_the_writes_of_a_value_are_those_of_a_scan(tmp_path_factory, seed, finis
         writes = list(writes_of(store, run_id, path, last))
         numbers = [write.step for write in writes]
         assert numbers == sorted(set(numbers), reverse=True)
-        assert writes[0].step == store.last_write(run_id, last, path)
+        # The index may name a step that wrote what is around it, and left it as it was.
+        assert writes[0].step <= store.last_write(run_id, last, path)
         for write in writes:
-            assert identical(write.new, value(states[write.step], write.path))
-            if not write.began:
-                assert identical(write.old, value(states[write.step - 1], write.old_path))
+            check_write(write, states)
+        # Between two writes the value is in every state, and just before the later one it is where that says.
+        for later, earlier in itertools.pairwise(writes):
+            if not later.began and "removed" not in (later.what, earlier.what):
+                assert identical(later.old, earlier.new)
+                assert all(holds(states[n], earlier.new) for n in range(earlier.step, later.step))
         assert writes[-1].began
+        # What is unique was first written where it first was in a state, and it was in all states since.
+        found, where, _ = first_place(store, run_id, path, last)
+        own = get(states[last], path)
+        assert identical(get(states[found], where), own)
+        if isinstance(own, int) and not isinstance(own, bool) and own > 1_000_000:
+            assert all(holds(states[n], own) for n in range(found, last + 1))
+            if not shuffled:
+                assert not found or not holds(states[found - 1], own)
         if all(isinstance(part, str) for part in path):  # no list that it could move in: every change is a write
-            differs = [n for n in range(numbers[-1] + 1, last + 1) if not same(states[n - 1], states[n], path)]
-            assert set(differs) <= set(numbers)
+            kept = [write.step for write in writes if write.path == format_path(path)]
+            differs = [n for n in range(min(kept) + 1, last + 1) if not same(states[n - 1], states[n], path)]
+            there = [n for n in differs if present(states[n - 1], path) or present(states[n], path)]
+            assert set(there) <= set(numbers)
     store.close()
+
+
+def present(state: Any, path: Any) -> bool:
+    try:
+        get(state, path)
+    except AgentTTError:
+        return False
+    return True
 
 
 def value(state: Any, path: str) -> Any:
@@ -182,8 +252,117 @@ def test_the_python_api(monkeypatch):
     assert (found.last.step, found.last.old, found.last.new) == (6, None, 13684)
     assert agent_tt.blame("flaky-checkout", "payment.refusals", "@error").value == ["insufficient_funds"]
     assert agent_tt.find_steps("flaky-checkout", "error") == [7, 8, 9]
+    told = found.to_json()
+    assert json.loads(json.dumps(told)) == told
+    assert set(told) == {"run", "step", "path", "value", "trail", "ends", "writes", "more"}
+    assert set(told["writes"][0]) == {*Write.__dataclass_fields__}
     bisected = agent_tt.bisect("flaky-checkout", "state.payment.amount > 1500")
     assert (bisected.first, bisected.last_without, bisected.is_monotone) == (6, 5, True)
+    assert bisected.to_json()["spans"] == [[6, 10]]
+
+
+@pytest.mark.parametrize("function", [agent_tt.blame, agent_tt.find_steps, agent_tt.bisect])
+def test_the_examples_of_the_python_api_run(monkeypatch, capsys, function):
+    monkeypatch.setenv("AGENT_TT_STORE", str(SAMPLES))
+    (example,) = re.findall(r"```python\n(.*?)```", inspect.getdoc(function), re.DOTALL)
+    exec(example, {"agent_tt": agent_tt})
+    for line in example.splitlines():
+        said, comment, expected = line.partition("  # ")
+        if comment and not said.startswith("print"):
+            assert repr(eval(said, {"agent_tt": agent_tt})) == expected
+    if function is agent_tt.bisect:
+        assert capsys.readouterr().out == "6 5 True\n"
+
+
+def test_a_value_that_was_taken_away_is_told_of(tmp_path):
+    store = new_store(tmp_path)
+    state: Any = {"a": "first life", "plan": {"goal": "fly"}, "rows": [{"id": 1}]}
+    writer = begin(store, state)
+    del state["a"]
+    step(writer, state)
+    state["a"] = "second life"
+    last = step(writer, state)
+    told = [(write.step, write.what, write.old, write.new) for write in writes_of(store, writer.run_id, ("a",), last)]
+    assert told == [
+        (2, "added", None, "second life"),
+        (1, "removed", "first life", None),
+        (0, "added", None, "first life"),
+    ]
+    for path, at, message, hint in [
+        ("a", 1, "there is no a after step 1: step 1 (step 1) took it away", "It is there up to step 0"),
+        ("goal", 2, "there is no goal", "Did you mean plan.goal?"),
+        ("plan.gaol", 2, "there is no plan.gaol", "Did you mean plan.goal?"),
+        ("plan.x", 2, "there is no plan.x", "plan has goal."),
+        ("rows[7]", 2, "there is no rows[7]: rows has 1 elements, numbered from 0", ""),
+        ("rows[7].goal", 2, "there is no rows[7]", ""),
+        ("rows[-7]", 2, "there is no rows[-7]", ""),
+    ]:
+        with pytest.raises(PathNotFound) as caught:
+            blame_value(store, writer.run_id, path, at)
+        assert message.partition(" (")[0] in caught.value.message
+        assert hint in caught.value.hint
+    store.close()
+
+
+def test_odd_keys_are_offered_in_quotes_and_shown_by_name(tmp_path):
+    store = new_store(tmp_path)
+    state: Any = {"odd key": {"x": "a text to find"}, 7: "seven"}  # kept as pairs
+    writer = begin(store, state)
+    state["odd key"]["x"] = "another text"
+    state["new key"] = state.pop("odd key")
+    last = step(writer, state)
+    with pytest.raises(AgentTTError) as caught:
+        blame_value(store, writer.run_id, "new key.x", last)
+    assert caught.value.hint == 'Did you mean ["new key"].x?'
+    found = blame_value(store, writer.run_id, '["new key"].x', last)
+    assert found.path == '["new key"].x'
+    assert [write.path for write in found.writes] == ['["new key"].x']
+    store.close()
+
+
+def test_a_list_that_was_sorted_and_a_key_that_was_renamed_are_followed(tmp_path):
+    store = new_store(tmp_path)
+    state: Any = {
+        "messages": [{"id": f"m{n}", "content": f"message number {n}"} for n in range(5)],
+        "old": {"x": "a text"},
+    }
+    writer = begin(store, state)
+    state["messages"][3]["content"] = "edited"
+    step(writer, state)
+    state["messages"] = state["messages"][2:]  # trimmed
+    step(writer, state)
+    state["messages"] = [{"id": "s", "content": "a summary"}, *state["messages"][1:]]
+    step(writer, state)
+    state["messages"].reverse()
+    state["new"] = state.pop("old")
+    last = step(writer, state)
+    run = writer.run_id
+
+    def told(path: str) -> list[tuple[int, str, str]]:
+        return [(w.step, w.what, w.path) for w in blame_value(store, run, path, last).writes]
+
+    assert told("messages[1]") == [(1, "changed", "messages[3]"), (0, "added", "messages[3]")]
+    assert told("messages[0].content") == [(4, "moved", "messages[0].content"), (0, "added", "messages[4].content")]
+    assert told("messages[2]") == [(3, "added", "messages[0]")]
+    assert told("new.x") == [(4, "moved", "new.x"), (0, "added", "old.x")]
+    assert blame_value(store, run, "new.x", last).trail.ends == "it came with the input"
+    store.close()
+
+
+def test_what_a_person_edited_for_a_fork_is_named_in_the_writes_of_its_forks_too(tmp_path):
+    from agent_tt.model import Edit, NewRun
+
+    store = new_store(tmp_path)
+    writer = begin(store, {"city": "Lisbon", "n": 0})
+    step(writer, {"city": "Lisbon", "n": 1})
+    writer.finish("succeeded")
+    parent = writer.run_id
+    for city, old in (("Oslo", "Lisbon"), ("Rome", "Oslo")):
+        edits = (Edit("set", "city", city, old),)
+        parent = store.begin_fork(parent, 1, state={"city": city, "n": 1}, new=NewRun(""), edits=edits)
+    writes = blame_value(store, parent, "city", 1).writes
+    assert [(write.step, write.what, write.by) for write in writes][:1] == [(1, "edited", store.run(parent).name)]
+    store.close()
 
 
 def test_a_hostile_run_does_not_make_the_trail_endless():

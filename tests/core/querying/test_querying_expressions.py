@@ -222,6 +222,37 @@ def test_what_is_refused_says_where(text, position):
 
 
 @pytest.mark.parametrize(
+    ("text", "position", "help_"),
+    [
+        ("state.budget = 3", 13, "write `==`"),
+        ("state.a === 3", 8, "write `==`"),
+        ("state.a <> 3", 8, "write `!=`"),
+        ("error && tokens", 6, "write `and`"),
+        ("error AND tokens", 6, "Write `and`, in small letters."),
+        ("error is not None", 6, "exists(x)"),
+        ("state.a == NULL", 11, "Write null;"),
+        ("state.a == nil", 11, "Write null;"),
+        ("state.a?.b", 7, "write a plain dot"),
+        ("state.a contains 'x'", 8, '"words" in state.text'),
+        ("state.a.lower() == 'x'", 13, "lower(x)"),
+        ("tokens > 2,000", 10, "Write 2000."),
+        ("tokens > 2k", 10, "2000"),
+        ("tool == charge", 8, 'A text stands in quotes: "charge".'),
+        ("duration > 3", 0, "Write ms, in milliseconds;"),
+        ("step.tokens > 3", 0, "Write tokens."),
+        ("budget < 0", 0, "state.budget"),
+        ("toolz == 'x'", 0, "Did you mean tool"),
+        ("“x” == tool", 0, "straight quotes"),
+    ],
+)
+def test_what_people_write_who_know_another_language_is_put_right(text, position, help_):
+    with pytest.raises(InvalidExpression) as caught:
+        parse(text)
+    assert caught.value.position == position
+    assert help_ in f"{caught.value.why} {caught.value.hint}"
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "(" * 500 + "1" + ")" * 500,
@@ -235,6 +266,14 @@ def test_what_is_refused_says_where(text, position):
         "state" + ".a" * 900,
         "state" + "[0]" * 600,
         "1" + "0" * 5_000,
+        "state.a in [" + ",".join(["1"] * 10_000) + "]",
+        "1" * 1_000_000,
+        "state.a\x00 == 1",
+        "٣ == 3",
+        "1e999 == 1",
+        "9**9**9 == 1",
+        "state.__class__.__mro__[-1].__subclasses__()",
+        "().__class__",
         '"' + "a" * 5_000 + '"',
     ],
 )

@@ -94,3 +94,50 @@ def test_only_the_first_error_is_named():
     error = ErrorInfo("builtins:ValueError", "no")
     steps = [Did("a"), Did("b", error=error, status="error"), Did("c", error=error, status="error")]
     assert odd(made(steps), "run") == [("first error", (1, 2))]
+
+
+def test_an_error_that_the_agent_survived_is_the_first_too():
+    error = ErrorInfo("tool:ToolError", "no seats")
+    source = made([Did("a"), Did("b", tool="book", args={"seats": 6}), Did("c")])
+    calls = source.calls
+    source.calls = lambda run_id, step: [replace(call, error=error, status="error") for call in calls(run_id, step)]
+    (found,) = find_oddities(source, source.run("run"))
+    assert (found.kind, found.steps) == ("first error", (1, 2))
+    assert found.what == "book failed in step 2, after step 1 (a), and the agent went on: ToolError: no seats"
+
+
+def test_a_run_that_broke_off_is_named_by_its_last_step():
+    source = MemorySource()
+    source.add("run", [Did("a"), Did("b")], status="crashed", state={})
+    (found,) = find_oddities(source, source.run("run"))
+    assert (found.kind, found.steps, found.what) == (
+        "first error",
+        (1, 2),
+        "the run ended in step 2 (b), after step 1 (a), without a word",
+    )
+
+
+def test_looking_for_the_same_again_between_others_is_a_repeat_unless_something_was_changed():
+    looks = [
+        Did("s", tool=tool, args={"n": n if tool == "other" else 0}) for n in range(6) for tool in ("look", "other")
+    ]
+    assert odd(made(looks), "run") == [("repeated", (1, 3, 5, 7, 9, 11))]
+    edits = [Did("s", tool=tool, args={"n": n if tool == "book" else 0}) for n in range(6) for tool in ("look", "book")]
+    assert odd(made(edits), "run") == []
+
+
+def test_a_person_may_take_time():
+    source = Figures([*[100] * 9, 600_000], [1] * 10)
+    steps = source.steps
+    source.steps = lambda *args: [replace(step, kind="human") if step.number == 10 else step for step in steps(*args)]
+    assert odd(source, "run") == []
+
+
+def test_oddities_are_json(samples):
+    run = samples.run("refund-loop")
+    shapes = [oddity.to_json() for oddity in find_oddities(samples, run)]
+    assert shapes[1] == {
+        "kind": "repeated",
+        "what": "search_docs was asked 20 times with the same, and the same came back each time",
+        "steps": list(range(1, 21)),
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,6 +40,8 @@ def test_blame_leads_from_the_wrong_answer_to_what_caused_it(asked):
     assert told.code == 0
     assert "tool error    charge_card" in told.out
     assert "the same words: bank refused the payment" in told.out
+    assert "also at 8 charge_card, 7 charge_card" in told.out
+    assert "╰ ends: the input says it" in told.out
     assert "ALL WRITES  2 writes" in told.out
     assert all(len(line) <= 80 for line in told.out.splitlines())
 
@@ -46,7 +49,9 @@ def test_blame_leads_from_the_wrong_answer_to_what_caused_it(asked):
 def test_blame_at_a_step_and_of_nothing(asked):
     done = asked("blame", "flaky-checkout", "payment.amount", "--at", "@error", "--json")
     assert (done.json["step"], done.json["value"]) == (7, 13684)
-    assert asked("blame", "flaky-checkout", "payment.amuont", "--json").error["kind"] == "path_not_found"
+    nowhere = asked("blame", "flaky-checkout", "payment.amuont", "--json").error
+    assert (nowhere["kind"], nowhere["hint"]) == ("path_not_found", "Did you mean payment.amount?")
+    assert asked("blame", "flaky-checkout", "refusals", "--json").error["hint"] == "Did you mean payment.refusals?"
     limited = asked("blame", "refund-loop", "attempts", "--limit", "3", "--json").json
     assert (len(limited["writes"]), limited["more"]) == (3, True)
 
@@ -82,6 +87,9 @@ def test_bisect_names_the_first_step_and_says_when_it_is_not_the_only_one(asked)
         ("flaky-checkout",),
         ("flaky-checkout", "error", "--replay"),
         ("flaky-checkout", "error", "--set", "answer=1"),
+        ("flaky-checkout", "error", "--allow", "charge_card"),
+        ("flaky-checkout", "error", "--max-cost", "1"),
+        ("flaky-checkout", "error", "--live", "--input", "answer=1"),
         ("flaky-checkout", "eror"),
     ],
 )
@@ -116,12 +124,49 @@ def test_versions_of_the_code_are_told_apart_as_git_bisect_wants_it(command, tmp
     agent = tmp_path / "worker.py"
     agent.write_text(AGENT)
     assert command("record", "--", sys.executable, "worker.py").code == 0
-    outcomes = []
-    for version in (AGENT, AGENT.replace("WORD", "other words"), AGENT + "def (:"):
-        agent.write_text(version)
-        outcomes.append(command("bisect", "worker", "--replay").code)
-    assert outcomes == [0, 1, 125]
-    assert command("bisect", "nobody", "--replay").code == 125
+    agent.write_text(AGENT.replace("WORD", "other words"))
+    told = command("bisect", "worker", "--replay")
+    assert told.code == 1
+    assert told.out.startswith("worker  differs: look is asked something else than was recorded: word (step 1, call 1")
+    agent.write_text(AGENT + "def (:")
+    assert command("bisect", "worker", "--replay").code == 125
+    # With every version this would be the same, so that git is told to stop.
+    nobody = command("bisect", "nobody", "--replay", "--json").json
+    assert (nobody["exit_code"], nobody["outcome"]) == (128, "cannot be tested")
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_git_finds_the_version_that_began_to_differ_and_skips_those_that_cannot_be_loaded(
+    command, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("AGENT_TT_STORE", str(tmp_path / "runs.db"))
+    names = {f"GIT_{who}_{what}": "somebody" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    for name, text in {**names, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}.items():
+        monkeypatch.setenv(name, text)
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    monkeypatch.chdir(repository)
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True)
+        return done.stdout
+
+    git("init", "-q")
+    versions = [AGENT + f"# version {n}\n" for n in range(1, 9)]
+    versions[3] = "import no_such_module_at_all\n" + versions[3]  # the middle: what git tries first
+    versions[5:] = [text.replace("WORD", "other words") for text in versions[5:]]
+    for number, text in enumerate(versions, start=1):
+        (repository / "worker.py").write_text(text)
+        git("add", "worker.py")
+        git("commit", "-q", "-m", f"version {number}")
+        if number == 1:
+            assert command("record", "--", sys.executable, "worker.py").code == 0
+    git("bisect", "start", "HEAD", "HEAD~7")
+    told = git("bisect", "run", sys.executable, "-m", "agent_tt_tui", "bisect", "worker", "--replay", "--trust")
+    assert "is the first bad commit" in told
+    assert "version 6" in told.partition("is the first bad commit")[2]
+    assert "cannot be run: ModuleNotFoundError" in told
+    assert "git bisect skip" in git("bisect", "log")
 
 
 def test_find_where_lists_steps(asked):
@@ -148,9 +193,28 @@ def test_what_cannot_be_asked_is_shown_with_a_caret(asked):
 def test_oddities_are_shown(asked):
     told = asked("show", "refund-loop", "--oddities")
     assert "1 to 20" in told.out
-    assert "search_docs was asked 20 times" in told.out
+    words = " ".join(told.out.split())  # long ones take several lines, and nothing is cut
+    assert "search_docs was asked 20 times with the same, and the same came back each time" in words
+    assert "step 21 (search_docs) failed, after step 20 (search_docs): TimeoutError: gave up after 20" in words
+    assert "  odd   first error 21, repeated 1 to 20  --oddities says more\n" in asked("show", "refund-loop").out
+    assert "  odd  " not in asked("show", "trip-planner").out
     done = asked("show", "refund-loop", "--oddities", "--json").json["oddities"]
     assert done[1]["kind"] == "repeated"
     assert done[1]["steps"] == list(range(1, 21))
     assert asked("show", "trip-planner", "--oddities", "--json").json == {"oddities": []}
     assert "Nothing is odd" in asked("show", "trip-planner", "--oddities").out
+
+
+@pytest.mark.parametrize(
+    ("question", "steps"),
+    [
+        ("state.budget < 0", []),
+        ('tool == "charge_card" and args.amount > 100', [7, 8, 9]),
+        ("tokens > 500", [6, 7, 8, 9, 10]),
+        ('changed("messages[-1]")', list(range(1, 11))),
+        ("error", [7, 8, 9]),
+    ],
+)
+def test_a_question_is_the_same_in_find_and_bisect(asked, question, steps):
+    assert asked("find", "flaky-checkout", "--where", question, "--json").json["steps"] == steps
+    assert asked("bisect", "flaky-checkout", question, "--json").json["first"] == (steps[0] if steps else None)

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from agent_tt.errors import AgentTTError, UsageError
+from agent_tt.errors import AgentFailed, AgentTTError, InvalidEntryPoint, UsageError
 from agent_tt_tui.cli.edit_options import edit_options
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
+from agent_tt_tui.cli.policy_options import policy_options
+from agent_tt_tui.cli.stopping import stopped_as_by_ctrl_c
+from agent_tt_tui.cli.terms_options import terms_options
 from agent_tt_tui.cli.trust import ask_for_trust, trust_option
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent_tt.bisecting.recorded import Bisection, Probe
+    from agent_tt.forking.policies import ToolPolicy
+    from agent_tt.forking.terms import Terms
     from agent_tt.model import Edit, Run
     from agent_tt.protocols import RunSource
+    from agent_tt.replaying.report import ReplayReport
     from agent_tt_tui.cli.terminal import Terminal
 
 _SKIP: Final = 125
 """What `git bisect run` takes for "this version cannot be tested"."""
+
+_ABORT: Final = 128
+"""What ends `git bisect run`: with every version the trouble would be the same."""
+
+_CANNOT_LOAD: Final = ("SyntaxError", "IndentationError", "TabError", "ImportError", "ModuleNotFoundError")
 
 
 @click.command()
@@ -27,7 +41,9 @@ _SKIP: Final = 125
 @click.option("--live", is_flag=True, help="Fork RUN at a few steps: the first whose fork makes EXPRESSION true.")
 @edit_options
 @click.option("--agent", metavar="MODULE:CALLABLE", help="With --live: the entry point that each fork runs.")
-@click.option("--allow", multiple=True, metavar="TOOL", help="With --live: let this tool write.")
+@policy_options
+@terms_options
+@click.option("--most", type=click.IntRange(min=1), metavar="N", help="With --live: how many forks may be run now.")
 @click.option("--replay", is_flag=True, help="Test the code as it is now: for `git bisect run`.")
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="With --replay: how long at most.")
 @trust_option
@@ -40,27 +56,30 @@ def command(
     live: bool,
     edits: list[Edit],
     agent: str | None,
-    allow: tuple[str, ...],
+    policy: ToolPolicy,
+    terms: Terms,
+    most: int | None,
     replay: bool,
     timeout: float | None,
     trust: bool,
+    step: str | None = None,
 ) -> int:
     """Find the first step of RUN after which EXPRESSION holds.
 
     Over recorded states at once. With --live each probe is a fork that really runs, after a step that halves what is
     left; asked is whether EXPRESSION comes true after one of its own steps. Forks that were asked the same before are
-    found again. Exit code 1 when it holds nowhere.
+    found again, also after Ctrl-C or --most. Exit code 1 when it holds nowhere.
 
     With --replay RUN is replayed with the agent's code as it is now. Exit code 0 when it goes as recorded, 1 when it
-    does not, 125 when it cannot be run at all: what `git bisect run` expects, to find the version of the code
-    that began to differ.
+    does not, 125 when this version cannot be loaded, 128 when no version could be tested (there is no such run, say):
+    what `git bisect run` expects, to find the version of the code that began to differ.
 
     \b
     agent-tt bisect flaky-checkout 'state.payment.amount > 1500'
     agent-tt bisect refund-loop 'state.answer' --live --agent refund_loop.py:main_v2
     git bisect start BAD GOOD && git bisect run agent-tt bisect RUN --replay --trust
     --json: {run, expression, first, last_without, monotone, spans: [[first, last]],
-             probes: [{step, run, name, holds, known}]};
+             probes: [{step, run, name, holds, known}], stopped};
             with --replay {outcome, exit_code, why}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     if replay:
@@ -69,48 +88,42 @@ def command(
         return _replay(options, run, timeout, trust=trust)
     if expression is None:
         raise UsageError("there is nothing to ask", hint="agent-tt bisect RUN 'state.budget < 0'")
-    if not live and (edits or agent or allow):
-        raise UsageError("edits, --agent and --allow are for forks", hint="add --live")
+    if step is not None:
+        raise UsageError("the input is before every probe", hint="change the state with --set")
+    if not live and (edits or agent or most or terms.to_mapping() or _is_typed(policy)):
+        raise UsageError("edits, --agent, limits and what is allowed are for forks", hint="add --live")
     with options.source(run) as source:
         found = source.run(run)
         if live:
-            bisection = _live(options, source, found, expression, edits, agent, allow, trust=trust)
+            from agent_tt.bisecting.live import bisect_live
+
+            ask_for_trust(options, source.path, found, trust=trust)
+            show: Callable[[Probe], None] = partial(_print_probe, options.terminal())
+            with stopped_as_by_ctrl_c():
+                bisection = bisect_live(
+                    source,
+                    found,
+                    expression,
+                    edits=edits,
+                    agent=agent,
+                    policy=policy,
+                    terms=terms,
+                    most=most,
+                    probed=(lambda _: None) if options.as_json else show,
+                )
         else:
             from agent_tt.bisecting.recorded import bisect_recorded
 
             bisection = bisect_recorded(source, found, expression)
         if options.as_json:
-            from agent_tt_tui.cli.shapes import bisection_shape
-
-            write_json(bisection_shape(bisection))
+            write_json(bisection.to_json())
         else:
             _print(options.terminal(), source, found, bisection)
     return 0 if bisection.first is not None else 1
 
 
-def _live(
-    options: Options,
-    source: RunSource,
-    run: Run,
-    expression: str,
-    edits: list[Edit],
-    agent: str | None,
-    allow: tuple[str, ...],
-    *,
-    trust: bool,
-) -> Bisection:
-    from agent_tt.bisecting.live import bisect_live
-
-    ask_for_trust(options, source.path, run, trust=trust)
-    return bisect_live(
-        source,
-        run,
-        expression,
-        edits=edits,
-        agent=agent,
-        allow=allow,
-        probed=(lambda _: None) if options.as_json else (lambda probe: _print_probe(options.terminal(), probe)),
-    )
+def _is_typed(policy: ToolPolicy) -> bool:
+    return any(rule.source == "you" for _, rule in policy.said())
 
 
 def _print_probe(terminal: Terminal, probe: Probe) -> None:
@@ -125,6 +138,12 @@ def _print(terminal: Terminal, source: RunSource, run: Run, found: Bisection) ->
     from agent_tt_tui.cli.terminal import Cell
 
     asked = terminal.short(found.expression, terminal.columns - 30)
+    if found.stopped:
+        low = -1 if found.last_without is None else found.last_without
+        high = f"step {found.first} at the latest" if found.first is not None else "it is not known whether at all"
+        terminal.line(f"{asked}  after step {low} it does not hold yet; {high}" if low >= 0 else f"{asked}  {high}")
+        terminal.line(Cell(f"{found.stopped}: run this again to go on from here", "muted"))
+        return
     if found.first is None and found.probes:
         # Bisecting takes it that what a fork does after a step, one after a later step does too.
         last = found.probes[0].step
@@ -149,25 +168,42 @@ def _replay(options: Options, run: str, timeout: float | None, *, trust: bool) -
     """Test the code as it is now. `git bisect` takes every other exit code below 128 for "bad", so none is given."""
     from agent_tt.replaying.launch import run_replay
 
-    word, why = "cannot be run", ""
     try:
         with options.source(run) as source:
             found = source.run(run)
             ask_for_trust(options, source.path, found, trust=trust)
-            report = run_replay(source, found, timeout=timeout)
-        asked = report.served or any(finding.kind != "missing call" for finding in report.divergences)
-        if report.is_faithful:
-            word = "as recorded"
-        elif asked or not report.agent.failed_otherwise:
-            word = "differs"
-        else:  # it failed before it asked anything: a file that cannot be imported
-            why = report.agent.error
+            code, word, why = _judged(run_replay(source, found, timeout=timeout))
+    except (AgentFailed, InvalidEntryPoint) as error:
+        code, word, why = _SKIP, "cannot be run", error.message
     except AgentTTError as error:
-        why = error.message
-    code = {"as recorded": 0, "differs": 1}.get(word, _SKIP)
+        code, word, why = _ABORT, "cannot be tested", error.message
     if options.as_json:
         write_json({"outcome": word, "exit_code": code, "why": why})
     else:
         terminal = options.terminal()
         terminal.line(terminal.safe(f"{run}  {word}" + (f": {why}" if why else "")))
     return code
+
+
+def _judged(report: ReplayReport) -> tuple[int, str, str]:
+    """What a replay says about the version of the code: exit code, outcome, and why."""
+    if report.is_faithful:
+        return 0, "as recorded", ""
+    end = report.agent
+    found = report.failure or next(iter(report.divergences), None)
+    asked = report.served or any(finding.kind != "missing call" for finding in report.divergences)
+    if end.failed_otherwise and not asked and _is_unloaded(end.error, end.traceback):
+        return _SKIP, "cannot be run", end.error
+    if found is not None and (asked or not end.failed_otherwise):
+        file, line = found.site.get("file"), found.site.get("line")
+        place = ", ".join(each for each in (found.place, f"{file}:{line}" if file else "") if each)
+        return 1, "differs", f"{found.message} ({place})" if place else found.message
+    return 1, "differs", end.error or "the agent ended otherwise than it did then"
+
+
+def _is_unloaded(error: str, traceback: str) -> bool:
+    """Whether an agent failed while its code was loaded: outside of every function."""
+    if error.partition(":")[0] in _CANNOT_LOAD:
+        return True
+    frames = [line for line in traceback.splitlines() if line.lstrip().startswith('File "')]
+    return bool(frames) and frames[-1].endswith("in <module>")

@@ -10,7 +10,7 @@ from agent_tt_tui.cli.options import Options, common_options, complete_runs, wri
 
 if TYPE_CHECKING:
     from agent_tt.querying.blaming import Blame, Write
-    from agent_tt.querying.trail import Link, LinkKind
+    from agent_tt.querying.links import Link, LinkKind
     from agent_tt_tui.cli.terminal import Cell, Terminal
 
 _WORDS: Final[dict[LinkKind, str]] = {
@@ -19,6 +19,7 @@ _WORDS: Final[dict[LinkKind, str]] = {
     "error": "tool error",
     "answer": "model answer",
     "argument": "its argument",
+    "computed": "computed",
     "input": "in the input",
     "edit": "edited by you",
     "code": "the agent's code",
@@ -34,15 +35,17 @@ _WORDS: Final[dict[LinkKind, str]] = {
 def command(options: Options, run: str, path: str, *, step: str | None, limit: int) -> None:
     """Show who wrote the value at PATH in RUN's state, and the way back to what caused it.
 
-    The value is followed through the lists that it moved in. Where a call's result, an error or a model's answer holds
-    it (as it is, as JSON, as a part, or in the same words), that is the next place on the way, and what that was asked
-    the one after.
+    The value is followed through lists that were trimmed or sorted, and keys that were renamed. Where a call's result,
+    an error or a model's answer holds it (as it is, as JSON, as a part, written otherwise, or in the same words), that
+    is the next place on the way, and what that was asked the one after. The last line says why the way ends.
 
     \b
     agent-tt blame flaky-checkout answer
     agent-tt blame refund-loop 'messages[-1].content' --at 3
-    --json: {run, step, path, value, trail: [{step, call, kind, name, path, value, why, shared}],
-             writes: [{step, path, old_path, old, new, began}], more}
+    --json: {run, step, path, value, trail: [{step, call, kind, name, path, value, why, shared,
+             others: [{step, call, name, path}]}], ends, writes: [{step, path, old_path, old, new,
+             began, what, by}], more}; kind is one of value, result, error, answer, argument,
+             computed, input, edit, code; what one of added, changed, moved, removed, edited
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.querying.blaming import blame_value
 
@@ -51,9 +54,7 @@ def command(options: Options, run: str, path: str, *, step: str | None, limit: i
         number = source.step_count(found.id) if step is None else source.step_number(found, step)
         blame = blame_value(source, found.id, path, number, limit=limit)
     if options.as_json:
-        from agent_tt_tui.cli.shapes import blame_shape
-
-        write_json(blame_shape(blame))
+        write_json(blame.to_json())
     else:
         _print(options.terminal(), found.name, blame)
 
@@ -66,6 +67,8 @@ def _print(terminal: Terminal, run: str, blame: Blame) -> None:
     columns = (Column("", "right"), Column(""), Column("", flexible=True), Column("", flexible=True))
     links = blame.trail.links
     terminal.table(columns, [_link_cells(link) for link in links], below=[_reason(terminal, link) for link in links])
+    if blame.trail.ends:
+        terminal.line(Cell(f" {terminal.glyphs.branch_last} ends: {terminal.safe(blame.trail.ends)}", "muted"))
     terminal.line()
     count = f"more than {len(blame.writes)}" if blame.more else counted(len(blame.writes), "write")
     terminal.line(Cell(f"ALL WRITES  {count}", "muted"))
@@ -84,20 +87,27 @@ def _link_cells(link: Link) -> list[Cell]:
 def _reason(terminal: Terminal, link: Link) -> list[list[Cell | str]]:
     from agent_tt_tui.cli.terminal import Cell
 
-    if link.kind in ("value", "argument"):
-        return []
-    shared = f": {link.shared}" if link.shared else ""
-    return [[Cell(f"     {terminal.short(f'{link.why}{shared}', terminal.columns - 5)}", "muted")]]
+    rows: list[list[Cell | str]] = []
+    if link.kind != "argument":
+        shared = f": {link.shared}" if link.shared else ""
+        rows.append([Cell(f"     {terminal.short(f'{link.why}{shared}', terminal.columns - 5)}", "muted")])
+    if link.others:
+        others = ", ".join(" ".join(part for part in (str(o.step), o.name, o.path) if part) for o in link.others)
+        rows.append([Cell(f"     {terminal.short(f'also at {others}', terminal.columns - 5)}", "muted")])
+    return rows
 
 
 def _write_cells(terminal: Terminal, write: Write) -> list[Cell]:
     from agent_tt.codec.text import summary
     from agent_tt_tui.cli.terminal import Cell
 
-    mark = terminal.glyphs.added if write.began else terminal.glyphs.changed
-    change = (
-        summary(write.new, 60)
-        if write.began
-        else f"{summary(write.old, 40)} {terminal.glyphs.to} " + summary(write.new, 60)
-    )
-    return [Cell(f"{write.step:>4} {mark}"), Cell(write.path, "strong"), Cell(change)]
+    glyphs = terminal.glyphs
+    mark = {"added": glyphs.added, "removed": glyphs.removed, "edited": glyphs.edited}.get(write.what, glyphs.changed)
+    old, new = summary(write.old, 40), summary(write.new, 60)
+    change = {
+        "added": new,
+        "removed": f"{old}, taken away",
+        "moved": f"from {write.old_path}: {new}",
+    }.get(write.what, new if write.began else f"{old} {glyphs.to} {new}")
+    by = f"{write.edited}: " if write.by else ""
+    return [Cell(f"{write.step:>4} {mark}"), Cell(write.path, "strong"), Cell(by + change)]

@@ -13,16 +13,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agent_tt.bisecting.recorded import Bisection
     from agent_tt.codec.wire import Wire
     from agent_tt.comparing.outcome import Outcome
     from agent_tt.comparing.runs import Comparison
     from agent_tt.comparing.states import Change
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.model import Call, Edit, ErrorInfo, Problem, Run, Step
-    from agent_tt.querying.blaming import Blame
     from agent_tt.querying.find import Hit
-    from agent_tt.querying.oddities import Oddity
     from agent_tt.questions import CallQuestion
     from agent_tt.samples import Sample
     from agent_tt_tui.viewmodel.runtree import RunRow
@@ -287,62 +284,6 @@ def plan_shape(plan: ForkPlan) -> Shape:
         "terms": plan.terms.to_mapping(),
         "problems": list(plan.problems),
     }
-
-
-def blame_shape(blame: Blame) -> Shape:
-    """`{run, step, path, value, trail: [{step, call, kind, …}], writes: [{step, path, old_path, old, new, began}]}`."""
-    return {
-        "run": blame.run_id,
-        "step": blame.step,
-        "path": blame.path,
-        "value": blame.value,
-        "trail": [
-            {
-                "step": link.step,
-                "call": link.call,
-                "kind": link.kind,
-                "name": link.name,
-                "path": link.path,
-                "value": link.value,
-                "why": link.why,
-                "shared": link.shared,
-            }
-            for link in blame.trail.links
-        ],
-        "writes": [
-            {
-                "step": write.step,
-                "path": write.path,
-                "old_path": write.old_path,
-                "old": write.old,
-                "new": write.new,
-                "began": write.began,
-            }
-            for write in blame.writes
-        ],
-        "more": blame.more,
-    }
-
-
-def bisection_shape(found: Bisection) -> Shape:
-    """`{run, expression, first, last_without, monotone, spans: [[first, last]], probes: [{step, run, …}]}`."""
-    return {
-        "run": found.run_id,
-        "expression": found.expression,
-        "first": found.first,
-        "last_without": found.last_without,
-        "monotone": found.is_monotone,
-        "spans": [[span.first, span.last] for span in found.spans],
-        "probes": [
-            {"step": probe.step, "run": probe.run, "name": probe.name, "holds": probe.holds, "known": probe.known}
-            for probe in found.probes
-        ],
-    }
-
-
-def oddity_shape(oddity: Oddity) -> Shape:
-    """`{kind, what, steps}`."""
-    return {"kind": oddity.kind, "what": oddity.what, "steps": list(oddity.steps)}
 
 
 def outcome_shape(outcome: Outcome) -> Shape:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -10,11 +10,17 @@ from agent_tt.errors import RunNotFound, UsageError
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_checkpoint, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from agent_tt.model import Call, Run, Step
     from agent_tt.protocols import RunSource
+    from agent_tt.querying.oddities import Oddity
     from agent_tt_tui.cli.terminal import Terminal
+
+_KIND_COLUMNS: Final = 11
+_SHOWN_STEPS: Final = 3
+_MOST_ODD: Final = 20_000
+"""Steps from which on a run is not searched for oddities unasked."""
 
 
 @click.command()
@@ -109,6 +115,7 @@ def _show_run(options: Options, source: RunSource, run: Run) -> None:
     # A step whose strongest call is a model's says what was decided; its calls would bring whole conversations.
     calls = {step.number: [] if step.kind == "llm" else _calls(source, run, step) for step in steps}
     gone = repeated(run, (call for part in calls.values() for call in part))
+    _print_odd(terminal, source, run, {step.number: calls[step.number] for step in steps if step.kind != "llm"})
     shown = [(step, [call for call in calls[step.number] if place_of(call) not in gone]) for step in steps]
     terminal.table(columns, [step_cells(step, calls, terminal.glyphs) for step, calls in shown])
 
@@ -118,24 +125,49 @@ def _show_oddities(options: Options, source: RunSource, run: Run) -> None:
 
     oddities = find_oddities(source, run)
     if options.as_json:
-        from agent_tt_tui.cli.shapes import oddity_shape
-
-        write_json({"oddities": [oddity_shape(oddity) for oddity in oddities]})
+        write_json({"oddities": [oddity.to_json() for oddity in oddities]})
         return
-    from agent_tt_tui.cli.terminal import Cell, Column
+    from textwrap import wrap
+
+    from agent_tt_tui.cli.terminal import Cell
     from agent_tt_tui.cli.wording import run_line
 
     terminal = options.terminal()
     run_line(terminal, run)
-    rows = []
-    for oddity in oddities:
-        first, last = oddity.steps[0], oddity.steps[-1]
-        in_a_row = last - first + 1 == len(oddity.steps) > 2
-        places = f"{first} to {last}" if in_a_row else ", ".join(map(str, oddity.steps[:6]))
-        rows.append([Cell(oddity.kind, "changed"), Cell(places, "strong"), Cell(oddity.what)])
-    terminal.table((Column(""), Column(""), Column("", flexible=True)), rows)
+    places = [_places(oddity) for oddity in oddities]
+    column = max(map(len, places), default=0)
+    indent = _KIND_COLUMNS + column + 4
+    for oddity, place in zip(oddities, places, strict=True):
+        first, *more = wrap(terminal.safe(oddity.what), max(30, terminal.columns - indent)) or [""]
+        kind = Cell(f"{oddity.kind:<{_KIND_COLUMNS}}  ", "changed")
+        terminal.line(kind, Cell(f"{place:<{column}}", "strong"), f"  {first}")
+        for line in more:
+            terminal.line(" " * indent, line)
     if not oddities:
         terminal.line("Nothing is odd about it.")
+
+
+def _places(oddity: Oddity) -> str:
+    """`1 to 20`, or the first of the steps."""
+    first, last = oddity.steps[0], oddity.steps[-1]
+    if oddity.kind == "first error":  # the step before it only led there
+        return str(last)
+    in_a_row = last - first + 1 == len(oddity.steps) > 2
+    more = ", …" if len(oddity.steps) > _SHOWN_STEPS else ""
+    return f"{first} to {last}" if in_a_row else ", ".join(map(str, oddity.steps[:_SHOWN_STEPS])) + more
+
+
+def _print_odd(terminal: Terminal, source: RunSource, run: Run, calls: Mapping[int, list[Call]]) -> None:
+    """Say in one line what is odd, and how to be told more."""
+    from agent_tt.querying.oddities import find_oddities
+    from agent_tt_tui.cli.terminal import Cell
+
+    if run.steps > _MOST_ODD or run.status == "running":
+        return
+    odd = find_oddities(source, run, known=calls)
+    if odd:
+        text = terminal.short(", ".join(f"{each.kind} {_places(each)}" for each in odd), terminal.columns - 32)
+        terminal.line(Cell("  odd   ", "muted"), Cell(text, "changed"), Cell("  --oddities says more", "muted"))
 
 
 def _print_marks(terminal: Terminal, source: RunSource, run: Run) -> None:

@@ -10,7 +10,7 @@ from textual import on
 
 from agent_tt.codec.paths import format_path
 from agent_tt.errors import AgentTTError
-from agent_tt.querying.blaming import read_path
+from agent_tt.querying.places import read_path
 from agent_tt_tui.contexts import BLAME, DEBUGGER
 from agent_tt_tui.footer import FooterRow
 from agent_tt_tui.lines import LineView

@@ -49,11 +49,13 @@ class OdditiesScreen(BlamingScreen):
     def action_odd(self) -> None:
         """List what is odd."""
         glyphs = look_of(self).glyphs
-        choices = []
-        for number, oddity in enumerate(self.oddities or ()):
-            first, last = oddity.steps[0], oddity.steps[-1]
-            where = str(_shown_at(oddity)) if oddity.kind in _AT_ITS_END or first == last else ""
-            choices.append(Choice(str(number), f"{where or f'{first}{glyphs.span}{last}'}  {oddity.kind}", oddity.what))
+        odd = self.oddities or ()
+        places = [_places(oddity, glyphs.span) for oddity in odd]
+        column = max(map(width, places), default=0)
+        choices = [
+            Choice(str(number), f"{place:>{column}}  {oddity.kind}", oddity.what)
+            for number, (oddity, place) in enumerate(zip(odd, places, strict=True))
+        ]
         self.app.push_screen(PickDialog("Odd", choices, detail=self.model.run.name), self._go_to_odd)
 
     @on(reading.Scanned)
@@ -97,6 +99,12 @@ class OdditiesScreen(BlamingScreen):
         room = self.timeline.size.width - _TITLE_COLUMNS
         hints = (f"{hint}{dot}{key} {kinds}", f"{hint}{dot}{key} {counted}", f"{key} {counted}")
         return next((text for text in hints if width(text) <= room), hints[-1])
+
+
+def _places(oddity: Oddity, span: str) -> str:
+    """Where it is: `21`, `1–20`."""
+    first, last = oddity.steps[0], oddity.steps[-1]
+    return str(_shown_at(oddity)) if oddity.kind in _AT_ITS_END or first == last else f"{first}{span}{last}"
 
 
 def _shown_at(oddity: Oddity) -> int:

@@ -10,6 +10,7 @@ from textual.worker import get_current_worker
 
 from agent_tt.errors import AgentTTError, InvalidExpression
 from agent_tt.querying.blaming import Blame, blame_value
+from agent_tt.querying.expressions import EXAMPLES
 from agent_tt.querying.oddities import Oddity, find_oddities
 from agent_tt.querying.watching import Watch
 from agent_tt_tui.screens.run_reading import HitsFound
@@ -128,7 +129,8 @@ class PastReading:
         try:
             answer = self._search(text, question, lambda: worker.is_cancelled)
         except InvalidExpression as error:
-            answer = NotUnderstood(text, error.why, len(text) - len(question) + error.position)
+            why = error.why if error.hint == EXAMPLES else f"{error.why}. {error.hint}"
+            answer = NotUnderstood(text, why, len(text) - len(question) + error.position)
         except AgentTTError as error:
             answer = NotUnderstood(text, error.message, None)
         if not worker.is_cancelled:

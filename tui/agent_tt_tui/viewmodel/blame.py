@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.querying.blaming import Blame, Write
-    from agent_tt.querying.trail import Link, LinkKind
+    from agent_tt.querying.links import Link, LinkKind
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.viewmodel.pieces import Piece, PieceRole
     from agent_tt_tui.viewmodel.stepview import StepView
@@ -27,6 +27,7 @@ _WORDS: Final[dict[LinkKind, str]] = {
     "error": "tool error",
     "answer": "model answer",
     "argument": "its argument",
+    "computed": "computed",
     "input": "in the input",
     "edit": "your edit",
     "code": "agent's code",
@@ -87,9 +88,13 @@ def blame_rows(blame: Blame, columns: int, glyphs: Glyphs, kind_of: Callable[[in
     indent = max(_LEAST_INDENT, len(str(max((blame.step, *(place.step for place in places(blame)))))) + 1)
     for number, link in enumerate(links):
         rows.append(BlameRow(_head(link, indent, glyphs, kind_of), number))
-        rail = glyphs.rail if number + 1 < len(links) else " "
+        rail = glyphs.rail if number + 1 < len(links) or blame.trail.ends else " "
         lead: Piece = (f"{' ' * indent}{rail} ", "faint")
         rows.append(BlameRow((lead, *_value(link, columns - indent - 2, glyphs.cut)), number))
+    if blame.trail.ends:
+        corner = f"{' ' * indent}{glyphs.branch_last} "
+        ends = cut(f"ends: {clean(blame.trail.ends)}", columns - len(corner), glyphs.cut)
+        rows.append(BlameRow(((corner, "faint"), (ends, "note"))))
     count = f"{len(blame.writes)}{' last ones' if blame.more else ''}"
     rows += [BlameRow(()), BlameRow((("ALL WRITES  ", "title"), (count, "muted")))]
     last = len(links)
@@ -148,6 +153,9 @@ def _head(link: Link, indent: int, glyphs: Glyphs, kind_of: Callable[[int], str 
         pieces.append((f"  {clean(link.why)}", "note"))
     elif link.kind == "value":
         pieces.append((f"  {clean(link.why)}", "muted"))
+    if link.others:
+        others = ", ".join(" ".join(part for part in (str(other.step), other.name) if part) for other in link.others)
+        pieces.append((f"  also at {clean(others)}", "muted"))
     return tuple(pieces)
 
 
@@ -165,7 +173,7 @@ def _glyph(link: Link, glyphs: Glyphs, kind_of: Callable[[int], str | None]) -> 
             return glyphs.person, "text"
         case "edit":
             return glyphs.edited, "yours"
-        case "code":
+        case "code" | "computed":
             return glyphs.code, "text"
         case _:
             # A step's kind is its strongest call's, which a model's never is beside a tool's.
@@ -194,11 +202,24 @@ def _value(link: Link, columns: int, more: str) -> tuple[Piece, ...]:
 
 
 def _write(write: Write, indent: int, blame: Blame, glyphs: Glyphs) -> tuple[Piece, ...]:
-    mark: Piece = (f"{glyphs.added} ", "added_mark") if write.began else (f"{glyphs.changed} ", "changed_mark")
+    marks: dict[str, Piece] = {
+        "added": (f"{glyphs.added} ", "added_mark"),
+        "removed": (f"{glyphs.removed} ", "removed_mark"),
+        "edited": (f"{glyphs.edited} ", "yours"),
+    }
+    mark = marks.get(write.what, (f"{glyphs.changed} ", "changed_mark"))
     pieces: list[Piece] = [(f"{write.step:>{indent - 1}} ", "strong"), mark]
     if write.path != blame.path:
         pieces.append((f"{clean(write.path)}  ", "muted"))
-    if not write.began:
-        pieces += [(clean(summary(write.old, 24)), "text"), (f" {glyphs.to} ", "muted")]
+    if write.by:
+        pieces.append((f"{clean(write.edited)}  ", "yours"))
+    match write.what:
+        case "moved":
+            pieces.append((f"was {clean(write.old_path or '')}  ", "muted"))
+        case "removed":
+            pieces += [(clean(summary(write.old, 200)), "text"), ("  taken away", "muted")]
+            return tuple(pieces)
+        case _ if not write.began:
+            pieces += [(clean(summary(write.old, 24)), "text"), (f" {glyphs.to} ", "muted")]
     pieces.append((clean(summary(write.new, 200)), "text"))
     return tuple(pieces)

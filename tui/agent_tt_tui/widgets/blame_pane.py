@@ -70,11 +70,12 @@ class BlameList(LineView):
         """How many rows it takes at a width."""
         if self._blame is None:
             return 0
-        return 2 * len(self._blame.trail.links) + 2 + len(self._blame.writes) if columns else 0
+        trail = self._blame.trail
+        return 2 * len(trail.links) + bool(trail.ends) + 2 + len(self._blame.writes) if columns else 0
 
     @property
     def line_count(self) -> int:
-        """Two rows a link, the heading, and a row a write."""
+        """Two rows a link, one for the end of the way, the heading, and a row a write."""
         return len(self._rows)
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:

@@ -57,7 +57,8 @@ value   := number | text | list | "(" or ")" | function "(" or ")" | name { "." 
 
 from __future__ import annotations
 
+from agent_tt.querying.expressions.lexer import EXAMPLES
 from agent_tt.querying.expressions.parser import parse
 from agent_tt.querying.expressions.tree import Expression
 
-__all__ = ["Expression", "parse"]
+__all__ = ["EXAMPLES", "Expression", "parse"]

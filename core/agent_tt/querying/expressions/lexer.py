@@ -11,21 +11,39 @@ from agent_tt.errors import InvalidExpression
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["MOST_CHARACTERS", "Token", "refuse", "tokens"]
+__all__ = ["EXAMPLES", "MOST_CHARACTERS", "Token", "refuse", "tokens"]
 
 MOST_CHARACTERS: Final = 2_000
 """Longest expression. A person's has 100; a longer one only makes every answer slower."""
+
+EXAMPLES: Final = 'Questions look like this: state.budget < 0, or tool == "charge" and args.amount > 100.'
+"""The hint where there is nothing better to say."""
 
 _MOST_DIGITS: Final = 40
 _SIGNS: Final = ("==", "!=", "<=", ">=", "=~", "<", ">", "+", "-", "*", "/", "%", "(", ")", "[", "]", ".", ",")
 _WORDS: Final = frozenset({"and", "or", "not", "in", "true", "false", "null", "True", "False", "None"})
 _INSTEAD: Final = {
+    "===": "write `==`",
+    "!==": "write `!=`",
+    "<>": "write `!=`",
+    "=>": "write `>=`",
+    "=<": "write `<=`",
+    "?.": "write a plain dot: what is not there is missing, never an error",
     "**": "there is no power",
     "//": "there is no division to whole numbers",
     "&&": "write `and`",
     "||": "write `or`",
     "=": "write `==`",
     "!": "write `not`",
+    "&": "write `and`",
+    "|": "write `or`",
+    "~": "write `=~`",
+    "?": "there is no choice between values",
+    "“": "write straight quotes",
+    "”": "write straight quotes",
+    "„": "write straight quotes",
+    "‘": "write straight quotes",
+    "’": "write straight quotes",
     ":": "there are no slices and no functions of one's own",
     ";": "an expression is one question",
     "{": "there are no mappings",
@@ -91,7 +109,7 @@ def refuse(text: str, position: int, why: str, hint: str = "") -> NoReturn:
         text=text,
         why=why,
         position=position,
-        hint=hint or 'Questions look like this: state.budget < 0, or tool == "charge" and args.amount > 100.',
+        hint=hint or EXAMPLES,
     )
 
 
@@ -124,7 +142,7 @@ def _number(text: str, at: int) -> tuple[Token, int]:
     if len(written) > _MOST_DIGITS:
         refuse(text, at, f"the number has more than {_MOST_DIGITS} characters")
     if text[end : end + 1].isidentifier():
-        refuse(text, end, "a number ends where a name begins")
+        refuse(text, end, "a number ends where a name begins", "Write numbers out: 2000, 0.5, 1e6.")
     value = int(written.replace("_", "")) if whole else float(written.replace("_", ""))
     if value in (float("inf"), float("-inf")):
         refuse(text, at, "the number is too large")
@@ -146,8 +164,9 @@ def _name(text: str, at: int) -> tuple[Token, int]:
 
 
 def _sign(text: str, at: int) -> tuple[Token, int]:
-    if text[at : at + 2] in ("**", "//", "&&", "||"):
-        refuse(text, at, _INSTEAD[text[at : at + 2]])
+    for length in (3, 2):
+        if text[at : at + length] in _INSTEAD and len(text[at : at + length]) == length:
+            refuse(text, at, _INSTEAD[text[at : at + length]])
     for sign in _SIGNS:
         if text.startswith(sign, at):
             return Token("sign", sign, at), at + len(sign)

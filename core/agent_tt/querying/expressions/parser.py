@@ -18,6 +18,37 @@ _MOST_STEPS: Final = 64
 """Keys and positions of one path."""
 
 _RELATIONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">=", "=~"})
+_OPERATORS: Final = {
+    "and": "Write `and`, in small letters.",
+    "or": "Write `or`, in small letters.",
+    "not": "Write `not`, in small letters.",
+    "is": "Write `==`; whether something is there is asked by exists(x), whether a step failed by `error` alone.",
+    "contains": 'Write the part first: "words" in state.text.',
+    "includes": 'Write the part first: "words" in state.text.',
+    "like": 'Write a pattern: state.text =~ "words".',
+    "matches": 'Write a pattern: state.text =~ "words".',
+    "startswith": 'Write a pattern: state.text =~ "^words".',
+    "endswith": 'Write a pattern: state.text =~ "words$".',
+    "if": "An expression is one question: use `and` and `or`.",
+    "for": "An expression is one question; of an item of a list ask by its position, state.items[0].",
+}
+"""What people write who know another language, and what to write here."""
+
+_MEANT: Final = {
+    **dict.fromkeys(("nil", "undefined", "none", "null"), "null"),
+    "true": "true",
+    "false": "false",
+    **dict.fromkeys(("duration", "time", "seconds", "duration_ms", "elapsed"), "ms, in milliseconds"),
+    **dict.fromkeys(("arguments", "arg", "params", "input"), "args"),
+    **dict.fromkeys(("output", "answer", "returned", "results"), "result"),
+    **dict.fromkeys(("tool_name", "function"), "tool"),
+    **dict.fromkeys(("exception", "failed", "errors"), "error"),
+    **dict.fromkeys(("total_tokens", "token"), "tokens"),
+    **dict.fromkeys(("price", "usd", "cost_usd"), "cost"),
+    **dict.fromkeys(("number", "step_number"), "step"),
+}
+"""Names that people guess, and what there is."""
+
 _CONSTANTS: Final = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
 
 
@@ -49,8 +80,20 @@ class _Parser:
             self._refuse(self._next, "there is nothing to ask")
         root = self._either()
         if not self._is_over():
-            self._refuse(self._next, f"{self._next.text!r} is not expected here")
+            self._left_over()
         return tree.Expression(self._text, root, frozenset(self._places), frozenset(self._compared), self._asks_calls)
+
+    def _left_over(self) -> NoReturn:
+        """Say what was meant by a word after which nobody reads on."""
+        token, before = self._next, self._tokens[self._at - 1]
+        word = token.text.lower()
+        if token.kind == "sign" and token.text == "," and before.kind == "number":
+            self._refuse(token, "thousands are not parted", f"Write {before.text}{self._tokens[self._at + 1].text}.")
+        if token.kind == "sign" and token.text == "(":
+            self._refuse(token, "values have no methods", "There are lower(x), len(x), type(x) and exists(x).")
+        if word in _OPERATORS:
+            self._refuse(token, f"there is no `{token.text[:40]}`", _OPERATORS[word])
+        self._refuse(token, f"{token.text!r} is not expected here")
 
     def path(self) -> tree.Place:
         """A path by itself: `messages[-1].content`."""
@@ -234,19 +277,27 @@ class _Parser:
         if name in tree.STEP_NAMES:
             place = self._place()
             if place:
-                self._refuse(token, f"`{name}` holds nothing else", f"For the state write state.{name}.")
+                known = place[0] if name == "step" and place[0] in tree.STEP_NAMES else None
+                hint = f"Write {known}." if known else f"For the state write state.{name}."
+                self._refuse(token, f"`{name}` holds nothing else", hint)
             return tree.Fact(name, place)
         return self._unknown(token)
 
     def _unknown(self, token: Token) -> NoReturn:
         known = ("state", *tree.STEP_NAMES, *tree.CALL_NAMES, "changed", *tree.FUNCTIONS)
-        close = difflib.get_close_matches(token.text[:40], known, n=1)
         name = token.text[:40]
-        self._refuse(
-            token,
-            f"there is no `{name}`",
-            f"Did you mean {close[0]}, or state.{name}?" if close else f"A value of the state is written state.{name}.",
-        )
+        meant = _MEANT.get(name.lower())
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"A value of the state is written state.{name}."
+        if name.lower() in _OPERATORS:
+            hint = _OPERATORS[name.lower()]
+        elif meant is not None:
+            hint = f"Write {meant}; a value of the state is state.{name}."
+        elif self._at > 1 and self._tokens[self._at - 2].text in ("==", "!=", "in", "=~"):
+            hint = f'A text stands in quotes: "{name}". A value of the state is state.{name}.'
+        elif close:
+            hint = f"Did you mean {close[0]}, or state.{name}?"
+        self._refuse(token, f"there is no `{name}`", hint)
 
     def _function(self, token: Token) -> tree.Node:
         if token.text != "changed" and token.text not in tree.FUNCTIONS:

@@ -1,0 +1,206 @@
+"""Searching a run for what holds a value: calls from the nearest step back, the input, and what people said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.paths import format_path
+from agent_tt.errors import AgentTTError
+from agent_tt.model import ACTING
+from agent_tt.querying.links import Source
+from agent_tt.querying.origins import AS_JSON, METADATA, Likeness, is_telling, key_of, leaves, likeness, said_by, scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent_tt.codec.wire import Path, Wire
+    from agent_tt.model import Call
+    from agent_tt.protocols import RunSource
+
+__all__ = ["MOST_LOOKS", "MOST_OTHERS", "MOST_STEPS_BACK", "Origin", "Search", "place_of"]
+
+MOST_STEPS_BACK: Final = 300
+"""Steps whose calls are looked at for one link."""
+
+MOST_OTHERS: Final = 4
+
+MOST_LOOKS: Final = 5_000
+"""Results that are compared with something on the whole way; a large one counts as many."""
+
+_MOST_NUMBERS: Final = 40
+"""Numbers that calls brought of which another may have been reckoned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A call that brought a value, how what it brought is like it, and further places that hold it."""
+
+    call: Call
+    like: Likeness
+    others: tuple[Source, ...] = ()
+
+
+class Search:
+    """Searches one run; what was read once is kept.
+
+    Attributes:
+        looks: how many results were compared with something.
+        damaged: what could not be read, in words; empty where all could.
+    """
+
+    def __init__(self, source: RunSource, run_id: str, cancelled: Callable[[], bool]) -> None:
+        self.looks = 0
+        self.damaged = ""
+        self._source, self._run_id, self._cancelled = source, run_id, cancelled
+        self._calls: dict[int, list[Call]] = {}
+        self._sizes: dict[tuple[int, int], int] = {}
+        self._inputs: list[tuple[int, int | None, str, Wire]] | None = None
+
+    def _size_of(self, call: Call) -> int:
+        """How many values a call brought, some thousands at most."""
+        place = call.step, call.number
+        if place not in self._sizes:
+            self._sizes[place] = sum(1 for _ in leaves(call.result))
+        return self._sizes[place]
+
+    def origin(
+        self,
+        value: Wire,
+        step: int,
+        *,
+        asker: Call | None = None,
+        name: str = "",
+        near: int | None = None,
+    ) -> Origin | None:
+        """The call that a value was most likely copied from.
+
+        The nearest that brought it as it is, or written otherwise; else the nearest that holds it as a part. A call
+        that was asked with it has not brought it.
+
+        Args:
+            value: the value.
+            step: the step up to which is looked.
+            asker: a call that had the value already: only what came back before it was made is looked at, and no
+                models' answers, which pass on what they read.
+            name: under which name the value is kept.
+            near: the step that wrote the value.
+        """
+        if not (is_telling(value) or name):
+            return None
+        best: Origin | None = None
+        others: list[Source] = []
+        for number in range(step, max(0, step - MOST_STEPS_BACK), -1):
+            if self._cancelled() or self.looks > MOST_LOOKS:
+                break
+            here = self._best_of(number, value, asker, name, near)
+            if here is None:
+                continue
+            if best is None or (best.like.score < AS_JSON <= here.like.score and best.call.kind in ACTING):
+                others = others if best is None or best.call.kind == "llm" else [place_of(best), *others]
+                best = here
+                others += here.others
+            elif here.call.kind != "llm":
+                others.append(place_of(here))
+            if len(others) >= MOST_OTHERS or best.call.kind == "llm" or not is_telling(value):
+                break
+        if best is not None:
+            return Origin(best.call, best.like, tuple(dict.fromkeys(others))[:MOST_OTHERS])
+        if isinstance(scalar(value), dict | list):
+            return self._origin_of_parts(value, step, asker)
+        return None
+
+    def before_call(self, value: Wire, asker: Call, *, name: str = "") -> Origin | None:
+        """The call that brought a value that another call was made with."""
+        return self.origin(value, asker.step, asker=asker, name=name)
+
+    def _best_of(self, number: int, value: Wire, asker: Call | None, name: str, near: int | None) -> Origin | None:
+        """The call of a step that is most like a value; of equal ones the last, which is the innermost."""
+        best: Origin | None = None
+        also: list[Source] = []
+        for call in reversed(self.of_step(number)):
+            if call.status == "pending" or (asker is not None and not _is_before(call, asker)):
+                continue
+            if call.kind not in ACTING and (asker is not None or call.kind != "llm"):
+                continue
+            self.looks += 1 + self._size_of(call) // 100
+            like = said_by(call, value, name=name, near=near == number)
+            if like is None or _is_echo(call, value, like):
+                continue
+            found = Origin(call, like)
+            if best is None or like.score > best.like.score:
+                also = also if best is None or best.call.kind == "llm" else [place_of(best), *also]
+                best = found
+            elif call.kind != "llm":
+                also.append(place_of(found))
+        return None if best is None else Origin(best.call, best.like, tuple(also))
+
+    def _origin_of_parts(self, value: Wire, step: int, asker: Call | None) -> Origin | None:
+        """The origin of the longest text in a value that came from nowhere as a whole."""
+        parts = [leaf for path, leaf in leaves(value) if key_of(path) not in METADATA and is_telling(leaf)]
+        for part in sorted(parts, key=lambda leaf: -len(str(leaf)))[:4]:
+            found = self.origin(part, step, asker=asker)
+            if found is not None:
+                return found
+        return None
+
+    def said(self) -> list[tuple[int, int | None, str, Wire]]:
+        """The input, and what people said in calls of theirs: step, call, name, value."""
+        if self._inputs is None:
+            try:
+                self._inputs = [(0, None, "", self._source.state(self._run_id, 0))]
+            except AgentTTError as error:
+                self._inputs, self.damaged = [], f"; the input cannot be read: {error.message}"
+            if self._source.step_count(self._run_id) <= MOST_LOOKS:
+                for step in self._source.steps(self._run_id):
+                    for call in self.of_step(step.number) if step.kind == "human" else ():
+                        if call.kind == "human":
+                            said = call.args if call.result is None else call.result
+                            self._inputs.append((step.number, call.number, call.name, said))
+        return self._inputs
+
+    def numbers(self, step: int) -> list[tuple[Call, Path, int | float]]:
+        """The numbers that the nearest calls brought, nearest first."""
+        found: list[tuple[Call, Path, int | float]] = []
+        for number in range(step, max(0, step - MOST_STEPS_BACK), -1):
+            for call in reversed(self.of_step(number)):
+                if call.kind not in ACTING or call.status != "ok":
+                    continue
+                for path, leaf in leaves(call.result):
+                    if isinstance(leaf, int | float) and not isinstance(leaf, bool):
+                        found.append((call, path, leaf))
+                    if len(found) == _MOST_NUMBERS:
+                        return found
+        return found
+
+    def of_step(self, number: int) -> list[Call]:
+        """The calls of a step; none where they cannot be read."""
+        known = self._calls.get(number)
+        if known is None:
+            try:
+                known = self._source.calls(self._run_id, number) if number > 0 else []
+            except AgentTTError as error:
+                known = []
+                self.damaged = f"; step {number} cannot be read: {error.message}"
+            self._calls[number] = known
+        return known
+
+
+def _is_before(call: Call, asker: Call) -> bool:
+    """Whether what a call brought was there when another one was made: steps of other lanes go on meanwhile."""
+    if (call.step, call.number) >= (asker.step, asker.number):
+        return False
+    return call.ended_us is None or asker.started_us is None or call.ended_us <= asker.started_us
+
+
+def _is_echo(call: Call, value: Wire, like: Likeness) -> bool:
+    """Whether a call only says again what it was asked with."""
+    if call.kind == "llm" or isinstance(scalar(value), dict | list):
+        return False
+    asked = likeness(call.args, like.shared or value)
+    return asked is not None and asked.score >= min(like.score, AS_JSON)
+
+
+def place_of(origin: Origin) -> Source:
+    """Where an origin is."""
+    return Source(origin.call.step, origin.call.number, origin.call.name, format_path(origin.like.path))
