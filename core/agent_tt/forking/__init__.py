@@ -13,6 +13,7 @@
 | `first_question` | what stands for the input of an agent that names none |
 | `checks` | where a fork may start, and which values it can carry over |
 | `code`, `entry_point`, `entry_source` | which code will run, where it lies and how it takes a state |
+| `breaking` | stopping it where an expression begins to hold |
 | `terms` | who runs it, what it is told beside the state, how far it may go |
 | `executors`, `code_by_executor` | who runs agents of other frameworks, by name |
 | `boundary` | what the run called and spent |
@@ -68,6 +69,7 @@ def fork(
     max_tokens: int | None = None,
     max_cost: float | None = None,
     max_memory: str | int | None = None,
+    breaks: Iterable[str] = (),
     script: str | Path | Sequence[object] | None = None,
     seed: int | None = None,
     asked: Asked | None = None,
@@ -114,6 +116,8 @@ def fork(
         max_tokens: tokens that models may read and write.
         max_cost: US dollars that they may cost.
         max_memory: bytes of memory that its process may take up, or `2GB`.
+        breaks: expressions such as `state.budget < 0` or `tool == "charge"`: it stops after the first step with which
+            one of them begins to hold, before the agent's next line.
         script: answers of a scripted model, or a JSON file with them; see `agent_tt.forking.terms.read_script`.
         seed: varies the answers that `mock` makes up.
         asked: decides about calls whose policy is `ask`: given an `agent_tt.questions.CallQuestion` it returns
@@ -149,6 +153,7 @@ def fork(
         max_tokens=max_tokens,
         max_cost=max_cost,
         max_memory=max_memory,
+        breaks=breaks,
         script=script,
         seed=seed,
     )

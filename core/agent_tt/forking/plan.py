@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.errors import InvalidEdit, InvalidEntryPoint, UsageError
 from agent_tt.forking.advice import new_keys, unanswered_calls
 from agent_tt.forking.boundary import Expected, boundary_of, expected_after
+from agent_tt.forking.breaking import hold_already
 from agent_tt.forking.call_edits import CALLS, with_recorded_values
 from agent_tt.forking.checks import check_ended, check_origin, check_step, check_values, last_kept
 from agent_tt.forking.code import CodePlan, plan_code
@@ -195,6 +196,7 @@ def plan_fork(
     rules = (configured_policy() if policy is None else policy).with_all((each, Rule("live")) for each in allow)
     boundary = boundary_of(source, original.id, steps, after=kept, policy=rules)
     problems += (*odd, *odd_requests, *odd_rules(original, boundary, rules))
+    problems += tuple(hold_already(terms.limits.breaks, state))
     return ForkPlan(
         store=source.path,
         run=original,

@@ -146,6 +146,7 @@ def terms_from(
     max_tokens: int | None = None,
     max_cost: float | None = None,
     max_memory: str | int | None = None,
+    breaks: Iterable[str] = (),
     script: Path | str | Sequence[object] | None = None,
     seed: int | None = None,
 ) -> Terms:
@@ -159,11 +160,13 @@ def terms_from(
         max_tokens: tokens that models read and write.
         max_cost: US dollars that they cost.
         max_memory: bytes, or `2GB`.
+        breaks: expressions; it stops after the first step with which one of them begins to hold.
         script: the file with a scripted model's answers, or these.
         seed: chooses among made-up answers.
 
     Raises:
         UsageError: one of them makes no sense.
+        InvalidExpression: an expression cannot be read.
     """
     told = (
         {key: encode(value) for key, value in overrides.items()}
@@ -186,10 +189,18 @@ def terms_from(
             tokens=max_tokens,
             cost_usd=max_cost,
             memory=parse_memory(max_memory) if isinstance(max_memory, str) else max_memory,
+            breaks=_checked(breaks),
         ),
         script=answers,
         seed=seed or 0,
     )
+
+
+def _checked(expressions: Iterable[str]) -> tuple[str, ...]:
+    """Expressions as they are kept, each once and each read to see that it can be."""
+    from agent_tt.querying.expressions import parse
+
+    return tuple(dict.fromkeys(parse(where).text.strip() for where in expressions))
 
 
 def parse_overrides(texts: Iterable[str]) -> dict[str, Wire]:

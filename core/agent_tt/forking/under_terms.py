@@ -17,8 +17,9 @@ from agent_tt.recording.deciding import answering
 from agent_tt.recording.limits import keeping
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from agent_tt.forking.breaking import StateBreaks
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt.recording.answers import Answers
@@ -77,5 +78,14 @@ def under_terms(source: RunSource, run: Run, first: Answers | None = None, *, li
         elif first is not None:
             stack.enter_context(serving(first))
         if limited and terms.limits:
-            stack.enter_context(keeping(terms.limits, run.id))
+            stack.enter_context(keeping(terms.limits, run.id, _breaks(source, run, terms.limits.breaks)))
         yield
+
+
+def _breaks(source: RunSource, run: Run, expressions: Sequence[str]) -> StateBreaks | None:
+    """Where the fork stops by what holds; what it takes to ask is loaded where there is something to ask."""
+    if not expressions:
+        return None
+    from agent_tt.forking.breaking import StateBreaks
+
+    return StateBreaks(source, run, expressions)

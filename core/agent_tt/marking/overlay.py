@@ -8,7 +8,7 @@ shown in every run that passes through it.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.errors import StepNotFound
 from agent_tt.model import Label, Note
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import Run
+    from agent_tt.model import NoteKind, Run
     from agent_tt.protocols import RunSource
     from agent_tt.store.foreign_marks import ForeignMark
 
@@ -72,11 +72,11 @@ class Overlay:
         )
 
     def notes(self, run_id: str) -> list[Note]:
-        """Notes and bookmarks, oldest first."""
+        """Notes, bookmarks and watches, oldest first."""
         return [
-            Note(mark.id, "bookmark" if mark.kind == "bookmark" else "note", step, mark.body, mark.created_us)
+            Note(mark.id, cast("NoteKind", mark.kind), step, mark.body, mark.created_us)
             for mark, step in self._marks(run_id)
-            if mark.kind in ("note", "bookmark")
+            if mark.kind in ("note", "bookmark", "watch")
         ]
 
     def labels(self, run_id: str) -> dict[int, Label]:

@@ -19,10 +19,10 @@ from agent_tt.store.reader import StoreReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Literal, TypeAlias
+    from typing import TypeAlias
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.model import Call, Run
+    from agent_tt.model import Call, NoteKind, Run
     from agent_tt.protocols import RunSource
     from agent_tt.store.foreign_marks import ForeignMark
 
@@ -108,14 +108,30 @@ class MarkedSource(Reading):
     # ---------------------------------------------------------------- writing, into the own store
 
     def add_note(self, run_id: str, step: int | None, kind: str, body: str) -> Note:
-        """Write a `note` or a `bookmark`."""
+        """Write a `note`, a `bookmark` or a `watch`."""
         place = self._overlay().place(run_id, step)  # which refuses what is not there, before a store is made for it
         mark = self._book.writing().add(place, kind, body)
-        shown = cast("Literal['note', 'bookmark']", kind)
-        return Note(self._shown(mark.id), shown, step, mark.body, mark.created_us)
+        return Note(self._shown(mark.id), cast("NoteKind", kind), step, mark.body, mark.created_us)
+
+    def change_note(self, note_id: int, body: str) -> None:
+        """Replace what a note, a bookmark or a watch says.
+
+        Raises:
+            ReadOnlySource: it lies in the file.
+            NotFound: it is gone.
+        """
+        self._book.writing().change_text(self._own_mark(note_id), body)
 
     def delete_note(self, note_id: int) -> None:
-        """Remove a note or bookmark; one that is gone already stays gone.
+        """Remove a note, a bookmark or a watch; one that is gone already stays gone.
+
+        Raises:
+            ReadOnlySource: it lies in the file.
+        """
+        self._book.writing().remove(self._own_mark(note_id))
+
+    def _own_mark(self, note_id: int) -> int:
+        """The number that a note has in the own store.
 
         Raises:
             ReadOnlySource: it lies in the file.
@@ -126,7 +142,7 @@ class MarkedSource(Reading):
                 f"note {note_id} lies in {self.path}, which is only read",
                 hint="What is in your own store can be.",
             )
-        self._book.writing().remove(mark)
+        return mark
 
     def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
         """Replace a run's tags."""

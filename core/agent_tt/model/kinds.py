@@ -16,6 +16,7 @@ __all__ = [
     "DeliveryKind",
     "EditTarget",
     "Effect",
+    "NoteKind",
     "RunStatus",
     "StepStatus",
     "StreamEnd",
@@ -30,6 +31,7 @@ Effect = Literal["read", "write"]
 DeliveryKind = Literal["chunk", "end", "error", "closed"]
 StreamEnd = Literal["end", "error", "closed"]
 WayBackIn = Literal["restore", "replay"]
+NoteKind = Literal["note", "bookmark", "watch"]
 EditTarget = Literal["state", "result", "error", "answer", "system", "model", "parameter", "step"]
 
 ACTING: Final[frozenset[CallKind]] = frozenset({"tool", "http", "subprocess", "socket", "human"})

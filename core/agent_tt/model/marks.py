@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.model.kinds import NoteKind
     from agent_tt.model.runs import Run
 
 __all__ = ["Deletion", "Label", "Note", "Problem"]
@@ -16,10 +17,10 @@ __all__ = ["Deletion", "Label", "Note", "Problem"]
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something a person wrote down: a `note`, or a `bookmark` whose body is its letter."""
+    """What a person wrote down: a `note`, a `bookmark` whose body is its letter, a `watch` (see `querying.kept`)."""
 
     id: int
-    kind: Literal["note", "bookmark"]
+    kind: NoteKind
     step: int | None
     body: str
     created_us: int

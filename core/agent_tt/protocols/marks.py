@@ -17,11 +17,19 @@ class Marks(Protocol):
     """What people may write down about runs and checkpoints. Each method is one durable commit."""
 
     def add_note(self, run_id: str, step: int | None, kind: str, body: str) -> Note:
-        """Write a note or bookmark."""
+        """Write a note, a bookmark or a watch."""
+        ...
+
+    def change_note(self, note_id: int, body: str) -> None:
+        """Replace what a note, a bookmark or a watch says.
+
+        Raises:
+            NotFound: it is gone.
+        """
         ...
 
     def delete_note(self, note_id: int) -> None:
-        """Remove a note or bookmark."""
+        """Remove a note, a bookmark or a watch."""
         ...
 
     def set_tags(self, run_id: str, tags: Sequence[str]) -> None:

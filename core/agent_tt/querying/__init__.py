@@ -10,6 +10,10 @@
 | `places`, `absent` | paths as people write them, and what is said where nothing is |
 | `trail`, `links`, `searching` | the way back from a value to what caused it |
 | `origins`, `signs`, `answers`, `reckoned` | what that goes by: likeness, figures and names, what a model read, sums |
+| `kept` | expressions that are kept with a run: bookmarks by what holds, and breakpoints |
+| `watched`, `stretches` | where one of them holds, kept up as the run grows, in bounded time |
+| `board` | all of a run together, and where breakpoints stop |
+| `reasons` | the values for which an expression holds |
 | `oddities` | repeated calls, cycles, retries, outliers, the first error |
 | `checkpoints` | how people name a step |
 | `differing` | what differs between two named states |

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Call, Step
     from agent_tt.protocols import Cursor, RunSource
     from agent_tt.querying.expressions import Expression
+    from agent_tt.querying.expressions.evaluator import Facts
     from agent_tt.querying.expressions.tree import Place
 
 __all__ = ["Span", "Watch"]
@@ -70,7 +71,7 @@ class Watch:
             source: where the run is.
             run_id: the run.
             expression: what is asked, as text or read already.
-            cancelled: asked for each page of steps; a search ends when it says yes.
+            cancelled: asked for each step and call; a search ends when it says yes, and says nothing of the rest.
 
         Raises:
             InvalidExpression: it cannot be read.
@@ -89,6 +90,21 @@ class Watch:
         """
         self._source.base_step(self._run_id, step)  # which refuses a step that is not there
         return next(self._holding(step, step), None) is not None
+
+    def facts_at(self, step: int) -> Facts | None:
+        """What it is asked of at a step where it holds, with the first call of which it does; None where it does not.
+
+        They are good until something else is asked.
+
+        Raises:
+            StepNotFound: there is no such step.
+        """
+        self._source.base_step(self._run_id, step)
+        rows = self._source.steps(self._run_id, step, step + 1) if step else []
+        at = rows[0] if rows else None
+        if self.expression.asks_state:
+            self._states.move(step, at)
+        return self._fulfilling(step, at)
 
     def next(self, after: int) -> int | None:
         """The first step after one at which it holds."""
@@ -140,6 +156,8 @@ class Watch:
             self._states.expect(first, last)
         for step in steps:
             number = 0 if step is None else step.number
+            if self._cancelled():
+                return
             if possible is not None and number not in possible:
                 continue
             if self.expression.asks_state:
@@ -148,12 +166,19 @@ class Watch:
                 yield number
 
     def _holds(self, number: int, step: Step | None) -> bool:
+        return self._fulfilling(number, step) is not None
+
+    def _fulfilling(self, number: int, step: Step | None) -> _Facts | None:
+        """The facts with which it holds at a step: those of the step, with one of its calls; None where it does not."""
         facts = _Facts(number, step, self._states)
-        if not self.expression.asks_calls:
-            return holds(self.expression, facts)
-        if step is None or not step.calls:
-            return holds(self.expression, facts)
-        return any(holds(self.expression, facts.of(call)) for call in self._source.calls(self._run_id, number))
+        if not self.expression.asks_calls or step is None or not step.calls:
+            return facts if holds(self.expression, facts) else None
+        for call in self._source.calls(self._run_id, number):
+            if self._cancelled():
+                return None
+            if holds(self.expression, facts.of(call)):
+                return facts.of(call)
+        return None
 
 
 class _States:

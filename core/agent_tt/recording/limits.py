@@ -1,5 +1,7 @@
 """Limits of a fork: looked at before each step and call, so that nothing goes out once one is reached.
 
+Whether an expression holds is looked at when a step has ended, and stops the agent there: before its next line.
+
 A limit stops the agent as Ctrl-C would: `LimitReached` is a `KeyboardInterrupt`, which no `except Exception` swallows
 and which leaves an event loop at once. Whoever catches it all the same meets it again at the next step or call.
 """
@@ -10,7 +12,7 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,7 +20,16 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.recording.usage import Usage
 
-__all__ = ["LimitReached", "Limits", "keeping", "limits_here", "shown_duration", "time_is_up"]
+__all__ = [
+    "Breaks",
+    "LimitReached",
+    "Limits",
+    "broken_off_here",
+    "keeping",
+    "limits_here",
+    "shown_duration",
+    "time_is_up",
+]
 
 
 _now: Final = time.monotonic
@@ -39,6 +50,8 @@ class Limits:
         tokens: tokens that models read and wrote; the call that passes it is the last one.
         cost_usd: US dollars, likewise.
         memory: bytes of address space that its process may take up; beyond that the agent sees a `MemoryError`.
+        breaks: expressions, as `querying.expressions` reads them; the first step after which one of them begins to hold
+            is the last one.
     """
 
     stop_at: int | None = None
@@ -46,18 +59,21 @@ class Limits:
     tokens: int | None = None
     cost_usd: float | None = None
     memory: int | None = None
+    breaks: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return any(limit is not None for limit in (self.stop_at, self.seconds, self.tokens, self.cost_usd, self.memory))
+        numbers = (self.stop_at, self.seconds, self.tokens, self.cost_usd, self.memory)
+        return bool(self.breaks) or any(limit is not None for limit in numbers)
 
     def words(self) -> list[str]:
-        """Each limit in words: `after step 5`, `5 m`, `1,000 tokens`, `$0.50`, `2,048 MB of memory`."""
+        """Each limit in words: `after step 5`, `5 m`, `1,000 tokens`, `$0.50`, `2,048 MB of memory`, `when error`."""
         return [
             *([f"after step {self.stop_at}"] if self.stop_at is not None else []),
             *([shown_duration(self.seconds)] if self.seconds is not None else []),
             *([f"{self.tokens:,} tokens"] if self.tokens is not None else []),
             *([_dollars(self.cost_usd)] if self.cost_usd is not None else []),
             *([f"{self.memory // 1_000_000:,} MB of memory"] if self.memory is not None else []),
+            *(f"when {where}" for where in self.breaks),
         ]
 
     def to_mapping(self) -> dict[str, Wire]:
@@ -68,33 +84,47 @@ class Limits:
             "tokens": self.tokens,
             "cost_usd": self.cost_usd,
             "memory": self.memory,
+            "breaks": list(self.breaks) or None,
         }
         return {name: limit for name, limit in named.items() if limit is not None}
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Wire]) -> Limits:
-        """What `to_mapping` wrote; what is no number from 0 limits nothing."""
+        """What `to_mapping` wrote; what is no number from 0, or no text, limits nothing."""
+        breaks = mapping.get("breaks")
         return cls(
             stop_at=_whole(mapping.get("stop_at")),
             seconds=_amount(mapping.get("seconds")),
             tokens=_whole(mapping.get("tokens")),
             cost_usd=_amount(mapping.get("cost_usd")),
             memory=_whole(mapping.get("memory")),
+            breaks=tuple(each for each in breaks if isinstance(each, str)) if isinstance(breaks, list) else (),
         )
+
+
+class Breaks(Protocol):
+    """What looks at each step that has ended."""
+
+    def why(self, step: int) -> str | None:
+        """Why the fork is to stop after a step; None where it is to go on."""
+        ...
 
 
 class _Keeper:
     """Keeps the limits of this process's fork. Safe to use from several threads."""
 
-    def __init__(self, limits: Limits, run_id: str) -> None:
+    def __init__(self, limits: Limits, run_id: str, breaks: Breaks | None) -> None:
         self._limits = limits
         self._run_id = run_id
+        self._breaks = breaks
         self._lock = threading.Lock()
         self._ends = None if limits.seconds is None else _now() + limits.seconds
         self._last_step = 0
         self._tokens = 0
         self._cost = 0.0
         self._reached: str | None = None
+        self.broke: str | None = None
+        """Why no step may follow the one that has ended; None where that is not so."""
 
     def before_step(self, run_id: str) -> None:
         """A step of a run is about to begin.
@@ -112,6 +142,22 @@ class _Keeper:
         with self._lock:
             if run_id == self._run_id:
                 self._last_step = max(self._last_step, step)
+
+    def after_step(self, run_id: str, step: int) -> None:
+        """A step of a run has ended, and its checkpoint is written; `go_on` says whether it was the last one."""
+        if self._breaks is None or run_id != self._run_id or self.broke is not None:
+            return
+        self.broke = self._breaks.why(step)
+        self._reached = self._reached or self.broke
+
+    def go_on(self) -> None:
+        """The agent is about to go on after a step.
+
+        Raises:
+            LimitReached: it may not.
+        """
+        if self.broke is not None:
+            raise LimitReached(self.broke)
 
     def before_call(self) -> None:
         """A call is about to be made.
@@ -146,9 +192,15 @@ _KEEPERS: list[_Keeper] = []
 
 
 @contextmanager
-def keeping(limits: Limits, run_id: str) -> Iterator[None]:
-    """Keep these limits in the whole process, that of this run, while the block lasts; the time begins now."""
-    keeper = _Keeper(limits, run_id)
+def keeping(limits: Limits, run_id: str, breaks: Breaks | None = None) -> Iterator[None]:
+    """Keep these limits in the whole process, that of this run, while the block lasts; the time begins now.
+
+    Args:
+        limits: the limits.
+        run_id: the run.
+        breaks: looks after those of its steps.
+    """
+    keeper = _Keeper(limits, run_id, breaks)
     if limits.memory is not None:
         _bound_memory(limits.memory)
     _KEEPERS.append(keeper)
@@ -161,6 +213,12 @@ def keeping(limits: Limits, run_id: str) -> Iterator[None]:
 def limits_here() -> _Keeper | None:
     """What keeps the limits of the fork that this process runs; None in an ordinary process."""
     return _KEEPERS[-1] if _KEEPERS else None
+
+
+def broken_off_here() -> LimitReached | None:
+    """What stopped the fork that this process runs where an expression began to hold; None where nothing did."""
+    keeper = limits_here()
+    return None if keeper is None or keeper.broke is None else LimitReached(keeper.broke)
 
 
 def time_is_up(seconds: float) -> str:

@@ -24,6 +24,7 @@ from agent_tt.recording.hooks import HOOKS
 from agent_tt.recording.journal import Journal
 from agent_tt.recording.kept_headers import headers_of
 from agent_tt.recording.lanes import Lanes
+from agent_tt.recording.limits import broken_off_here, limits_here
 from agent_tt.recording.model_steps import ModelSteps
 from agent_tt.recording.outcome import run_status
 from agent_tt.recording.process_runs import PROCESS, number_of_this_run
@@ -64,6 +65,7 @@ class Recording(Block):
         since_answer: what its event loop did since the latest answer reached the agent.
         timers_before: how many of the agent's timers had fired then.
         model_steps: what makes its steps, None where the agent names them.
+        is_ending: whether its run is being ended: steps that end now are followed by none.
         inside: step and number of the call that started this process, where that is another process's; see
             `agent_tt.recording.child_process`.
         children_know: the variable by which processes know that they are recorded too; None where they are not.
@@ -96,6 +98,7 @@ class Recording(Block):
         self._lock = threading.RLock()
         self._open_steps: list[RecordedStep] = []
         self.tracks = Tracks(state)
+        self.is_ending = False
         self.inside: Mapping[str, Wire] | None = None
         self.children_know: str | None = None
         self.checkpoints = Checkpoints(rules)
@@ -301,6 +304,9 @@ class Recording(Block):
             leave(self._scope)
         if self._process == os.getpid():
             self.journal.when_free(lambda: self._finish(error))
+            limits = limits_here()
+            if limits is not None and error is None:
+                limits.go_on()  # what follows the run is not to come either
         elif self._journal is not None and self._journal.is_open:  # a process that the agent forked ends only its own
             self.end_forked(error)
 
@@ -312,7 +318,7 @@ class Recording(Block):
             self._abandon_open_steps()
 
     def _finish(self, error: BaseException | None) -> None:
-        journal = self.journal
+        journal, self.is_ending = self.journal, True
         try:
             if self.model_steps is not None:
                 self.model_steps.finish(error)
@@ -322,7 +328,7 @@ class Recording(Block):
                     self.held.write_all(journal, step.number)
             self._keep_last_states()
             if run_status(error) == "succeeded":
-                error = halted_here() or error  # its agent swallowed the halt
+                error = halted_here() or broken_off_here() or error  # its agent swallowed the halt, or it came last
             status = run_status(error, failures=journal.failures)
             journal.finish(status, None if error is None or status == "succeeded" else error_info(error))
         except AgentTTError:

@@ -175,6 +175,7 @@ class RecordedStep(Block):
 
         Raises:
             StoreUnreadable: its end could not be written, and no exception of the agent is on its way.
+            LimitReached: the fork that this process runs is to stop after it.
         """
         if self._scope is not None:
             leave(self._scope)
@@ -192,6 +193,11 @@ class RecordedStep(Block):
         amender = amender_here()
         if amender is not None:
             amender.step_ended(self)
+        limits = limits_here()
+        if limits is not None and self._number is not None:
+            limits.after_step(self._recording.id, self._number)
+            if (error is None or isinstance(error, Exception)) and not self._recording.is_ending:
+                limits.go_on()
 
     def abandon(self) -> None:
         """End a step that is still open when its run ends: what it works on is no longer followed."""

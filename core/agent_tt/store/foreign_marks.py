@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.errors import NotFound
 from agent_tt.store import columns, door, schema
 from agent_tt.store.columns import COUNT, NAME, TEXT, WHOLE
 from agent_tt.store.liveness import now_us
@@ -47,7 +48,7 @@ class ForeignMark:
     Attributes:
         id: its number.
         place: what it points to.
-        kind: `note` and `bookmark`, whose body is a text; `run` and `label`, whose body is facts as JSON.
+        kind: `note`, `bookmark` and `watch`, whose body is a text; `run` and `label`, whose body is facts as JSON.
         body: what was written down.
         created_us: when.
     """
@@ -107,6 +108,19 @@ class ForeignMarks:
         with self._database.transaction() as tx:
             mark = self._insert(tx, place, kind, words, now)
         return ForeignMark(mark, place, kind, words, now)
+
+    def change_text(self, mark: int, body: str) -> None:
+        """Replaces a text that was written down.
+
+        Raises:
+            NotFound: it is gone.
+        """
+        words = door.admit_text(body)
+        with self._database.transaction() as tx:
+            where = "mark = ? AND file = ? AND kind IN ('note', 'bookmark', 'watch')"
+            if not (_is_kept(tx) and tx.query(f"SELECT 1 FROM foreign_marks WHERE {where}", (mark, self._file))):  # noqa: S608  a constant
+                raise NotFound(f"note {mark} is gone", hint="Somebody took it away meanwhile.")
+            tx.execute("UPDATE foreign_marks SET body = ? WHERE mark = ?", (words, mark))
 
     def remove(self, mark: int) -> None:
         """Takes a text away; one that is gone already stays gone."""

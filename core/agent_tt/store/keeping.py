@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.facts import TEXT_FACTS
-from agent_tt.errors import IsPinned, RunNotFound, UsageError
+from agent_tt.errors import IsPinned, NotFound, RunNotFound, UsageError
 from agent_tt.store import columns, door, naming
 from agent_tt.store.liveness import now_us
 from agent_tt.store.run_rows import LABEL, descendants, label_of
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "change_metadata",
+    "change_note",
     "checked_metadata",
     "label_metadata",
     "listed",
@@ -56,6 +57,18 @@ def listed(names: Sequence[str]) -> str:
     if len(names) > _MOST_LISTED:
         shown.append(f"{len(names) - _MOST_LISTED} more")
     return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else "".join(shown)
+
+
+def change_note(tx: Transaction, note: int, body: str) -> None:
+    """Replaces the text of a note, a bookmark or a watch.
+
+    Raises:
+        NotFound: it is gone.
+    """
+    kinds = ("note", "bookmark", "watch")
+    if not tx.query("SELECT 1 FROM notes WHERE note = ? AND kind IN (?, ?, ?)", (note, *kinds)):
+        raise NotFound(f"note {note} is gone", hint="Somebody took it away meanwhile.")
+    tx.execute("UPDATE notes SET body = ? WHERE note = ?", (body, note))
 
 
 # -------------------------------------------------------------------- runs

@@ -296,7 +296,7 @@ class StoreReader:
         return self._damage.steps(self.lineage.number(run_id))
 
     def notes(self, run_id: str) -> list[Note]:
-        """Notes and bookmarks of a run, oldest first."""
+        """Notes, bookmarks and watches of a run, oldest first."""
         return self._runs.notes(self.lineage.number(run_id))
 
     def questions(self, run_id: str | None = None) -> list[CallQuestion]:

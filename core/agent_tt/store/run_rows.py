@@ -93,13 +93,13 @@ class RunRows:
         return shown_status(status, owner, beat_us)
 
     def notes(self, number: int) -> list[Note]:
-        """Notes and bookmarks of a run, oldest first."""
+        """Notes, bookmarks and watches of a run, oldest first."""
         found = self._rows.query(
             "SELECT note, kind, step, body, created_us FROM notes WHERE run = ? AND kind NOT IN (?, ?) ORDER BY note",
             (number, LABEL, QUESTION),
         )
         return [
-            Note(note, "bookmark" if kind == "bookmark" else "note", step, body, created_us)
+            Note(note, kind if kind in ("bookmark", "watch") else "note", step, body, created_us)
             for note, kind, step, body, created_us in columns.fitted(found, _NOTE_KINDS)
         ]
 

@@ -46,6 +46,7 @@ version.
 | the same | `usage`: [tokens in, tokens out, dollars] of the run's own steps, at its end |
 | the same | `pinned`: true; `former_names` of a run that was renamed, oldest first |
 | `notes.body` | of kind `label`, one for a checkpoint: `name`, `metadata`; of `note` and `bookmark` it is the text |
+| the same | of `watch`, an expression that is kept with a run: `letter`, `name`, `where`, `break`, `off` |
 | the same | of `question`, about a call that waits: `call`, `editable`, `can_give`, `trouble`, `owner`, `decision` |
 | `foreign_marks.body` | of kind `run`: `name`, `former_names`, `tags`, `metadata`, `removed`, `pinned`, `archived` |
 | the same | of `label`: `name` ("" takes the file's own away), `metadata`, `removed`; else as `notes.body` |

@@ -21,11 +21,10 @@ from agent_tt.store.writer import JoinedRunWriter, SqliteRunWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import Literal
 
     from agent_tt.codec.wire import Wire
     from agent_tt.history.rows import Transaction
-    from agent_tt.model import Deletion, Edit, ErrorInfo, NewRun, Run, RunStatus, WayBackIn
+    from agent_tt.model import Deletion, Edit, ErrorInfo, NewRun, NoteKind, Run, RunStatus, WayBackIn
     from agent_tt.questions import Decision
     from agent_tt.store.connection import Database, Durability
 
@@ -255,7 +254,7 @@ class SqliteStore(StoreReader):
             questions.stop_questions(tx, keeping.row_number(tx, run_id))
 
     def add_note(self, run_id: str, step: int | None, kind: str, body: str) -> Note:
-        """Writes a `note` or a `bookmark`."""
+        """Writes a `note`, a `bookmark` or a `watch`."""
         now, words = now_us(), door.admit_text(body)
         with self.database.transaction() as tx:
             run = keeping.row_number(tx, run_id)
@@ -263,10 +262,20 @@ class SqliteStore(StoreReader):
                 "INSERT INTO notes(run, step, kind, body, created_us) VALUES(?, ?, ?, ?, ?)",
                 (run, step, kind, words, now),
             )
-        return Note(note, cast("Literal['note', 'bookmark']", kind), step, words, now)
+        return Note(note, cast("NoteKind", kind), step, words, now)
+
+    def change_note(self, note_id: int, body: str) -> None:
+        """Replaces what a note, a bookmark or a watch says.
+
+        Raises:
+            NotFound: it is gone.
+        """
+        words = door.admit_text(body)
+        with self.database.transaction() as tx:
+            keeping.change_note(tx, note_id, words)
 
     def delete_note(self, note_id: int) -> None:
-        """Removes a note or bookmark; one that is gone already stays gone."""
+        """Removes a note, a bookmark or a watch; one that is gone already stays gone."""
         with self.database.transaction() as tx:
             tx.execute("DELETE FROM notes WHERE note = ?", (note_id,))
 

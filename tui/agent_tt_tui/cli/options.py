@@ -138,9 +138,9 @@ def find_checkpoint(source: RunSource, text: str) -> tuple[Run, int]:
     return run, source.step_number(run, step_ref)
 
 
-def write_json(value: Wire) -> None:
-    """Write a value for programs, laid out for people when a terminal reads it."""
-    click.echo(json.dumps(value, indent=2 if sys.stdout.isatty() else None))
+def write_json(value: Wire, *, one_line: bool = False) -> None:
+    """Write a value for programs, laid out for people when a terminal reads it, unless it is one of many lines."""
+    click.echo(json.dumps(value, indent=2 if sys.stdout.isatty() and not one_line else None))
 
 
 def complete_runs(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:

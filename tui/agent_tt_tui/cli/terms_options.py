@@ -24,6 +24,7 @@ _NAMES = (
     "max_tokens",
     "max_cost",
     "max_memory",
+    "breaks",
     "script",
     "seed",
 )
@@ -37,6 +38,13 @@ _OPTIONS = (
     click.option("--max-tokens", metavar="N", type=click.IntRange(min=0), help="Stop after that many tokens."),
     click.option("--max-cost", metavar="USD", type=click.FloatRange(min=0), help="Stop when models have cost that."),
     click.option("--max-memory", metavar="SIZE", help="Most memory of the agent's process: 512MB, 2GB."),
+    click.option(
+        "--break",
+        "breaks",
+        multiple=True,
+        metavar="EXPRESSION",
+        help="Stop after the step with which this begins to hold.",
+    ),
     click.option(
         "--script",
         metavar="FILE.json",
@@ -88,6 +96,7 @@ def _terms(
     max_tokens: int | None,
     max_cost: float | None,
     max_memory: str | None,
+    breaks: tuple[str, ...],
     script: Path | None,
     seed: int | None,
 ) -> Terms:
@@ -101,6 +110,7 @@ def _terms(
         max_tokens=max_tokens,
         max_cost=max_cost,
         max_memory=max_memory,
+        breaks=breaks,
         script=script,
         seed=seed,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_tt_tui.contexts.compare import COMPARE, TABLE
-from agent_tt_tui.contexts.debugger import BLAME, DEBUGGER, FIND
+from agent_tt_tui.contexts.debugger import BLAME, DEBUGGER, FIND, WATCHES
 from agent_tt_tui.contexts.dialogs import ASK, ASK_TYPING, CONFIRM, COPY, EDIT, PICK, PROMPT, READING
 from agent_tt_tui.contexts.running import FORK, REPLAY, REPLAYED, RESUME
 from agent_tt_tui.contexts.runs import ABOUT, EMPTY, RUNS
@@ -37,6 +37,7 @@ __all__ = [
     "TABLE",
     "TIMELINE",
     "TREE",
+    "WATCHES",
 ]
 
 CONTEXTS = (
@@ -57,6 +58,7 @@ CONTEXTS = (
     PROMPT,
     BLAME,
     FIND,
+    WATCHES,
     PICK,
     COPY,
     CONFIRM,

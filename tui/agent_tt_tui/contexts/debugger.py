@@ -7,6 +7,7 @@ from dataclasses import replace
 from agent_tt_tui.commands import Command, Context, Group
 from agent_tt_tui.contexts.shared import (
     ABOUT_RUN,
+    CANCEL,
     CHOOSE,
     ENDING,
     ESCAPE,
@@ -74,6 +75,28 @@ TIME = Group(
         Command(
             "time.error_next", "error(1)", ("}", "x"), "Go to the error after; after a replay, to the divergence after"
         ),
+        Command("time.break_previous", "break(-1)", ("K",), "Go back to where a breakpoint stops"),
+        Command(
+            "time.break_next",
+            "break(1)",
+            ("J",),
+            "Go on to where a breakpoint stops",
+            footer="to break",
+            rank=12,
+            pair="time.break_previous",
+            fleeting=True,
+        ),
+        Command(
+            "time.edge_previous",
+            "edge(-1)",
+            ("(",),
+            "Go back to where what was asked began or stopped to hold",
+            footer="begins, stops",
+            rank=64,
+            pair="time.edge_next",
+            fleeting=True,
+        ),
+        Command("time.edge_next", "edge(1)", (")",), "Go on to where what was asked begins or stops to hold"),
         Command("time.go_to", "go_to", (":",), "Go to a step by its number"),
         Command("time.mark", "mark", ("m",), "Mark this step with the next free letter, or take the mark away"),
         Command("time.go_to_mark", "go_to_mark", ("'", "M"), "Go to a marked step"),
@@ -118,6 +141,14 @@ ASK_AND_ACT = Group(
             footer="oddities",
             rank=75,
             fleeting=True,
+        ),
+        Command(
+            "watch.open",
+            "watches",
+            ("B",),
+            "List what is watched: expressions marked where they hold, and breakpoints",
+            footer="watches",
+            rank=63,
         ),
         Command(
             "find.open",
@@ -190,6 +221,34 @@ BLAME = Context(
     ),
 )
 """The list of a value's way back, beside the other keys of the debugger."""
+
+WATCHES = Context(
+    "Watches",
+    (
+        Group(
+            "Watches",
+            (
+                *MOVES,
+                replace(CHOOSE, help="Go through the steps at which it holds", footer="go", rank=10),
+                Command("watch.add", "add", ("a",), "Watch another expression", footer="add", rank=20),
+                Command("watch.break", "break", ("b",), "Make it a breakpoint, or none", footer="break", rank=30),
+                Command("watch.edit", "edit", ("e",), "Change the expression", footer="edit", rank=40),
+                Command("watch.name", "name", ("n",), "Name it, beside its letter", footer="name", rank=50),
+                Command("watch.off", "off", ("x",), "Watch it no longer; again: watch it", footer="on, off", rank=60),
+                Command(
+                    "watch.remove",
+                    "remove",
+                    ("delete", "backspace"),
+                    "Keep it no longer",
+                    footer="remove",
+                    rank=70,
+                ),
+            ),
+        ),
+        Group("Everywhere", (HELP, replace(CANCEL, help="Close", footer="close"))),
+    ),
+)
+"""What is watched in a run."""
 
 FIND = Context(
     "Find",

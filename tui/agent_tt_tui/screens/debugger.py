@@ -16,11 +16,12 @@ from agent_tt_tui.screens.about import AboutDialog
 from agent_tt_tui.screens.compare import CompareScreen
 from agent_tt_tui.screens.copy import CopyKeys
 from agent_tt_tui.screens.fork import ForkDialog
-from agent_tt_tui.screens.oddities import OdditiesScreen
 from agent_tt_tui.screens.past_reading import NotUnderstood
 from agent_tt_tui.screens.pick import Choice, PickDialog
 from agent_tt_tui.screens.run_table import TableScreen
 from agent_tt_tui.screens.sweeps import open_sweeps
+from agent_tt_tui.screens.watching import WatchingScreen
+from agent_tt_tui.viewmodel.finding import StepHit
 from agent_tt_tui.viewmodel.sweep_form import SweepDraft, axes_of_edits, example
 from agent_tt_tui.widgets.find_panel import FindPanel
 from agent_tt_tui.widgets.inspector import no_further_call
@@ -33,14 +34,13 @@ if TYPE_CHECKING:
     from agent_tt.forking.handle import ForkHandle
     from agent_tt.model import Run
     from agent_tt.querying.find import Hit
-    from agent_tt_tui.viewmodel.finding import StepHit
     from agent_tt_tui.viewmodel.related import Kin
 
 _ALL_FORKS: Final = "\0all forks"
 """Stands for all forks of the run in a list of runs: no run has such an id."""
 
 
-class DebuggerScreen(OdditiesScreen):
+class DebuggerScreen(WatchingScreen):
     """One run, its steps and its states."""
 
     CONTEXT = DEBUGGER
@@ -114,6 +114,7 @@ class DebuggerScreen(OdditiesScreen):
     @on(FindPanel.TextChanged)
     def _on_text_changed(self, message: FindPanel.TextChanged) -> None:
         self._find_text = message.text
+        self.forget_watch()
         self.find_panel.begin(searching=bool(message.text))
         self.scrubber.show_hits(())
         if message.text:
@@ -131,7 +132,7 @@ class DebuggerScreen(OdditiesScreen):
             return
         first = not self.find_panel.hits.found.rows
         self.find_panel.add(message.hits, searching=not message.ended)
-        self.scrubber.show_hits(self.find_panel.hits.found.steps)
+        self.scrubber.show_hits(self.find_panel.hits.found.steps, as_spans=self.asked_steps() is not None)
         if first and message.hits:
             self._go_to_hit(self.find_panel.move(0))
 
@@ -164,7 +165,7 @@ class DebuggerScreen(OdditiesScreen):
                 self.go(back)
 
     def _show_hits(self, steps: Sequence[int] | None) -> None:
-        self.scrubber.show_hits(steps)
+        self.scrubber.show_hits(steps, as_spans=self.asked_steps() is not None)
         self.share_screen()
 
     def _go_to_hit(self, hit: Hit | StepHit | None) -> None:
@@ -179,7 +180,23 @@ class DebuggerScreen(OdditiesScreen):
         self.find_panel.move(next((at for at, hit in enumerate(hits) if hit.step == step), 0))
         self.go(step)
 
+    def asked_steps(self) -> Sequence[int] | None:
+        """The steps at which the question that was asked holds; None for a search of text, and where there was none."""
+        found = self.find_panel.hits.found
+        return found.steps if found.rows and isinstance(found.rows[0].hit, StepHit) else None
+
+    def more_found(self, hits: Sequence[StepHit]) -> None:
+        """Add later steps to those that are shown as found."""
+        self.find_panel.add(hits, searching=False)
+        self._show_hits(self.find_panel.hits.found.steps)
+
+    def question(self) -> str:
+        """The question that was typed last; "" for none."""
+        text = self._find_text.strip()
+        return text[1:].strip() if text.startswith("?") else ""
+
     def _forget_hits(self) -> None:
+        self.forget_watch()
         self.reading.stop_finding()
         self._find_text = ""
         self.find_panel.begin(searching=False)
@@ -247,7 +264,8 @@ class DebuggerScreen(OdditiesScreen):
         """Open the fork dialog: for the step that was edited, else for the one that is shown."""
         pending = self.pending
         step, edits = (self.number, ()) if pending is None else (pending.fork_step(self.number), pending.edits)
-        dialog = ForkDialog(self.model.source, self.model.run, step, edits)
+        breaks = [row.watch.where for row in self.model.board.breakpoints]
+        dialog = ForkDialog(self.model.source, self.model.run, step, edits, breaks)
         self.app.push_screen(dialog, self._forked)
 
     def action_sweep(self) -> None:

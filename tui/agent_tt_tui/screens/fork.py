@@ -53,7 +53,9 @@ class ForkDialog(PlanDialog[ForkHandle]):
     AUTO_FOCUS = "ForkTable"
     HELP = "What a fork will do: arrows choose what becomes of calls, F runs it, esc leaves everything as it is."
 
-    def __init__(self, source: RunSource, run: Run, step: int, edits: Sequence[Edit] = ()) -> None:
+    def __init__(
+        self, source: RunSource, run: Run, step: int, edits: Sequence[Edit] = (), breaks: Sequence[str] = ()
+    ) -> None:
         """Plan a fork.
 
         Args:
@@ -61,10 +63,11 @@ class ForkDialog(PlanDialog[ForkHandle]):
             run: The run that is forked.
             step: Its checkpoint that the fork starts from.
             edits: What was changed in that checkpoint's state.
+            breaks: The breakpoints of the run, which are the fork's too unless they are taken back.
         """
         super().__init__()
         self._source, self._run = source, run
-        self._setup = ForkSetup(step, tuple(edits))
+        self._setup = ForkSetup(step, tuple(edits), breaks=tuple(breaks))
         self._plan: ForkPlan | None = None
         """The fork as it would be started; None while that cannot be."""
         self._shown: ForkPlan | None = None

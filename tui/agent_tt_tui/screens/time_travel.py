@@ -125,7 +125,7 @@ class TimeTravelScreen(DebuggerFrame):
         self.refresh_run()
         self.reading.scan()
         if self._following:
-            self.go(self.model.last, follow=True)
+            self.follow_on()
         else:
             self.read_step()
         self._read_writes()
@@ -151,11 +151,11 @@ class TimeTravelScreen(DebuggerFrame):
     @on(Timeline.PlayToggled)
     def _on_play_toggled(self) -> None:
         if self._playing is not None:
-            self._stop_playing()
+            self.stop_playing()
             return
         if self.number >= self.model.last:
             self._show_number(0)
-        self._playing = self.set_interval(_PLAY_SECONDS, self._play_on)
+        self._playing = self.set_interval(_PLAY_SECONDS, self.play_on)
 
     @on(Inspector.PathSelected)
     def _on_path_selected(self, message: Inspector.PathSelected) -> None:
@@ -176,11 +176,25 @@ class TimeTravelScreen(DebuggerFrame):
             number: The step; the nearest there is will do.
             follow: Whether it is the end of a run that grows, and is followed.
         """
-        self._stop_playing()
+        self.stop_playing()
         if follow != self._following:
             self._following = follow
             self.refresh_footer()
         self._show_number(number)
+
+    @property
+    def is_following(self) -> bool:
+        """Whether the newest step is shown as soon as it is there."""
+        return self._following
+
+    @property
+    def is_playing(self) -> bool:
+        """Whether the run is being played."""
+        return self._playing is not None
+
+    def follow_on(self) -> None:
+        """Go to the newest step, as the run has grown and is followed."""
+        self.go(self.model.last, follow=True)
 
     def refresh_run(self) -> None:
         """Show again what concerns the whole run."""
@@ -262,7 +276,7 @@ class TimeTravelScreen(DebuggerFrame):
 
     def action_escape(self) -> None:
         """Take back the whole screen from a pane, or stop playing."""
-        self._stop_playing()
+        self.stop_playing()
         if self.zoomed:
             self.action_zoom()
 
@@ -374,13 +388,17 @@ class TimeTravelScreen(DebuggerFrame):
         else:
             self.go(number)
 
-    def _play_on(self) -> None:
+    def play_on(self) -> None:
+        """Show the next step; at the last one, stop."""
+        if self._playing is None:  # a tick that was under way when it was stopped
+            return
         if self.number >= self.model.last:
-            self._stop_playing()
+            self.stop_playing()
         else:
             self._show_number(self.number + 1)
 
-    def _stop_playing(self) -> None:
+    def stop_playing(self) -> None:
+        """Stay at the step that is shown."""
         if self._playing is not None:
             self._playing.stop()
             self._playing = None

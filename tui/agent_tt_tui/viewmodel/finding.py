@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent_tt.querying.find import Hit
 
 
@@ -84,3 +87,25 @@ def where(hit: Hit) -> str:
     if hit.call is not None:
         return f"call {hit.call} {place}" + (f" {hit.path}" if hit.path else "")
     return place
+
+
+def edge_of(steps: Sequence[int], number: int, direction: int) -> tuple[int, bool, bool] | None:
+    """The nearest step, of some that are found, with which a stretch of them begins or ends.
+
+    Args:
+        steps: The steps, in order, each once.
+        number: Where to look from.
+        direction: 1 for later steps, -1 for earlier ones.
+
+    Returns:
+        The step, whether a stretch begins with it, and whether one ends with it; None where there is none.
+    """
+    at = bisect_right(steps, number) if direction > 0 else bisect_left(steps, number) - 1
+    while 0 <= at < len(steps):
+        step = steps[at]
+        begins = at == 0 or steps[at - 1] != step - 1
+        ends = at == len(steps) - 1 or steps[at + 1] != step + 1
+        if begins or ends:
+            return step, begins, ends
+        at += direction
+    return None

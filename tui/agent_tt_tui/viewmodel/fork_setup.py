@@ -50,6 +50,7 @@ SETTINGS: Final = (
     Setting("parameter", "parameters", "NAME=VALUE of every later request; null leaves it out", "as recorded", "list"),
     Setting("system", "system", "the system prompt of every later request; empty as recorded", "as recorded"),
     Setting("stop_at", "stop after", "the last step that it takes", "when it ends"),
+    Setting("breaks", "break when", "an expression that begins to hold: state.budget < 0", "never", "list"),
     Setting("time_limit", "time limit", "30s, 5m or 1h30m", "none"),
     Setting("max_tokens", "tokens", "tokens that models may read and write", "no limit"),
     Setting("max_cost", "cost", "US dollars that models may cost: 0.50", "no limit"),
@@ -82,6 +83,7 @@ class ForkSetup:
         requests: Edits of later requests, by `model`, `system` and the names of parameters.
         overrides: `KEY=VALUE`s, by key.
         inputs: Edits of the input, by path.
+        breaks: Expressions at which it stops when one begins to hold.
     """
 
     step: int
@@ -93,6 +95,7 @@ class ForkSetup:
     requests: Mapping[str, Edit] = field(default_factory=dict)
     overrides: Mapping[str, str] = field(default_factory=dict)
     inputs: Mapping[str, Edit] = field(default_factory=dict)
+    breaks: tuple[str, ...] = ()
 
     def plan(self, source: RunSource, run: Run) -> ForkPlan:
         """Work out the fork.
@@ -136,6 +139,7 @@ class ForkSetup:
             max_tokens=_whole(texts.get("max_tokens")),
             max_cost=_amount(texts.get("max_cost")),
             max_memory=texts.get("max_memory"),
+            breaks=self.breaks,
             script=Path(script).expanduser() if script else None,
             seed=_whole(texts.get("seed")),
         )
@@ -156,6 +160,8 @@ class ForkSetup:
                 return ", ".join(self.overrides.values())
             case "input":
                 return ", ".join(f"{path}={edit.value}" for path, edit in self.inputs.items())
+            case "breaks":
+                return ", ".join(self.breaks)
             case "accept_changes":
                 return _ACCEPTS if "accept_changes" in self.texts else ""
         return self.texts.get(setting.id, "")
@@ -170,7 +176,8 @@ class ForkSetup:
 
         Args:
             setting: The setting.
-            text: What was typed; "" for the default, of a list `NAME=` takes that one back.
+            text: What was typed; "" for the default, of a list `NAME=` takes that one back, and so does an expression
+                that is there already.
 
         Raises:
             AgentTTError: It makes no sense.
@@ -200,6 +207,12 @@ class ForkSetup:
                 if not value.strip():
                     return replace(self, inputs=_without(self.inputs, path))
                 return replace(self, inputs={**self.inputs, path: parse_assignment(text)})
+            case "breaks":
+                if text in self.breaks:
+                    return replace(self, breaks=tuple(where for where in self.breaks if where != text))
+                added = replace(self, breaks=(*self.breaks, text))
+                added.terms()
+                return added
         changed = replace(self, texts={**self.texts, setting.id: text})
         if setting.id == "executor" and text != MOCK:  # nobody else reads it
             changed = replace(changed, texts=_without(changed.texts, "seed"))
@@ -218,6 +231,8 @@ class ForkSetup:
                 return replace(self, overrides={})
             case "input":
                 return replace(self, inputs={})
+            case "breaks":
+                return replace(self, breaks=())
         texts = _without(self.texts, setting.id)
         return replace(self, texts=_without(texts, "seed") if setting.id == "executor" else texts)
 

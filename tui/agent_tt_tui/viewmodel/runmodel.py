@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent_tt.comparing.states import compare_states, describe_ops
 from agent_tt.errors import AgentTTError, Damaged
+from agent_tt.querying.board import WatchBoard
 from agent_tt_tui.viewmodel.bookmarks import Bookmarks
 from agent_tt_tui.viewmodel.overview import Overview
 from agent_tt_tui.viewmodel.shared_states import SharedStates
@@ -45,6 +46,8 @@ class RunModel:
         self.overview = Overview()
         """What is known about all steps so far; complete when `scan` has ended."""
         self.bookmarks = Bookmarks(source, run)
+        self.board = WatchBoard(source, run.id)
+        """What is watched in the run, and where it holds as far as that was looked at."""
         self.forks: dict[int, tuple[str, ...]] = {}
         """Names of the runs that were forked from this one, by the step they start at."""
         self.labels: Mapping[int, Label] = {}
@@ -166,6 +169,11 @@ class RunModel:
         with self._reading:
             return self.bookmarks.toggle(number)
 
+    def read_watches(self) -> None:
+        """Read which watches there are; where they hold is found out by `board.look`."""
+        with self._reading:
+            self.board.read()
+
     def refresh(self) -> bool:
         """Learn what was written since the last time.
 
@@ -212,6 +220,7 @@ class RunModel:
 
     def _read_surroundings(self) -> None:
         self.bookmarks.read()
+        self.board.read()
         self.labels = self.source.labels(self.run.id)
         self.noted = sum(note.kind == "note" for note in self.source.notes(self.run.id))
         forks: dict[int, tuple[str, ...]] = {}

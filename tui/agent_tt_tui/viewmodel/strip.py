@@ -51,6 +51,10 @@ class StripLayout:
         first = -(-column * self.last // self.columns) + 1
         return first, max(first, -(-(column + 1) * self.last // self.columns))
 
+    def is_between(self, column: int) -> bool:
+        """Whether a column is part of the line that leads from a step to the next."""
+        return column >= 0 and self.cell > 1 and column % self.cell > 0
+
     def step_at(self, column: int) -> int:
         """The step nearest to a column, counted from the strip's start."""
         if column < 0:

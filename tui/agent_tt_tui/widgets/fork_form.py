@@ -119,8 +119,13 @@ class ForkCost(RowWidget):
     plan: reactive[ForkPlan | None] = reactive(None, layout=True)
 
     def get_content_height(self, *_sizes: object) -> int:
-        """One row for the expectation, one for each policy that tools that write have, one for each problem."""
-        return 1 + len(self._writers()) + (len(self.plan.problems) if self.plan is not None else 0)
+        """One row for the expectation, one for limits, one for each policy of what writes, one for each problem."""
+        problems = len(self.plan.problems) if self.plan is not None else 0
+        return 1 + self._has_limits + len(self._writers()) + problems
+
+    @property
+    def _has_limits(self) -> bool:
+        return self.plan is not None and bool(self.plan.terms.limits)
 
     def draw(self, y: int, columns: int, styles: Palette) -> Row:
         """Draw one row."""
@@ -129,6 +134,11 @@ class ForkCost(RowWidget):
             return row
         if y == 0:
             return self._expected(plan, columns, styles)
+        if y == 1 and self._has_limits:
+            limits = ", ".join(plan.terms.limits.words())
+            row.column("stops", _LABEL, styles.muted)
+            return row.add(show(limits, columns - _LABEL, glyphs.cut), styles.text)
+        y -= self._has_limits
         writers = self._writers()
         if y <= len(writers):
             policy, names = writers[y - 1]

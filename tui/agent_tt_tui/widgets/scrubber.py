@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -14,6 +15,7 @@ from agent_tt_tui.status import kind_glyph
 from agent_tt_tui.text import show, width
 from agent_tt_tui.viewmodel.lane_strip import has_lane_strips, lane_cells
 from agent_tt_tui.viewmodel.strip import StripLayout
+from agent_tt_tui.viewmodel.watch_marks import watch_marks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.row import Row
     from agent_tt_tui.viewmodel.runmodel import RunModel
+    from agent_tt_tui.viewmodel.watch_marks import WatchMark
 
 _CLOCK = 9
 _CLOCK_WIDE = 18
@@ -54,8 +57,10 @@ class Scrubber(RowWidget):
         self._path = ""
         self._writes: Mapping[int, str] = {}
         self._hits: Sequence[int] | None = None
+        self._as_spans = False
         self._hit_columns: tuple[StripLayout | None, int, Sequence[int]] = (None, 0, ())
         """The columns with hits, for which layout and how many hits."""
+        self._watch_marks: tuple[object, Mapping[int, WatchMark]] = (None, {})
 
     def show_step(self, number: int) -> None:
         """Put the cursor on a step."""
@@ -72,9 +77,14 @@ class Scrubber(RowWidget):
         self._path, self._writes = path, writes
         self.refresh()
 
-    def show_hits(self, steps: Sequence[int] | None) -> None:
-        """Show which steps, in order, a search found something in; None shows the selected path again."""
-        self._hits = steps
+    def show_hits(self, steps: Sequence[int] | None, *, as_spans: bool = False) -> None:
+        """Show which steps, in order, a search found something in; None shows the selected path again.
+
+        Args:
+            steps: The steps.
+            as_spans: Whether something holds at them: then those that follow one another are one bar.
+        """
+        self._hits, self._as_spans = steps, as_spans
         self._hit_columns = (None, 0, ())
         self.refresh()
 
@@ -194,12 +204,32 @@ class Scrubber(RowWidget):
         return glyphs.line, styles.model if played else styles.faint
 
     def _marks_row(self, layout: StripLayout, styles: Palette) -> Row:
+        """Bookmarks and forks; where there are none, what watches say, see `watch_marks`."""
         glyphs, model = look_of(self).glyphs, self._model
         row = self.new_row().add(" marks", styles.faint)
+        signs: dict[int, tuple[str, Style]] = {
+            layout.start + column: self._watch_sign(mark, styles)
+            for column, mark in self._marks_of_watches(layout).items()
+        }
         marks = dict.fromkeys(model.forks, glyphs.fork) | model.bookmarks.letters
-        for number in sorted(marks):
-            _put(row, layout.start + layout.column(number), show(marks[number], 1, ""), styles.yours)
+        for number in sorted(marks, reverse=True):
+            signs[layout.start + layout.column(number)] = show(marks[number], 1, ""), styles.yours
+        for column in sorted(signs):
+            _put(row, column, *signs[column])
         return row
+
+    def _watch_sign(self, mark: WatchMark, styles: Palette) -> tuple[str, Style]:
+        if not mark.letter:
+            return look_of(self).glyphs.busy, styles.muted
+        return mark.letter, styles.chip if mark.breaks else styles.yours
+
+    def _marks_of_watches(self, layout: StripLayout) -> Mapping[int, WatchMark]:
+        """They are worked out anew when more is known."""
+        rows = self._model.board.rows
+        key = (layout, tuple((row.watch, len(row.found), row.breaks) for row in rows))
+        if self._watch_marks[0] != key:
+            self._watch_marks = (key, watch_marks(rows, layout))
+        return self._watch_marks[1]
 
     def _path_row(self, layout: StripLayout, columns: int, styles: Palette) -> Row:
         glyphs = look_of(self).glyphs
@@ -223,8 +253,15 @@ class Scrubber(RowWidget):
         row = self.new_row().add(" hits", styles.faint)
         hits = self._hits or ()
         if self._hit_columns[:2] != (layout, len(hits)):
-            columns = sorted({layout.start + layout.column(number) for number in hits})
-            self._hit_columns = (layout, len(hits), columns)
+            found = {layout.start + layout.column(number) for number in hits}
+            if self._as_spans and layout.cell > 1:
+                found |= {
+                    layout.start + layout.column(number) + more
+                    for number, following in pairwise(hits)
+                    if following == number + 1 and number
+                    for more in range(1, layout.cell)
+                }
+            self._hit_columns = (layout, len(hits), sorted(found))
         for column in self._hit_columns[2]:
             _put(row, column, glyphs.hit, styles.changed_mark)
         return row

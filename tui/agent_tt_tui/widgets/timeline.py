@@ -260,7 +260,13 @@ class Timeline(LineView, inherit_bindings=True):
         letter = self._model.bookmarks.letters.get(number)
         if letter is not None:
             return show(letter, 1, ""), styles.yours
-        return (look_of(self).glyphs.fork, styles.yours) if number in self._model.forks else (" ", None)
+        if number in self._model.forks:
+            return look_of(self).glyphs.fork, styles.yours
+        held = self._model.board.at(number)
+        if not held:
+            return " ", None
+        stops = held[0].breaks and held[0].watched.stops_at(number)
+        return held[0].watch.letter, styles.chip if stops else styles.yours
 
     def _add_tracks(self, row: Row, number: int, glyph: str, style: Style, styles: Palette) -> None:
         """Add the rails of lanes, or of nesting, and the kind's glyph among them."""

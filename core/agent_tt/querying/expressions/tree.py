@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from agent_tt.codec.wire import Wire
     from agent_tt.querying.expressions.patterns import Pattern
 
@@ -28,6 +30,7 @@ __all__ = [
     "Operation",
     "Place",
     "Related",
+    "facts",
 ]
 
 STEP_NAMES: Final = (
@@ -133,6 +136,30 @@ class Either:
 Node: TypeAlias = (
     "Constant | Items | Fact | Changed | Applied | Operation | Related | Matches | Negated | Both | Either"
 )
+
+
+def facts(node: Node) -> Iterator[tuple[str, Place]]:
+    """What a part of an expression asks about, in the order in which it is written: root and place.
+
+    What is asked whether it changed counts as the value of the state that it is.
+    """
+    match node:
+        case Fact(root, place):
+            yield root, place
+        case Changed(place):
+            yield "state", place
+        case Items(nodes) | Both(nodes) | Either(nodes):
+            for each in nodes:
+                yield from facts(each)
+        case Related(_, left, right) | Operation(_, left, right):
+            yield from facts(left)
+            yield from facts(right)
+        case Applied(_, inner) | Negated(inner):
+            yield from facts(inner)
+        case Matches(text):
+            yield from facts(text)
+        case Constant():
+            return
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,100 @@
+"""Stopping a fork where an expression begins to hold: looked at in its own process, when a step has ended."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent_tt.errors import AgentTTError
+from agent_tt.querying.expressions import parse
+from agent_tt.querying.expressions.evaluator import holds
+from agent_tt.querying.expressions.values import MISSING, at
+from agent_tt.querying.kept import asks_moments
+from agent_tt.querying.reasons import reasons, reasons_in_words
+from agent_tt.querying.watching import Watch
+from agent_tt.recording.scope import store_at_work
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
+    from agent_tt.querying.expressions.tree import Place
+    from agent_tt.querying.expressions.values import Value
+
+__all__ = ["StateBreaks", "hold_already"]
+
+
+class StateBreaks:
+    """The expressions of one fork. Safe to use from several threads: steps are looked at in the order of their ends.
+
+    One that asks the state alone stops the fork where it begins to hold: where the fork begins with it, it has to stop
+    holding first. Any other stops it at each step at which it holds. One that cannot be answered stops it too: the
+    agent was not to go on past something that nobody can rule out.
+    """
+
+    def __init__(self, source: RunSource, run: Run, expressions: Sequence[str]) -> None:
+        """Read the expressions.
+
+        Raises:
+            InvalidExpression: one cannot be read.
+        """
+        self._source, self._run_id = source, run.id
+        self._watches = [Watch(source, run.id, where) for where in expressions]
+        self._held: list[bool] | None = None
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+
+    def why(self, step: int) -> str | None:
+        """Why the fork is to stop after a step that has ended; None where it is to go on."""
+        if self._process != os.getpid():
+            return None  # a process that the agent forked: what it holds of the store is not its own
+        with self._lock, store_at_work():
+            try:
+                kept = self._source.run(self._run_id).fork_step or 0
+                if step <= kept:
+                    return None
+                if self._held is None:
+                    self._held = [watch.holds_at(kept) for watch in self._watches]
+                return self._look(step, self._held)
+            except AgentTTError as error:
+                return f"it was to stop when an expression holds, and after step {step} nobody can say: {error.message}"
+
+    def _look(self, step: int, held: list[bool]) -> str | None:
+        why = None
+        for index, watch in enumerate(self._watches):
+            is_so = watch.holds_at(step)
+            begins = is_so and (asks_moments(watch.expression) or not held[index])
+            held[index] = is_so
+            if begins and why is None:
+                shown = reasons_in_words(reasons(self._source, self._run_id, watch.expression, step))
+                why = f"it was to stop when {watch.expression.text}, as after step {step}" + (shown and f" ({shown})")
+        return why
+
+
+@dataclass(frozen=True, slots=True)
+class _StateAlone:
+    state: Wire
+
+    def value(self, root: str, place: Place) -> Value:
+        return at(self.state, place) if root == "state" else MISSING
+
+    def changed(self, place: Place) -> bool:  # noqa: ARG002  nothing has changed yet
+        return False
+
+
+def hold_already(expressions: Sequence[str], state: Wire) -> list[str]:
+    """What is worth knowing before a fork begins with a state, one line for each expression that holds in it.
+
+    Raises:
+        InvalidExpression: answering one takes too long.
+    """
+    read = [parse(where) for where in expressions]
+    return [
+        f"{each.text} holds already where it begins: it stops when that begins again"
+        for each in read
+        if not asks_moments(each) and holds(each, _StateAlone(state))
+    ]
