@@ -45,7 +45,7 @@ def test_the_public_names_are_exactly_these():
         "tool",
         "__version__",
     }
-    assert len(agent_tt.__all__) == 20
+    assert len(agent_tt.__all__) == 21
     assert set(agent_tt.__all__) <= set(dir(agent_tt))
 
 

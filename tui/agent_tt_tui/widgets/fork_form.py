@@ -136,8 +136,8 @@ class ForkCost(RowWidget):
             return self._expected(plan, columns, styles)
         if y == 1 and self._has_limits:
             limits = ", ".join(plan.terms.limits.words())
-            row.column("stops", _LABEL, styles.muted)
-            return row.add(show(limits, columns - _LABEL, glyphs.cut), styles.text)
+            row.column("stops", LABEL, styles.muted)
+            return row.add(show(limits, columns - LABEL, glyphs.cut), styles.text)
         y -= self._has_limits
         writers = self._writers()
         if y <= len(writers):
