@@ -21,6 +21,7 @@ bench:
 	python tests/benchmarks/bench_screen.py
 	python tests/benchmarks/bench_ask.py
 	python tests/benchmarks/bench_compare.py
+	python tests/benchmarks/bench_find.py
 	python -m tests.benchmarks.bench_http
 
 pictures:

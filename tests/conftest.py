@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 
+import pytest
 from hypothesis import settings
 
 # A test never depends on how fast the machine is.
@@ -14,3 +16,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Started in the background of a shell without job control, which has its commands ignore Ctrl-C; the processes
     # that tests start and interrupt would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+_COUNT = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No test searches by an index in the cache folder of whoever runs the tests, nor by another test's."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / f"cache-{next(_COUNT)}"))

@@ -18,6 +18,7 @@ What an agent needs to be recorded, and what a program needs to travel through w
 | `diff` | what differs between two states, of any runs |
 | `compare_many` | one run against its forks, or any others: a table |
 | `blame` | say who wrote a value, and what caused it |
+| `find` | full-text search in a run, or in all of a store |
 | `find_steps` | all steps at which an expression holds |
 | `bisect` | the first step after which an expression holds, recorded or over live forks |
 | `AgentTTError` | the root of every error raised on purpose |
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from agent_tt.forking.executors import executor
     from agent_tt.launching.outside_tools import register
     from agent_tt.patching import patched
-    from agent_tt.querying import blame, find_steps
+    from agent_tt.querying import blame, find, find_steps
     from agent_tt.querying.differing import diff
     from agent_tt.recording.lanes import lane
     from agent_tt.recording.llm import llm
@@ -64,6 +65,7 @@ __all__ = [
     "compare_many",
     "diff",
     "executor",
+    "find",
     "find_steps",
     "fork",
     "lane",
@@ -87,6 +89,7 @@ _HOMES = {
     "diff": "agent_tt.querying.differing",
     "compare_many": "agent_tt.comparing",
     "executor": "agent_tt.forking.executors",
+    "find": "agent_tt.querying",
     "find_steps": "agent_tt.querying",
     "fork": "agent_tt.forking",
     "lane": "agent_tt.recording.lanes",

@@ -10,10 +10,12 @@
 | `calls` | a table: dotted path of a function that `agent-tt record` records to `read`, `write` or `llm` |
 | `headers` | a list: names of request headers that count as part of a question, beside those that always do |
 | `policy` | a table: what a fork does with calls; see `agent_tt.recording.policy_tables` |
+| `search_index` | `true` or `false`: whether searches keep an index in the user's cache folder |
 
-The environment (`AGENT_TT_STORE`, `AGENT_TT_THEME`, `AGENT_TT_GLYPHS`, `AGENT_TT_FORK_POLICY`) is stronger than the
-project, and that is stronger than the user's file; options of a command are stronger than all of them. Nothing is ever
-created by reading. The words of a policy are read where a fork is planned.
+The environment (`AGENT_TT_STORE`, `AGENT_TT_THEME`, `AGENT_TT_GLYPHS`, `AGENT_TT_FORK_POLICY`, and
+`AGENT_TT_SEARCH_INDEX`, which is `on` or `off`) is stronger than the project, and that is stronger than the user's
+file; options of a command are stronger than all of them. Nothing is ever created by reading. The words of a policy are
+read where a fork is planned.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ GlyphSetting: TypeAlias = Literal["auto", "unicode", "ascii"]
 CallEffect: TypeAlias = Literal["read", "write", "llm"]
 
 _GLYPHS: Final = ("auto", "unicode", "ascii")
-_KEYS: Final = ("store", "theme", "glyphs", "keys", "calls", "headers", "checkpoints", "policy")
+_KEYS: Final = ("store", "theme", "glyphs", "keys", "calls", "headers", "checkpoints", "policy", "search_index")
 _POLICY_VARIABLE: Final = "AGENT_TT_FORK_POLICY"
 """The table of a policy, as JSON. (`AGENT_TT_POLICY` is what a fork hands on to the processes that it starts.)"""
 
@@ -75,6 +77,7 @@ class Config:
         headers: Names of request headers that count as part of a question, beside those that always do.
         checkpoints: Which steps `agent-tt record` takes a checkpoint of; None where nobody said.
         policies: What a fork does with calls, from the weakest source to the strongest.
+        search_index: Whether searches keep an index in the user's cache folder; None where nobody said, which is yes.
     """
 
     store: Path | None = None
@@ -85,6 +88,7 @@ class Config:
     headers: tuple[str, ...] = ()
     checkpoints: str | None = None
     policies: tuple[PolicyTable, ...] = ()
+    search_index: bool | None = None
 
 
 def load(folder: Path | None = None, env: Mapping[str, str] | None = None, user: Path | None = None) -> Config:
@@ -121,6 +125,7 @@ def _merge(weak: Config, strong: Config) -> Config:
         headers=tuple(dict.fromkeys([*weak.headers, *strong.headers])),
         checkpoints=strong.checkpoints or weak.checkpoints,
         policies=(*weak.policies, *strong.policies),
+        search_index=weak.search_index if strong.search_index is None else strong.search_index,
     )
 
 
@@ -159,7 +164,16 @@ def _environment_config(env: Mapping[str, str]) -> Config:
         theme=env.get("AGENT_TT_THEME") or None,
         glyphs=_glyphs(glyphs, "AGENT_TT_GLYPHS") if glyphs else None,
         policies=_environment_policy(env.get(_POLICY_VARIABLE)),
+        search_index=_switch(env.get("AGENT_TT_SEARCH_INDEX")),
     )
+
+
+def _switch(word: str | None) -> bool | None:
+    if not word:
+        return None
+    if word not in ("on", "off"):
+        raise UsageError(f"AGENT_TT_SEARCH_INDEX cannot be {word!r}", hint="Use on or off.")
+    return word == "on"
 
 
 def _environment_policy(text: str | None) -> tuple[PolicyTable, ...]:
@@ -210,6 +224,7 @@ def _read_table(table: Mapping[str, object], path: Path, section: str, source: P
         headers=_names(table.get("headers", []), path),
         checkpoints=_text(table, "checkpoints", path),
         policies=(_policy(table["policy"], f"{path}: policy", str(path), source),) if "policy" in table else (),
+        search_index=_truth(table, "search_index", path),
     )
 
 
@@ -224,6 +239,13 @@ def _text(table: Mapping[str, object], key: str, path: Path) -> str | None:
     if value is None or isinstance(value, str):
         return value
     raise UsageError(f"{path}: {key} must be a string", hint=f'Write {key} = "…".')
+
+
+def _truth(table: Mapping[str, object], key: str, path: Path) -> bool | None:
+    value = table.get(key)
+    if value is None or isinstance(value, bool):
+        return value
+    raise UsageError(f"{path}: {key} must be true or false", hint=f"Write {key} = true or {key} = false.")
 
 
 def _glyphs(value: str, where: str) -> GlyphSetting:

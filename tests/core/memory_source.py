@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,6 +96,21 @@ class MemorySource:
         return run
 
     def close(self) -> None: ...
+
+    def names(self) -> set[str]:
+        return set(self._runs)
+
+    def append(self, name: str, did: Did) -> None:
+        self._steps[name].append(did)
+        self._runs[name] = replace(self._runs[name], steps=len(self._steps[name]))
+
+    def remove(self, name: str) -> None:
+        for fork in self.forks(name):
+            self.remove(fork.id)
+        del self._runs[name], self._steps[name]
+
+    def version(self) -> int:
+        return hash(tuple((name, len(steps)) for name, steps in self._steps.items()))
 
     def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:
         shown = [run for run in reversed(self._runs.values()) if archived or not run.archived]

@@ -81,3 +81,16 @@ def test_an_unknown_key_is_answered_with_the_one_that_was_meant(tmp_path: Path, 
     with pytest.raises(UsageError) as refused:
         config.load(project, {}, write(tmp_path / "user.toml", 'glyph = "ascii"'))
     assert refused.value.hint == "Did you mean glyphs?"
+
+
+def test_the_index_of_searches_is_turned_off_by_file_or_environment(project: Path, tmp_path: Path) -> None:
+    none = tmp_path / "none.toml"
+    assert config.load(project, {}, none).search_index is None
+    write(project.parent / "pyproject.toml", "[tool.agent-tt]\nsearch_index = false\n")
+    assert config.load(project, {}, none).search_index is False
+    assert config.load(project, {"AGENT_TT_SEARCH_INDEX": "on"}, none).search_index is True
+    with pytest.raises(UsageError, match="cannot be 'perhaps'"):
+        config.load(project, {"AGENT_TT_SEARCH_INDEX": "perhaps"}, none)
+    write(project.parent / "pyproject.toml", '[tool.agent-tt]\nsearch_index = "no"\n')
+    with pytest.raises(UsageError, match="must be true or false"):
+        config.load(project, {}, none)

@@ -31,6 +31,7 @@ def test_the_public_names_are_exactly_these():
         "compare_many",
         "executor",
         "diff",
+        "find",
         "find_steps",
         "fork",
         "lane",
@@ -45,7 +46,7 @@ def test_the_public_names_are_exactly_these():
         "tool",
         "__version__",
     }
-    assert len(agent_tt.__all__) == 21
+    assert len(agent_tt.__all__) == 22
     assert set(agent_tt.__all__) <= set(dir(agent_tt))
 
 

@@ -117,7 +117,7 @@ async def test_find_goes_to_hits_as_they_come_and_esc_goes_back():
 async def test_enter_stays_at_the_hit_and_n_goes_on():
     async with debugger(refund_loop(), step=4).run_test(size=(80, 24)) as pilot:
         await settled(pilot)
-        await pilot.press("/", *"1 of 20")
+        await pilot.press("/", *'"1 of 20"')
         screen = await settled(pilot)
         await pilot.press("enter", "n")
         assert screen.number == 11

@@ -111,6 +111,9 @@ def ask_the_past() -> None:
     found = agent_tt.blame("refund-loop", "answer", step="~1")
     assert_type(found.step, int)
     assert_type([link.step for link in found.trail.links], list[int])
+    hits = agent_tt.find("not found", ["refund-loop", "latest"], fields=["result"], by="step", limit=5)
+    assert_type([(hit.run, hit.step, hit.call) for hit in hits.hits], list[tuple[str, int, int | None]])
+    assert_type((hits.total, hits.is_complete), tuple[int, bool])
     assert_type(agent_tt.find_steps("refund-loop", "error"), list[int])
     assert_type(agent_tt.bisect("refund-loop", "error", live=True, changes={"a": 1}).first, int | None)
 

@@ -2,7 +2,8 @@
 
 | module | does |
 |---|---|
-| `find`, `texts` | searches its texts |
+| `search` | searches all texts of a run, or of a store: ranked, by an index |
+| `texts` | the texts of a value |
 | `predicates` | what a sweep asks of a last state |
 | `expressions` | the language of questions such as `state.budget < 0` |
 | `watching`, `followed` | where an expression holds: next, previous, all steps, where it began and stopped |
@@ -25,11 +26,13 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from agent_tt.querying.blaming import Blame
+    from agent_tt.querying.search.hits import By, Hits
 
-__all__ = ["blame", "find_steps"]
+__all__ = ["blame", "find", "find_steps"]
 
 
 def blame(run: str, path: str, step: int | str | None = None, *, store: str | Path | None = None) -> Blame:
@@ -78,6 +81,57 @@ def blame(run: str, path: str, step: int | str | None = None, *, store: str | Pa
         found = source.run(run)
         number = source.step_count(found.id) if step is None else source.step_number(found, str(step))
         return blame_value(source, found.id, path, number)
+
+
+def find(
+    text: str,
+    run: str | Sequence[str] | None = None,
+    *,
+    regex: bool = False,
+    fields: Sequence[str] = (),
+    by: By = "rank",
+    limit: int = 100,
+    store: str | Path | None = None,
+) -> Hits:
+    """Search everything that runs recorded: names, messages, arguments, results, errors, states.
+
+    ```python
+    found = agent_tt.find("refused", "flaky-checkout")
+    for hit in found.hits:
+        print(hit.step, hit.where, hit.path, hit.excerpt)
+    agent_tt.find('"not found" in:result,error tool:search')  # in the whole store
+    ```
+
+    Args:
+        text: words, all of which a text has to hold, in any order; `"words in quotes"` as they stand; and what the
+            search is kept to: `in:FIELD`, `tool:NAME`, `agent:NAME`, `step:10-20`. Upper and lower case are told
+            apart only if a word has upper case.
+        run: the run, or several: ids, names, unique id prefixes, or `latest`; all runs of the store when not given.
+        regex: whether `text` is a pattern instead, as `matches` of an expression takes it.
+        fields: what to search: `name`, `agent`, `decision`, `error`, `call`, `arguments`, `result`, `state`,
+            `messages`; all when not given.
+        by: `rank` for the best hits first, equal texts as one; `step` for each place, in the order of the steps.
+        limit: at most so many hits.
+        store: the store that holds the runs; else the one that this project uses.
+
+    Returns:
+        The hits, and how many there are.
+
+    Raises:
+        NotFound: there is no such store or run.
+        InvalidExpression: the text or pattern cannot be read.
+        UsageError: there is nothing to look for, or a field is unknown.
+    """
+    from agent_tt.querying.search.finder import Finder
+    from agent_tt.querying.search.query import parse
+    from agent_tt.sources import open_source
+    from agent_tt.store.locate import resolve_store_path
+
+    query = parse(text, regex=regex, fields=fields)
+    with closing(open_source(resolve_store_path(store))) as source, closing(Finder(source)) as finder:
+        named = [run] if isinstance(run, str) else run
+        runs = None if named is None else [source.run(each).id for each in named]
+        return finder.found(query, runs, by=by, limit=limit)
 
 
 def find_steps(run: str, where: str, *, store: str | Path | None = None) -> list[int]:

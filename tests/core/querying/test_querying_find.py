@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import random
+import time
+from typing import TYPE_CHECKING
+
 import pytest
 from tests.core.memory_source import Did, MemorySource
 
-from agent_tt.errors import UsageError
+from agent_tt.errors import InvalidExpression, UsageError
 from agent_tt.model import ErrorInfo
 from agent_tt.querying.checkpoints import parse_checkpoint
-from agent_tt.querying.find import Hit, find
+from agent_tt.querying.search.finder import Finder
+from agent_tt.querying.search.query import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from agent_tt.querying.search.hits import Hit
+
+    Find = Callable[..., list[Hit]]
 
 ASKED = {"role": "user", "content": "What is the Refund policy?"}
 FOUND = {"role": "tool", "content": "no documents"}
@@ -43,59 +56,156 @@ def source() -> MemorySource:
     return made
 
 
+@pytest.fixture(params=[True, False], ids=["by index", "by reading"])
+def find(request: pytest.FixtureRequest, source: MemorySource, tmp_path: Path) -> Iterator[Find]:
+    finder = Finder(source, use_index=request.param, folder=tmp_path)
+
+    def search(run: str | None, text: str, *, by: str = "step", **how) -> list[Hit]:
+        return list(finder.found(parse(text, **how), None if run is None else [run], by=by).hits)
+
+    yield search
+    assert finder.uses_index is request.param
+    finder.close()
+
+
 def places(hits: list[Hit]) -> list[tuple[int, str, str]]:
     return [(hit.step, hit.where, hit.path) for hit in hits]
 
 
-def test_a_text_is_found_where_it_came_from_and_not_in_every_later_step(source: MemorySource) -> None:
-    assert places(list(find(source, "run", "refund policy"))) == [
+def test_a_text_is_found_where_it_came_from_and_not_in_every_later_step(find: Find) -> None:
+    assert places(find("run", "refund policy")) == [
         (0, "state", "messages[0].content"),
         (1, "arguments", "messages[0].content"),
         (1, "arguments", "query"),
     ]
-    assert places(list(find(source, "run", "no documents"))) == [
+    assert places(find("run", "no documents")) == [
         (1, "state", "messages[1].content"),
         (2, "arguments", "messages[1].content"),
     ]
 
 
-def test_names_decisions_errors_results_numbers_keys_and_typed_values_are_searched(source: MemorySource) -> None:
-    assert places(list(find(source, "run", "search refunds"))) == [(1, "name", "")]
-    assert places(list(find(source, "run", "give up"))) == [(2, "decision", "")]
-    assert places(list(find(source, "run", "timed out"))) == [(2, "error", "")]
-    assert places(list(find(source, "run", "404"))) == [(1, "result", "count")]
-    assert places(list(find(source, "run", "when"))) == [(2, "state", "when")]
-    assert places(list(find(source, "run", "03:04"))) == [(2, "state", "when")]
+def test_names_decisions_errors_results_numbers_keys_and_typed_values_are_searched(find: Find) -> None:
+    assert places(find("run", "search refunds")) == [(1, "name", "")]
+    assert places(find("run", "give up")) == [(2, "decision", "")]
+    assert places(find("run", "timed out")) == [(2, "error", "")]
+    assert places(find("run", "404")) == [(1, "result", "count")]
+    assert places(find("run", "when")) == [(2, "state", "when")]
+    assert places(find("run", "03:04")) == [(2, "state", "when")]
 
 
-def test_upper_case_counts_only_where_it_was_typed(source: MemorySource) -> None:
-    assert {hit.step for hit in find(source, "run", "Refund")} == {0, 1}
-    assert "query" not in {hit.path for hit in find(source, "run", "Refund")}
+def test_upper_case_counts_only_where_it_was_typed(find: Find) -> None:
+    assert {hit.step for hit in find("run", "Refund")} == {0, 1}
+    assert "query" not in {hit.path for hit in find("run", "Refund")}
 
 
-def test_the_excerpt_shows_what_was_found(source: MemorySource) -> None:
+def test_the_excerpt_shows_what_was_found(source: MemorySource, find: Find) -> None:
     source.add("long", [Did(name="x" * 500 + "needle" + "y" * 500)])
-    (hit,) = find(source, "long", "needle")
+    (hit,) = find("long", "needle")
     assert hit.excerpt[hit.start : hit.start + hit.length] == "needle"
     assert len(hit.excerpt) < 100
 
 
-def test_what_is_looked_for_is_no_pattern(source: MemorySource) -> None:
-    assert list(find(source, "run", "re.und")) == []
+def test_what_is_looked_for_is_a_pattern_only_where_that_is_said(find: Find) -> None:
+    assert find("run", "re.und") == []
+    assert places(find("run", "re.und (p|s)", regex=True))[0] == (0, "state", "messages[0].content")
+    (hit,) = find("run", "time[a-z]+|d o", regex=True, fields=["error"])
+    assert hit.where == "error"
 
 
-def test_nothing_cannot_be_looked_for(source: MemorySource) -> None:
-    with pytest.raises(UsageError, match="nothing to look for"):
-        find(source, "run", "")
+def test_nothing_cannot_be_looked_for(find: Find) -> None:
+    for nothing in ("", "  ", '""', "in:"):
+        with pytest.raises(UsageError, match="nothing to look for"):
+            find("run", nothing)
 
 
-def test_hits_come_one_by_one_and_the_search_can_be_given_up(source: MemorySource) -> None:
-    source.add("many", [Did(name="work", tool="look", args="x", result="found it") for _ in range(300)])
-    hits = find(source, "many", "found it")
-    assert next(hits).step == 1
-    assert source.calls_read <= 1
-    given_up = find(source, "many", "found it", cancelled=lambda: source.calls_read >= 5)
-    assert len(list(given_up)) <= 5
+def test_words_stand_in_any_order_and_a_phrase_as_it_was_written(find: Find) -> None:
+    assert places(find("run", "policy refund")) == places(find("run", "refund policy"))
+    assert find("run", '"policy refund"') == []
+    assert len(find("run", '"refund policy"')) == 3
+
+
+def test_a_search_is_kept_to_fields_tools_agents_and_steps(source: MemorySource, find: Find) -> None:
+    assert {hit.where for hit in find("run", "in:arguments refund")} == {"arguments"}
+    assert {hit.where for hit in find("run", "refund", fields=["error", "name"])} == {"error", "name"}
+    assert {hit.path[:8] for hit in find("run", "in:mes refund")} == {"messages"}
+    assert {(hit.where, hit.call) for hit in find("run", "tool:search refund")} == {("arguments", 2)}
+    assert {hit.step for hit in find("run", "step:1- refund")} == {1, 2}
+    assert {hit.step for hit in find("run", "step:-0 refund")} == {0}
+    source.add("same", [Did(name="same", agent=agent) for agent in ("ada", "bo", "ada", "bo", "ada")])
+    assert [hit.step for hit in find("same", "same step:2-4")] == [2, 3, 4]
+    assert [hit.step for hit in find("same", "same step:2-4 agent:ad")] == [3]
+    assert {hit.where for hit in find("run", "in:error")} == {"error"}
+    source.add("team", [Did(name="work", agent=agent, decision=f"ask {agent}") for agent in ("ada", "bo", "ada")])
+    assert [hit.step for hit in find("team", "agent:ada in:decision ask")] == [1, 3]
+    with pytest.raises(InvalidExpression, match="no field 'nothing'") as refused:
+        find("run", "words in:nothing")
+    assert refused.value.position == 9
+
+
+def test_short_words_and_words_of_any_script_are_found(source: MemorySource, find: Find) -> None:
+    texts = ["返金ポリシー", "Возврат денег", "naïve café", "ΣΊΣΥΦΟΣ", "x", "İstanbul", "a\0b", "👩‍🚀 up", "q7"]
+    source.add("script", [Did(name=text) for text in texts])
+    expected = {
+        "返": 1,
+        "金ポ": 1,
+        "возврат": 2,
+        "É": None,
+        "é": 3,
+        "ï": 3,
+        "σίσυφος": 4,
+        "x": 5,
+        "q7": 9,
+        "7": 9,
+        "👩": 8,
+    }
+    for text, step in expected.items():
+        assert [hit.step for hit in find("script", f"in:name {text}")] == ([] if step is None else [step]), text
+    assert [hit.step for hit in find("script", "stanbul")] == [6]
+    assert [hit.step for hit in find("script", "a in:name step:7")] == [7]
+
+
+def test_the_best_come_first_and_equal_texts_are_one(source: MemorySource, find: Find) -> None:
+    steps = [Did(name="look", tool="search", args={"q": "timeouts"}, result="no timeout here") for _ in range(5)]
+    steps.append(Did(name="fail", error=ErrorInfo("builtins:ValueError", "a timeout"), state={"note": "timeout"}))
+    source.add("ranked", steps, state={"seen": "mistimeouted"})
+    found = find("ranked", "timeout", by="rank")
+    assert [(hit.where, hit.step, hit.times, hit.last) for hit in found] == [
+        ("error", 6, 1, 6),
+        ("state", 6, 1, 6),
+        ("result", 1, 5, 5),
+        ("state", 0, 1, 0),
+        ("arguments", 1, 5, 5),
+    ]
+    assert [hit.score for hit in found] == sorted((hit.score for hit in found), reverse=True)
+
+
+def test_words_side_by_side_come_before_the_same_words_apart(source: MemorySource, find: Find) -> None:
+    source.add("apart", [Did(name="policy for a refund"), Did(name="the refund policy")])
+    assert [hit.step for hit in find("apart", "refund policy", by="rank")] == [2, 1]
+
+
+def test_a_fork_has_what_its_parent_recorded_and_what_was_edited(source: MemorySource, find: Find) -> None:
+    done = [Did(name=f"work {number}", state={"note": f"old {number}"}) for number in (1, 2, 3)]
+    source.add("parent", done, state={"note": "begun"})
+    source.add("parent/fork-1", [Did(name="other work", state={"note": "new"})], parent="parent", fork_step=2)
+    assert [hit.step for hit in find("parent/fork-1", "work in:name")] == [1, 2, 3]
+    assert find("parent/fork-1", "old step:3") == []
+    assert [(hit.run, hit.step) for hit in find(None, '"other work"')] == [("parent/fork-1", 3)]
+    everywhere = find(None, '"work 1"')
+    assert [(hit.run, hit.step) for hit in everywhere] == [("parent", 1)]
+
+
+def test_a_pattern_is_bounded_whatever_it_says(source: MemorySource, find: Find) -> None:
+    source.add("hostile", [Did(name="a" * 200_000) for _ in range(3)])
+    begun = time.process_time()
+    assert find("hostile", "(a+)+b", regex=True) == []
+    with pytest.raises(InvalidExpression, match="cannot be searched for"):
+        find("hostile", "((a{500}){500})", regex=True)
+    letters = random.Random(1)
+    source.add("varied", [Did(name="".join(letters.choice("ab") for _ in range(60_000)))])
+    with pytest.raises(InvalidExpression, match="takes too long"):
+        find("varied", "a[ab]{200}c", regex=True)
+    assert time.process_time() - begun < 20
 
 
 @pytest.mark.parametrize(

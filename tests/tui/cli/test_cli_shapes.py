@@ -123,7 +123,11 @@ def test_find_gives_hits_and_says_no_with_its_exit_code(command: Command) -> Non
     assert (hit["step"], hit["where"]) == (6, "error")
     assert hit["excerpt"][hit["start"] :][: hit["length"]] == "timed out"
     nothing = command("find", "support", "not there", "--json")
-    assert (nothing.code, nothing.json) == (1, {"hits": []})
+    assert (nothing.code, nothing.json) == (1, {"hits": [], "total": 0, "complete": True})
+    assert set(hit) == {
+        *("run", "step", "where", "path", "excerpt", "start", "length", "call", "score", "times", "last")
+    }
+    assert (hit["run"], done.json["total"]) == ("support", 1)
 
 
 def test_verify_lists_problems_with_exit_code_4(command: Command, source: MemorySource) -> None:

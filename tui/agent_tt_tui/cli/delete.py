@@ -45,6 +45,9 @@ def command(options: Options, runs: tuple[str, ...], *, with_forks: bool, yes: b
             options.terminal().line("Nothing was deleted.")
             return _NO
         deletion = store.delete_runs(chosen, with_forks=with_forks)
+    from agent_tt.querying.search.finder import forget_runs
+
+    forget_runs(store.path, [run.id for run in deletion.runs])
     if options.as_json:
         from agent_tt_tui.cli.shapes import run_shape
 

@@ -1,4 +1,4 @@
-"""`agent-tt find`: search everything a run recorded."""
+"""`agent-tt find`: search everything that runs recorded."""
 
 from __future__ import annotations
 
@@ -10,49 +10,109 @@ from agent_tt.errors import UsageError
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 
 if TYPE_CHECKING:
-    from agent_tt.querying.find import Hit
+    from collections.abc import Sequence
+
+    from agent_tt.protocols import RunSource
+    from agent_tt.querying.search.hits import By, Hit, Hits
+    from agent_tt.querying.search.query import Query
     from agent_tt_tui.cli.terminal import Terminal
+
+_FIELDS = ("name", "agent", "decision", "error", "call", "arguments", "result", "state", "messages")
+_SHARES = 100
+_STEP, _WHERE, _RUN, _GAPS = 5, 26, 18, 4
 
 
 @click.command()
-@click.argument("run", shell_complete=complete_runs)
-@click.argument("text", required=False)
+@click.argument("words", nargs=-1, metavar="[RUN…] TEXT", shell_complete=complete_runs)
+@click.option("--all", "in_all", is_flag=True, help="Search the whole store.")
+@click.option("--run", "more_runs", multiple=True, metavar="RUN", help="Search this run; may be given again.")
+@click.option("--regex", is_flag=True, help="TEXT is a pattern.")
+@click.option("--in", "fields", multiple=True, type=click.Choice(_FIELDS), help="Search this only; may be given again.")
+@click.option("--by", type=click.Choice(["rank", "step"]), default="rank", show_default=True, help="Order of the hits.")
+@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Hits that are listed.")
 @click.option("--where", metavar="EXPRESSION", help="List the steps at which this holds, instead of a text.")
 @common_options
-def command(options: Options, run: str, text: str | None, *, where: str | None) -> int:
-    """Search RUN for TEXT: names, messages, arguments, results, errors, state.
+def command(
+    options: Options,
+    words: tuple[str, ...],
+    *,
+    in_all: bool,
+    more_runs: tuple[str, ...],
+    regex: bool,
+    fields: tuple[str, ...],
+    by: By,
+    limit: int,
+    where: str | None,
+) -> int:
+    """Search runs for TEXT: names, messages, arguments, results, errors, state.
 
-    A text is found in the step that brought it. Upper and lower case are told apart only if TEXT has upper case. Exit
-    code 1 when there is none.
+    All words of TEXT have to stand in one text, in any order; "words in quotes" as they stand. A text is found in the
+    step that brought it. Upper and lower case are told apart only if TEXT has upper case. TEXT may also say in:result,
+    tool:NAME, agent:NAME and step:10-20. The best hits come first, and equal texts are one; with --by step each place
+    is a hit. Exit code 1 when there is none.
+
+    An index is kept in the user's cache folder; search_index = false in the settings turns that off.
 
     \b
     agent-tt find flaky-checkout refused
+    agent-tt find --all '"not found" in:result,error'
+    agent-tt find refund-loop trip-planner --regex 'refund(s|ed)?' --by step
     agent-tt find flaky-checkout --where 'tool == "charge_card" and args.amount > 100'
-    --json: {hits: [{step, where, path, excerpt, start, length, call}]};
+    --json: {hits: [{run, step, where, path, excerpt, start, length, call, score, times, last}], total, complete};
             with --where {steps: [3, 4, 9], spans: [[3, 4], [9, 9]]}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
-    from agent_tt.querying.find import find
+    from agent_tt.querying.search.query import parse
 
-    if where is not None and text is None:
-        return _find_steps(options, run, where)
-    if text is None or where is not None:
-        raise UsageError("name a text, or a question with --where", hint="agent-tt find RUN --where 'error'")
-    with options.source(run) as source:
-        hits = find(source, source.run(run).id, text)
+    if where is not None:
+        asked = [*words, *more_runs]
+        if len(asked) != 1 or in_all:
+            raise UsageError("name one run, and the question with --where", hint="agent-tt find RUN --where 'error'")
+        return _find_steps(options, asked[0], where)
+    runs, text = _runs_and_text(words, more_runs, in_all=in_all)
+    query = parse(text, regex=regex, fields=fields)
+    with options.source(*runs or ()) as source:
+        ids = None if runs is None else list(dict.fromkeys(source.run(run).id for run in runs))
+        found = _search(options, source, query, ids, by, limit)
         if options.as_json:
             from agent_tt_tui.cli.shapes import hit_shape
 
-            shapes = [hit_shape(hit) for hit in hits]
-            write_json({"hits": list(shapes)})
-            return 0 if shapes else 1
-        terminal = options.terminal()
-        count = 0
-        for hit in hits:
-            count += 1
-            _print_hit(terminal, hit)
-    if not count:
-        terminal.line(f"Nothing in {terminal.safe(run)} holds {terminal.safe(text)!r}.")
-    return 0 if count else 1
+            hits = [hit_shape(hit) for hit in found.hits]
+            write_json({"hits": list(hits), "total": found.total, "complete": found.is_complete})
+        else:
+            names = (
+                {} if ids is not None and len(ids) == 1 else {run.id: run.name for run in source.runs(archived=True)}
+            )
+            _print(options.terminal(), found, names, text)
+    return 0 if found.hits else 1
+
+
+def _runs_and_text(
+    words: tuple[str, ...], more_runs: tuple[str, ...], *, in_all: bool
+) -> tuple[tuple[str, ...] | None, str]:
+    """The runs that are named, None for all; and what is searched for."""
+    if not words:
+        raise UsageError("name a text, or a question with --where", hint="agent-tt find RUN TEXT")
+    runs = (*words[:-1], *more_runs)
+    if in_all and runs:
+        raise UsageError("--all searches all runs", hint="Name runs, or say --all, and quote a text of several words.")
+    if not (in_all or runs):
+        raise UsageError("name a run as well, or say --all", hint=f"agent-tt find --all {words[0]!r}")
+    return None if in_all else runs, words[-1]
+
+
+def _search(options: Options, source: RunSource, query: Query, runs: Sequence[str] | None, by: By, limit: int) -> Hits:
+    from contextlib import closing
+
+    from agent_tt.querying.search.finder import Finder
+    from agent_tt_tui.cli.progress import counter
+
+    with (
+        closing(Finder(source)) as finder,
+        counter("searching, in percent", show=not options.as_json) as report,
+    ):
+        return finder.found(
+            query, runs, by=by, limit=limit, progress=lambda share: report(int(share * _SHARES), _SHARES)
+        )
 
 
 def _find_steps(options: Options, run: str, where: str) -> int:
@@ -81,8 +141,22 @@ def _find_steps(options: Options, run: str, where: str) -> int:
     return 0 if count else 1
 
 
-def _print_hit(terminal: Terminal, hit: Hit) -> None:
-    """Write a hit as soon as it is found: columns of a table would have to wait for the last one."""
+def _print(terminal: Terminal, found: Hits, names: dict[str, str], text: str) -> None:
+    """Write the hits; with `names`, by the ids of runs, each with its run."""
+    from agent_tt_tui.cli.terminal import Cell, counted
+
+    if not found.hits:
+        terminal.line(f"Nothing holds {terminal.safe(text)!r}.")
+        return
+    for hit in found.hits:
+        _print_hit(terminal, hit, names.get(hit.run, hit.run) if names else None)
+    shown = sum(hit.times for hit in found.hits)
+    if shown < found.total or not found.is_complete:
+        total = f"{found.total:,}{'' if found.is_complete else '+'} hits"
+        terminal.line(Cell(f"{total}; these are {counted(len(found.hits), 'line')} of them: --limit", "muted"))
+
+
+def _print_hit(terminal: Terminal, hit: Hit, name: str | None) -> None:
     from agent_tt_tui.cli.terminal import Cell
     from agent_tt_tui.text import fit, width
 
@@ -96,10 +170,12 @@ def _print_hit(terminal: Terminal, hit: Hit) -> None:
             hit.excerpt[hit.start + hit.length :],
         )
     )
-    left = terminal.columns - 35
+    times = f" {terminal.glyphs.same} {hit.times:,} times to {hit.last}" if hit.times > 1 else ""
+    left = terminal.columns - _STEP - _WHERE - _GAPS - len(times) - (0 if name is None else _RUN + 2)
     found = terminal.short(found, left)
     after = terminal.short(after, max(0, left - width(before) - width(found)))
     if width(before) + width(found) > left:
         before = ""
-    place = Cell(fit(terminal.safe(where), 26, cut), "muted")
-    terminal.line(f"{hit.step:>5}  ", place, "  ", before, Cell(found, "yours"), after)
+    run = () if name is None else (Cell(fit(terminal.safe(name), _RUN, cut), "strong"), "  ")
+    place = Cell(fit(terminal.safe(where), _WHERE, cut), "muted")
+    terminal.line(*run, f"{hit.step:>5}  ", place, "  ", before, Cell(found, "yours"), after, Cell(times, "muted"))

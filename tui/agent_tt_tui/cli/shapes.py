@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agent_tt.comparing.states import Change
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.model import Call, Edit, ErrorInfo, Problem, Run, Step
-    from agent_tt.querying.find import Hit
+    from agent_tt.querying.search.hits import Hit
     from agent_tt.questions import CallQuestion
     from agent_tt.samples import Sample
     from agent_tt_tui.viewmodel.runtree import RunRow
@@ -215,8 +215,9 @@ def comparison_shape(comparison: Comparison) -> Shape:
 
 
 def hit_shape(hit: Hit) -> Shape:
-    """`{step, where, path, excerpt, start, length, call}`."""
+    """`{run, step, where, path, excerpt, start, length, call, score, times, last}`."""
     return {
+        "run": hit.run,
         "step": hit.step,
         "where": hit.where,
         "path": hit.path,
@@ -224,6 +225,9 @@ def hit_shape(hit: Hit) -> Shape:
         "start": hit.start,
         "length": hit.length,
         "call": hit.call,
+        "score": hit.score,
+        "times": hit.times,
+        "last": hit.last,
     }
 
 

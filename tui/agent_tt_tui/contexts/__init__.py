@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_tt_tui.contexts.compare import COMPARE, TABLE
-from agent_tt_tui.contexts.debugger import BLAME, DEBUGGER, FIND, WATCHES
+from agent_tt_tui.contexts.debugger import BLAME, DEBUGGER, FIND, FIND_ALL, WATCHES
 from agent_tt_tui.contexts.dialogs import ASK, ASK_TYPING, CONFIRM, COPY, EDIT, PICK, PROMPT, READING
 from agent_tt_tui.contexts.running import FORK, REPLAY, REPLAYED, RESUME
 from agent_tt_tui.contexts.runs import ABOUT, EMPTY, RUNS
@@ -23,6 +23,7 @@ __all__ = [
     "EDIT",
     "EMPTY",
     "FIND",
+    "FIND_ALL",
     "FORK",
     "LIST",
     "PICK",
@@ -59,6 +60,7 @@ CONTEXTS = (
     BLAME,
     FIND,
     WATCHES,
+    FIND_ALL,
     PICK,
     COPY,
     CONFIRM,

@@ -269,6 +269,34 @@ FIND = Context(
                 ),
                 Command("find.accept", "accept", ("enter",), "Stay at this hit", footer="go", rank=20, scope="widget"),
                 Command(
+                    "find.field",
+                    "field(1)",
+                    ("tab",),
+                    "Search something else: all, the state, what was asked, answers, errors, names",
+                    footer="where",
+                    rank=30,
+                    scope="widget",
+                ),
+                Command("find.field_back", "field(-1)", ("shift+tab",), "The same, going back", scope="widget"),
+                Command(
+                    "find.regex",
+                    "regex",
+                    ("ctrl+r",),
+                    "Search for a pattern, or for words again",
+                    footer="regex",
+                    rank=40,
+                    scope="widget",
+                ),
+                Command(
+                    "find.order",
+                    "order",
+                    ("ctrl+o",),
+                    "Show hits in the order of the steps, or the best first",
+                    footer="order",
+                    rank=50,
+                    scope="widget",
+                ),
+                Command(
                     "find.close",
                     "close",
                     ("escape",),
@@ -283,3 +311,23 @@ FIND = Context(
     ),
 )
 """The line that a search is typed into, in the debugger."""
+
+FIND_ALL = Context(
+    "Find in all runs",
+    tuple(
+        replace(
+            group,
+            commands=tuple(
+                replace(command, help="Open the run at this hit", footer="open")
+                if command.id == "find.accept"
+                else replace(command, help="Go back to the list of runs")
+                if command.id == "find.close"
+                else command
+                for command in group.commands
+                if command.id != "find.order"
+            ),
+        )
+        for group in FIND.groups
+    ),
+)
+"""The same in all runs of a store: hits stand by run, the best first."""

@@ -45,7 +45,15 @@ RUNS = Context(
                     fleeting=True,
                 ),
                 Command("runs.select", "select", ("space",), "Select the run, or not", footer="select", rank=30),
-                Command("runs.find", "find", ("/",), "Show only runs that match", footer="find", rank=40),
+                Command("runs.find", "find", ("/",), "Show only runs that match", footer="filter", rank=45),
+                Command(
+                    "runs.search",
+                    "search",
+                    ("ctrl+f",),
+                    "Search everything that all runs recorded; / twice does so too",
+                    footer="find",
+                    rank=40,
+                ),
                 Command("runs.sort", "sort", ("s",), "Sort by the next column", footer="sort", rank=50),
                 *RUN_AGAIN,
                 Command(

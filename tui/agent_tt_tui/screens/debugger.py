@@ -9,21 +9,17 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual import on
 
 from agent_tt_tui import format as fmt
-from agent_tt_tui.contexts import DEBUGGER, FIND
-from agent_tt_tui.footer import FooterRow
+from agent_tt_tui.contexts import DEBUGGER
 from agent_tt_tui.screens import run_reading as reading
 from agent_tt_tui.screens.about import AboutDialog
 from agent_tt_tui.screens.compare import CompareScreen
 from agent_tt_tui.screens.copy import CopyKeys
+from agent_tt_tui.screens.finding import FindingScreen
 from agent_tt_tui.screens.fork import ForkDialog
-from agent_tt_tui.screens.past_reading import NotUnderstood
 from agent_tt_tui.screens.pick import Choice, PickDialog
 from agent_tt_tui.screens.run_table import TableScreen
 from agent_tt_tui.screens.sweeps import open_sweeps
-from agent_tt_tui.screens.watching import WatchingScreen
-from agent_tt_tui.viewmodel.finding import StepHit
 from agent_tt_tui.viewmodel.sweep_form import SweepDraft, axes_of_edits, example
-from agent_tt_tui.widgets.find_panel import FindPanel
 from agent_tt_tui.widgets.inspector import no_further_call
 
 if TYPE_CHECKING:
@@ -33,38 +29,24 @@ if TYPE_CHECKING:
 
     from agent_tt.forking.handle import ForkHandle
     from agent_tt.model import Run
-    from agent_tt.querying.find import Hit
     from agent_tt_tui.viewmodel.related import Kin
 
 _ALL_FORKS: Final = "\0all forks"
 """Stands for all forks of the run in a list of runs: no run has such an id."""
 
 
-class DebuggerScreen(WatchingScreen):
+class DebuggerScreen(FindingScreen):
     """One run, its steps and its states."""
 
     CONTEXT = DEBUGGER
     BINDINGS: ClassVar[list[BindingType]] = DEBUGGER.screen_bindings()
     HELP = "A run: left and right go through its steps, up and down through what a pane shows."
 
-    _find_text = ""
-    _found_from: int | None = None
-    """The step at which the find panel was opened; None while it is closed."""
-
     def blocked(self, command_id: str) -> str | None:
         """Say why a command cannot be used now."""
-        if command_id in {"find.next", "find.previous"} and not self.find_panel.hits.found.rows:
-            return "nothing was searched for yet: / searches"
         if command_id in {"fork.open", "sweep.open"} and self.model.source.read_only:
             return "this file is only read: its runs cannot be forked, nor its states edited"
         return super().blocked(command_id)
-
-    def action_escape(self) -> None:
-        """Leave the hits of a search, or what else is open."""
-        if self.find_panel.hits.found.rows and not self.blame.is_open:
-            self._forget_hits()
-        else:
-            super().action_escape()
 
     # The inspector's keys, which act from any pane.
 
@@ -96,112 +78,6 @@ class DebuggerScreen(WatchingScreen):
     def _copied(self, what: str | None) -> None:
         if what is not None:
             self.say(f"copied the {what}")
-
-    # Find.
-
-    def action_find(self) -> None:
-        """Open the find panel."""
-        self._found_from = self.number
-        self.find_panel.add_class("open")
-        self.find_panel.open()
-        self.query_one(FooterRow).show_context(FIND)
-        self._show_hits(self.find_panel.hits.found.steps)
-
-    def action_find_next(self, direction: int) -> None:
-        """Go to the next or previous hit."""
-        self._go_to_hit(self.find_panel.move_from(self.number, direction))
-
-    @on(FindPanel.TextChanged)
-    def _on_text_changed(self, message: FindPanel.TextChanged) -> None:
-        self._find_text = message.text
-        self.forget_watch()
-        self.find_panel.begin(searching=bool(message.text))
-        self.scrubber.show_hits(())
-        if message.text:
-            question = message.text.lstrip().removeprefix("?")
-            if message.text.lstrip().startswith("?"):
-                self._find_where(message.text, question)
-            else:
-                self.reading.find(message.text)
-        else:
-            self.reading.stop_finding()
-
-    @on(reading.HitsFound)
-    def _on_hits_found(self, message: reading.HitsFound) -> None:
-        if message.text != self._find_text:
-            return
-        first = not self.find_panel.hits.found.rows
-        self.find_panel.add(message.hits, searching=not message.ended)
-        self.scrubber.show_hits(self.find_panel.hits.found.steps, as_spans=self.asked_steps() is not None)
-        if first and message.hits:
-            self._go_to_hit(self.find_panel.move(0))
-
-    def _find_where(self, text: str, question: str) -> None:
-        """Look for the steps at which a question holds; the question mark alone asks nothing yet."""
-        if question.strip():
-            self.past.find_where(text, question)
-        else:
-            self.reading.stop_finding()
-            self.find_panel.refuse("what is to hold: state.budget < 0, changed(state.plan), error", len(text))
-
-    @on(NotUnderstood)
-    def _on_not_understood(self, message: NotUnderstood) -> None:
-        if message.text == self._find_text:
-            self.find_panel.refuse(message.why, message.position)
-
-    @on(FindPanel.HitMoved)
-    def _on_hit_moved(self, message: FindPanel.HitMoved) -> None:
-        self._go_to_hit(self.find_panel.move(message.rows))
-
-    @on(FindPanel.Closed)
-    def _on_find_closed(self, message: FindPanel.Closed) -> None:
-        back, self._found_from = self._found_from, None
-        self.find_panel.remove_class("open")
-        self.query_one(FooterRow).show_context(DEBUGGER)
-        self.timeline.focus()
-        if not message.stay:
-            self._forget_hits()
-            if back is not None:
-                self.go(back)
-
-    def _show_hits(self, steps: Sequence[int] | None) -> None:
-        self.scrubber.show_hits(steps, as_spans=self.asked_steps() is not None)
-        self.share_screen()
-
-    def _go_to_hit(self, hit: Hit | StepHit | None) -> None:
-        if hit is not None and hit.step != self.number:
-            self.go(hit.step)
-
-    def show_found(self, hits: Sequence[StepHit], step: int) -> None:
-        """Go to one of some steps that belong together, as if they were found by a search."""
-        self._forget_hits()
-        self.find_panel.add(hits, searching=False)
-        self._show_hits(self.find_panel.hits.found.steps)
-        self.find_panel.move(next((at for at, hit in enumerate(hits) if hit.step == step), 0))
-        self.go(step)
-
-    def asked_steps(self) -> Sequence[int] | None:
-        """The steps at which the question that was asked holds; None for a search of text, and where there was none."""
-        found = self.find_panel.hits.found
-        return found.steps if found.rows and isinstance(found.rows[0].hit, StepHit) else None
-
-    def more_found(self, hits: Sequence[StepHit]) -> None:
-        """Add later steps to those that are shown as found."""
-        self.find_panel.add(hits, searching=False)
-        self._show_hits(self.find_panel.hits.found.steps)
-
-    def question(self) -> str:
-        """The question that was typed last; "" for none."""
-        text = self._find_text.strip()
-        return text[1:].strip() if text.startswith("?") else ""
-
-    def _forget_hits(self) -> None:
-        self.forget_watch()
-        self.reading.stop_finding()
-        self._find_text = ""
-        self.find_panel.begin(searching=False)
-        self._show_hits(None)
-        self.refresh_footer()
 
     # What was written down, and the runs around this one.
 

@@ -13,7 +13,7 @@ from agent_tt.querying.blaming import Blame, blame_value
 from agent_tt.querying.expressions import EXAMPLES
 from agent_tt.querying.oddities import Oddity, find_oddities
 from agent_tt.querying.watching import Watch
-from agent_tt_tui.screens.run_reading import HitsFound
+from agent_tt_tui.screens.searching import NotUnderstood
 from agent_tt_tui.viewmodel.finding import StepHit
 
 if TYPE_CHECKING:
@@ -52,18 +52,12 @@ class OddFound(Message):
 
 
 @dataclass
-class NotUnderstood(Message):
-    """A question cannot be answered.
-
-    Attributes:
-        text: What was typed.
-        why: Why not.
-        position: Index into the text of what is wrong; None where it is nothing in it.
-    """
+class StepsFound(Message):
+    """A question was found to hold at further steps, or the search came to its end."""
 
     text: str
-    why: str
-    position: int | None
+    hits: Sequence[StepHit]
+    ended: bool
 
 
 class PastReading:
@@ -87,13 +81,17 @@ class PastReading:
         self._start(self._find_odd, "odd")
 
     def find_where(self, text: str, question: str) -> None:
-        """Ask at which steps a question holds; a search for text that is under way ends.
+        """Ask at which steps a question holds; a question before ends.
 
         Args:
             text: What was typed, which the answers carry; it ends with the question.
             question: The question.
         """
-        self._start(lambda: self._find_where(text, question), "find")
+        self._start(lambda: self._find_where(text, question), "find where")
+
+    def stop_finding(self) -> None:
+        """End a search for steps."""
+        self._screen.workers.cancel_group(self._screen, "find where")
 
     # In threads.
 
@@ -147,7 +145,7 @@ class PastReading:
                 names = {step.number: step.name for step in source.steps(run_id, number, known + 1)}
             found.append(StepHit(number, names.get(number, "")))
             if len(found) >= batch and not cancelled():
-                self._screen.post_message(HitsFound(text, tuple(found), ended=False))
+                self._screen.post_message(StepsFound(text, tuple(found), ended=False))
                 found.clear()
                 batch = min(batch * 2, _LARGEST_BATCH)
-        return HitsFound(text, tuple(found), ended=True)
+        return StepsFound(text, tuple(found), ended=True)

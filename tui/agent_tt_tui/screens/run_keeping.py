@@ -200,8 +200,11 @@ class RunKeepingScreen(RunWatch):
             return
 
         def delete() -> str:
+            from agent_tt.querying.search.finder import forget_runs
+
             # Exactly what was shown: what was forked from it meanwhile stands in the way.
             deletion = store.delete_runs([run.id for run in planned])
+            forget_runs(store.path, [run.id for run in deletion.runs])
             count = f"{fmt.count(len(deletion.runs))} run{'' if len(deletion.runs) == 1 else 's'}"
             return f"deleted {count}; {fmt.size(deletion.freed_bytes)} are free again"
 

@@ -10,7 +10,6 @@ from textual.message import Message
 from textual.worker import get_current_worker
 
 from agent_tt.errors import AgentTTError
-from agent_tt.querying.find import Hit, find
 from agent_tt_tui.viewmodel.bases import BaseKind, choose, lanes_between
 from agent_tt_tui.viewmodel.difflines import DiffRows
 from agent_tt_tui.viewmodel.folding import alike_runs
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Path
     from agent_tt.model import Run
     from agent_tt_tui.viewmodel.bases import Base
-    from agent_tt_tui.viewmodel.finding import StepHit
     from agent_tt_tui.viewmodel.related import Kin
     from agent_tt_tui.viewmodel.runmodel import RunModel
     from agent_tt_tui.viewmodel.stepview import StepView
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_HITS_AT_ONCE = 32
 _AHEAD = 64
 _PAGES_BETWEEN_NEWS = 8
 
@@ -113,15 +110,6 @@ class KinRead(Message):
 
 
 @dataclass
-class HitsFound(Message):
-    """A search found more, or came to its end."""
-
-    text: str
-    hits: Sequence[Hit | StepHit]
-    ended: bool
-
-
-@dataclass
 class Arrived(Message):
     """The step that was asked for is known, or why there is none."""
 
@@ -190,14 +178,6 @@ class RunReading:
         """Look whether anything was written."""
         if self._versions.put(self._model.run.id):
             self._start(self._refresh, "refresh")
-
-    def find(self, text: str) -> None:
-        """Search for a text; a search that is under way ends."""
-        self._start(lambda: self._find(text), "find", exclusive=True)
-
-    def stop_finding(self) -> None:
-        """End a search that is under way."""
-        self._screen.workers.cancel_group(self._screen, "find")
 
     def find_step(self, text: str, number: int) -> None:
         """Find the step that a text names: a number, `~1`, `@error`, or the next of that name after a step."""
@@ -289,22 +269,6 @@ class RunReading:
             self._guarded(refresh)
         if grew:
             self._post(RunGrew())
-
-    def _find(self, text: str) -> None:
-        worker = get_current_worker()
-
-        def search() -> None:
-            found: list[Hit] = []
-            model = self._model
-            for hit in find(model.source, model.run.id, text, cancelled=lambda: worker.is_cancelled):
-                found.append(hit)
-                if len(found) >= _HITS_AT_ONCE:
-                    self._post(HitsFound(text, tuple(found), ended=False))
-                    found.clear()
-            if not worker.is_cancelled:
-                self._post(HitsFound(text, tuple(found), ended=True))
-
-        self._guarded(search)
 
     def _find_state(self, text: str, number: int) -> None:
         model = self._model

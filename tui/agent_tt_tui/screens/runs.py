@@ -318,9 +318,19 @@ class RunsScreen(SweepRowScreen, RunComparingScreen, RunKeepingScreen, RunAgainS
         box.display = True
         box.focus()
 
-    def on_input_changed(self, _event: Input.Changed) -> None:
-        """Filter as one types."""
-        self._refresh_rows()
+    def action_search(self) -> None:
+        """Search everything that all runs recorded."""
+        from agent_tt_tui.screens.find_all import FindAllScreen
+
+        self.app.push_screen(FindAllScreen(self.source, self._debugger))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Filter as one types; a second stroke asks for what the runs recorded."""
+        if event.value == "/":
+            self.action_escape()
+            self.action_search()
+        else:
+            self._refresh_rows()
 
     def on_input_submitted(self, _event: Input.Submitted) -> None:
         """Keep the filter and go back to the list."""

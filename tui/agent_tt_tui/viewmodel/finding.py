@@ -4,12 +4,45 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from agent_tt.querying.find import Hit
+    from agent_tt.querying.search.hits import By, Hit, Hits
+
+FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "all": (),
+    "state": ("state",),
+    "asked": ("arguments",),
+    "answered": ("result",),
+    "errors": ("error",),
+    "names": ("name", "agent", "decision", "call"),
+}
+"""What the panel can be kept to, by the word for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is searched for.
+
+    Attributes:
+        text: What was typed.
+        field: One of the words of `FIELDS`.
+        regex: Whether the text is a pattern.
+        by: The order of the hits.
+    """
+
+    text: str = ""
+    field: str = "all"
+    regex: bool = False
+    by: By = "rank"
+
+    @property
+    def question(self) -> str | None:
+        """The question about steps that was typed in place of words, without its sign; None for words."""
+        text = self.text.lstrip()
+        return text.removeprefix("?") if text.startswith("?") else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,33 +67,59 @@ class HitRow:
         last: Step of the last of them.
         count: How many there are.
         like: Step of an earlier row that they repeat; None for words that are new.
+        heading: Name of the run whose hits follow, where the row stands for that; any text.
     """
 
     hit: Hit | StepHit
     last: int
     count: int = 1
     like: int | None = None
+    heading: str = ""
 
 
 class HitRows:
-    """Gathers hits as they come."""
+    """Gathers hits."""
 
     def __init__(self) -> None:
         self.rows: list[HitRow] = []
-        """What is shown, in order of steps."""
+        """What is shown, in its order."""
         self.hits = 0
         """How many hits there were."""
         self.steps: list[int] = []
-        """The steps with hits, each once, in order."""
+        """The steps with hits, each once, in order; not all of them where there are very many."""
+        self.is_complete = True
+        """Whether all hits are counted."""
+        self.runs = 0
+        """In how many runs they are, where several are searched."""
         self._first: dict[tuple[str, str, int], int] = {}
+
+    @classmethod
+    def of(cls, found: Hits, by: By, names: Mapping[str, str] | None = None) -> HitRows:
+        """Lay out what a search found.
+
+        Args:
+            found: What it found.
+            by: The order of the hits; by rank each is a row.
+            names: Of several runs their names by id: the hits of a run stand together below its name.
+        """
+        rows = cls()
+        if names is not None:
+            rows._add_by_run(found.hits, names)
+        elif by == "step":
+            for hit in found.hits:
+                rows.add(hit)
+        else:
+            rows.rows = [HitRow(hit, hit.last, hit.times) for hit in found.hits]
+        rows.hits, rows.steps, rows.is_complete = found.total, list(found.steps), found.is_complete
+        return rows
 
     @property
     def repeated(self) -> int:
         """How many hits are not shown one by one."""
-        return self.hits - sum(1 for row in self.rows if row.like is None)
+        return sum(row.count if row.like is not None else row.count - 1 for row in self.rows if not row.heading)
 
     def add(self, hit: Hit | StepHit) -> None:
-        """Take in the next hit."""
+        """Take in the next hit, in order of steps."""
         self.hits += 1
         if not self.steps or self.steps[-1] != hit.step:
             self.steps.append(hit.step)
@@ -76,6 +135,28 @@ class HitRows:
             last.count, last.last = last.count + 1, hit.step
         else:
             self.rows.append(HitRow(hit, hit.step, 1, first))
+
+    def _add_by_run(self, hits: Sequence[Hit], names: Mapping[str, str]) -> None:
+        by_run: dict[str, list[Hit]] = {}
+        for hit in hits:
+            by_run.setdefault(hit.run, []).append(hit)
+        self.runs = len(by_run)
+        for run, found in by_run.items():
+            self.rows.append(
+                HitRow(found[0], found[0].last, sum(hit.times for hit in found), None, names.get(run, run))
+            )
+            self.rows += (HitRow(hit, hit.last, hit.times) for hit in found)
+
+    def place_of(self, row: HitRow) -> int | None:
+        """Where the same hit stands; None where it does not."""
+        for place, other in enumerate(self.rows):
+            if other.heading == row.heading and _name(other.hit) == _name(row.hit):
+                return place
+        return None
+
+
+def _name(hit: Hit | StepHit) -> tuple[object, ...]:
+    return (hit.step,) if isinstance(hit, StepHit) else (hit.run, hit.step, hit.where, hit.path, hit.call)
 
 
 def where(hit: Hit) -> str:

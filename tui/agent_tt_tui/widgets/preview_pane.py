@@ -48,6 +48,8 @@ class PreviewPane(Pane):
         self.set_timer(_DELAY_SECONDS, self._start)
 
     def _start(self) -> None:
+        if not self.is_attached:  # the screen was left while the cursor rested
+            return
         run = self._under_cursor()
         if run is None:
             self.title_row.detail, self.title_row.hint = "", ""

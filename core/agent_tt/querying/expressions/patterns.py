@@ -1,9 +1,8 @@
 r"""Patterns for texts, matched in time that grows with the text alone.
 
 A backtracking matcher such as `re` takes exponential time for patterns like `(a+)+b`, and cannot be interrupted. Here a
-pattern becomes a machine of at most `_MOST_STATES` states, all of which are followed at once through the text (K.
-Thompson, "Regular Expression Search Algorithm", CACM 11 (1968)); the sets of states that come up are kept, so that a
-character usually costs one look-up. What it all costs is counted, and limited.
+pattern becomes a machine of at most `_MOST_STATES` states (`machine`). What it needs in any case, its literals, is read
+off as well, so that an index of texts can be asked for them first.
 """
 
 from __future__ import annotations
@@ -11,30 +10,30 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, NoReturn
 
+from agent_tt.querying.expressions.machine import END, MOST_WORK, Pattern, State, TooMuchWork
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["BadPattern", "Pattern", "TooMuchWork", "compile_pattern"]
+    from agent_tt.querying.expressions.machine import Needs
+
+__all__ = ["MOST_WORK", "BadPattern", "Pattern", "TooMuchWork", "compile_pattern"]
 
 _MOST_CHARACTERS: Final = 500
 _MOST_STATES: Final = 1_000
 _MOST_DEPTH: Final = 20
 _MOST_REPEATS: Final = 500
-_MOST_KEPT: Final = 20_000
-"""Known moves from one set of states to the next; then they are forgotten, and found again."""
+_SHORTEST_NEEDED: Final = 3
+"""Characters of the shortest literal that is worth asking an index for."""
 
-MOST_WORK: Final = 5_000_000
-"""Looks at a state, or at a character: about half a second."""
+_MOST_NEEDED: Final = 64
+"""Literals that a pattern is said to need; one of more alternatives is said to need nothing."""
 
 _SPECIAL: Final = frozenset(".^$*+?()[]{}|\\")
 
 
 class BadPattern(ValueError):
     """A pattern cannot be read."""
-
-
-class TooMuchWork(Exception):
-    """A text is too long, or a pattern too large, for a match in bounded time."""
 
 
 def _is_word(character: str) -> bool:
@@ -50,79 +49,6 @@ _CLASSES: Final[dict[str, Callable[[str], bool]]] = {
     "W": lambda character: not _is_word(character),
 }
 _CONTROLS: Final = {"n": "\n", "t": "\t", "r": "\r"}
-
-
-@dataclass(slots=True)
-class _State:
-    """One state: it takes a character that `takes` accepts and goes to `out`, or goes to all of `out` without one."""
-
-    kind: Literal["take", "split", "start", "end", "accept"]
-    out: list[int] = field(default_factory=list)
-    takes: Callable[[str], bool] | None = None
-
-
-class Pattern:
-    """A pattern that was read. Safe to use from several threads.
-
-    Attributes:
-        text: as it was written.
-    """
-
-    def __init__(self, text: str, states: list[_State], begin: int, *, any_case: bool) -> None:
-        self.text = text
-        self._states = states
-        self._any_case = any_case
-        self._first = self._closure((begin,), at_start=True)
-        self._again = self._closure((begin,))
-        self._moves: dict[tuple[frozenset[int], str], frozenset[int]] = {}
-        self._accept = next(n for n, state in enumerate(states) if state.kind == "accept")
-
-    def matches(self, text: str, most_work: int = MOST_WORK) -> tuple[bool, int]:
-        """Whether the pattern matches anywhere in a text, and how much work that was.
-
-        Raises:
-            TooMuchWork: it would be more than `most_work`.
-        """
-        if self._any_case:
-            text = text.lower()
-        work, now, moves, accept = 0, self._first, self._moves, self._accept
-        for character in text:
-            if accept in now:
-                return True, work
-            following = moves.get((now, character))
-            if following is None:
-                following = self._move(now, character)
-                work += len(now) + len(following)
-                if len(moves) > _MOST_KEPT:
-                    moves.clear()
-                moves[now, character] = following
-            now = following
-            work += 1
-            if work > most_work:
-                raise TooMuchWork
-        return accept in self._closure(now, at_start=not text, at_end=True), work
-
-    def _move(self, now: frozenset[int], character: str) -> frozenset[int]:
-        reached: set[int] = set()
-        for number in now:
-            state = self._states[number]
-            if state.takes is not None and state.takes(character):
-                reached.update(state.out)
-        return self._closure(tuple(reached)) | self._again
-
-    def _closure(
-        self, begin: tuple[int, ...] | frozenset[int], *, at_start: bool = False, at_end: bool = False
-    ) -> frozenset[int]:
-        """All states that are reached without taking a character."""
-        found, waiting = set(begin), list(begin)
-        while waiting:
-            state = self._states[waiting.pop()]
-            if state.kind == "split" or (state.kind == "start" and at_start) or (state.kind == "end" and at_end):
-                for out in state.out:
-                    if out not in found:
-                        found.add(out)
-                        waiting.append(out)
-        return frozenset(found)
 
 
 def compile_pattern(text: str) -> Pattern:
@@ -149,16 +75,17 @@ class _Builder:
 
     def __init__(self, text: str, at: int, *, any_case: bool) -> None:
         self._text, self._begin, self._any_case = text, at, any_case
-        self._states: list[_State] = []
+        self._states: list[State] = []
         self._depth = 0
         self._built = 0
 
     def build(self) -> Pattern:
-        accept = self._add(_State("accept"))
+        accept = self._add(State("accept"))
         parts, end = self._read_either(self._begin)
         if end < len(self._text):
             _bad("a parenthesis is closed that was not opened")
-        return Pattern(self._text, self._states, self._either(parts, accept), any_case=self._any_case)
+        begin = self._either(parts, accept)
+        return Pattern(self._text, self._states, begin, any_case=self._any_case, needs=_needs(parts))
 
     # ---------------------------------------------------------------- reading: nested tuples
 
@@ -197,11 +124,16 @@ class _Builder:
         if character == ".":
             return _Part(takes=lambda each: each != "\n"), at + 1
         if character == "\\":
+            literal = self._literal(self._text[at + 1 : at + 2])
             takes, at = self._read_escape(at + 1)
-            return _Part(takes=takes), at
+            return _Part(takes=takes, literal=literal), at
         if character in "*+?{":
             _bad(f"there is nothing before {character} that could be repeated")
-        return _Part(takes=self._one(character)), at + 1
+        return _Part(takes=self._one(character), literal=character), at + 1
+
+    def _literal(self, escaped: str) -> str | None:
+        """The one character that an escape stands for; None where it stands for several."""
+        return None if escaped in _CLASSES else _CONTROLS.get(escaped, escaped)
 
     def _read_escape(self, at: int) -> tuple[Callable[[str], bool], int]:
         escaped = self._text[at : at + 1]
@@ -273,7 +205,7 @@ class _Builder:
 
     # ---------------------------------------------------------------- building
 
-    def _add(self, state: _State) -> int:
+    def _add(self, state: State) -> int:
         if len(self._states) >= _MOST_STATES:
             _bad(f"it is too large: its repetitions make more than {_MOST_STATES} states")
         self._states.append(state)
@@ -284,7 +216,7 @@ class _Builder:
         if self._built > 10 * _MOST_STATES:  # repeated empty groups make no state
             _bad("it is too large: it repeats repetitions too often")
         begins = [self._row(row, out) for row in rows]
-        return begins[0] if len(begins) == 1 else self._add(_State("split", begins))
+        return begins[0] if len(begins) == 1 else self._add(State("split", begins))
 
     def _row(self, row: list[_Part], out: int) -> int:
         for part in reversed(row):
@@ -293,17 +225,17 @@ class _Builder:
 
     def _part(self, part: _Part, out: int) -> int:
         if part.anchor is not None:
-            return self._add(_State(part.anchor, [out]))
+            return self._add(State(part.anchor, [out]))
         if part.takes is not None:
-            return self._add(_State("take", [out], part.takes))
+            return self._add(State("take", [out], part.takes))
         if part.high is None:
-            loop = self._add(_State("split", [out]))
+            loop = self._add(State("split", [out]))
             self._states[loop].out.append(self._either(part.rows, loop))
             out = loop
         else:
             last = out
             for _ in range(part.high - part.low):
-                out = self._add(_State("split", [last, self._either(part.rows, out)]))
+                out = self._add(State("split", [last, self._either(part.rows, out)]))
         for _ in range(part.low):
             out = self._either(part.rows, out)
         return out
@@ -315,6 +247,42 @@ class _Part:
 
     rows: list[list[_Part]] = field(default_factory=list)
     takes: Callable[[str], bool] | None = None
+    literal: str | None = None
     anchor: Literal["start", "end"] | None = None
     low: int = 1
     high: int | None = 1
+
+
+def _needs(rows: list[list[_Part]]) -> Needs:
+    """The literals that stand in all that matches, as `Pattern.needs` says them."""
+    found = _needed_by_any(rows)
+    return found if _count(found) <= _MOST_NEEDED else None
+
+
+def _needed_by_any(rows: list[list[_Part]]) -> Needs:
+    each = [_needed_by_row(row) for row in rows]
+    if any(needs is None for needs in each):
+        return None
+    return each[0] if len(each) == 1 else ["OR", *each]
+
+
+def _needed_by_row(row: list[_Part]) -> Needs:
+    found: list[Needs] = []
+    together = ""
+    for part in [*row, _Part()]:
+        if part.literal is not None or part.anchor == "end":
+            together += END if part.literal is None else part.literal
+        elif part.anchor is None:
+            if len(together) >= _SHORTEST_NEEDED:
+                found.append(together)
+            together = ""
+            inside = _needed_by_any(part.rows) if part.rows and part.low else None
+            if inside is not None:
+                found.append(inside)
+    if not found:
+        return None
+    return found[0] if len(found) == 1 else ["AND", *found]
+
+
+def _count(needs: Needs) -> int:
+    return sum(map(_count, needs[1:])) if isinstance(needs, list) else 1

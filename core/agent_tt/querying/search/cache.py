@@ -1,0 +1,354 @@
+r"""The file that an index of texts lies in: beside no store, for nobody else to read, and never needed.
+
+It lies in the user's cache folder (`$XDG_CACHE_HOME/agent-tt/search`), one file for each store. All in it was derived
+from the store: a file that is damaged, of another version or of another store is thrown away and made anew.
+
+| table | holds |
+|---|---|
+| `about` | whose index it is, and of which version |
+| `runs` | how far each run is indexed: `upto` the last step that was looked at, `open` those that were not over yet |
+| `texts` | each text once for a run and kind, with how often it came up, and the first places |
+| `more` | the places of a text that came up later, a row for each time that the index was written |
+| `grams` | FTS5 without contents: which texts hold three characters in a row (folded, `\2\2` after the end) |
+| `words` | FTS5 without contents: which texts hold a word |
+
+A text's number says what it belongs to (kind, run, count), so that all of a kind of a run is a range of numbers, in the
+order in which it came up. A place is `[step, order, call, path]`, in JSON that is zstd-compressed where it is long.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import stat
+import time
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["MOST_BYTES", "Cache", "CacheLost", "can_index", "first_id", "last_id"]
+
+_VERSION: Final = 1
+_APPLICATION_ID: Final = 0x41545453
+_BUSY_S: Final = 10.0
+_TRIES: Final = 20
+_RETRY_S: Final = 0.05
+
+MOST_BYTES: Final = 1 << 30
+"""Size of a file from which on the runs that were searched longest ago leave it."""
+
+_MOST_FOLDER_BYTES: Final = 4 << 30
+_MOST_DAYS: Final = 60
+"""Files of other stores that were not used for so long, or that make the folder larger than that, are deleted."""
+
+_RUN_BITS: Final = 24
+_COUNT_BITS: Final = 34
+
+_TABLES: Final = (
+    "CREATE TABLE about(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    """CREATE TABLE runs(no INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, first INTEGER NOT NULL,
+  upto INTEGER NOT NULL, part INTEGER NOT NULL DEFAULT 0, open TEXT NOT NULL DEFAULT '[]', mark TEXT,
+  seen TEXT, used_us INTEGER)""",
+    """CREATE TABLE texts(id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, text TEXT NOT NULL, uses INTEGER NOT NULL,
+  first INTEGER NOT NULL, last INTEGER NOT NULL, places BLOB NOT NULL)""",
+    """CREATE TABLE more(text INTEGER NOT NULL, part INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+  places BLOB NOT NULL, PRIMARY KEY(text, part)) WITHOUT ROWID""",
+    """CREATE VIRTUAL TABLE grams USING fts5(folded, content='', detail=none, columnsize=0,
+  tokenize='trigram case_sensitive 1')""",
+    """CREATE VIRTUAL TABLE words USING fts5(folded, content='', detail=none, columnsize=0,
+  tokenize='unicode61 remove_diacritics 0')""",
+    "CREATE VIRTUAL TABLE gram_rows USING fts5vocab(grams, instance)",
+)
+
+
+class Progress(NamedTuple):
+    """How far a run is indexed.
+
+    Attributes:
+        number: its number in the index.
+        upto: the last step that was looked at.
+        still_open: the steps that were not over then, as JSON.
+    """
+
+    number: int
+    upto: int
+    still_open: str
+
+
+class CacheLost(Exception):
+    """The file cannot be used: it is damaged, gone, or cannot be made."""
+
+
+@cache
+def can_index() -> bool:
+    """Whether there can be an index here: SQLite has FTS5 with trigrams (since 3.34), and files have owners."""
+    if not hasattr(os, "getuid"):
+        return False
+    connection = sqlite3.connect(":memory:")
+    try:
+        for statement in _TABLES:
+            connection.execute(statement)
+    except sqlite3.Error:
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+def first_id(kind: int, run: int) -> int:
+    """The lowest number of texts of a kind of a run."""
+    return (kind << _RUN_BITS | run) << _COUNT_BITS
+
+
+def last_id(kind: int, run: int) -> int:
+    """The highest number of texts of a kind of a run."""
+    return first_id(kind, run + 1) - 1
+
+
+def run_of(text: int) -> int:
+    """The number of the run that a text belongs to."""
+    return text >> _COUNT_BITS & (1 << _RUN_BITS) - 1
+
+
+def cache_folder() -> Path:
+    """Where indexes lie."""
+    import platformdirs
+
+    return platformdirs.user_cache_path("agent-tt", appauthor=False) / "search"
+
+
+def cache_path(store: Path, folder: Path | None = None) -> Path:
+    """The file for a store; neither need exist."""
+    name = hashlib.blake2b(os.fsencode(os.path.realpath(store)), digest_size=16).hexdigest()
+    return (folder or cache_folder()) / f"{name}.db"
+
+
+class Cache:
+    """A connection to the index of one store. It belongs to one thread at a time."""
+
+    def __init__(self, store: Path, folder: Path | None = None, *, create: bool = True) -> None:
+        """Open the index of a store, made anew where it cannot be used.
+
+        Args:
+            store: the file whose index it is.
+            folder: where indexes lie; by default the user's cache folder.
+            create: make it where it is missing.
+
+        Raises:
+            CacheLost: it cannot be made, or is missing.
+        """
+        self._store = store
+        self.path = cache_path(store, folder)
+        if not create and not self.path.exists():
+            raise CacheLost(f"there is no {self.path}")
+        self._connection = self._open_or_remake()
+        self._file = _file_of(self.path)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    def throw_away(self) -> None:
+        """Delete the file; whoever else has it open makes a new one too."""
+        self.close()
+        self._remove()
+
+    def start_over(self) -> None:
+        """Delete the file with all that is in it, and begin a new one.
+
+        Raises:
+            CacheLost: none can be made.
+        """
+        self.throw_away()
+        self._connection = self._open_or_remake()
+        self._file = _file_of(self.path)
+
+    @contextmanager
+    def using(self) -> Iterator[sqlite3.Connection]:
+        """The connection, to read.
+
+        Raises:
+            CacheLost: the file is damaged, and gone now, or was thrown away by somebody else.
+        """
+        if _file_of(self.path) != self._file:
+            raise CacheLost("somebody threw it away")
+        try:
+            yield self._connection
+        except sqlite3.OperationalError as error:
+            if not _is_passing(error):
+                self.throw_away()
+            raise CacheLost(str(error)) from error
+        except sqlite3.DatabaseError as error:
+            self.throw_away()
+            raise CacheLost(str(error)) from error
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """The connection in a transaction: committed when the block is left, rolled back when it raises.
+
+        Raises:
+            CacheLost: the file is damaged, gone or full; nothing was written.
+        """
+        with self.using() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    def settle(self) -> None:
+        """Move what was written into the file, if nobody is in the way."""
+        with suppress(sqlite3.Error):
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def size(self) -> int:
+        """Bytes that the file takes, without room that is free in it."""
+        with self.using() as connection:
+            pages, free, page = (
+                connection.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("page_count", "freelist_count", "page_size")
+            )
+        return int((pages - free) * page)
+
+    def run(self, run_id: str) -> dict[str, Any] | None:
+        """The row of a run; None where it is not indexed."""
+        with self.using() as connection:
+            found = connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,))
+            row = found.fetchone()
+            return None if row is None else dict(zip((column[0] for column in found.description), row, strict=True))
+
+    def progress(self) -> dict[str, Progress]:
+        """How far each run is indexed, by its id."""
+        with self.using() as connection:
+            rows = connection.execute("SELECT id, no, upto, open FROM runs").fetchall()
+        return {run_id: Progress(*row) for run_id, *row in rows}
+
+    def run_ids(self) -> dict[str, int]:
+        """The ids of all runs that are indexed, with their numbers."""
+        with self.using() as connection:
+            return dict(connection.execute("SELECT id, no FROM runs"))
+
+    # -------------------------------------------------------------------- the file
+
+    def _open_or_remake(self) -> sqlite3.Connection:
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                return self._open()
+            except (sqlite3.Error, OSError) as error:
+                if attempt == _TRIES:
+                    raise CacheLost(str(error)) from error
+                if _is_busy(error):  # somebody makes it just now
+                    time.sleep(_RETRY_S)
+                else:
+                    self._remove()
+
+    def _open(self) -> sqlite3.Connection:
+        self._make_file()
+        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=_BUSY_S)
+        try:
+            for pragma in ("secure_delete = ON", "temp_store = MEMORY", "synchronous = NORMAL", "trusted_schema = OFF"):
+                connection.execute(f"PRAGMA {pragma}").fetchall()
+            if not self._is_mine(connection):
+                self._make(connection)
+        except BaseException:
+            connection.close()
+            raise
+        # What passive checkpoints of SQLite before 3.51.3 can do to a file, nobody needs here: see `settle`.
+        connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
+        return connection
+
+    def _make_file(self) -> None:
+        """Make folder and file for the user alone, and clear up."""
+        folder = self.path.parent
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if folder.stat().st_uid == os.getuid():
+            folder.chmod(0o700)
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
+                raise OSError(f"{self.path} is not a file of yours")
+            os.fchmod(descriptor, 0o600)
+            os.utime(descriptor)
+        finally:
+            os.close(descriptor)
+        _clear_up(folder, self.path)
+
+    def _about(self) -> dict[str, str]:
+        found = _file_of(self._store)
+        return {
+            "version": str(_VERSION),
+            "store": os.path.realpath(self._store).encode("utf-8", "backslashreplace").decode(),
+            "file": "" if found is None else f"{found[0]}:{found[1]}",
+        }
+
+    def _is_mine(self, connection: sqlite3.Connection) -> bool:
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if not tables and not application:
+            return False
+        if application != _APPLICATION_ID or dict(connection.execute("SELECT key, value FROM about")) != self._about():
+            raise sqlite3.DatabaseError("it is another's")
+        connection.execute("SELECT 1 FROM grams LIMIT 0").fetchall()
+        return True
+
+    def _make(self, connection: sqlite3.Connection) -> None:
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        connection.execute("BEGIN IMMEDIATE")
+        if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:  # somebody may have been faster
+            for statement in _TABLES:
+                connection.execute(statement)
+            connection.executemany("INSERT INTO about(key, value) VALUES(?, ?)", list(self._about().items()))
+            connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        connection.execute("COMMIT")
+
+    def _remove(self) -> None:
+        _remove_all(self.path)
+
+
+def _is_busy(error: Exception) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+
+
+def _is_passing(error: sqlite3.OperationalError) -> bool:
+    """Whether an error says nothing against the file."""
+    return any(words in str(error) for words in ("interrupted", "locked", "full", "unable to open", "disk I/O"))
+
+
+def _remove_all(path: Path) -> None:
+    for ending in ("", "-wal", "-shm"):
+        with suppress(OSError):
+            path.with_name(path.name + ending).unlink()
+
+
+def _file_of(path: Path) -> tuple[int, int] | None:
+    """What tells a file from another one of the same name; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _clear_up(folder: Path, besides: Path) -> None:
+    """Delete files that were not used for long, and those used longest ago while the folder is too large."""
+    found: list[tuple[float, int, Path]] = []
+    for path in folder.glob("*.db"):
+        with suppress(OSError):
+            about = path.stat()
+            found.append((about.st_mtime, about.st_size, path))
+    size = sum(bytes_ for _, bytes_, _ in found)
+    oldest = time.time() - _MOST_DAYS * 86_400
+    for used, bytes_, path in sorted(found):
+        if path != besides and (size > _MOST_FOLDER_BYTES or used < oldest):
+            _remove_all(path)
+            size -= bytes_

@@ -1,0 +1,312 @@
+"""Finding texts in the runs of a source: by an index where there can be one, else by reading.
+
+The index is made when something is first searched for, and goes on from there. What is indexed can be searched while
+the rest is made, and what a running step has brought so far is read beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.errors import AgentTTError, RunNotFound
+from agent_tt.querying.search.build import Builder, IndexFull
+from agent_tt.querying.search.cache import Cache, CacheLost, cache_path, can_index
+from agent_tt.querying.search.hits import Gathered, Hits
+from agent_tt.querying.search.lookup import Stretch, look_up
+from agent_tt.querying.search.read import gather, gather_step
+from agent_tt.querying.search.recorded import RunTexts, Segment, segments
+from agent_tt.querying.search.write import forget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
+    from agent_tt.querying.search.hits import By
+    from agent_tt.querying.search.query import Query
+    from agent_tt.querying.search.recorded import Text
+
+__all__ = ["Finder", "forget_runs"]
+
+_SNAPSHOT_S: Final = 0.25
+"""Seconds between two looks at what a search by reading has found so far."""
+
+
+def _never() -> bool:
+    return False
+
+
+def _nobody(_share: float) -> None:
+    """Nobody wants to know how far it is."""
+
+
+class Finder:
+    """Searches the runs of one source. Safe to use from several threads.
+
+    Attributes:
+        uses_index: whether there is an index; it is given up where it cannot be made or kept.
+    """
+
+    def __init__(self, source: RunSource, *, use_index: bool | None = None, folder: Path | None = None) -> None:
+        """Search nothing yet.
+
+        Args:
+            source: where the runs are.
+            use_index: whether to make and use an index; by default what is configured.
+            folder: where indexes lie; by default the user's cache folder.
+        """
+        self._source = source
+        self._folder = folder
+        self._building = threading.Lock()
+        self._reading = threading.Lock()
+        self._cache: Cache | None = None
+        self._current: tuple[int, frozenset[str] | None] | None = None
+        self._open: dict[tuple[str, int], tuple[int, list[Text]]] = {}
+        self.uses_index = (_is_configured() if use_index is None else use_index) and can_index()
+
+    def close(self) -> None:
+        """Let go of the index."""
+        with self._reading:
+            if self._cache is not None:
+                self._cache.close()
+                self._cache = None
+
+    # -------------------------------------------------------------------- the index
+
+    def update(self, runs: Sequence[str] | None = None, *, cancelled: Callable[[], bool] = _never) -> Iterator[float]:
+        """Bring the index up to date; what is indexed can be searched meanwhile, from another thread.
+
+        Args:
+            runs: ids of runs; all where not given.
+            cancelled: asked once a step; the work ends when it says yes.
+
+        Yields:
+            The share that is indexed, 0 to 1, whenever there is more.
+
+        Raises:
+            RunNotFound: there is no such run.
+            StoreUnreadable: the source cannot be read.
+        """
+        if not self.uses_index:
+            return
+        wanted = None if runs is None else frozenset(runs)
+        with self._building:
+            version = self._source.version()
+            if self._current == (version, wanted):
+                return
+            try:
+                cache = Cache(self._source.path, self._folder)
+            except CacheLost:
+                self.uses_index = False
+                return
+            try:
+                yield from self._update(cache, runs, cancelled)
+                self._current = None if cancelled() else (version, wanted)
+            except CacheLost:  # it is made anew with the next search
+                self._current = None
+            except IndexFull:
+                self.uses_index = False
+            finally:
+                cache.close()
+
+    def _update(self, cache: Cache, runs: Sequence[str] | None, cancelled: Callable[[], bool]) -> Iterator[float]:
+        known = {run.id: run for run in self._source.runs(archived=True)}
+        builder = Builder(cache, self._source)
+        builder.forget_missing(known)
+        chosen = list(known.values()) if runs is None else [known.get(run) or self._source.run(run) for run in runs]
+        wanted = {segment.run.id: segment.run for run in chosen for segment in segments(self._source, run)}
+        for _ in builder.update(list(wanted.values()), cancelled=cancelled):
+            yield builder.done / max(builder.of, 1)
+
+    def _opened(self) -> Cache | None:
+        """The index to read; None where there is none."""
+        if not self.uses_index:
+            return None
+        if self._cache is None:
+            try:
+                self._cache = Cache(self._source.path, self._folder)
+            except CacheLost:
+                self.uses_index = False
+        return self._cache
+
+    # -------------------------------------------------------------------- searching
+
+    def found(
+        self,
+        query: Query,
+        runs: Sequence[str] | None = None,
+        *,
+        by: By = "rank",
+        limit: int = 100,
+        progress: Callable[[float], None] = _nobody,
+    ) -> Hits:
+        """Search all there is: `update`, then `search`.
+
+        Args:
+            query: what is searched for.
+            runs: ids of runs; all where not given.
+            by: order of the hits.
+            limit: at most so many hits.
+            progress: is told the share that can be searched, 0 to 1.
+
+        Raises:
+            RunNotFound: there is no such run.
+            InvalidExpression: a pattern takes too much work.
+        """
+        for share in self.update(runs):
+            progress(share)
+        hits = Hits()
+        for hits in self.searching(query, runs, by=by, limit=limit):
+            progress(hits.searched)
+        if hits.searched < 1 and self.uses_index:  # somebody threw the index away meanwhile
+            self.uses_index = False
+            return self.search(query, runs, by=by, limit=limit)
+        return hits
+
+    def search(
+        self,
+        query: Query,
+        runs: Sequence[str] | None = None,
+        *,
+        by: By = "rank",
+        limit: int = 100,
+        cancelled: Callable[[], bool] = _never,
+    ) -> Hits:
+        """Search what is indexed; where there is no index, read.
+
+        Args:
+            query: what is searched for.
+            runs: ids of runs; all, the newest first and each with what it recorded itself, where not given.
+            by: order of the hits.
+            limit: at most so many hits.
+            cancelled: asked now and then; what was found by then is given when it says yes.
+
+        Raises:
+            RunNotFound: there is no such run.
+            InvalidExpression: a pattern takes too much work.
+        """
+        every = list(self.searching(query, runs, by=by, limit=limit, cancelled=cancelled))
+        return every[-1] if every else Hits()
+
+    def searching(
+        self,
+        query: Query,
+        runs: Sequence[str] | None = None,
+        *,
+        by: By = "rank",
+        limit: int = 100,
+        cancelled: Callable[[], bool] = _never,
+    ) -> Iterator[Hits]:
+        """As `search`; by reading, what was found so far is given now and then."""
+        chosen = self._source.runs(archived=True) if runs is None else [self._source.run(run) for run in runs]
+        indexed = self._by_index(query, chosen, by, limit, cancelled, own_only=runs is None)
+        if indexed is not None:
+            yield indexed
+        else:
+            yield from self._read(query, chosen, by, limit, cancelled, own_only=runs is None)
+
+    def _by_index(
+        self, query: Query, runs: Sequence[Run], by: By, limit: int, cancelled: Callable[[], bool], *, own_only: bool
+    ) -> Hits | None:
+        """What the index has; None where there is none."""
+        with self._reading:
+            cache = self._opened()
+            if cache is None:
+                return None
+            try:
+                return self._look_up(cache, query, runs, by, limit, cancelled, own_only=own_only)
+            except CacheLost:
+                self._cache = None
+                cache.close()
+                return None
+
+    def _look_up(
+        self,
+        cache: Cache,
+        query: Query,
+        runs: Sequence[Run],
+        by: By,
+        limit: int,
+        cancelled: Callable[[], bool],
+        *,
+        own_only: bool,
+    ) -> Hits:
+        gathered = Gathered(query, by)
+        rows = cache.progress()
+        stretches: list[Stretch] = []
+        done = of = 0
+        for rank, run in enumerate(runs):
+            for segment in [Segment(run, None)] if own_only else segments(self._source, run):
+                last = segment.run.steps if segment.last is None else segment.last
+                of += last + 1
+                row = rows.get(segment.run.id)
+                if row is not None:
+                    stretches.append(Stretch(run.id, rank, row.number, segment.last))
+                    done += min(row.upto, last) + 1
+                    self._read_open(row.still_open, segment, run, rank, query, gathered)
+        look_up(cache, query, stretches, gathered, by, cancelled=cancelled)
+        return gathered.hits(limit, searched=done / of if of else 1.0)
+
+    def _read_open(self, steps: str, segment: Segment, run: Run, rank: int, query: Query, into: Gathered) -> None:
+        """Read what steps have brought so far that were not over when they were looked at."""
+        version = self._source.version() if steps != "[]" else 0
+        for number in json.loads(steps):
+            if segment.last is not None and number > segment.last:
+                continue
+            known = self._open.get((segment.run.id, number))
+            if known is None or known[0] != version:
+                texts = RunTexts(self._source, segment.run, number)
+                found = [texts.step(step)[0] for step in texts.steps(number, number + 1)]
+                known = self._open[segment.run.id, number] = (version, found[0] if found else [])
+            gather_step(known[1], number, run, rank, query, into)
+
+    def _read(
+        self,
+        query: Query,
+        runs: Sequence[Run],
+        by: By,
+        limit: int,
+        cancelled: Callable[[], bool],
+        *,
+        own_only: bool,
+    ) -> Iterator[Hits]:
+        gathered = Gathered(query, by)
+        due = time.monotonic() + _SNAPSHOT_S
+        for rank, run in enumerate(runs):
+            try:
+                for step in gather(self._source, run, rank, query, gathered, own_only=own_only, cancelled=cancelled):
+                    if time.monotonic() >= due:
+                        yield gathered.hits(limit, searched=(rank + step / max(run.steps, step, 1)) / len(runs))
+                        due = time.monotonic() + _SNAPSHOT_S
+            except RunNotFound:  # it was deleted meanwhile
+                continue
+        yield gathered.hits(limit)
+
+
+def forget_runs(store: Path, run_ids: Sequence[str], *, folder: Path | None = None) -> None:
+    """Delete what is indexed of runs that were deleted from a store; nothing where it has no index."""
+    if not cache_path(store, folder).exists():
+        return
+    try:
+        cache = Cache(store, folder, create=False)
+    except CacheLost:
+        return
+    try:
+        forget(cache, run_ids)
+    except CacheLost:  # which threw all of it away, or it is somebody else's turn: the next search looks after it
+        return
+    finally:
+        cache.close()
+
+
+def _is_configured() -> bool:
+    from agent_tt import config
+
+    try:
+        return config.load().search_index is not False
+    except AgentTTError:  # which whoever asks for settings is told
+        return True

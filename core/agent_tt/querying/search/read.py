@@ -1,0 +1,90 @@
+"""Searching by reading: where there is no index, and what an index is checked against."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.querying.search.folding import fold
+from agent_tt.querying.search.hits import Place
+from agent_tt.querying.search.recorded import KINDS, Kind, RunTexts, segments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from agent_tt.model import Run, Step
+    from agent_tt.protocols import RunSource
+    from agent_tt.querying.search.hits import Gathered
+    from agent_tt.querying.search.query import Query
+    from agent_tt.querying.search.recorded import Text
+
+__all__ = ["CALL", "OF_CALLS", "gather", "gather_step", "steps_of"]
+
+CALL: Final = KINDS.index(Kind("call"))
+AGENT: Final = KINDS.index(Kind("agent"))
+OF_CALLS: Final = frozenset(
+    number for number, kind in enumerate(KINDS) if kind.where in ("error", "call", "arguments", "result")
+)
+_PAGE: Final = 200
+"""Steps read at once."""
+
+
+def steps_of(texts: RunTexts, start: int, last: int | None) -> Iterator[Step]:
+    """A run's own steps from `start` to `last`, page by page."""
+    while last is None or start <= last:
+        page = texts.steps(start, start + _PAGE if last is None else min(start + _PAGE, last + 1))
+        if not page:
+            return
+        yield from page
+        start = page[-1].number + 1
+
+
+def gather(
+    source: RunSource,
+    run: Run,
+    rank: int,
+    query: Query,
+    into: Gathered,
+    *,
+    own_only: bool = False,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Iterator[int]:
+    """Read a run and gather what is found, step by step.
+
+    Args:
+        source: where the run is.
+        run: the run.
+        rank: its place among those that are searched.
+        query: what is searched for.
+        into: takes what is found.
+        own_only: leave out what its ancestors recorded.
+        cancelled: asked once a step; the search ends when it says yes.
+
+    Yields:
+        The number of each step that was read.
+    """
+    for segment in segments(source, run)[-1:] if own_only else segments(source, run):
+        texts = RunTexts(source, segment.run)
+        if segment.last is None or texts.first <= segment.last:
+            gather_step(texts.begin(), texts.first, run, rank, query, into, first_order=texts.first_order)
+        for step in steps_of(texts, texts.first, segment.last):
+            if cancelled():
+                return
+            gather_step(texts.step(step)[0], step.number, run, rank, query, into)
+            yield step.number
+
+
+def gather_step(
+    texts: Sequence[Text], step: int, run: Run, rank: int, query: Query, into: Gathered, *, first_order: int = 0
+) -> None:
+    """Gather what is found in the texts that a step brought."""
+    if not (query.first or 0) <= step <= (step if query.last is None else query.last):
+        return
+    if query.agent is not None and not any(text.kind == AGENT and query.agent in fold(text.text) for text in texts):
+        return
+    calls: set[int | None] = set()
+    if query.tool is not None:
+        calls = {text.call for text in texts if text.kind == CALL and query.tool in fold(text.text)}
+    for order, text in enumerate(texts, start=first_order):
+        if text.kind not in query.kinds or (query.tool is not None and (text.call is None or text.call not in calls)):
+            continue
+        into.add(run.id, rank, text.kind, text.text, Place(step, order, text.call, text.path))

@@ -1,0 +1,345 @@
+"""Which texts a run recorded: the one place that says so, for searches by index and searches by reading.
+
+Each text belongs to the step that brought it. Of the state, and of the messages that a model is sent, only what a step
+newly brought counts, so that a text is found where it came from and not in every step after that. A fork has what its
+ancestors recorded up to the step that it was forked at, what was edited there, and what it recorded itself.
+
+What lies in databases of other systems is taken as if it had been recorded: without secrets (`agent_tt.redaction`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache, reduce
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+
+from agent_tt.codec.paths import format_path
+from agent_tt.comparing.states import path_after
+from agent_tt.errors import AgentTTError, RunNotFound, StoreBusy
+from agent_tt.history.diff import diff
+from agent_tt.history.ops import op_path
+from agent_tt.protocols import ListsCalls
+from agent_tt.querying.texts import texts
+from agent_tt.store import door
+from agent_tt.store.columns import sound
+from agent_tt.store.reader import StoreReader
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from agent_tt.codec.wire import Path, Wire
+    from agent_tt.history.ops import Op
+    from agent_tt.model import Call, ErrorInfo, Run, Step
+    from agent_tt.protocols import RunSource
+
+__all__ = ["FIELDS", "KINDS", "Kind", "RunTexts", "Segment", "Text", "Where", "kinds_of", "segments"]
+
+Where: TypeAlias = Literal["name", "agent", "decision", "error", "call", "arguments", "result", "state"]
+
+
+class Kind(NamedTuple):
+    """A kind of text, as searches tell them apart.
+
+    Attributes:
+        where: in what it stands.
+        in_messages: whether it is part of a message, in the state or among arguments.
+    """
+
+    where: Where
+    in_messages: bool = False
+
+
+KINDS: Final = (
+    Kind("error"),
+    Kind("decision"),
+    Kind("name"),
+    Kind("agent"),
+    Kind("call"),
+    Kind("arguments"),
+    Kind("arguments", in_messages=True),
+    Kind("result"),
+    Kind("state", in_messages=True),
+    Kind("state"),
+)
+"""All kinds, those first that say most about a run. Their positions are kept in indexes of searches."""
+
+FIELDS: Final = ("name", "agent", "decision", "error", "call", "arguments", "result", "state", "messages")
+"""What a search can be kept to: where a text stands, or `messages`, in the state and among arguments."""
+
+_MESSAGES: Final = "messages"
+_EDITED: Final = 1 << 40
+"""Order of texts that were edited into a state, after all those that a step itself brought."""
+
+
+def kinds_of(field: str) -> frozenset[int]:
+    """The positions in `KINDS` of what belongs to a field."""
+    return frozenset(
+        number for number, kind in enumerate(KINDS) if (kind.in_messages if field == _MESSAGES else kind.where == field)
+    )
+
+
+_KIND_NUMBERS: Final = {kind: number for number, kind in enumerate(KINDS)}
+_BARE: Final[dict[Where, int]] = {kind.where: number for kind, number in _KIND_NUMBERS.items() if not kind.in_messages}
+
+
+class Text(NamedTuple):
+    """A text that was recorded.
+
+    Attributes:
+        kind: position in `KINDS`.
+        text: all of it; without what UTF-8 cannot hold.
+        path: where in the state, arguments or result, as people write it; empty for others.
+        call: number of the call; None for what belongs to the step.
+    """
+
+    kind: int
+    text: str
+    path: str = ""
+    call: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Steps of a run that are read in one of its ancestors, or in itself.
+
+    Attributes:
+        run: the run that recorded them.
+        last: the last step that counts; None for all.
+    """
+
+    run: Run
+    last: int | None
+
+
+def segments(source: RunSource, run: Run) -> list[Segment]:
+    """Which runs recorded what a run shows: its ancestors, the first one first, and itself."""
+    found = [Segment(run, None)]
+    seen, last = {run.id}, None
+    while run.parent is not None and run.fork_step is not None and run.parent not in seen:
+        try:
+            parent = source.run(run.parent)
+        except RunNotFound:  # then what it shows of its ancestors is its own
+            break
+        if parent.id != run.parent:
+            break
+        last = run.fork_step if last is None else min(last, run.fork_step)
+        seen.add(parent.id)
+        run = parent
+        found.append(Segment(run, last))
+    return found[::-1]
+
+
+class RunTexts:
+    """The texts that one run recorded itself, step by step. Steps are to be asked for in order.
+
+    Attributes:
+        first: number of the step before the first one that it recorded itself; 0 is the input.
+        first_order: order of the first text of `begin` among those of that step.
+    """
+
+    def __init__(
+        self, source: RunSource, run: Run, start: int | None = None, *, asked: Mapping[str, Wire] | None = None
+    ) -> None:
+        """Begin to read.
+
+        Args:
+            source: where the run is.
+            run: the run.
+            start: the first step that will be asked for; by default the first one there is.
+            asked: what `asked` gave before that step; it is looked up where not given.
+        """
+        self._source = source
+        self._run_id = run.id
+        self._parent = segments(source, run)[-2:-1]
+        self._is_ours = isinstance(getattr(source, "reader", source), StoreReader)
+        self._before: tuple[int, Wire] | None = None
+        self.first = (run.fork_step or 0) if self._parent else 0
+        self.first_order = _EDITED if self._parent else 0
+        begin = self.first if start is None else start
+        self._asked: dict[str, Wire] = {}
+        if asked is not None:
+            self._asked = dict(asked)
+        elif begin > 1:
+            self._asked = self._asked_before(begin)
+
+    def asked(self) -> Mapping[str, Wire]:
+        """What each model was asked last, by lane and name: with it one can go on from here later."""
+        return dict(self._asked)
+
+    def begin(self) -> list[Text]:
+        """What was there before the first own step: the input, or what was edited for a fork."""
+        if not self._parent:
+            return list(self._state_texts(0))
+        parent, step = self._parent[0].run.id, self.first
+        try:
+            if self._source.changes(self._run_id, step) == self._source.changes(parent, step):
+                return []
+        except AgentTTError as error:
+            _raise_passing(error)
+            return []
+        return list(self._state_texts(step))
+
+    def steps(self, start: int, stop: int) -> list[Step]:
+        """Own steps start..stop-1."""
+        return self._source.steps(self._run_id, max(start, self.first + 1), stop)
+
+    def step(self, step: Step) -> tuple[list[Text], bool]:
+        """Everything that a step brought, and whether that is all that it will ever bring."""
+        found = [Text(_BARE["name"], self._clean(step.name))]
+        if step.agent:
+            found.append(Text(_BARE["agent"], self._clean(step.agent)))
+        if step.decision:
+            found.append(Text(_BARE["decision"], self._clean(step.decision)))
+        settled = step.status in ("ok", "error")
+        for call in self._calls(step):
+            settled = settled and call.status != "pending"
+            found += self._call_texts(call)
+        found += self._error_texts(step.error, None)
+        if step.seq is not None:
+            found += self._state_texts(step.number)
+        return found, settled
+
+    # -------------------------------------------------------------------- calls
+
+    def _calls(self, step: Step) -> Sequence[Call]:
+        if not step.calls:
+            return ()
+        try:
+            return self._source.calls(self._run_id, step.number)
+        except AgentTTError as error:  # one damaged step must not end a search; the timeline flags it
+            _raise_passing(error)
+            return ()
+
+    def _call_texts(self, call: Call) -> Iterator[Text]:
+        yield Text(_BARE["call"], self._clean(call.name), call=call.number)
+        if not self._is_ours:
+            call = replace(call, args=door.admit(call.args), result=door.admit(call.result))
+        before: Wire = None
+        if call.kind == "llm":
+            key = _asker(call)
+            before, self._asked[key] = self._asked.get(key), call.args
+        for path, text in _new_texts(before, call.args):
+            yield _text("arguments", path, text, call.number)
+        for path, text in texts(call.result):
+            yield _text("result", path, text, call.number)
+        yield from self._error_texts(call.error, call.number)
+
+    def _asked_before(self, step: int) -> dict[str, Wire]:
+        """What each model was asked last before a step, by lane and name."""
+        source, last = self._source, dict[str, tuple[int, int]]()
+        if isinstance(source, ListsCalls):
+            for head in source.call_heads(self._run_id):
+                if head.kind == "llm" and head.step < step:
+                    last[_asker(head)] = (head.step, head.number)
+        else:
+            for each in source.steps(self._run_id, 1, step):
+                for call in self._calls(each):
+                    if call.kind == "llm":
+                        last[_asker(call)] = (call.step, call.number)
+        asked: dict[str, Wire] = {}
+        for key, (at, number) in last.items():
+            try:
+                found = next((call for call in source.calls(self._run_id, at) if call.number == number), None)
+            except AgentTTError as error:
+                _raise_passing(error)
+                continue
+            if found is not None:
+                asked[key] = found.args if self._is_ours else door.admit(found.args)
+        return asked
+
+    def _error_texts(self, error: ErrorInfo | None, call: int | None) -> Iterator[Text]:
+        if error is None:
+            return
+        if not self._is_ours:
+            error = door.admit_error(error) or error
+        words = f"{error.short}\n{error.message}" if "\n" in error.message else error.short
+        yield Text(_BARE["error"], self._clean(words), call=call)
+
+    def _clean(self, words: str) -> str:
+        return sound(words) if self._is_ours else door.admit_text(words)
+
+    # -------------------------------------------------------------------- states
+
+    def _state_texts(self, step: int) -> Iterator[Text]:
+        """The texts that came into the state with a step; nothing for a checkpoint that cannot be read."""
+        try:
+            whole, ops = self._brought_by(step)
+        except AgentTTError as error:
+            _raise_passing(error)
+            return
+        for path, text in texts(whole):
+            yield _text("state", path, text)
+        for number, op in enumerate(ops):
+            later = ops[number + 1 :]
+            for path, value in _brought(op):
+                settled = reduce(lambda place, after: path_after(after, place), later, path) if later else path
+                for inner, text in texts(value, settled):
+                    yield _text("state", inner, text)
+
+    def _brought_by(self, step: int) -> tuple[Wire, list[Op]]:
+        """The whole state of a first checkpoint, or what was done to the one before."""
+        source, run_id = self._source, self._run_id
+        base = source.base_step(run_id, step)
+        if self._is_ours:
+            return (source.state(run_id, step), []) if base is None else (None, source.changes(run_id, step))
+        # Operations show texts without the names that make them secrets: only whole states can be made clean.
+        before = self._before
+        state = door.admit(source.state(run_id, step))
+        self._before = (step, state)
+        if base is None:
+            return state, []
+        old = before[1] if before is not None and before[0] == base else door.admit(source.state(run_id, base))
+        return None, diff(old, state)
+
+
+def _asker(call: Call) -> str:
+    return f"{call.lane} {call.name}"
+
+
+def _raise_passing(error: AgentTTError) -> None:
+    """Raise again what is no damage: an index must not lack what could not be read for a moment."""
+    if isinstance(error, StoreBusy | RunNotFound):
+        raise error
+
+
+def _text(where: Where, path: Path, text: str, call: int | None = None) -> Text:
+    kind = _KIND_NUMBERS[Kind(where, in_messages=True)] if where != "result" and _MESSAGES in path else _BARE[where]
+    return Text(kind, sound(text), _written(path), call)
+
+
+@lru_cache(maxsize=10_000)
+def _written(path: Path) -> str:
+    return sound(format_path(path))
+
+
+def _new_texts(before: Wire, now: Wire) -> Iterator[tuple[Path, str]]:
+    """The texts of a request, without the entries and leading messages that the request before it had as well."""
+    if not (isinstance(before, dict) and isinstance(now, dict)):
+        yield from texts(now)
+        return
+    for name, value in now.items():
+        old = before.get(name)
+        if isinstance(value, list) and isinstance(old, list):
+            known = 0
+            while known < min(len(old), len(value)) and old[known] == value[known]:
+                known += 1
+            for index in range(known, len(value)):
+                yield from texts(value[index], (name, index))
+        elif name not in before or old != value:
+            yield from texts(value, (name,))
+
+
+def _brought(op: Op) -> Iterator[tuple[Path, Wire]]:
+    """The values that an operation brings, and where they are just after it."""
+    path = op_path(op)
+    match op:
+        case ["s", _, value]:
+            if path and isinstance(path[-1], str):
+                yield path, path[-1]
+            yield path, value
+        case ["a", _, int(start), list(items)] | ["x", _, int(start), int(), list(items)]:
+            yield from (((*path, start + offset), item) for offset, item in enumerate(items))
+        case ["t", _, int(), str(suffix)]:
+            yield path, suffix
+        case _:
+            return

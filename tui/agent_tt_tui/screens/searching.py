@@ -1,0 +1,152 @@
+"""Full-text search for a screen, in threads: one fills the index, one searches what is there as somebody types."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from textual.message import Message
+from textual.worker import get_current_worker
+
+from agent_tt.errors import AgentTTError, InvalidExpression, UsageError
+from agent_tt.querying.search.finder import Finder
+from agent_tt.querying.search.hits import Hits
+from agent_tt.querying.search.query import parse
+from agent_tt_tui.viewmodel.finding import FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from textual.screen import Screen
+
+    from agent_tt.protocols import RunSource
+    from agent_tt_tui.viewmodel.finding import Wish
+
+_MOST_HITS: Final = 200
+_NEWS_SECONDS: Final = 0.4
+"""How often it is said that there is more to be searched."""
+
+
+@dataclass
+class Searched(Message):
+    """What a search found, or found so far.
+
+    Attributes:
+        wish: What was searched for.
+        found: What was found.
+        names: The names of runs by their ids, where all runs are searched.
+    """
+
+    wish: Wish
+    found: Hits
+    names: Mapping[str, str] | None
+
+
+@dataclass
+class IndexGrew(Message):
+    """There is more to be searched, or all of it is there."""
+
+
+@dataclass
+class NotUnderstood(Message):
+    """What was typed cannot be searched for, or asked.
+
+    Attributes:
+        text: What was typed.
+        why: Why not.
+        position: Index into the text of what is wrong; None where it is nothing in it.
+    """
+
+    text: str
+    why: str
+    position: int | None
+
+
+class Searching:
+    """Searches for a screen, which gets the messages of this module; a newer search ends the one before."""
+
+    def __init__(self, screen: Screen[None], source: RunSource, runs: Sequence[str] | None) -> None:
+        """Search nothing yet.
+
+        Args:
+            screen: Who asks.
+            source: Where the runs are.
+            runs: Ids of the runs that are searched; None for all.
+        """
+        self._screen = screen
+        self._source = source
+        self._runs = runs
+        self._lock = threading.Lock()
+        self._finder: Finder | None = None
+        self._is_filling = False
+
+    def fill(self) -> None:
+        """Bring the index up to date, unless that is being done."""
+        if not self._is_filling:
+            self._is_filling = True
+            self._screen.run_worker(self._fill, group="index", thread=True, exit_on_error=False)
+
+    def search(self, wish: Wish) -> None:
+        """Search what is indexed."""
+        self._screen.run_worker(lambda: self._search(wish), group="find", thread=True, exclusive=True)
+
+    def stop(self) -> None:
+        """End what is under way; what was indexed stays."""
+        for group in ("find", "index"):
+            self._screen.workers.cancel_group(self._screen, group)
+
+    def close(self) -> None:
+        """Let go of the index."""
+        self.stop()
+        with self._lock:
+            finder, self._finder = self._finder, None
+        if finder is not None:
+            finder.close()
+
+    # In threads.
+
+    def _opened(self) -> Finder:
+        with self._lock:
+            if self._finder is None:
+                self._finder = Finder(self._source)
+            return self._finder
+
+    def _fill(self) -> None:
+        worker = get_current_worker()
+        due, has_grown = time.monotonic() + _NEWS_SECONDS, False
+        try:
+            for _ in self._opened().update(self._runs, cancelled=lambda: worker.is_cancelled):
+                has_grown = True
+                if time.monotonic() >= due:
+                    self._screen.post_message(IndexGrew())
+                    due = time.monotonic() + _NEWS_SECONDS
+        except AgentTTError:  # what cannot be read is said where it is shown; searches go on by reading
+            has_grown = True
+        finally:
+            self._is_filling = False
+        if has_grown and not worker.is_cancelled:
+            self._screen.post_message(IndexGrew())
+
+    def _search(self, wish: Wish) -> None:
+        worker = get_current_worker()
+        try:
+            query = parse(wish.text, regex=wish.regex, fields=FIELDS[wish.field])
+            names = None if self._runs is not None else {run.id: run.name for run in self._source.runs(archived=True)}
+            for found in self._opened().searching(
+                query, self._runs, by=wish.by, limit=_MOST_HITS, cancelled=lambda: worker.is_cancelled
+            ):
+                if worker.is_cancelled:
+                    return
+                self._screen.post_message(Searched(wish, found, names))
+        except InvalidExpression as error:
+            self._refuse(NotUnderstood(wish.text, error.why, error.position))
+        except UsageError:  # there is no word yet
+            self._screen.post_message(Searched(wish, Hits(), None))
+        except AgentTTError as error:
+            self._refuse(NotUnderstood(wish.text, error.message, None))
+
+    def _refuse(self, message: NotUnderstood) -> None:
+        if not get_current_worker().is_cancelled:
+            self._screen.post_message(message)
