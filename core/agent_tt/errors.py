@@ -7,7 +7,6 @@ AgentTTError
 │   ├── InvalidValue           a VALUE is not JSON
 │   ├── InvalidExpression      a question such as `state.budget < 0` cannot be read, or would take too long to answer
 │   ├── InvalidEdit            an edit does not fit the state it is for
-│   ├── InvalidPredicate       a question about a state cannot be read
 │   ├── InvalidEntryPoint      an agent cannot be found, imported or restored
 │   │   └── InvalidExecutor    nobody is registered as the executor that was asked for, or it cannot be imported
 │   ├── InvalidScript          a scripted model has no answer to give
@@ -62,7 +61,6 @@ __all__ = [
     "InvalidExecutor",
     "InvalidExpression",
     "InvalidPath",
-    "InvalidPredicate",
     "InvalidScript",
     "InvalidValue",
     "IsPinned",
@@ -170,12 +168,6 @@ class InvalidEdit(UsageError):
     """An edit does not fit the state it is meant for."""
 
     kind = "invalid_edit"
-
-
-class InvalidPredicate(UsageError):
-    """A question about a state, a path or a comparison, cannot be read."""
-
-    kind = "invalid_predicate"
 
 
 class InvalidEntryPoint(UsageError):

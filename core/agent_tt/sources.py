@@ -51,6 +51,12 @@ def register(detector: Detector) -> None:
 def open_source(path: str | Path, *, read_only: bool = False) -> RunSource:
     """Open whatever recorded runs a file holds. Its name does not matter.
 
+    ```python
+    with contextlib.closing(agent_tt.open_source("runs.db")) as source:
+        run = source.run("refund-loop")
+        print(run.status, source.step_count(run.id), source.state(run.id, 1))
+    ```
+
     What is written down about runs of a file that is only read is kept in the user's own store (`agent_tt.marking`).
 
     Args:

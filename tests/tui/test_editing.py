@@ -121,6 +121,9 @@ def test_an_editor_that_is_missing_or_fails_is_an_error_and_changes_nothing(tmp_
         run(editor(tmp_path, "sys.exit(3)"))
     assert editor_command({"VISUAL": "code --wait", "EDITOR": "nano"}) == ["code", "--wait"]
     assert editor_command({}) == ["vi"]
+    with pytest.raises(UsageError, match=r"\$VISUAL cannot be read") as caught:
+        editor_command({"VISUAL": "code '--wait"})
+    assert "code --wait" in caught.value.hint
 
 
 async def in_tree(pilot, path):

@@ -378,7 +378,7 @@ def test_lines_are_read_as_the_options_of_the_command():
         ("vary", "budget=2", "budget is varied twice"),
         ("samples", "0", "from 1"),
         ("jobs", "many", "from 1"),
-        ("outcome", "budget <", "no JSON value"),
+        ("outcome", "budget <", "a value is expected"),
         ("cost", "a lot", "dollars"),
     ],
 )

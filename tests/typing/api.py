@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, assert_type
 
 import agent_tt
+from agent_tt.codec.wire import Wire
 from agent_tt.model import RunStatus
 from agent_tt.replaying import given, served
 from agent_tt.resuming import Happened
@@ -115,7 +116,22 @@ def ask_the_past() -> None:
     assert_type([(hit.run, hit.step, hit.call) for hit in hits.hits], list[tuple[str, int, int | None]])
     assert_type((hits.total, hits.is_complete), tuple[int, bool])
     assert_type(agent_tt.find_steps("refund-loop", "error"), list[int])
-    assert_type(agent_tt.bisect("refund-loop", "error", live=True, changes={"a": 1}).first, int | None)
+    assert_type(found.to_json(), dict[str, Wire])
+    assert_type([(write.step, write.path) for write in found.writes], list[tuple[int, str]])
+    bisected = agent_tt.bisect("refund-loop", "error", live=True, changes={"a": 1}, most_forks=3)
+    assert_type(bisected.first, int | None)
+    assert_type([probe.holds for probe in bisected.probes], list[bool])
+    assert_type(bisected.to_json(), dict[str, Wire])
+    agent_tt.find_steps("refund-loop", 3)  # type: ignore[arg-type]
+
+
+def what_differs() -> None:
+    for change in agent_tt.diff("refund-loop@1", "other.db:refund-loop@~1", store=Path("runs.db")):
+        assert_type(change.path, str)
+        assert_type(change.old_path, str | None)
+        assert_type(change.makes_a_difference, bool)
+    agent_tt.diff("refund-loop@1")  # type: ignore[call-arg]
+    assert_type(agent_tt.compare("a", "b").diverged_at, int | None)
 
 
 def go_on() -> None:

@@ -35,6 +35,11 @@ __all__ = ["compare", "compare_many"]
 def compare(a: str, b: str, *, store: str | Path | None = None) -> Comparison:
     """Compare two recorded runs, step by step.
 
+    ```python
+    found = agent_tt.compare("refund-loop", "trip-planner")
+    print(found.diverged_at, found.rejoined_at, found.only_a, found.only_b)
+    ```
+
     Args:
         a: One run: its id, a unique prefix of it, its name, `latest` or `NAME~2`.
         b: The other run.
@@ -60,6 +65,11 @@ def compare_many(
     base: str, others: Sequence[str] | None = None, *, archived: bool = False, store: str | Path | None = None
 ) -> Table:
     """Compare one recorded run with many: a row for each, in figures.
+
+    ```python
+    for row in agent_tt.compare_many("refund-loop", ["trip-planner"]).rows:
+        print(row.run.name, row.changed, row.diverged_at, row.outcome)
+    ```
 
     Args:
         base: The run that all others are compared with: its id, a unique prefix of it, its name, `latest` or `NAME~2`.

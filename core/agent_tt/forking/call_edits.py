@@ -104,7 +104,7 @@ def _call_of(source: RunSource, run_id: str, steps: Sequence[Step], edit: Edit) 
     number = edit.step or 0
     if not 1 <= number <= len(steps):
         why = f"there is no step {number}, whose {edit.target} is to be edited"
-        raise InvalidEdit(why, hint=f"there are {len(steps)} steps")
+        raise InvalidEdit(why, hint=f"name one from 1 to {len(steps)}" if steps else "the run has no steps")
     calls = source.calls(run_id, number)
     step = f"step {number} {steps[number - 1].name}"
     if not calls:
@@ -123,11 +123,16 @@ def _call_of(source: RunSource, run_id: str, steps: Sequence[Step], edit: Edit) 
         return found
     wanted = [call for call in calls if (call.kind == "llm") == (edit.target == "answer")]
     outer = [call for call in wanted if "inside" not in call.meta] or wanted
-    if len(outer) != 1:
-        kind = "model calls" if edit.target == "answer" else "calls"
-        how_many = "no" if not outer else str(len(outer))
+    if not outer:
+        why, other = ("asks no model", "result") if edit.target == "answer" else ("only asks a model", "answer")
         raise InvalidEdit(
-            f"{step} has {how_many} {kind}, so it must be said which is meant",
+            f"{step} {why}, so it has no {edit.target}",
+            hint=f"its calls are {_listed(calls)}: use --{other} {number}.CALL=VALUE",
+        )
+    if len(outer) > 1:
+        kind = "model calls" if edit.target == "answer" else "calls"
+        raise InvalidEdit(
+            f"{step} has {len(outer)} {kind}, so it must be said which is meant",
             hint=f"write {number}.CALL; its calls are {_listed(calls)}",
         )
     return outer[0]

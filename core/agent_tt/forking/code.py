@@ -121,7 +121,7 @@ def plan_code(run: Run, agent: str | None, way: WayBackIn = "restore") -> tuple[
     if file is None and entry.is_file:
         raise InvalidEntryPoint(
             f"there is no file {entry.location} any more" if agent is None else f"there is no file {entry.location}",
-            hint=f"looked in {', '.join(map(str, folders))}; name where it is now with --agent path/file.py:callable",
+            hint=_where_it_was_sought(folders),
         )
     problems = []
     if file is None:
@@ -217,7 +217,7 @@ def _plan_other_script(run: Run, entry: EntryPoint) -> tuple[CodePlan, tuple[str
     folders = _folders(run.code.root, run.code.cwd, typed=True)
     file = find_source(entry, folders)
     if file is None:
-        raise InvalidEntryPoint(f"there is no file {entry.location}", hint=f"looked in {', '.join(map(str, folders))}")
+        raise InvalidEntryPoint(f"there is no file {entry.location}", hint=_where_it_was_sought(folders))
     return _script(run, str(_portable(entry, file, run.code.root)), file.resolve(), changed=None)
 
 
@@ -266,6 +266,13 @@ def _folders(root: str | None, cwd: str | None, *, typed: bool) -> list[Path]:
     """Where an entry point is looked for; a path that a person typed first of all where they typed it."""
     here = str(Path.cwd()) if typed else None
     return [Path(folder) for folder in dict.fromkeys((here, root, cwd)) if folder]
+
+
+def _where_it_was_sought(folders: list[Path]) -> str:
+    """What to do where a file was found in none of the folders; a run may have recorded none that is still there."""
+    there = [str(folder) for folder in folders if folder.is_dir()]
+    sought = f"looked in {', '.join(there)}" if there else "no folder that was recorded is on this machine"
+    return f"{sought}; name where it is now with --agent path/file.py:callable"
 
 
 def _portable(entry: EntryPoint, file: Path | None, root: str | None) -> EntryPoint:

@@ -55,6 +55,19 @@ def executor(name: str) -> Callable[[F], F]:
     `run`, `parent`, `fork_step`, `agent` and the `model`'s settings; and the overrides of this fork. `agent-tt fork
     --executor NAME` asks for it.
 
+    ```python
+    @agent_tt.executor("dry")
+    def dry(input, state, config, overrides):
+        with agent_tt.record(config["run"], state=state) as run, run.step("nothing", state):
+            pass
+    ```
+
+    Args:
+        name: how a fork asks for it; without a colon.
+
+    Returns:
+        A decorator that gives the function back as it is.
+
     Raises:
         UsageError: the name is empty, or one of those that come with agent-tt.
     """

@@ -208,6 +208,11 @@ def register(target: str | Callable[..., object], effect: OutsideEffect = "write
     it before the modules that use it are imported: what they keep in dicts, default arguments or partials can no longer
     be replaced then, which is warned of.
 
+    ```python
+    agent_tt.register("json.dumps", effect="read")
+    import json  # and whatever else of the program's own
+    ```
+
     Args:
         target: what is called.
         effect: `read` when a call changes nothing in the world, `write` when it may, `llm` when it asks a model.

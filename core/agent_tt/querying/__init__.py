@@ -4,7 +4,7 @@
 |---|---|
 | `search` | searches all texts of a run, or of a store: ranked, by an index |
 | `texts` | the texts of a value |
-| `predicates` | what a sweep asks of a last state |
+| `predicates` | what a sweep asks of a last step: `state.` may be left out |
 | `expressions` | the language of questions such as `state.budget < 0` |
 | `watching`, `followed` | where an expression holds: next, previous, all steps, where it began and stopped |
 | `blaming`, `moving`, `edited` | all writes of a value, through lists that were sorted; what people edited |

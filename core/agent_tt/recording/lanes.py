@@ -153,6 +153,11 @@ class lane:  # noqa: N801  it is used like a function: `with agent_tt.lane(key):
     did it. `with agent_tt.lane(item.id):` around the work on one item names its lane after the item instead. A key is
     one item of a run: entered again, it goes on where it was. Outside a recording nothing happens.
 
+    ```python
+    with agent_tt.lane("order 7"):
+        ...  # what is called here is told apart from what is called for other orders
+    ```
+
     Args:
         key: the name, unlike that of every other item.
     """

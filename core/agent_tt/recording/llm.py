@@ -29,6 +29,12 @@ def llm(
     An answer that has `usage` (a key or attribute, with `tokens_in`, `tokens_out` and `cost_usd`, or the words of
     OpenAI or Anthropic for them) adds it to the call and to its step. Functions keep their nature as with `tool`.
 
+    ```python
+    @agent_tt.llm(model="rules-1")
+    def decide(messages):
+        return {"content": "Yes.", "usage": {"tokens_in": 12, "tokens_out": 2, "cost_usd": 0.0001}}
+    ```
+
     Args:
         function: the function, when the decorator is used without arguments.
         model: the model that it asks; else the run's own.

@@ -46,6 +46,14 @@ def record(
     The run begins and ends with the block. Exceptions are recorded and pass on; one that leaves the block makes the run
     failed, or interrupted when somebody stopped it.
 
+    ```python
+    state = {"question": "Do you have gift cards?", "answer": None}
+    with agent_tt.record("my-agent", state=state, tags=["demo"]) as run:
+        with run.step("answer", state):
+            state["answer"] = "Yes."
+    print(run.id)
+    ```
+
     Args:
         name: what people call the run.
         state: what the agent works on: a tree of values, an object with `get_state()`, or any object, of which the

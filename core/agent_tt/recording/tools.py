@@ -43,6 +43,12 @@ def tool(
     Arguments are kept as they are when the call begins, results as they are when they come back. Outside any recording
     the function simply runs.
 
+    ```python
+    @agent_tt.tool(effect="read")
+    def search_docs(query):
+        return {"docs": [], "count": 0}
+    ```
+
     Args:
         function: the function, when the decorator is used without arguments.
         effect: `read` when a call changes nothing in the world, `write` when it may. Undeclared counts as `write`: a

@@ -34,10 +34,16 @@ _OF_STEP: Final = (
     " FROM calls c WHERE run = ? AND step = ? ORDER BY call"
 )
 _KINDS: Final = (*_HEAD_KINDS, WHOLE, TEXT, COUNT, COUNT, COUNT, ANY, ANY, ANY)
+_PAGE: Final = (
+    "SELECT step, call, lane, kind, name, effect, status, CASE kind WHEN 'llm' THEN NULL ELSE args END, result, error"
+    " FROM calls WHERE run = ? AND step BETWEEN ? AND ? ORDER BY step, call"
+)
+_PAGE_KINDS: Final = (WHOLE, WHOLE, NAME, NAME, TEXT, TEXT, ANY, ANY, ANY, ANY)
 _VALUES: Final = "SELECT args, result, error FROM calls WHERE run = ? AND step = ? AND call = ?"
 _LAST: Final = 1 << 62
 _LARGE: Final = '"…"'.encode()
 """Stands in place of a large part of an answer, which is not read."""
+_Draft: Final = columns.draft_of(Call)
 
 
 class CallRows:
@@ -70,6 +76,20 @@ class CallRows:
                 heads += map(_call, columns.fitted(found, _HEAD_KINDS))
         return heads
 
+    def page(self, run: int, start: int, stop: int) -> list[Call]:
+        """The calls of steps start..stop-1 in order, with what they carried: what comparing two long runs reads.
+
+        What models were asked is left out: it is the whole conversation each time, and their answers tell two runs
+        apart. So are times and facts for display.
+        """
+        calls: list[Call] = []
+        for stretch in self._lineage.stretches(run):
+            first, last = max(stretch.first, start), stop - 1 if stretch.last is None else min(stretch.last, stop - 1)
+            if first <= last:
+                found = self._rows.query(_PAGE, (stretch.run, first, last))
+                calls += map(self._on_page, columns.fitted(found, _PAGE_KINDS))
+        return calls
+
     def with_values(self, run: int, head: Call) -> Call:
         """A call with its arguments and error, and with its result, in which `…` stands for each large part."""
         holder, what = self._lineage.holder(run, head.step), f"call {head.number} of step {head.step}"
@@ -85,6 +105,22 @@ class CallRows:
     def value(self, column: object, what: str) -> Wire:
         """What a column of arguments or results holds; `what` names it where it is damaged."""
         return unpack_call_value(column, what, self._blobs.get)
+
+    def _on_page(self, row: Sequence[Any]) -> Call:
+        call: Any = _Draft()
+        call.step, call.number, call.lane, call.kind, name, effect, status, args, result, error = row
+        what = f"call {call.number} of step {call.step}"
+        call.name = name or ""
+        call.effect = columns.effect(effect)
+        call.status = columns.call_status(status)
+        call.args = None if args is None else self.value(args, f"the arguments of {what}")
+        call.result = None if result is None else self.value(result, f"the result of {what}")
+        call.error = None if error is None else columns.error_from_text(error)
+        call.lane_seq = 0
+        call.signature = call.started_us = call.ended_us = call.delivered = None
+        call.meta = {}
+        call.__class__ = Call
+        return cast("Call", call)
 
     def _whole(self, row: Sequence[Any]) -> Call:
         lane_seq, signature, started, ended, delivered, args, result, error = row[8:]

@@ -26,6 +26,7 @@ __all__ = [
     "Kind",
     "call_status",
     "code_from_wire",
+    "draft_of",
     "edits_from_wire",
     "edits_to_wire",
     "effect",
@@ -300,3 +301,12 @@ def strings_of(found: Wire) -> dict[str, str]:
     if not isinstance(found, dict):
         return {}
     return {name: value for name, value in found.items() if isinstance(value, str)}
+
+
+def draft_of(kind: type) -> type:
+    """A class of objects whose fields can be set one by one, until `__class__ = kind` makes each what it stands for.
+
+    The constructor of a frozen dataclass sets each field through a function: half of what listing a long run would
+    cost. Two classes with the same slots may stand in for each other.
+    """
+    return type(f"{kind.__name__}Draft", (), {"__slots__": kind.__slots__})  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ from agent_tt.history.cursor import TrackCursor
 from agent_tt.history.index import PathIndex
 from agent_tt.history.log import StateLog
 from agent_tt.history.states import load
-from agent_tt.store import call_pages, deliveries, ids
+from agent_tt.store import deliveries, ids
 from agent_tt.store.call_rows import CallRows
 from agent_tt.store.damage_watch import DamageWatch
 from agent_tt.store.lineage import Lineage, Position
@@ -138,12 +138,11 @@ class StoreReader:
 
     def call_page(self, run_id: str, start: int, stop: int) -> list[Call]:
         """The calls of steps start..stop-1: arguments (not those of models), results and errors, no more."""
-        run = self.lineage.number(run_id)
-        return list(call_pages.call_page(self.database, self.lineage, run, start, stop, self._calls.value))
+        return self._calls.page(self.lineage.number(run_id), start, stop)
 
     def digest_page(self, run_id: str, start: int, stop: int) -> dict[int, bytes]:
         """What `digest` gives for steps start..stop-1; those that took no checkpoint of their own are missing."""
-        return call_pages.digest_page(self.database, self.lineage, self.lineage.number(run_id), start, stop)
+        return self._steps.digests(self.lineage.number(run_id), start, stop)
 
     def deliveries(self, run_id: str, step: int, call: int) -> list[Delivery]:
         """What reached the agent of a call that answers in pieces, in order; also of one that is still pending.

@@ -41,16 +41,11 @@ _COSTS: Final = "SELECT step, cost_usd FROM steps WHERE run = ? AND step BETWEEN
 _STEP_KINDS: Final = (
     *(WHOLE, ANY, ANY, ANY, NAME, TEXT, TEXT, NAME, COUNT, COUNT, COUNT, COUNT, COUNT, NUMBER, NAME, COUNT),
 )
-
-
-class _Draft:
-    """A step whose fields are being filled in, before it becomes a `Step`, which is frozen.
-
-    The constructor of a frozen dataclass sets each field through a function: half of what listing a long run would
-    cost. Two classes with the same slots may stand in for each other, so a filled draft is made a step as it is.
-    """
-
-    __slots__ = Step.__slots__
+_DIGESTS: Final = (
+    "SELECT s.step, d.digest FROM steps s JOIN deltas d ON d.id = (s.track << 32) + s.seq"
+    " WHERE s.run = ? AND s.step BETWEEN ? AND ?"
+)
+_Draft: Final = columns.draft_of(Step)
 
 
 class _Facts(NamedTuple):
@@ -90,6 +85,21 @@ class StepRows:
             if last is None or first <= last:
                 steps += self._stretch(stretch, first, last, inherited=stretch.run != run)
         return steps
+
+    def digests(self, run: int, start: int, stop: int) -> dict[int, bytes]:
+        """The digests of the checkpoints that steps start..stop-1 ended with, by step.
+
+        Steps that took no checkpoint are left out, and so is the one that a fork begins at: its checkpoint may be
+        edited.
+        """
+        digests: dict[int, bytes] = {}
+        for stretch in self._lineage.stretches(run):
+            first = max(stretch.first, start)
+            last = stop - 1 if stretch.last is None else min(stretch.last - 1, stop - 1)
+            if first <= last:
+                found = self._rows.query(_DIGESTS, (stretch.run, first, last))
+                digests.update((step, digest) for step, digest in found if type(digest) is bytes)
+        return digests
 
     def _stretch(self, stretch: Stretch, first: int, last: int | None, *, inherited: bool) -> list[Step]:
         found = columns.fitted(self._rows_of(stretch.run, first, (1 << 62) if last is None else last), _STEP_KINDS)

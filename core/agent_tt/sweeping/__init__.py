@@ -81,7 +81,8 @@ def sweep(
         policies: `live` and `deny`, by tool.
         samples: how often each combination is taken.
         jobs: how many runs are under way at a time.
-        outcomes: what is asked of each run's last state: paths, or comparisons such as `budget < 0`.
+        outcomes: what is asked of each run: a path of its last state (`answer`), or an expression about its last
+            step (`budget < 0 and not error`), in which `state.` may be left out.
         allow: names of writing tools that may run in every run.
         by: `restore` or `replay`; None chooses.
         accept_changes: as of `agent_tt.fork`.

@@ -56,7 +56,7 @@ class Definition:
         step: the step to fork after, as it was asked for; None for that before the call that is edited.
         samples: how often each cell is taken.
         jobs: how many runs are under way at a time.
-        outcomes: what is asked of each run's last state, as it was written.
+        outcomes: what is asked of each run's last step, as it was written (see `querying.predicates`).
         allow: names of writing tools that may run; all others that write are denied.
         by: how the agent gets to the fork's step; None chooses.
         accept_changes: see `plan_fork`.

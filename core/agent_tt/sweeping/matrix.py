@@ -21,7 +21,6 @@ from agent_tt.sweeping.intervals import wilson
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agent_tt.codec.wire import Wire
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt.querying.expressions.values import Value
@@ -291,13 +290,11 @@ class MatrixReader:
             sum(costs) if costs else None,
             None if run.ended_us is None else run.ended_us - run.started_us,
             tuple(each.look(state) for each in asked),
-            tuple(self._holds(each, run, state) if each.compares else None for each in asked),
+            tuple(self._holds(each, run) if each.compares else None for each in asked),
             last_words(state),
         )
 
-    def _holds(self, asked: Predicate, run: Run, state: Wire) -> bool:
-        if asked.path is not None:
-            return asked.holds(state)
+    def _holds(self, asked: Predicate, run: Run) -> bool:
         try:
             return Watch(self._source, run.id, asked.expression).holds_at(self._source.step_count(run.id))
         except InvalidExpression:  # a pattern would take too long on what this one run holds

@@ -13,7 +13,8 @@ from agent_tt.forking.edits import apply_edits
 from agent_tt.forking.plan import ForkPlan, plan_fork
 from agent_tt.forking.policies import configured_policy, written_rules
 from agent_tt.model import Run
-from agent_tt.querying.expressions.values import Missing
+from agent_tt.querying.expressions.tree import CALL_NAMES, facts
+from agent_tt.querying.expressions.values import Missing, at
 from agent_tt.sweeping.axes import edit_of
 from agent_tt.sweeping.definition import MOST_UNASKED, Cell, Definition
 
@@ -152,15 +153,20 @@ def _check_paths(source: RunSource, run: Run, definition: Definition) -> None:
 
 
 def _odd_outcomes(source: RunSource, run: Run, definition: Definition) -> list[str]:
-    """A line for each path that the original's last state does not have."""
+    """A line for each path that the original's last state has not, and for each key of it that is named as a fact."""
     if not definition.outcomes:
         return []
     state = final_state(source, run.id)
-    return [
-        f"the last state of {run.name} has no {format_path(asked.path)}"
-        for asked in definition.predicates
-        if asked.path is not None and isinstance(asked.look(state), Missing)
-    ]
+    keys = state.keys() if isinstance(state, dict) else ()
+    odd = []
+    for asked in definition.predicates:
+        for root, place in facts(asked.expression.root):
+            if root == "state" and isinstance(at(state, place), Missing):
+                odd.append(f"the last state of {run.name} has no {format_path(place)}")
+            elif root in keys:
+                whose = "a call of the last step" if root in CALL_NAMES else "the last step"
+                odd.append(f"{root} in {asked.text!r} is that of {whose}; the key of the state is state.{root}")
+    return list(dict.fromkeys(odd))
 
 
 def _unanswered(plan: ForkPlan) -> list[str]:

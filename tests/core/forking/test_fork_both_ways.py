@@ -157,3 +157,19 @@ def test_what_is_no_edit_of_a_call_is_refused_with_an_example(text: str, target:
     with pytest.raises(InvalidEdit if target == "error" or "nope" not in text else Exception) as refused:
         parse_call_edit(text, target)  # type: ignore[arg-type]
     assert getattr(refused.value, "hint", "")
+
+
+def test_an_edit_of_an_answer_where_no_model_was_asked_says_which_calls_there_are(project: Project) -> None:
+    project.put("agent.py", AGENT)
+    root = str(project.folder)
+    code = AgentCode(entry="agent:main", root=root, cwd=root, restore="state")
+    writer = project.store.begin_run(NewRun(name="asks-nobody", code=code), {})
+    step = writer.open_step(NewStep(name="look"))
+    tool = writer.begin_call(step, NewCall("tool", "look", {}, "11" * 16, "read", lane_seq=1))
+    writer.end_call(step, tool, CallEnd("ok", 7))
+    writer.close_step(step, StepEnd(status="ok"), {})
+    writer.finish("succeeded")
+    asked_nobody = project.store.run(writer.run_id)
+    with pytest.raises(InvalidEdit, match="step 1 look asks no model, so it has no answer") as refused:
+        project.plan(asked_nobody, None, edits=[parse_call_edit("1=Yes.", "answer")])
+    assert refused.value.hint == "its calls are 1.1 look: use --result 1.CALL=VALUE"

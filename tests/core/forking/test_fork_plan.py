@@ -232,6 +232,16 @@ def test_a_run_without_a_way_back_in_says_why_and_what_to_do(
     assert caught.value.hint
 
 
+def test_a_file_whose_folders_are_gone_too_is_not_looked_for_nowhere(project: Project) -> None:
+    gone = str(project.folder / "gone")
+    run = finished(project, begin(project, entry="gone.py:main", root=gone, cwd=gone))
+    with pytest.raises(InvalidEntryPoint, match=r"there is no file gone\.py any more") as caught:
+        project.plan(run, 0, by="restore")
+    assert caught.value.hint == (
+        "no folder that was recorded is on this machine; name where it is now with --agent path/file.py:callable"
+    )
+
+
 def test_an_entry_point_that_takes_a_state_by_now_is_a_way_back_in(project: Project) -> None:
     run = finished(project, begin(project, restore=None))
     assert project.plan(run, 0).code.restore == "state"

@@ -35,7 +35,7 @@ class ByHand:
         code = AgentCode(entry="guess.py:main", root=str(folder), cwd=str(folder), restore="state")
         writer = self.store.begin_run(NewRun(name="guess", code=code), {"temperature": 0, "budget": 3})
         number = writer.open_step(NewStep(name="think"))
-        writer.close_step(number, StepEnd(status="ok"), {"temperature": 0, "budget": 3, "answer": "?"})
+        writer.close_step(number, StepEnd(status="ok"), {"temperature": 0, "budget": 3, "answer": "?", "tokens": 7})
         writer.finish("succeeded")
         self.run = self.store.run("guess")
         self.sweeps = Sweeps(self.store.database)

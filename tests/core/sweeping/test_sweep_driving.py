@@ -11,7 +11,7 @@ from agent_tt.errors import (
     AgentFailed,
     Interrupted,
     InvalidEdit,
-    InvalidPredicate,
+    InvalidExpression,
     IsRunning,
     StoreUnreadable,
     UsageError,
@@ -310,8 +310,8 @@ def test_the_python_interface_does_the_same(by_hand: ByHand, forks: Forks) -> No
         ),
         (
             Definition((axis_of("set", "temperature=0,1"),), step=1, outcomes=("budget <",)),
-            InvalidPredicate,
-            "no JSON value",
+            InvalidExpression,
+            "it ends where a value is expected",
         ),
     ],
 )
@@ -342,3 +342,13 @@ def test_the_pre_flight_counts_runs_tokens_and_cost(by_hand: ByHand, forks: Fork
     plan = plan_sweep(by_hand.store, by_hand.run, many)
     assert plan.needs_a_yes
     assert plan.problems == ("the last state of guess has no nowhere",)
+
+
+def test_the_pre_flight_says_where_a_key_of_the_state_is_named_as_a_fact(by_hand: ByHand, forks: Forks) -> None:
+    asked = ("answer", "not tokens", "error.code == 1", "len(plan) > 3")
+    plan = plan_sweep(by_hand.store, by_hand.run, Definition(THREE.axes, step=0, samples=2, outcomes=asked))
+    assert plan.problems == (
+        "tokens in 'not tokens' is that of the last step; the key of the state is state.tokens",
+        "the last state of guess has no error.code",
+        "the last state of guess has no plan",
+    )

@@ -176,7 +176,7 @@ VARY = ("--at", "1", "--set", "temperature=0,1")
         (("guess", "--at", "1", "--set", "temperature=a,b"), 2, "not JSON"),
         (("guess", "--at", "1", "--set", "temperatur=0,1"), 2, "temperatur is not in the state after step 1"),
         (("guess", "--at", "9", "--set", "temperature=0,1"), 3, "there is no step 9"),
-        (("guess", *VARY, "--outcome", "budget <"), 2, "after < stands no JSON value"),
+        (("guess", *VARY, "--outcome", "budget <"), 2, "it ends where a value is expected"),
         (("guess", *VARY, "--policy", "pay=ask"), 2, "nobody is there to answer"),
         (("guess", *VARY, "--executor", "nobody"), 2, "nobody"),
         (("guess", *VARY, "--samples", "60"), 2, "that would be 120 runs"),

@@ -1,5 +1,19 @@
 """The commands of `agent-tt`, one file each.
 
-`root` is the group, which imports a command only when it is used; `options` are those every command has; `terminal`
-writes for people, `shapes` for programs; `errors` turns every failure into one line and an exit code.
+| module | does |
+|---|---|
+| `root`, `options`, `errors` | the group, which imports what is used; what all have; how each fails |
+| `terminal`, `wording`, `progress` | writing for people: tables, words and glyphs, a line that counts |
+| `shapes` | writing for programs; the shapes are stable |
+| `runs`, `tree`, `open`, `show`, `samples`, `verify` | seeing what is there |
+| `diff`, `changes`, `compare`, `compare_many` | what differs between two states, two runs, one run and many |
+| `table_text`, `table_shapes`, `answers_text` | the table of many runs, for people and for programs; equal answers |
+| `find`, `blame`, `bisect`, `watch`, `watch_text` | asking the past |
+| `record`, `replay`, `resume`, `fork`, `answer` | running agents |
+| `following`, `asking`, `stopping`, `trust` | how a run goes on, what it waits for, its end; may it run |
+| `option_groups`, `edit_options`, `policy_options`, `terms_options` | the options of a fork |
+| `calls`, `effects` | a call, and what a run did to the world, as text |
+| `sweep`, `sweep_options`, `sweep_text`, `sweep_shapes` | the same fork with many values |
+| `marks`, `rename`, `note`, `tag`, `meta` | what people write down about runs; what its commands share |
+| `pin`, `unpin`, `archive`, `unarchive`, `delete` | keeping runs, and letting them go |
 """

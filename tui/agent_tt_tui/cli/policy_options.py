@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from agent_tt_tui.cli.option_groups import with_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,20 +38,15 @@ _OPTIONS = (
 
 def policy_options(command: F) -> F:
     """Give a command both; it gets `policy`: the defaults, what is configured, and what the options say."""
+    return with_options(command, _OPTIONS, _policy)
 
-    def called(context: click.Context, *args: object, **params: Any) -> object:
-        from agent_tt.forking.policies import Rule, configured_policy, read_assignment
 
-        rules = [(name, Rule("live")) for name in params.pop("allow")]
-        rules += [read_assignment(text) for text in params.pop("policies")]
-        return context.invoke(command, *args, policy=configured_policy().with_all(rules), **params)
+def _policy(params: dict[str, Any]) -> None:
+    from agent_tt.forking.policies import Rule, configured_policy, read_assignment
 
-    called.__name__, called.__doc__ = command.__name__, command.__doc__
-    wrapped: Any = click.pass_context(called)
-    wrapped.__click_params__ = list(getattr(command, "__click_params__", []))
-    for option in reversed(_OPTIONS):
-        wrapped = option(wrapped)
-    return cast("F", wrapped)
+    rules = [(name, Rule("live")) for name in params.pop("allow")]
+    rules += [read_assignment(text) for text in params.pop("policies")]
+    params["policy"] = configured_policy().with_all(rules)
 
 
 def print_boundary(terminal: Terminal, plan: ForkPlan) -> None:

@@ -29,7 +29,11 @@ _JOBS = 2
 @click.option("--samples", type=click.IntRange(min=1), metavar="N", help="Take each combination N times.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help=f"So many runs at a time; {_JOBS} unless said.")
 @click.option(
-    "--outcome", "outcomes", multiple=True, metavar="ASKED", help="A path of the last state, or 'budget < 0'."
+    "--outcome",
+    "outcomes",
+    multiple=True,
+    metavar="ASKED",
+    help="A path of the last state, or a question: 'budget < 0', 'tokens > 500'.",
 )
 @click.option("--by", type=click.Choice(["restore", "replay"]), help="How each agent gets to the step; else chosen.")
 @click.option("--accept-changes", is_flag=True, help="Where the code asks something else now, go live from there.")

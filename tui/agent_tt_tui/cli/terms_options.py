@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from agent_tt_tui.cli.option_groups import with_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,18 +59,13 @@ _OPTIONS = (
 
 def terms_options(command: F) -> F:
     """Give a command all of them; it gets `terms`."""
+    return with_options(command, _OPTIONS, _said)
 
-    def called(context: click.Context, *args: object, **params: Any) -> object:
-        given = {name: params.pop(name) for name in _NAMES}
-        _change_input(params, params.pop("input"))
-        return context.invoke(command, *args, terms=_terms(**given), **params)
 
-    called.__name__, called.__doc__ = command.__name__, command.__doc__
-    wrapped: Any = click.pass_context(called)
-    wrapped.__click_params__ = list(getattr(command, "__click_params__", []))
-    for option in reversed(_OPTIONS):
-        wrapped = option(wrapped)
-    return cast("F", wrapped)
+def _said(params: dict[str, Any]) -> None:
+    given = {name: params.pop(name) for name in _NAMES}
+    _change_input(params, params.pop("input"))
+    params["terms"] = _terms(**given)
 
 
 def _change_input(params: dict[str, Any], texts: tuple[str, ...]) -> None:

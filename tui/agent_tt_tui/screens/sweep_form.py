@@ -34,7 +34,7 @@ _TITLES: Final = {
     "vary": ("Vary", "temperature=0,0.5,1   model a,b   policy pay=live,deny   param top_p=0,1"),
     "samples": ("Samples", "how often each combination is taken"),
     "jobs": ("At a time", "how many runs are under way at once"),
-    "outcome": ("Ask", "a path of the last state, or 'budget < 0'"),
+    "outcome": ("Ask", "a path of the last state, or a question: budget < 0, tokens > 500"),
     "cost": ("At most", "dollars that all runs may cost; empty for no limit"),
     "allow": ("May write", "names of tools, with commas between them"),
 }

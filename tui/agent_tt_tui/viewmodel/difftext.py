@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from agent_tt.comparing.anchors import align_long
 from agent_tt.comparing.words import compare_words
-from agent_tt_tui.text import clean, cut, width
+from agent_tt_tui.text import clean, width
+from agent_tt_tui.viewmodel.pieces import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -143,7 +144,7 @@ def wrapped(pieces: Iterable[Piece], columns: int) -> Iterator[DiffLine]:
     row: list[Piece] = []
     used = 0
     for text, role in pieces:
-        for word in _breakable(text, room):
+        for word in words(text, room):
             if used + width(word) > room and row:
                 yield DiffLine("", INDENT, tuple(row))
                 row, used = [], 0
@@ -157,20 +158,3 @@ def wrapped(pieces: Iterable[Piece], columns: int) -> Iterator[DiffLine]:
             used += width(word)
     if row:
         yield DiffLine("", INDENT, tuple(row))
-
-
-def _breakable(text: str, room: int) -> Iterator[str]:
-    """The words of a text, each with the blanks after it, none wider than the room."""
-    start = 0
-    while start < len(text):
-        blank = text.find(" ", start)
-        end = len(text) if blank < 0 else blank + 1
-        while end < len(text) and text[end] == " ":
-            end += 1
-        word = text[start:end]
-        while width(word) > room:
-            head = cut(word, room, "") or word[0]
-            yield head
-            word = word[len(head) :]
-        yield word
-        start = end

@@ -24,7 +24,9 @@ def editor_command(env: Mapping[str, str]) -> list[str]:
     try:
         command = shlex.split(chosen)
     except ValueError as error:
-        raise UsageError(f"$EDITOR cannot be read as a command: {error}", hint=f"it is {chosen}") from error
+        name = "VISUAL" if env.get("VISUAL") else "EDITOR"
+        why = f"${name} cannot be read as a command: {error}"
+        raise UsageError(why, hint=f"it is {chosen}; set it to one such as `vim` or `code --wait`") from error
     return command or ["vi"]
 
 

@@ -55,7 +55,7 @@ def wrap(pieces: Iterable[Piece], columns: int) -> Iterator[tuple[Piece, ...]]:
     row: list[Piece] = []
     used = 0
     for text, role in pieces:
-        for word in _words(text, room):
+        for word in words(text, room):
             if used + width(word.rstrip(" ")) > room and row:
                 yield tuple(row)
                 row, used = [], 0
@@ -87,7 +87,7 @@ def wrap_text(text: str, columns: int, role: PieceRole, more: str, *, limit: int
         yield ((f"{more} {len(text) - limit:,} more characters", "note"),)
 
 
-def _words(text: str, room: int) -> Iterator[str]:
+def words(text: str, room: int) -> Iterator[str]:
     """The words of a text, each with the blanks after it, none wider than the room."""
     start = 0
     while start < len(text):
@@ -96,7 +96,7 @@ def _words(text: str, room: int) -> Iterator[str]:
         while end < len(text) and text[end] == " ":
             end += 1
         word = text[start:end]
-        while width(word.rstrip(" ")) > room:
+        while width(word) > room:
             head = cut(word, room, "") or word[0]
             yield head
             word = word[len(head) :]

@@ -61,7 +61,7 @@ class SweepDraft:
         fixed: Edits that hold for every run: those that were made before.
         lines: What is varied, a line each: `temperature=0,0.5,1`, `model m-1,m-2`.
         samples, jobs: How often, and how many at a time.
-        outcomes: What is asked of each run's last state.
+        outcomes: What is asked of each run's last step.
         max_cost: US dollars; None for no limit.
         allow: Tools that may write.
     """

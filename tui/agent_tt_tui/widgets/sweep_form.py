@@ -29,7 +29,7 @@ __all__ = ["SweepAction", "SweepCost", "SweepRows"]
 _LABEL: Final = 12
 _PLACEHOLDERS: Final = {
     "vary": "nothing yet: enter says what, such as temperature=0,0.5,1",
-    "outcome": "a path of the last state, or a comparison: budget < 0",
+    "outcome": "a path of the last state, or a question: budget < 0, tokens > 500",
     "cost": "no limit",
     "allow": "no tool: all that write are denied",
 }

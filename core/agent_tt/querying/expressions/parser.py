@@ -52,21 +52,23 @@ _MEANT: Final = {
 _CONSTANTS: Final = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
 
 
-def parse(text: str) -> tree.Expression:
+def parse(text: str, *, bare_state: bool = False) -> tree.Expression:
     """Read an expression.
 
     Args:
         text: as a person wrote it.
+        bare_state: whether a name that is no fact is a key of the state, so that `state.` may be left out.
 
     Raises:
         InvalidExpression: it cannot be read; the error says where.
     """
-    return _Parser(text).read()
+    return _Parser(text, bare_state=bare_state).read()
 
 
 class _Parser:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, bare_state: bool = False) -> None:
         self._text = text
+        self._bare_state = bare_state
         self._tokens = list(tokens(text))
         self._at = 0
         self._depth = 0
@@ -262,26 +264,24 @@ class _Parser:
         if self._is("("):
             return self._function(token)
         if name == "state":
-            place = self._place()
-            self._places.add(place)
-            return tree.Fact("state", place)
-        if name in tree.CALL_NAMES:
-            self._asks_calls = True
-            place = self._place()
-            if name == "call":
-                if len(place) != 1 or place[0] not in tree.CALL_FACTS:
-                    self._refuse(token, f"of a call there are {', '.join(f'call.{fact}' for fact in tree.CALL_FACTS)}")
-            elif place and name in ("tool", "model"):
-                self._refuse(token, f"`{name}` is a name and holds nothing else", "What was asked is `args`.")
+            return self._of_state(self._place())
+        if name not in tree.STEP_NAMES and name not in tree.CALL_NAMES:
+            # What follows a comparison is more likely a text without its quotes.
+            if self._bare_state and self._tokens[self._at - 2 if self._at > 1 else -1].text not in _RELATIONS:
+                return self._of_state((name, *self._place()))
+            self._unknown(token)
+        place = self._place()
+        refusal = _no_such_fact(name, place)
+        if refusal is None:
+            self._asks_calls |= name in tree.CALL_NAMES
             return tree.Fact(name, place)
-        if name in tree.STEP_NAMES:
-            place = self._place()
-            if place:
-                known = place[0] if name == "step" and place[0] in tree.STEP_NAMES else None
-                hint = f"Write {known}." if known else f"For the state write state.{name}."
-                self._refuse(token, f"`{name}` holds nothing else", hint)
-            return tree.Fact(name, place)
-        return self._unknown(token)
+        if self._bare_state:
+            return self._of_state((name, *place))
+        return self._refuse(token, *refusal)
+
+    def _of_state(self, place: tree.Place) -> tree.Node:
+        self._places.add(place)
+        return tree.Fact("state", place)
 
     def _unknown(self, token: Token) -> NoReturn:
         known = ("state", *tree.STEP_NAMES, *tree.CALL_NAMES, "changed", *tree.FUNCTIONS)
@@ -317,6 +317,8 @@ class _Parser:
         token = self._take()
         if token.kind == "name" and token.text == "state":
             return self._place()
+        if token.kind == "name" and self._bare_state:
+            return (token.text, *self._place())
         if token.kind != "text":
             self._refuse(token, 'changed( ) takes a path of the state: changed("messages[-1]") or changed(state.plan)')
         return _Parser(token.text).path()
@@ -344,3 +346,16 @@ class _Parser:
                 self._refuse(token, "in brackets stands a position or a key in quotes")
             self._expect("]", "the bracket is not closed")
         return tuple(place)
+
+
+def _no_such_fact(name: str, place: tree.Place) -> tuple[str, str] | None:
+    """Why a fact holds nothing at a place, and what to write; None where it may."""
+    if name == "call":
+        if len(place) != 1 or place[0] not in tree.CALL_FACTS:
+            return f"of a call there are {', '.join(f'call.{fact}' for fact in tree.CALL_FACTS)}", ""
+    elif place and name in ("tool", "model"):
+        return f"`{name}` is a name and holds nothing else", "What was asked is `args`."
+    elif place and name in tree.STEP_NAMES:
+        known = place[0] if name == "step" and place[0] in tree.STEP_NAMES else None
+        return f"`{name}` holds nothing else", f"Write {known}." if known else f"For the state write state.{name}."
+    return None
