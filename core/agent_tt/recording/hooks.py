@@ -22,8 +22,9 @@ from agent_tt.recording.answers import answers_here
 from agent_tt.recording.call_site import call_site
 from agent_tt.recording.child_process import watch_forks
 from agent_tt.recording.import_watch import ImportWatch
+from agent_tt.recording.job_ends import job_returns, job_told
 from agent_tt.recording.lanes import INHERITED, THREAD_LANES
-from agent_tt.recording.list_order import ListOrder, job_ended
+from agent_tt.recording.list_order import ListOrder
 from agent_tt.recording.passing import carried
 from agent_tt.recording.scope import CURRENT, here
 from agent_tt.recording.timers import count_timers
@@ -153,12 +154,10 @@ def _hook_submit(original: Function) -> Function:
             finally:
                 THREAD_LANES.job = outer_lane
                 CURRENT.set(outer_scope)
+                job_returns(scope.recording.journal.handover)
                 _say_ended(scope, lane)
 
-        job = original(executor, work, *args, **kwargs)
-        if isinstance(job, Future):
-            job.add_done_callback(job_ended)
-        return job
+        return original(executor, work, *args, **kwargs)
 
     return submit
 
@@ -181,6 +180,7 @@ def _hook_start(original: Function) -> Function:
             try:
                 run()
             finally:
+                scope.recording.journal.handover.goes_on()
                 _say_ended(scope, lane)
 
         thread.run = run_in_lane  # type: ignore[method-assign]
@@ -195,7 +195,6 @@ def _hook_start(original: Function) -> Function:
 
 def _say_ended(scope: Scope, lane: Lane) -> None:
     """Tell a run that one of its jobs or threads is over."""
-    scope.recording.journal.handover.goes_on()
     steps = scope.recording.model_steps
     if steps is not None:
         steps.lane_ended(lane.id)
@@ -231,6 +230,8 @@ class Hooks:
             Patch(asyncio.BaseEventLoop, "create_task", _hook_create_task),
             Patch(asyncio.BaseEventLoop, "call_at", count_timers),
             Patch(ThreadPoolExecutor, "submit", _hook_submit),
+            Patch(Future, "set_result", job_told),
+            Patch(Future, "set_exception", job_told),
             Patch(threading.Thread, "start", _hook_start),
         ]
         self._imports = ImportWatch(self._hook_uvloop)

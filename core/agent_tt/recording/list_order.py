@@ -12,12 +12,11 @@ import asyncio
 import concurrent.futures
 import functools
 import inspect
-import itertools
 import queue
 import time
-import weakref
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from agent_tt.recording.job_ends import when_ended
 from agent_tt.recording.rebinding import Rebinding
 
 if TYPE_CHECKING:
@@ -25,18 +24,10 @@ if TYPE_CHECKING:
 
     Job: TypeAlias = concurrent.futures.Future[Any]
 
-__all__ = ["ListOrder", "job_ended"]
+__all__ = ["ListOrder"]
 
 _OF_TASKS: Final[Callable[..., Any]] = asyncio.as_completed
 _OF_JOBS: Final[Callable[..., Any]] = concurrent.futures.as_completed
-
-_ENDED: Final[weakref.WeakKeyDictionary[Job, int]] = weakref.WeakKeyDictionary()
-_NUMBERS: Final = itertools.count()
-
-
-def job_ended(job: Job) -> None:
-    """Remember when the job of an executor was done, among the others."""
-    _ENDED[job] = next(_NUMBERS)
 
 
 class _InListOrder:
@@ -83,11 +74,14 @@ def _jobs_as_completed(fs: Iterable[Job], timeout: float | None = None) -> Itera
     left = dict.fromkeys(fs)
     count = len(left)
     ended: queue.Queue[Job] = queue.Queue()
-    for job in sorted(left, key=lambda job: _ENDED.get(job, float("inf"))):
+    for job in left:
         job.add_done_callback(ended.put)
+    # Some were done before, and some while this looked at one after the other.
+    done = sorted((ended.get() for _ in range(ended.qsize())), key=when_ended)
     while left:
         try:
-            job = ended.get(timeout=None if until is None else max(until - time.monotonic(), 0))
+            seconds = None if until is None else max(until - time.monotonic(), 0)
+            job = done.pop(0) if done else ended.get(timeout=seconds)
         except queue.Empty:
             raise TimeoutError(f"{len(left)} (of {count}) futures unfinished") from None
         del left[job]

@@ -19,11 +19,14 @@ class Sleeper(Protocol):
 
     Attributes:
         when: the moment, on the clock of the replay; None where only something that happens ends the wait.
-        is_fired: whether that moment has come before anything happened.
     """
 
     when: float | None
-    is_fired: bool
+
+    @property
+    def is_fired(self) -> bool:
+        """Whether its moment has come before anything happened."""
+        ...
 
     @property
     def has_happened(self) -> bool:
@@ -47,15 +50,22 @@ class Gate:
         lock: the lock, held by nobody else than who waits; else one of its own.
     """
 
-    __slots__ = ("_lock", "is_fired", "when")
+    __slots__ = ("_firing", "_is_fired", "_lock", "when")
 
     def __init__(self, when: float | None = None, lock: Any = None) -> None:
         self.when = when
-        self.is_fired = False
+        self._is_fired = False
+        self._firing = threading.RLock()  # who is let go may ask before the thread that did it has said why
         if lock is None:
             lock = threading.Lock()
             lock.acquire()
         self._lock = lock
+
+    @property
+    def is_fired(self) -> bool:
+        """See `Sleeper`."""
+        with self._firing:
+            return self._is_fired
 
     @property
     def has_happened(self) -> bool:
@@ -73,11 +83,9 @@ class Gate:
 
     def fire(self) -> None:
         """See `Sleeper`. One that was notified just before is not late."""
-        try:
+        with self._firing, contextlib.suppress(RuntimeError):
             self._lock.release()
-        except RuntimeError:
-            return
-        self.is_fired = True
+            self._is_fired = True
 
 
 class Joining:

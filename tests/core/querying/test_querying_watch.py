@@ -45,10 +45,14 @@ class Scan:
         return self.before is not None and not identical(at(self.before[0], place), at(self.now, place))
 
 
-def by_scan(source: Any, run_id: str, text: str) -> list[int]:
+def scans(source: Any, run_id: str) -> list[Scan]:
+    return [Scan(source, run_id, number) for number in range(source.step_count(run_id) + 1)]
+
+
+def by_scan(source: Any, run_id: str, text: str, steps: list[Scan] | None = None) -> list[int]:
+    """The steps where it holds; of states that were read before, where many questions are asked of a run."""
     expression = parse(text)
-    numbers = range(source.step_count(run_id) + 1)
-    return [number for number in numbers if holds(expression, Scan(source, run_id, number))]
+    return [number for number, step in enumerate(steps or scans(source, run_id)) if holds(expression, step)]
 
 
 def random_place(choose: random.Random, state: Any) -> str:
@@ -95,9 +99,10 @@ def test_the_answers_are_those_of_a_scan(tmp_path_factory, seed, exotic, finishe
     if finished:
         writer.finish("succeeded")
     run_id = writer.run_id
+    steps = scans(store, run_id)
     for place in sorted(places):
         for text in (place, f"exists({place})", f"changed({place})", f"len({place}) > 2", f"{place} == state.count"):
-            expected = by_scan(store, run_id, text)
+            expected = by_scan(store, run_id, text, steps)
             watch = Watch(store, run_id, text)
             assert list(watch.steps()) == expected, text
             here = choose.randrange(last + 1)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import agent_tt
 from agent_tt.recording import handover
 from agent_tt.recording.handover import Handover
+from agent_tt.recording.scope import here
 
 
 @pytest.fixture
@@ -88,3 +91,37 @@ def test_nobody_waits_for_a_thread_that_waits_for_something_outside(patient):
     thread.join()
     os.close(end)
     os.close(other_end)
+
+
+@agent_tt.llm
+def ask(question):
+    return question
+
+
+@pytest.mark.usefixtures("patient", "store")
+def test_a_job_hands_over_when_it_has_been_told_what_became_of_it():
+    """Its function returns before that, and its thread may be kept from going on for any time in between."""
+    log, added, may_ask = [], threading.Event(), threading.Event()
+
+    def first():
+        added.wait()
+        ask("first")
+
+    def second():
+        may_ask.wait()
+        ask("second")
+        log.append("second answered")
+
+    with agent_tt.record("x"), ThreadPoolExecutor(2) as pool:
+        turns = here().recording.journal.handover
+
+        def told(_):
+            may_ask.set()
+            while not turns._changed._waiters and not log:
+                pass
+            log.append("first told")
+
+        pool.submit(first).add_done_callback(told)
+        added.set()
+        pool.submit(second)
+    assert log == ["first told", "second answered"]

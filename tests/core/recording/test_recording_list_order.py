@@ -62,3 +62,16 @@ def test_jobs_that_are_done_come_in_the_order_in_which_they_were():
             found.extend(jobs_as_completed([never, jobs[3]], timeout=0.001))
         assert found == [jobs[3]]
         assert list(jobs_as_completed([])) == []
+
+
+@pytest.mark.usefixtures("store")
+def test_jobs_that_end_while_they_are_looked_at_come_in_the_order_in_which_they_ended():
+    class EndsTheOthers(concurrent.futures.Future):
+        def add_done_callback(self, fn):
+            for job in (third, second, self):
+                job.set_result(None)
+            super().add_done_callback(fn)
+
+    with agent_tt.record("x"):
+        first, second, third = EndsTheOthers(), concurrent.futures.Future(), concurrent.futures.Future()
+        assert list(jobs_as_completed([first, second, third], timeout=5)) == [third, second, first]

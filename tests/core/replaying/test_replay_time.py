@@ -17,6 +17,7 @@ import agent_tt
 
 REAL = {"monotonic": time.monotonic}  # in a dict: names of modules are bound anew
 MADE = count()
+LONG = 0.5  # far beyond a timeout of 0.05: until the thread comes to wait, the time of a busy machine passes too
 
 
 @agent_tt.llm
@@ -92,7 +93,7 @@ def in_thread(work):
 
 def event_in_vain():
     done, found = threading.Event(), []
-    thread = in_thread(lambda: (found.append(ask({"takes": 0.2})), done.set()))
+    thread = in_thread(lambda: (found.append(ask({"takes": LONG})), done.set()))
     is_done = done.wait(0.05)
     thread.join()
     return is_done, found
@@ -108,14 +109,14 @@ def event_in_time():
 
 def future_in_vain():
     with cf.ThreadPoolExecutor(1) as pool:
-        future = pool.submit(ask, {"takes": 0.2})
+        future = pool.submit(ask, {"takes": LONG})
         with pytest.raises(TimeoutError):
             future.result(timeout=0.05)
         return ask({"instead": True}), future.result()
 
 
 def join_in_vain():
-    thread = in_thread(lambda: ask({"takes": 0.2}))
+    thread = in_thread(lambda: ask({"takes": LONG}))
     thread.join(0.05)
     was_alive = thread.is_alive()
     thread.join()
@@ -147,9 +148,10 @@ def take_time():
 
 
 def jobs_that_tell_when_they_end():
-    told = []
+    told, all_added = [], threading.Event()  # who is done before it is asked to tell does so at once, in this thread
 
     def work(number):
+        all_added.wait()
         answer = ask({"the": "same", "takes": 0.01})
         take_time()
         return number, answer
@@ -157,6 +159,7 @@ def jobs_that_tell_when_they_end():
     with cf.ThreadPoolExecutor(12) as pool:
         for number in range(24):
             pool.submit(work, number).add_done_callback(lambda job: told.append(job.result()))
+        all_added.set()
     return told
 
 
