@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import itertools
 import signal
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # A test never depends on how fast the machine is.
 settings.register_profile("agent-tt", settings.default, deadline=None)
@@ -21,6 +25,9 @@ _COUNT = itertools.count()
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No test searches by an index in the cache folder of whoever runs the tests, nor by another test's."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / f"cache-{next(_COUNT)}"))
+    # Not the test's own `monkeypatch`, which would then be undone after what other fixtures look at in the end.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / f"cache-{next(_COUNT)}"))
+        yield
