@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+from textual.app import App
+
+from agent_tt.comparing.runs import LanePair
 from agent_tt.model import Call, Edit, Run, Step
 from agent_tt_tui.viewmodel.comparison import read_comparison
+from agent_tt_tui.widgets.compare_frame import SideTitles
 
 
 class Runs:
@@ -127,3 +131,37 @@ def test_steps_that_the_running_side_may_still_take_are_folded_like_others():
 def test_hostile_arguments_are_shortened_not_rendered():
     compared = view([("search", "x" * 1_000_000, "ok")], [("search", "[red]\x1b[31m", "ok")])
     assert len(compared.cells_a[1].argument) < 100
+
+
+def test_runs_that_only_began_otherwise_have_a_rule_that_says_so_before_the_first_pair():
+    source = Runs({"a": [SEARCH], "b": [SEARCH]})
+    source.state = lambda run_id, step: {"budget": 1 if run_id == "a" else 2}
+    lines = read_comparison(source, run("a", steps=1), source, run("b", steps=1)).lines()
+    assert kinds(lines) == ["input", "pair"]
+    assert lines[0].text == "the input differs at budget"
+
+
+async def test_the_titles_of_the_steps_name_the_lanes_that_part_as_far_as_there_is_room():
+    lanes = (LanePair("main", "main", same=2), LanePair("web", "web", different=1, diverged_at=5))
+
+    class Titles(App):
+        def compose(self):
+            yield SideTitles()
+
+        def text(self):
+            return "".join(segment.text for segment in self.query_one(SideTitles).render_line(0))
+
+    app = Titles()
+    async with app.run_test(size=(100, 5)) as pilot:
+        titles = app.query_one(SideTitles)
+        titles.runs = (run("a", steps=3), run("b", steps=3))
+        titles.lanes = lanes
+        await pilot.pause()
+        assert app.text().rstrip().endswith("1/2 lanes ≠  web at 5")
+        titles.lanes = lanes[1:]
+        await pilot.pause()
+        assert "lanes" not in app.text(), "one lane is the run"
+        titles.lanes = lanes
+        await pilot.resize_terminal(24, 5)
+        await pilot.pause()
+        assert "lanes" not in app.text()

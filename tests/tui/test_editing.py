@@ -2,6 +2,7 @@
 
 import os
 import sys
+import threading
 from contextlib import contextmanager
 
 import pytest
@@ -15,6 +16,8 @@ from agent_tt.forking.edits import apply_edits
 from agent_tt.model import Edit
 from agent_tt_tui.screens.edit import EditDialog
 from agent_tt_tui.screens.external import with_terminal
+from agent_tt_tui.viewmodel import difflines
+from agent_tt_tui.viewmodel.difftext import compare_texts
 from agent_tt_tui.viewmodel.editing import MOST_CHARACTERS, Editable, change_pieces, judge
 from agent_tt_tui.viewmodel.external_editor import edit_outside, editor_command
 from agent_tt_tui.viewmodel.pending import Pending
@@ -272,3 +275,26 @@ def test_the_app_has_its_terminal_again_when_what_had_it_fails():
         with_terminal(app, fails)  # type: ignore[arg-type]
     assert app.is_back
     assert with_terminal(app, lambda: "text") == "text"  # type: ignore[arg-type]
+
+
+async def test_long_texts_of_edits_are_not_compared_on_the_loop_of_the_screen(monkeypatch):
+    threads = []
+
+    def compare(old, new):
+        threads.append(threading.current_thread())
+        return compare_texts(old, new)
+
+    monkeypatch.setattr(difflines, "compare_texts", compare)
+    app = debugger(refund_loop(), 2)
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await settled(pilot)
+        long = " ".join(f"word{number}" for number in range(20_000))
+        screen.edit([Edit("insert", "story", long)])
+        screen.edit([Edit("set", "story", f"{long} and an end")])
+        await settled(pilot)
+        text = "\n".join(screen_text(app))
+        assert "being compared" not in text
+        await pilot.resize_terminal(100, 40)
+        await settled(pilot)
+    assert threading.main_thread() not in threads
+    assert len(threads) == 1, "what was found out once is kept"

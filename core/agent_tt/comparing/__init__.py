@@ -12,8 +12,10 @@
 | `lanes`, `pairing` | which lanes belong together; which steps do, in all of them |
 | `lineage`, `rejoining` | what a fork shares with its parent; where runs that parted meet again |
 | `effects` | what a run did to the world, and what it was kept from |
-| `because`, `outcome`, `rows` | why runs part, how they ended, the lines of a comparison |
+| `because`, `parting` | why runs part, in words and as data; found in the runs themselves |
+| `outcome`, `rows` | how runs ended, the lines of a comparison |
 | `side`, `runs` | one run, read once; two of them, and all of it together |
+| `collector` | Python's collector of cycles rests while very many objects are made |
 | `edited`, `answers`, `table` | what was changed on the way to a run; equal answers; one run against many |
 """
 
@@ -47,7 +49,8 @@ def compare(a: str, b: str, *, store: str | Path | None = None) -> Comparison:
 
     Returns:
         Which steps belong together (aligned lane by lane, at the least cost that `agent_tt.comparing.costs` counts),
-        where the runs part and why, where they meet again, and how each ended.
+        where the runs part and why, where they meet again, and how each ended; `.to_json()` is what `agent-tt compare
+        --json` writes.
 
     Raises:
         StoreNotFound: There is no store.

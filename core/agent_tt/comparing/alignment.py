@@ -16,15 +16,14 @@ image of `align_moves(a, b)`.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.comparing.costs import ALONE, Costs
-from agent_tt.comparing.sequence import align
+from agent_tt.comparing.sequence import align, gaps
 from agent_tt.history.subsequence import common_subsequence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from agent_tt.comparing.moves import Move
 
@@ -123,7 +122,7 @@ def _first_alignment(a: Sequence[Move], b: Sequence[Move], costs: Costs, check: 
     equal = _common([move.did for move in a], [move.did for move in b])
     pairs: list[Pair] = []
     left = _GAPS
-    for from_a, to_a, from_b, to_b in _gaps(equal, len(a), len(b)):
+    for from_a, to_a, from_b, to_b in gaps(equal, len(a), len(b)):
         check()
         gap_a, gap_b = a[from_a:to_a], b[from_b:to_b]
         cells = len(gap_a) * len(gap_b)
@@ -138,12 +137,6 @@ def _first_alignment(a: Sequence[Move], b: Sequence[Move], costs: Costs, check: 
         if to_a < len(a):
             pairs.append((to_a, to_b))
     return pairs
-
-
-def _gaps(pairs: Sequence[Pair], length_a: int, length_b: int) -> Iterator[tuple[int, int, int, int]]:
-    """What lies before each pair, and behind the last: `(from, to)` in A, then in B."""
-    for (last_a, last_b), (to_a, to_b) in pairwise([(-1, -1), *pairs, (length_a, length_b)]):
-        yield last_a + 1, to_a, last_b + 1, to_b
 
 
 def _common(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:

@@ -40,7 +40,7 @@ class Reason:
     | `state` | a step wrote something else to the state | the path | what is there |
     | `agent` | another agent took over, or another step | `agent` or `name` | the names |
     | `step` | only one of them took a step | its first tool, or its name | its name on the one side |
-    | `swapped`, `moved` | two steps in a row changed places; a step was taken elsewhere | its first tool, or its name | its number in A and in B |
+    | `swapped`, `moved` | two steps changed places; a step was taken elsewhere | its first tool, or its name | its number in A and in B |
     | `ending` | one was simply over | | numbers of the last steps |
     | `edit` | a person edited it before | the first place | what was there, and what is |
     | `code` | other code ran | | entry points or fingerprints |
@@ -107,7 +107,7 @@ def explain(a: Deed | None, b: Deed | None, written: Sequence[Change] = ()) -> R
 
 def differences(a: Wire, b: Wire) -> list[Change]:
     """What differs between two values; another order of keys does not count."""
-    return [change for change in compare_states(a, b) if change.op != "reorder"]
+    return [change for change in compare_states(a, b) if change.makes_a_difference]
 
 
 def explain_input(changes: Sequence[Change]) -> Reason | None:

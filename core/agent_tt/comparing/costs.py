@@ -13,8 +13,9 @@ Costs are whole thousandths, and the cost of an alignment is the sum over its co
 argument is taken apart into pieces: each number, truth value, null and empty container is one, with the keys that lead
 to it; of a text each word is one, of a text of more than 2,000 characters each line. Types count (1, 1.0, true and "1"
 are different pieces), places in lists do not. Of an argument differs 1 - 2c / (p + q), where one side has p pieces, the
-other q, and c are common to both. A model's answer counts as one argument. What differs in the name of a step or in the
-words of a decision alone costs 0.001. All of it is the same whichever side comes first.
+other q, and c are common to both. A model's answer counts as one argument. So does what a step wrote to the state that
+asked neither a tool nor a model: each place with what was written there is one piece. What differs in the name of a
+step or in the words of a decision alone costs 0.001. All of it is the same whichever side comes first.
 """
 
 from __future__ import annotations

@@ -19,9 +19,10 @@ from agent_tt.codec.wire import VALUE, envelope_type
 from agent_tt.comparing.anchors import once_in_both
 from agent_tt.comparing.likeness import Item, likeness
 from agent_tt.comparing.rising import heaviest_rising, longest_rising
-from agent_tt.comparing.sequence import align
-from agent_tt.history.align import LCS_LIMIT, changed_blocks
+from agent_tt.comparing.sequence import align, gaps
+from agent_tt.history.align import LCS_LIMIT
 from agent_tt.history.diff import same
+from agent_tt.history.subsequence import common_subsequence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -258,17 +259,18 @@ class _Matcher:
         for gap in gaps:
             if len(gap.old) <= _FEW and len(gap.new) <= _FEW:
                 seen.update((one, other) for one in gap.old for other in gap.new)
-        with_a, with_b = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
-        for free, items, known, having in (
-            (free_a, self._a, self._known_a, with_a),
-            (free_b, self._b, self._known_b, with_b),
-        ):
-            for at in free:
-                known[at] = Item.of(items[at])
-                for sign in known[at].signs:
-                    having[sign].append(at)
-        for sign, ones in with_a.items():
-            others = with_b.get(sign, ())
+        with_a: dict[int, list[int]] = {}
+        with_b: dict[int, list[int]] = {}
+        for at in free_a:
+            item = self._known_a[at] = Item.of(self._a[at])
+            for sign in item.signs:
+                with_a.setdefault(sign, []).append(at)
+        for at in free_b:
+            item = self._known_b[at] = Item.of(self._b[at])
+            for sign in item.signs & with_a.keys():
+                with_b.setdefault(sign, []).append(at)
+        for sign, others in with_b.items():
+            ones = with_a[sign]
             if len(ones) <= _SHARED_BY and len(others) <= _SHARED_BY:
                 seen.update((one, other) for one in ones for other in others)
             if len(seen) > _MOST_COMPARED:
@@ -289,12 +291,10 @@ def _same_in_order(a: Sequence[bytes], b: Sequence[bytes]) -> list[Pair]:
     once = once_in_both(a, b)
     anchors = [once[at] for at in longest_rising([other for _, other in once])]
     pairs: list[Pair] = []
-    at_a = at_b = 0
-    for stop_a, stop_b in [*anchors, (len(a), len(b))]:
-        pairs += [(at_a + one, at_b + other) for one, other in _common(a[at_a:stop_a], b[at_b:stop_b])]
-        if stop_a < len(a):
-            pairs.append((stop_a, stop_b))
-        at_a, at_b = stop_a + 1, stop_b + 1
+    for from_a, to_a, from_b, to_b in gaps(anchors, len(a), len(b)):
+        pairs += [(from_a + one, from_b + other) for one, other in _common(a[from_a:to_a], b[from_b:to_b])]
+        if to_a < len(a):
+            pairs.append((to_a, to_b))
     return pairs
 
 
@@ -302,13 +302,7 @@ def _common(a: Sequence[bytes], b: Sequence[bytes]) -> list[Pair]:
     """A longest common subsequence; of very long lists that have much in common at least."""
     if len(a) > LCS_LIMIT or len(b) > LCS_LIMIT:
         return align(a, b, limit=_LIMIT)
-    pairs: list[Pair] = []
-    at_a = at_b = 0
-    for block in changed_blocks(a, b):
-        pairs += zip(range(at_a, block.old_start), range(at_b, block.new_start), strict=True)
-        at_a, at_b = block.old_end, block.new_end
-    pairs += zip(range(at_a, len(a)), range(at_b, len(b)), strict=True)
-    return pairs
+    return common_subsequence(a, b)
 
 
 def _in_place(gap: Gap, a: Sequence[Wire], b: Sequence[Wire], *, to_the_end: bool) -> Iterator[Pair]:

@@ -25,7 +25,7 @@ __all__ = ["Features", "Item", "likeness"]
 Features: TypeAlias = "dict[int, float]"
 """Checksum of a feature to its weight. The same in every process, unlike Python's own hashes of texts."""
 
-_ASCII: Final = re.compile(r"\w+")
+_ASCII: Final = re.compile(rb"\w+")
 _MOST_LEAVES: Final = 200
 _MOST_TEXT: Final = 20_000
 _MOST_WORDS: Final = 48
@@ -64,12 +64,15 @@ class Item:
         for number, (at, leaf) in enumerate(_leaves(wire, 0)):
             if number >= _MOST_LEAVES:
                 break
-            words = [crc32(word.encode("utf-8", "replace"), at) for word in _words(leaf)]
-            several = sorted(set(words))
+            words = [crc32(word, at) for word in _words(leaf)]
+            several = dict.fromkeys(words)
             if len(several) > 1:
                 weight = min(_HEAVIEST_TEXT, 1 + len(several) / _WORDS_A_POINT) / min(len(several), _MOST_WORDS)
-                for feature in several[:_MOST_WORDS]:
-                    found[feature] = found.get(feature, 0.0) + weight
+                kept = several if len(several) <= _MOST_WORDS else sorted(several)[:_MOST_WORDS]
+                weights = dict.fromkeys(kept, weight)
+                if not found.keys().isdisjoint(weights):
+                    weights = {feature: found.get(feature, 0.0) + weight for feature in kept}
+                found |= weights
                 # Python's hashes of numbers are the same in every process.
                 stretches.update(sorted(set(map(hash, zip(words, words[1:], words[2:], strict=False))))[:_MOST_SIGNS])
             else:
@@ -93,12 +96,12 @@ def likeness(item: Item, with_item: Item) -> float:
     return 2 * common / (item.weight + with_item.weight or 1.0)
 
 
-def _words(leaf: Wire) -> list[str]:
+def _words(leaf: Wire) -> list[bytes]:
     if not isinstance(leaf, str):
         return []
     if leaf.isascii():
-        return _ASCII.findall(leaf[:_MOST_TEXT])
-    return [word for word in split_words(leaf[:_MOST_TEXT]) if word[0].isalnum()]
+        return _ASCII.findall(leaf[:_MOST_TEXT].encode())
+    return [word.encode("utf-8", "replace") for word in split_words(leaf[:_MOST_TEXT]) if word[0].isalnum()]
 
 
 def _leaves(value: Wire, at: int) -> Iterator[tuple[int, Wire]]:

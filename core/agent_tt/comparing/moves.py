@@ -7,6 +7,7 @@ for the rest of the run; what the model made of them is what a step did.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -16,12 +17,12 @@ from agent_tt.history.digest import digest
 from agent_tt.model import ACTING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, CallKind, Step
 
-__all__ = ["Move", "acts_of", "answers_of", "describe_move", "lasting", "value_key"]
+__all__ = ["Move", "acts_of", "answers_of", "describe_move", "is_silent", "lasting", "value_key"]
 
 _VOLATILE: Final = frozenset(
     {
@@ -51,13 +52,13 @@ class Move:
 
     Attributes:
         step: The step.
-        did: Equal for steps that did the same: agent, name, decision, and tools with their arguments (or the model's
-            answer).
+        did: Equal for steps that did the same: agent, name, decision, and tools with their arguments, else the model's
+            answer, else what was written to the state.
         alike: Equal for steps that did the same kind of thing: agent and tools in order whatever their arguments, else
             agent and name.
         came_back: Equal when results, errors and status are.
-        asked: The arguments of each tool, or each answer, as JSON: a list. Empty where JSON cannot hold them.
-        is_silent: Whether it called nothing that counts: then what it did is only known from what it wrote.
+        asked: The arguments of each tool, or each answer, or what was written, as JSON: a list. Empty where JSON cannot
+            hold them.
     """
 
     step: Step
@@ -65,7 +66,6 @@ class Move:
     alike: Alike
     came_back: bytes
     asked: bytes = _NOTHING
-    is_silent: bool = False
 
     @property
     def number(self) -> int:
@@ -88,22 +88,33 @@ def answers_of(calls: Sequence[Call]) -> list[Call]:
     return [call for call in calls if call.kind == "llm"]
 
 
-def describe_move(step: Step, calls: Sequence[Call]) -> Move:
-    """Say what a step did, given its calls; what models were asked may be left out."""
+def is_silent(calls: Sequence[Call]) -> bool:
+    """Whether a step with these calls asked nobody anything: what it did is only known from what it wrote."""
+    return not any(call.kind in ACTING or call.kind == "llm" for call in calls)
+
+
+def describe_move(step: Step, calls: Sequence[Call], written: Mapping[str, str] | None = None) -> Move:
+    """Say what a step did.
+
+    Args:
+        step: The step.
+        calls: Its calls; what models were asked may be left out.
+        written: What it wrote to the state, by place (`agent_tt.comparing.updates`); counts if it is silent.
+    """
     acts = acts_of(calls)
     asked: list[Wire] = [call.args for call in acts] if acts else [lasting(call.result) for call in answers_of(calls)]
+    if written and not asked:
+        asked = [{**written}]
     tools = tuple([(call.kind, call.name) for call in acts])
-    who: list[Wire] = [step.agent, step.name, step.decision, [[*tool] for tool in tools]]
     back: list[Wire] = [[call.result, call.status, None if call.error is None else call.error.short] for call in acts]
     came: list[Wire] = [back, None if step.error is None else step.error.short, step.status]
     said = _json(asked) if asked else _NOTHING
     return Move(
         step=step,
-        did=_short(_key(who, _json(who)) + _key(asked, said)),
+        did=_short(_who(step.agent, step.name, step.decision, tools) + _key(asked, said)),
         alike=(step.agent, "" if tools else step.name, tools),
         came_back=_short(_key(came, _json(came))),
         asked=bytes(memoryview(said)),  # the encoder's own bytes keep the room that it wrote into
-        is_silent=not calls,
     )
 
 
@@ -119,6 +130,13 @@ def lasting(value: Wire) -> Wire:
     if isinstance(value, list):
         return [lasting(inner) for inner in value]
     return value
+
+
+@lru_cache(maxsize=1_024)
+def _who(agent: str | None, name: str, decision: str | None, tools: tuple[tuple[CallKind, str], ...]) -> bytes:
+    """Who did it, and with what; of thousands of steps most have it in common with others."""
+    who: list[Wire] = [agent, name, decision, [[*tool] for tool in tools]]
+    return _key(who, _json(who))
 
 
 def _json(value: Wire) -> bytes:

@@ -52,6 +52,28 @@ class Outcome:
     answer: str | None = None
     effects: Effects = field(default_factory=Effects)
 
+    def to_json(self) -> dict[str, Wire]:
+        """`{status, steps, tools, writes, denied, tokens, cost_usd, duration_ms, error, answer, effects}`.
+
+        `error`: `{class, message, traceback}` or null; `effects`: in one line, "" where there are none.
+        """
+        error = self.error
+        return {
+            "status": self.status,
+            "steps": self.steps,
+            "tools": dict(self.tools),
+            "writes": dict(self.writes),
+            "denied": dict(self.denied),
+            "tokens": self.tokens,
+            "cost_usd": self.cost_usd,
+            "duration_ms": _milliseconds(self.duration_us),
+            "error": None
+            if error is None
+            else {"class": error.class_name, "message": error.message, "traceback": error.traceback},
+            "answer": self.answer,
+            "effects": self.effects.summary(),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -69,6 +91,16 @@ class Difference:
     cost_usd: float | None = None
     duration_us: int | None = None
 
+    def to_json(self) -> dict[str, Wire]:
+        """`{steps, tokens, cost_usd, duration_ms}`."""
+        return {
+            "steps": self.steps,
+            "tokens": self.tokens,
+            # Sums of prices are off by less than a millionth of a cent; their difference must not show it.
+            "cost_usd": None if self.cost_usd is None else round(self.cost_usd, 9),
+            "duration_ms": _milliseconds(self.duration_us),
+        }
+
 
 def difference_of(a: Outcome, b: Outcome) -> Difference:
     """What B has more than A."""
@@ -78,6 +110,10 @@ def difference_of(a: Outcome, b: Outcome) -> Difference:
         cost_usd=None if a.cost_usd is None or b.cost_usd is None else b.cost_usd - a.cost_usd,
         duration_us=None if a.duration_us is None or b.duration_us is None else b.duration_us - a.duration_us,
     )
+
+
+def _milliseconds(us: int | None) -> float | None:
+    return None if us is None else us / 1000
 
 
 def read_outcome(run: Run, steps: Iterable[Step], calls: Iterable[Call], final_state: Wire) -> Outcome:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from agent_tt.comparing.alignment import align_moves
 from agent_tt.comparing.costs import Costs
 from agent_tt.comparing.lanes import match_lanes
+from agent_tt.comparing.sequence import gaps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -84,16 +84,16 @@ def _pair_lane(
 ) -> Iterator[Couple]:
     pairs = align_moves(a, b, costs, check)
     parted = False
-    for (last_a, last_b), (to_a, to_b) in pairwise([(-1, -1), *pairs, (len(a), len(b))]):
-        gap_a, gap_b = list(a[last_a + 1 : to_a]), list(b[last_b + 1 : to_b])
-        if gap_a and gap_b and not parted:
-            yield Couple(gap_a.pop(0), gap_b.pop(0), names)
-        yield from (Couple(move, None, names) for move in gap_a)
-        yield from (Couple(None, move, names) for move in gap_b)
+    for from_a, to_a, from_b, to_b in gaps(pairs, len(a), len(b)):
+        if not parted and from_a < to_a and from_b < to_b:
+            yield Couple(a[from_a], b[from_b], names)
+            from_a, from_b, parted = from_a + 1, from_b + 1, True  # noqa: PLW2901  # these two are said
+        yield from (Couple(move, None, names) for move in a[from_a:to_a])
+        yield from (Couple(None, move, names) for move in b[from_b:to_b])
+        parted = parted or from_a < to_a or from_b < to_b
         if to_a < len(a):
             yield Couple(a[to_a], b[to_b], names)
             parted = parted or a[to_a].did != b[to_b].did
-        parted = parted or to_a - last_a > 1 or to_b - last_b > 1
 
 
 def _in_order(couples: Sequence[Couple]) -> list[Couple]:

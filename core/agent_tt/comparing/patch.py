@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.wire import envelope_type
+from agent_tt.comparing.collector import collector_paused
 from agent_tt.comparing.items import match_items
 from agent_tt.comparing.states import compare_states, entries_of, renamed_keys
 from agent_tt.errors import CorruptDelta
@@ -36,7 +37,8 @@ def to_json_patch(a: Wire, b: Wire) -> list[dict[str, Wire]]:
     """
     patch: list[dict[str, Wire]] = []
     try:
-        _values(a, b, (), patch)
+        with collector_paused():
+            _values(a, b, (), patch)
     except RecursionError as error:
         raise CorruptDelta("the states are nested too deeply to be ones that were recorded") from error
     return patch

@@ -1,7 +1,7 @@
 """Where two runs that have parted meet again: by their states, else by their moves.
 
 - *States*: the first step of both after which the states are equal, once they differed. By then it does not matter how
-  each got there.
+  each got there. Where no step of one run stands beside one of the other there, that counts only for the end of both.
 - *Moves*: the first step from which both make the same moves again: two or more in a row, or all that are left when
   both runs are over. A single step of a loop may well come up again on another way. In runs of several lanes no lane
   that has parted may still be on its own way.
@@ -51,9 +51,11 @@ def rejoining_by_state(a: Side, b: Side, rows: Sequence[Row], parting: int) -> t
     for row in rows[:parting]:
         if row.a is not None and row.b is not None:
             last[row.lanes] = (row.a, row.b)
-    differed = False
+    differed = side_by_side = False
+    at_the_end: tuple[int, int] | None = None
     for index, row in enumerate(behind):
         if row.kind == "pending":
+            at_the_end = None
             continue
         was = last.get(row.lanes)
         at = (row.a or (was and was[0]), row.b or (was and was[1]))
@@ -64,11 +66,16 @@ def rejoining_by_state(a: Side, b: Side, rows: Sequence[Row], parting: int) -> t
         one, other = a.digest(at[0], start=start_a), b.digest(at[1], start=start_b)
         if one is None or other is None:
             continue
+        at_the_end = None
         if one != other:
             differed = True
-        elif differed and index and row.a is not None and row.b is not None:
-            return row.a, row.b
-    return None
+            side_by_side = side_by_side or (row.a is not None and row.b is not None)
+        elif differed and index:
+            if row.a is not None and row.b is not None:
+                return row.a, row.b
+            at_the_end = (at[0], at[1]) if side_by_side else None
+    ended = (a.steps and a.steps[-1].number, b.steps and b.steps[-1].number)
+    return at_the_end if at_the_end == ended else None
 
 
 def rejoining_by_moves(rows: Sequence[Row], parting: int, *, over: bool) -> tuple[int, int] | None:

@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["align", "gaps"]
 
 FIRST_LIMIT = 1_000
 """Edits that one search may spend where nobody says otherwise: about half a second at worst."""
@@ -44,6 +46,14 @@ def align(a: Sequence[_Key], b: Sequence[_Key], *, limit: int = FIRST_LIMIT) -> 
     pairs += _align_middle(a, b, start, stop_a, stop_b, limit)
     pairs += [(stop_a + offset, stop_b + offset) for offset in range(len(a) - stop_a)]
     return pairs
+
+
+def gaps(pairs: Sequence[tuple[int, int]], length_a: int, length_b: int) -> Iterator[tuple[int, int, int, int]]:
+    """What lies before each of some pairs, and behind the last: `(from, to)` in the one side, then in the other."""
+    at_a = at_b = 0
+    for next_a, next_b in [*pairs, (length_a, length_b)]:
+        yield at_a, next_a, at_b, next_b
+        at_a, at_b = next_a + 1, next_b + 1
 
 
 def _common_ends(a: Sequence[_Key], b: Sequence[_Key]) -> tuple[int, int, int]:

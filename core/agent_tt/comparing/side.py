@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.comparing.moves import Move, describe_move
+from agent_tt.comparing.moves import Move, describe_move, is_silent
 from agent_tt.comparing.outcome import final_state, read_outcome
 from agent_tt.comparing.updates import read_updates
 from agent_tt.errors import AgentTTError, Interrupted
@@ -56,7 +56,6 @@ class Side:
         self._heads: dict[int, list[Call]] = {}
         self._digests: dict[int, bytes] = {}
         self._digests_from: int | None = None
-        self._updates: dict[int, dict[str, str]] = {}
         self._containers = {step.parent for step in self.steps}
 
     def check(self) -> None:
@@ -86,7 +85,8 @@ class Side:
             self.check()
             page = unknown[start : start + _PAGE]
             for step, calls in zip(page, self._calls_of(page), strict=True):
-                self._moves[step.number] = describe_move(step, calls)
+                written = self.updates(step) if is_silent(calls) else None
+                self._moves[step.number] = describe_move(step, calls, written)
         return [self._moves[step.number] for step in over]
 
     def unfinished(self, shared: int) -> list[Step]:
@@ -117,9 +117,7 @@ class Side:
         if step.number in self._containers:
             return {}
         self.check()
-        if step.number not in self._updates:
-            self._updates[step.number] = read_updates(self.source, self.run.id, step)
-        return self._updates[step.number]
+        return read_updates(self.source, self.run.id, step)
 
     def digest(self, number: int, *, start: int) -> bytes | None:
         """The digest of the state after a step; None where it is not known, or the step took no checkpoint.

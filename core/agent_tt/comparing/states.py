@@ -15,6 +15,7 @@ from agent_tt.codec.paths import format_path
 from agent_tt.codec.tlv import tlv
 from agent_tt.codec.wire import VALUE, envelope_type, is_envelope
 from agent_tt.comparing.anchors import once_in_both
+from agent_tt.comparing.collector import collector_paused
 from agent_tt.comparing.items import Matching, match_items, match_members
 from agent_tt.errors import CorruptDelta
 from agent_tt.history.diff import same
@@ -79,6 +80,15 @@ class Change:
         """Whether the two states are unlike in it: dicts are the same in any order of their keys."""
         return self.of != "keys"
 
+    def to_json(self) -> dict[str, Wire]:
+        """`{op, path, old, new}`; `old_path` where it was elsewhere; `of`, what a `reorder` is one of."""
+        said: dict[str, Wire] = {"op": self.op, "path": self.path, "old": self.old, "new": self.new}
+        if self.of:
+            said["of"] = self.of
+        if self.old_path is not None:
+            said["old_path"] = self.old_path
+        return said
+
 
 def compare_states(a: Wire, b: Wire) -> list[Change]:
     """List what differs between two states, in the order in which it stands in them.
@@ -121,8 +131,9 @@ def _compare_at(a: Wire, b: Wire, paths: Sequence[Path]) -> list[Change]:
     """What differs at some places, which are the same in both states and none inside another."""
     walk = _Walk()
     try:
-        for path in paths:
-            walk.values(_at(a, path), _at(b, path), path, path)
+        with collector_paused():
+            for path in paths:
+                walk.values(_at(a, path), _at(b, path), path, path)
     except RecursionError as error:
         raise CorruptDelta("the states are nested too deeply to be ones that were recorded") from error
     return walk.found

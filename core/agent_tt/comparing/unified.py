@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.comparing.anchors import align_long
+from agent_tt.comparing.sequence import gaps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,16 +42,16 @@ def unified_diff(old: Sequence[str], new: Sequence[str], old_name: str, new_name
         new_name: What the second header says.
     """
     pairs = align_long(old, new)
-    gaps = list(_gaps(pairs, len(old), len(new)))
-    if gaps:
+    gone = [gap for gap in gaps(pairs, len(old), len(new)) if gap[0] < gap[1] or gap[2] < gap[3]]
+    if gone:
         yield f"--- {_one_line(old_name)}"
         yield f"+++ {_one_line(new_name)}"
     first = 0
-    while first < len(gaps):
+    while first < len(gone):
         last = first
-        while last + 1 < len(gaps) and gaps[last + 1][0] - gaps[last][1] <= 2 * _CONTEXT:
+        while last + 1 < len(gone) and gone[last + 1][0] - gone[last][1] <= 2 * _CONTEXT:
             last += 1
-        yield from _hunk(old, new, gaps[first : last + 1])
+        yield from _hunk(old, new, gone[first : last + 1])
         first = last + 1
 
 
@@ -58,22 +59,14 @@ _Gap = tuple[int, int, int, int]
 """Old lines [first, second) gave way to new lines [third, fourth)."""
 
 
-def _gaps(pairs: Sequence[tuple[int, int]], length: int, new_length: int) -> Iterator[_Gap]:
-    at = new_at = 0
-    for line, new_line in [*pairs, (length, new_length)]:
-        if line > at or new_line > new_at:
-            yield at, line, new_at, new_line
-        at, new_at = line + 1, new_line + 1
-
-
-def _hunk(old: Sequence[str], new: Sequence[str], gaps: Sequence[_Gap]) -> Iterator[str]:
-    before = min(_CONTEXT, gaps[0][0])
-    start, new_start = gaps[0][0] - before, gaps[0][2] - before
-    after = min(_CONTEXT, len(old) - gaps[-1][1])
-    stop, new_stop = gaps[-1][1] + after, gaps[-1][3] + after
+def _hunk(old: Sequence[str], new: Sequence[str], gone: Sequence[_Gap]) -> Iterator[str]:
+    before = min(_CONTEXT, gone[0][0])
+    start, new_start = gone[0][0] - before, gone[0][2] - before
+    after = min(_CONTEXT, len(old) - gone[-1][1])
+    stop, new_stop = gone[-1][1] + after, gone[-1][3] + after
     yield f"@@ -{_span(start, stop)} +{_span(new_start, new_stop)} @@"
     at = start
-    for first, last, new_first, new_last in gaps:
+    for first, last, new_first, new_last in gone:
         yield from (f" {line}" for line in old[at:first])
         yield from (f"-{line}" for line in old[first:last])
         yield from (f"+{line}" for line in new[new_first:new_last])

@@ -1,8 +1,8 @@
-"""What a step did to the state, for steps of which nothing else is known: those that called nothing.
+"""What a step did to the state, for steps of which nothing else is known: those that asked no tool and no model.
 
-Two nodes of one name and without calls differ in what they wrote, not in what the state had become by then. So the
-writes are compared, without the lengths and positions of lists at that moment: an edited message more does not make the
-appends of all later steps differ.
+Two nodes of one name differ in what they wrote, not in what the state had become by then. So the writes are compared,
+without the lengths and positions of lists at that moment: an edited message more does not make the appends of all later
+steps differ.
 """
 
 from __future__ import annotations

@@ -57,6 +57,14 @@ def test_states_that_never_differed_say_nothing_about_meeting_again() -> None:
     assert (found.diverged_at, found.rejoined) == (2, None)
 
 
+def test_two_ends_of_other_lengths_that_come_to_the_same_state_are_a_rejoining_at_the_end() -> None:
+    found = comparison([A, did("x", n=9), did("y", n=4)], [A, did("z", n=7), did("u", n=8), did("v", n=4)])
+    assert (found.rejoined, found.rejoined_at, found.rejoined_state) == ((3, 4), 3, True)
+    assert found.rejoined_row == len(found.rows) - 1
+    more = comparison([A, did("x", n=9), did("y", n=4)], [A, did("z", n=7), did("u", n=4), did("v", n=8)])
+    assert (more.rejoined, more.rejoined_row) == (None, None)
+
+
 def test_runs_that_part_for_good_do_not_rejoin() -> None:
     found = comparison([A, B, C, D], [A, did("x", n=9), did("y", n=10)])
     assert (found.rejoined_at, found.rejoined_state, found.rejoined_changes) == (None, False, None)

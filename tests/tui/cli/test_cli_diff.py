@@ -111,3 +111,32 @@ def test_patch_makes_the_text_of_the_one_state_that_of_the_other(command: Comman
     (tmp_path / "state.yaml").write_text(texts[0])
     subprocess.run(["patch", "-s", "state.yaml"], input=unified.encode(), cwd=tmp_path, check=True)
     assert (tmp_path / "state.yaml").read_text() == texts[1]
+
+
+def test_two_runs_of_two_files_are_compared_and_a_table_takes_one_file(
+    command: Command, store: Path, tmp_path: Path
+) -> None:
+    shutil.copy(store, tmp_path / "copy.db")
+    there, where = f"{tmp_path}/copy.db:walker", ("--store", str(store))
+    same = command("compare", "walker", there, *where)
+    assert same.code == 0
+    assert "no difference" in same.out
+    assert "copy.db" in same.out
+    other = command("compare", f"{tmp_path}/copy.db:rider", "walker", "--json", *where)
+    assert (other.code, other.json["diverged_at"], other.json["only_b"]) == (1, 1, [2])
+    refused = command("compare", "walker", there, "rider", *where)
+    assert refused.code == 2
+    assert "lies in another file" in refused.err
+
+
+def test_two_runs_that_only_began_otherwise_say_so_and_name_the_way_to_the_rest(
+    command: Command, tmp_path: Path
+) -> None:
+    for name in ("one", "other"):
+        state = {f"{name}_{number}": f"a value of {name}, number {number}" for number in range(30)}
+        with agent_tt.record(name, state=state, store=tmp_path / "runs.db") as run, run.step("think", state):
+            pass
+    out = command("compare", "one", "other", "--store", str(tmp_path / "runs.db")).out
+    assert "no step differs" in out
+    assert "the input differs at one_0" in out
+    assert "more rows: agent-tt diff" in out

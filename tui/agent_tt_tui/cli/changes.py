@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 _CONTEXT = 16
 """Characters of what is the same that are shown on either side of a changed word."""
 
-_FEW = 3
-"""So many neighbours are shown one by one."""
-
 _LONG = 40
 """Texts from this length on are compared by word; shorter ones are shown whole."""
 
@@ -49,24 +46,10 @@ _PIECES: Final[dict[str, Role]] = {
 """The pieces of a diff's rows as the roles of a terminal."""
 
 
-def print_changes(terminal: Terminal, changes: Sequence[Change], limit: int | None = None) -> None:
-    """Write changes, one a line; what was added to or taken from a list in one go is one line together.
-
-    Args:
-        terminal: Where to.
-        changes: The changes.
-        limit: How many lines at most; None for all.
-    """
-    groups = _folded(changes)
-    for group in groups[:limit]:
-        if len(group) == 1:
-            terminal.line(*change_line(terminal, group[0]))
-        else:
-            mark = terminal.glyphs.added if group[0].op == "add" else terminal.glyphs.removed
-            path = terminal.short(f"{group[0].path} {terminal.glyphs.line} {group[-1].path}", terminal.columns - 20)
-            terminal.line(Cell(f"{mark} ", _ROLES[group[0].op]), Cell(path, "strong"), f"  {len(group):,} values")
-    if limit is not None and len(groups) > limit:
-        terminal.line(Cell(f"{terminal.glyphs.cut} {len(groups) - limit:,} more", "muted"))
+def print_changes(terminal: Terminal, changes: Sequence[Change]) -> None:
+    """Write changes, one a line."""
+    for change in changes:
+        terminal.line(*change_line(terminal, change))
 
 
 def print_rows(terminal: Terminal, rows: Sequence[DiffLine]) -> None:
@@ -107,24 +90,6 @@ def change_of(edit: Edit) -> Change:
         return Change("remove", edit.path, edit.old)
     kind: ChangeOp = "add" if edit.op == "insert" or edit.old is None else "change"
     return Change(kind, edit.path, edit.old, edit.value)
-
-
-def _folded(changes: Sequence[Change]) -> list[list[Change]]:
-    """Group neighbours in a list that were all added or all removed, where there are more than a few."""
-    groups: list[list[Change]] = []
-    for change in changes:
-        if groups and _continues(groups[-1][-1], change):
-            groups[-1].append(change)
-        else:
-            groups.append([change])
-    return [part for group in groups for part in ([group] if len(group) > _FEW else [[change] for change in group])]
-
-
-def _continues(before: Change, change: Change) -> bool:
-    if before.op != change.op or change.op not in ("add", "remove") or not (before.where and change.where):
-        return False
-    last, here = before.where[-1], change.where[-1]
-    return before.where[:-1] == change.where[:-1] and isinstance(last, int) and here == last + 1
 
 
 def change_line(terminal: Terminal, change: Change) -> list[Cell | str]:

@@ -12,19 +12,25 @@ import click
 from agent_tt.comparing.table import SORT_KEYS
 from agent_tt.model import ACTING
 from agent_tt_tui.cli.compare_many import check_two, compare_many
+from agent_tt_tui.cli.named import opened
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from agent_tt.comparing.outcome import Outcome
     from agent_tt.comparing.runs import Comparison, Row
     from agent_tt.comparing.table import SortKey
     from agent_tt.model import Step
     from agent_tt.protocols import RunSource
+    from agent_tt_tui.cli.named import Named
     from agent_tt_tui.cli.terminal import Cell, Role, Terminal
 
-_MOST_CHANGES = 20
+_MOST_ROWS = 20
+"""Rows of what differs between the final states."""
+
+_ALIKE = 2
+"""So many items that only one final state has are shown one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,8 @@ def command(options: Options, runs: tuple[str, ...], *, forks: bool, archived: b
     """Compare two runs by what their steps did, or one run with many; exit code 1 when any differ.
 
     Two runs stand side by side, step by step. Of three and more, the others are compared with the first, each in a row
-    of a table: what was changed, where it parts and rejoins, how many steps only one of both took, how it ended.
+    of a table: what was changed, where it parts and rejoins, how many steps only one of both took, how it ended. One of
+    two may lie in another file, ours or a database: FILE:RUN.
 
     \b
     agent-tt compare refund-loop refund-loop/fork-1
@@ -69,36 +76,52 @@ def command(options: Options, runs: tuple[str, ...], *, forks: bool, archived: b
     check_two(archived=archived, sort=sort)
     from agent_tt.comparing.runs import compare_runs
 
-    a, b = runs
-    with options.source(a, b) as source:
-        comparison = compare_runs(source, source.run(a), source, source.run(b))
+    with opened(options, runs) as (a, b):
+        comparison = compare_runs(a.source, a.source.run(a.text), b.source, b.source.run(b.text))
         if options.as_json:
-            from agent_tt_tui.cli.shapes import comparison_shape
-
-            write_json(comparison_shape(comparison))
+            write_json(comparison.to_json())
         else:
-            _print(options.terminal(), source, comparison)
+            _print(options.terminal(), (a, b), comparison)
     return 1 if comparison.differs else 0
 
 
-def _print(terminal: Terminal, source: RunSource, comparison: Comparison) -> None:
-    from agent_tt_tui.cli.changes import print_changes
-    from agent_tt_tui.cli.terminal import Cell, counted
+def _print(terminal: Terminal, named: Sequence[Named], comparison: Comparison) -> None:
+    from agent_tt_tui.cli.terminal import Cell
     from agent_tt_tui.cli.wording import run_line
 
-    run_line(terminal, comparison.a)
-    run_line(terminal, comparison.b)
+    for run, each in zip((comparison.a, comparison.b), named, strict=True):
+        run_line(terminal, run)
+        if each.file is not None:
+            terminal.line("   ", Cell(terminal.short(str(each.file), terminal.columns - 3), "muted"))
     terminal.line()
-    _print_rows(terminal, comparison, _Side.of(source, comparison.a.id), _Side.of(source, comparison.b.id))
+    a, b = (_Side.of(each.source, run.id) for each, run in zip(named, (comparison.a, comparison.b), strict=True))
+    _print_rows(terminal, comparison, a, b)
     _print_lanes(terminal, comparison)
     terminal.line()
     _print_outcomes(terminal, comparison)
     _print_effects(terminal, comparison)
+    _print_final(terminal, comparison, named)
+
+
+def _print_final(terminal: Terminal, comparison: Comparison, named: Sequence[Named]) -> None:
+    """What differs between the final states, the first rows of it, and how to see the rest."""
+    from agent_tt_tui.cli.changes import print_rows
+    from agent_tt_tui.cli.terminal import Cell, counted
+    from agent_tt_tui.viewmodel.difflines import DiffRows
+
     changes = comparison.final_changes
-    if changes:
-        terminal.line()
-        terminal.line(Cell(f"FINAL STATE  {counted(len(changes), 'difference')}", "strong"))
-        print_changes(terminal, changes, limit=_MOST_CHANGES)
+    if not changes:
+        return
+    terminal.line()
+    terminal.line(Cell(f"FINAL STATE  {counted(len(changes), 'difference')}", "strong"))
+    rows = DiffRows(changes, nested=True, alike=_ALIKE).lay_out(terminal.columns)
+    shown = rows if len(rows) <= _MOST_ROWS + 1 else rows[:_MOST_ROWS]
+    print_rows(terminal, shown)
+    if len(rows) > len(shown):
+        runs = (comparison.a, comparison.b)
+        ends = [f"{each.called(run.id)}@{run.steps}" for each, run in zip(named, runs, strict=True)]
+        more = f"{len(rows) - len(shown):,} more rows: agent-tt diff {' '.join(ends)}"
+        terminal.line(Cell(f"{terminal.glyphs.cut} {terminal.safe(more)}", "muted"))
 
 
 def _print_rows(terminal: Terminal, comparison: Comparison, a: _Side, b: _Side) -> None:
@@ -112,13 +135,16 @@ def _print_rows(terminal: Terminal, comparison: Comparison, a: _Side, b: _Side) 
     gutters = {"same": glyphs.same, "different": glyphs.differs, "only_a": glyphs.only_a, "only_b": glyphs.only_b}
     at = comparison.diverged_at
     parted = rejoined = False
+    met = None if comparison.rejoined_row is None else comparison.rows[comparison.rejoined_row]
     moved = elsewhere(comparison)
+    if at is None:
+        _rule(terminal, *_without_parting(comparison, terminal))
     for group in _folded(comparison, a.steps, b.steps, moved):
         first = group[0]
         if at is not None and not parted and first.kind not in ("same", "pending"):
             parted = True
             _rule(terminal, f"{glyphs.differs} diverged at {at}", parting_text(comparison))
-        if parted and not rejoined and comparison.rejoined == (first.a, first.b):
+        if parted and not rejoined and met == first:
             rejoined = True
             _rule(terminal, f"{glyphs.same} rejoined at {comparison.rejoined_at}", rejoining_text(comparison))
         quiet = first.kind in ("same", "pending")
@@ -134,12 +160,27 @@ def _print_rows(terminal: Terminal, comparison: Comparison, a: _Side, b: _Side) 
         )
 
 
+def _without_parting(comparison: Comparison, terminal: Terminal) -> tuple[str, str]:
+    """What is said of two runs of which no step differs: whether anything else does, and what."""
+    from agent_tt_tui.cli.terminal import counted
+
+    so_far = " so far" if any(run.status == "running" for run in (comparison.a, comparison.b)) else ""
+    if not comparison.differs:
+        return f"{terminal.glyphs.same} no difference{so_far}", ""
+    ended = [outcome.status for outcome in (comparison.outcome_a, comparison.outcome_b)]
+    said = [comparison.because] if comparison.because else []
+    said += [f"{ended[0]} in A, {ended[1]} in B"] if ended[0] != ended[1] else []
+    count = len(comparison.final_changes)
+    said += [f"the final states differ in {counted(count, 'path')}"] if count else []
+    return f"{terminal.glyphs.differs} no step differs{so_far}", "; ".join(said)
+
+
 def _folded(
     comparison: Comparison, steps_a: dict[int, Step], steps_b: dict[int, Step], moved: Mapping[Row, int]
 ) -> list[list[Row]]:
     """Group neighbours of one kind whose steps have the same names, so that a loop is one line."""
     rows = comparison.rows
-    met = next((index for index, row in enumerate(rows) if (row.a, row.b) == comparison.rejoined), len(rows))
+    met = len(rows) if comparison.rejoined_row is None else comparison.rejoined_row
 
     def title(numbered: tuple[int, Row]) -> tuple[object, ...]:
         index, row = numbered
@@ -186,7 +227,7 @@ def _rule(terminal: Terminal, title: str, words: str) -> None:
     line = terminal.glyphs.line
     left = terminal.columns - width(title) - 4
     words = terminal.safe(words).replace(" · ", f" {terminal.glyphs.dot} ")
-    beside = f" {words} " if width(words) < left - 2 else ""
+    beside = f" {words} " if words and width(words) < left - 2 else ""
     terminal.line(Cell(f"{line}{line} {title} ", "yours"), beside, Cell(line * (left - width(beside)), "yours"))
     for more in [] if beside else textwrap.wrap(words, terminal.columns - 3):
         terminal.line(f"   {more}")

@@ -34,8 +34,13 @@ def compare_many(options: Options, runs: tuple[str, ...], *, forks: bool, archiv
         AgentTTError: The first run, or the store, cannot be read, or a run is not there.
     """
     from agent_tt.comparing.table import TableReader
+    from agent_tt.querying.checkpoints import split_file
     from agent_tt_tui.cli.progress import counter
 
+    elsewhere = next((text for text in runs if split_file(text)[0] is not None), None)
+    if elsewhere is not None:
+        hint = "two runs may lie in two files; for a table of another file give it as --store"
+        raise UsageError(f"{elsewhere} lies in another file than the table", hint=hint)
     _check(runs, forks=forks, archived=archived)
     with options.source(*runs) as source:
         base, others = source.run(runs[0]), None if forks else [source.run(name) for name in runs[1:]]

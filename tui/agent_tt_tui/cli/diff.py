@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
 
 import click
 
+from agent_tt_tui.cli.named import opened
 from agent_tt_tui.cli.options import Options, common_options, find_checkpoint, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from agent_tt.codec.wire import Wire
-    from agent_tt.protocols import RunSource
 
 
 @click.command()
@@ -52,9 +48,7 @@ def command(options: Options, checkpoints: tuple[str, ...], layout: str) -> int:
     changes = compare_states(a, b)
     differ = any(change.makes_a_difference for change in changes)
     if options.as_json:
-        from agent_tt_tui.cli.shapes import change_shape
-
-        write_json({"changes": [change_shape(change) for change in changes]})
+        write_json({"changes": [change.to_json() for change in changes]})
         return 1 if differ else 0
     terminal = options.terminal()
     from agent_tt_tui.cli.changes import print_rows
@@ -81,29 +75,14 @@ def _states(options: Options, checkpoints: tuple[str, ...]) -> tuple[tuple[str, 
     """What the two states are called, and they themselves."""
     if len(checkpoints) not in (2, 3):
         raise click.UsageError("name two states: RUN@STEP RUN@STEP, or RUN STEP STEP")
-    from agent_tt.querying.checkpoints import split_file
-
-    named = [split_file(text) for text in (checkpoints[:1] * 2 if len(checkpoints) == 3 else checkpoints)]
-    ours = [text.partition("@")[0] for file, text in named if file is None]
     found = []
-    with ExitStack() as opened:
-        sources = {file: _open(options, opened, file, ours) for file in dict.fromkeys(file for file, _ in named)}
-        for at, (file, text) in enumerate(named):
-            source = sources[file]
+    with opened(options, checkpoints[:1] * 2 if len(checkpoints) == 3 else checkpoints) as named:
+        for at, each in enumerate(named):
             if len(checkpoints) == 3:
-                run = source.run(text)
-                step = source.step_number(run, checkpoints[at + 1])
+                run = each.source.run(each.text)
+                step = each.source.step_number(run, checkpoints[at + 1])
             else:
-                run, step = find_checkpoint(source, text)
-            name = f"{run.name}@{step}" if file is None else f"{file}:{run.name}@{step}"
-            found.append((name, source.state(run.id, step)))
+                run, step = find_checkpoint(each.source, each.text)
+            found.append((f"{each.called(run.name)}@{step}", each.source.state(run.id, step)))
     (name_a, a), (name_b, b) = found
     return (name_a, name_b), (a, b)
-
-
-def _open(options: Options, opened: ExitStack, file: Path | None, runs: Sequence[str]) -> RunSource:
-    if file is None:
-        return opened.enter_context(options.source(*runs))
-    from agent_tt.sources import open_source
-
-    return opened.enter_context(closing(open_source(file)))

@@ -6,7 +6,6 @@ wire values: JSON as it was recorded, with `{"$type": …, "$v": …}` for what 
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -14,9 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.comparing.outcome import Outcome
-    from agent_tt.comparing.runs import Comparison
-    from agent_tt.comparing.states import Change
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.model import Call, Edit, ErrorInfo, Problem, Run, Step
     from agent_tt.querying.search.hits import Hit
@@ -168,52 +164,6 @@ def error_shape(error: ErrorInfo | None) -> Wire:
     return {"class": error.class_name, "message": error.message, "traceback": error.traceback}
 
 
-def change_shape(change: Change) -> Shape:
-    """`{op, path, old, new}`; `old_path` where a value stood elsewhere before; `of`, what a `reorder` is one of."""
-    shape: Shape = {"op": change.op, "path": change.path, "old": change.old, "new": change.new}
-    if change.of:
-        shape["of"] = change.of
-    if change.old_path is not None:
-        shape["old_path"] = change.old_path
-    return shape
-
-
-def comparison_shape(comparison: Comparison) -> Shape:
-    """`{diverged_at, rejoined_at, pairs: [[a, b, same]], only_a, only_b, …}`.
-
-    `reasons`: `[{kind, text, a, b, where, old, new}]`, the table of kinds is `agent_tt.comparing.because.Reason`;
-    `lanes`: `[{a, b, same, different, only_a, only_b, diverged_at}]`; `moved`: `[[a, b]]`; `difference`:
-    `{steps, tokens, cost_usd, duration_ms}`, what B has more than A.
-    """
-    difference = comparison.difference
-    return {
-        "a": comparison.a.id,
-        "b": comparison.b.id,
-        "diverged_at": comparison.diverged_at,
-        "because": comparison.because,
-        "rejoined_at": comparison.rejoined_at,
-        "rejoined": None if comparison.rejoined is None else list(comparison.rejoined),
-        "rejoined_state": comparison.rejoined_state,
-        "rejoined_changes": comparison.rejoined_changes,
-        "shared": comparison.shared,
-        "pairs": [list(pair) for pair in comparison.pairs],
-        "only_a": list(comparison.only_a),
-        "only_b": list(comparison.only_b),
-        "moved": [list(pair) for pair in comparison.moved],
-        "reasons": [asdict(reason) for reason in comparison.reasons],
-        "lanes": [asdict(lane) for lane in comparison.lanes],
-        "difference": {
-            "steps": difference.steps,
-            "tokens": difference.tokens,
-            "cost_usd": difference.cost_usd,
-            "duration_ms": _milliseconds(difference.duration_us),
-        },
-        "outcome_a": outcome_shape(comparison.outcome_a),
-        "outcome_b": outcome_shape(comparison.outcome_b),
-        "final_changes": [change_shape(change) for change in comparison.final_changes],
-    }
-
-
 def hit_shape(hit: Hit) -> Shape:
     """`{run, step, where, path, excerpt, start, length, call, score, times, last}`."""
     return {
@@ -287,23 +237,6 @@ def plan_shape(plan: ForkPlan) -> Shape:
         },
         "terms": plan.terms.to_mapping(),
         "problems": list(plan.problems),
-    }
-
-
-def outcome_shape(outcome: Outcome) -> Shape:
-    """`{status, steps, tools, writes, denied, tokens, cost_usd, duration_ms, error, answer, effects}`."""
-    return {
-        "status": outcome.status,
-        "steps": outcome.steps,
-        "tools": dict(outcome.tools),
-        "writes": dict(outcome.writes),
-        "denied": dict(outcome.denied),
-        "tokens": outcome.tokens,
-        "cost_usd": outcome.cost_usd,
-        "duration_ms": _milliseconds(outcome.duration_us),
-        "error": error_shape(outcome.error),
-        "answer": outcome.answer,
-        "effects": outcome.effects.summary(),
     }
 
 

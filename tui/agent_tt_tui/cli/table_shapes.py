@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent_tt_tui.cli.shapes import Shape, outcome_shape, run_shape
+from agent_tt_tui.cli.shapes import Shape, run_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_tt.comparing.outcome import Difference
     from agent_tt.comparing.table import Table, TableRow
 
 __all__ = ["table_shape"]
@@ -32,7 +31,7 @@ def table_shape(table: Table, rows: Sequence[TableRow]) -> Shape:
             "run": table.base.id,
             "name": table.base.name,
             "letter": table.letter(table.base.id),
-            "outcome": None if table.outcome is None else outcome_shape(table.outcome),
+            "outcome": None if table.outcome is None else table.outcome.to_json(),
         },
         "rows": [_row(table, row) for row in rows],
         "answers": [
@@ -62,20 +61,9 @@ def _row(table: Table, row: TableRow) -> Shape:
         "final_changes": row.final_changes,
         "differs": row.differs,
         "letter": table.letter(run.id),
-        "outcome": None if outcome is None else outcome_shape(outcome),
-        "difference": None if row.difference is None else _difference(row.difference),
+        "outcome": None if outcome is None else outcome.to_json(),
+        "difference": None if row.difference is None else row.difference.to_json(),
         "effects": {} if outcome is None else {title: dict(names) for title, names in outcome.effects.groups()},
         "damaged": list(row.damaged),
         "error": None if error is None else {"kind": error.kind, "message": error.message, "hint": error.hint},
-    }
-
-
-def _difference(difference: Difference) -> Shape:
-    duration, cost = difference.duration_us, difference.cost_usd
-    return {
-        "steps": difference.steps,
-        "tokens": difference.tokens,
-        # Sums of prices are off by less than a millionth of a cent; their difference must not show it.
-        "cost_usd": None if cost is None else round(cost, 9),
-        "duration_ms": None if duration is None else duration / 1000,
     }

@@ -148,6 +148,7 @@ class CompareScreen(RunWatch):
         self.query_one(CompareHeader).runs = self.query_one(SideTitles).runs = runs
         self.query_one(OutcomePane).view = self.query_one(LivePane).view = view
         self.query_one(PairStrip).pairs = view.comparison.rows
+        self.query_one(SideTitles).lanes = view.comparison.lanes
         steps = self.query_one(CompareSteps)
         lines = view.lines(only_differences=self._only_differences)
         steps.show(view, lines)
@@ -274,6 +275,7 @@ class CompareScreen(RunWatch):
         self._versions = self._view = None
         self._say_comparing()
         self.query_one(CompareHeader).runs = self.query_one(SideTitles).runs = (self._sides[0][1], self._sides[1][1])
+        self.query_one(SideTitles).lanes = ()
 
     def action_only_differences(self) -> None:
         """Show only what differs, or everything again."""

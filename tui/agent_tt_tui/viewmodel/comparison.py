@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Call, Run, Step
     from agent_tt.protocols import RunSource
 
-LineKind = Literal["pair", "fold", "edits", "diverged", "rejoined"]
+LineKind = Literal["pair", "fold", "edits", "input", "diverged", "rejoined"]
 
 _ARGUMENT_COLUMNS: Final = 60
 _SEVERAL: Final = 2
@@ -118,8 +118,10 @@ class CompareView:
         elif self._edits():
             after = next((row for row in comparison.rows if (row.b or 0) > comparison.shared), None)
             rules[after] = self._edits()
+        elif comparison.because and comparison.rows:
+            rules[comparison.rows[0]] = [Line("input", text=comparison.because)]
         if comparison.rejoined is not None:
-            met = next((row for row in comparison.rows if (row.a, row.b) == comparison.rejoined), None)
+            met = None if comparison.rejoined_row is None else comparison.rows[comparison.rejoined_row]
             rules.setdefault(met, []).append(Line("rejoined", text=rejoining_text(comparison)))
         return rules
 

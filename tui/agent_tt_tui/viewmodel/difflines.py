@@ -27,7 +27,6 @@ _TO = 3
 
 _MOST_CHANGES = 500
 _MOST_ALIKE = 30
-"""So many neighbours in a list that were all added, or all removed, are shown one by one."""
 
 _MOST_LINES = 4_000
 """Rows of all changes after which no further change is shown."""
@@ -47,6 +46,9 @@ _NEST_FROM = 2
 
 _MOST_ENTRIES = 8
 
+_MOST_AT_ONCE = 20_000
+"""Characters of texts that are compared in a few milliseconds."""
+
 
 def diff_lines(changes: Sequence[Change], columns: int) -> list[DiffLine]:
     """Lay out changes once; see `DiffRows`."""
@@ -59,13 +61,26 @@ class DiffRows:
     Args:
         changes: In the order in which they are shown; of very many, the first.
         nested: Whether changes inside one value stand below its path, each with the rest of its own.
+        alike: So many neighbours in a list that were all added, or all removed, are shown one by one.
     """
 
-    def __init__(self, changes: Sequence[Change], *, nested: bool = False) -> None:
+    def __init__(self, changes: Sequence[Change], *, nested: bool = False, alike: int = _MOST_ALIKE) -> None:
         self.changes = changes
+        self._alike = alike
         self._nested = nested
         self._texts: dict[int, DiffText] = {}
         self._laid: tuple[int, list[DiffLine]] | None = None
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether long texts are still to be compared: `lay_out` may take most of a second then."""
+        return sum(self._length(change) for change in self.changes) > _MOST_AT_ONCE
+
+    def _length(self, change: Change) -> int:
+        """Characters that are still to be compared."""
+        old, new = change.old, change.new
+        known = change.op != "change" or id(change) in self._texts
+        return 0 if known or not isinstance(old, str) or not isinstance(new, str) else len(old) + len(new)
 
     def lay_out(self, columns: int) -> list[DiffLine]:
         """The rows for so many columns. The first time takes as long as comparing the texts, later ones a moment."""
@@ -75,7 +90,7 @@ class DiffRows:
 
     def _rows(self, columns: int) -> list[DiffLine]:
         lines: list[DiffLine] = []
-        folded = list(_folded(self.changes))
+        folded = list(_folded(self.changes, self._alike))
         left = len(self.changes)
         for above, group in _grouped(folded[:_MOST_CHANGES], nested=self._nested):
             deep, column = 0, _COLUMN
@@ -136,12 +151,12 @@ class _Shown:
     last: str = ""
 
 
-def _folded(changes: Sequence[Change]) -> Iterator[_Shown]:
+def _folded(changes: Sequence[Change], most: int) -> Iterator[_Shown]:
     """Of very many neighbours that were all added or all removed the first, and one that stands for the others."""
     run: list[Change] = []
     for change in [*changes, None]:
         if run and not (change is not None and _continues(run[-1], change)):
-            few = _MOST_ALIKE if len(run) > _MOST_ALIKE + 1 else len(run)
+            few = most if len(run) > most + 1 else len(run)
             yield from map(_Shown, run[:few])
             if len(run) > few:
                 yield _Shown(run[few], len(run) - few, run[-1].path)

@@ -16,6 +16,7 @@ from agent_tt_tui.text import clean, cut_start, width
 from agent_tt_tui.widgets.compare_steps import GUTTER, SIDE_BY_SIDE_FROM, half
 
 if TYPE_CHECKING:
+    from agent_tt.comparing.runs import LanePair
     from agent_tt.comparing.runs import Row as Pair
     from agent_tt.model import Run
     from agent_tt_tui.palette import Palette
@@ -25,6 +26,9 @@ _LEAST_NAME: Final = 8
 """Columns that a run's name keeps: beside them the glyph alone says how it ended."""
 
 _RARITY: Final = {"same": 0, "pending": 0, "only_a": 1, "only_b": 2, "different": 3}
+
+_LEAST_LANES: Final = 16
+"""From so many free columns on, the lanes that part are named."""
 
 
 class CompareHeader(RowWidget):
@@ -74,13 +78,15 @@ class CompareHeader(RowWidget):
 
 
 class SideTitles(RowWidget):
-    """`STEPS 21` over each side, or of both where A stands above B."""
+    """`STEPS 21` over each side, or of both where A stands above B; at the right which of several lanes part."""
 
     DEFAULT_CSS = "SideTitles { height: 1; }"
 
     runs: reactive[tuple[Run, Run] | None] = reactive(None)
     active: reactive[bool] = reactive(default=False)
     """Whether the steps below have the focus."""
+    lanes: reactive[tuple[LanePair, ...]] = reactive(())
+    """The lanes that belong together; nothing is said of them where there is one."""
 
     def draw(self, _y: int, columns: int, styles: Palette) -> Row:
         """Draw both titles."""
@@ -96,7 +102,20 @@ class SideTitles(RowWidget):
             )
             if run.status == "running":
                 row.add(", live", styles.running)
-        return row
+        return self._with_lanes(row, columns, styles)
+
+    def _with_lanes(self, row: Row, columns: int, styles: Palette) -> Row:
+        """Add how many lanes part, and where, as much as there is room for."""
+        parted = [lane for lane in self.lanes if lane.diverged_at is not None]
+        if not parted or len(self.lanes) == 1:
+            return row
+        glyphs, room = look_of(self).glyphs, columns - row.cells - 3
+        few = f"{len(parted)}/{len(self.lanes)} lanes {glyphs.differs}"
+        named = ", ".join(f"{clean(lane.a or lane.b or '')} at {lane.diverged_at}" for lane in parted)
+        tail = Row(glyphs.cut)
+        if width(few) <= room:
+            tail.upto(f"{few}  {named}" if width(few) + _LEAST_LANES <= room else few, room, styles.muted).add(" ")
+        return row.right(tail, columns)
 
 
 class PairStrip(RowWidget):

@@ -263,9 +263,10 @@ def _rule(line: Line, drawing: _Drawing, view: CompareView | None) -> Strip:
     if line.kind == "edits":
         row = Row(glyphs.cut).pad_to(side + 2).add(glyphs.edited, styles.yours).pad_to(side + GUTTER + 6)
         return row.upto(clean(line.text), columns, styles.yours).strip(columns)
-    style = styles.yours if line.kind == "diverged" else styles.well
-    glyph = glyphs.differs if line.kind == "diverged" else glyphs.same
+    style = styles.well if line.kind == "rejoined" else styles.yours
+    glyph = glyphs.same if line.kind == "rejoined" else glyphs.differs
     at = view and (view.comparison.diverged_at if line.kind == "diverged" else view.comparison.rejoined_at)
-    row = Row(glyphs.cut).add(glyphs.line * 2 + " ", style).add(f"{glyph} {line.kind} at {at} ", style)
+    title = "no step differs" if line.kind == "input" else f"{line.kind} at {at}"
+    row = Row(glyphs.cut).add(glyphs.line * 2 + " ", style).add(f"{glyph} {title}  ", style)
     row.upto(clean(line.text), columns - 2, styles.muted).add(" ")
     return row.add(glyphs.line * max(0, columns - row.cells), style).strip(columns)

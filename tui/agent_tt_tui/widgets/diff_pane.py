@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
+
+from textual.worker import get_current_worker
 
 from agent_tt_tui.chrome import Pane, PaneTitle
 from agent_tt_tui.lines import QuietLineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.text import clean
-from agent_tt_tui.viewmodel.difflines import DiffRows, diff_lines
+from agent_tt_tui.viewmodel.difflines import DiffRows
 from agent_tt_tui.viewmodel.difftext import CUT, DiffLine
 from agent_tt_tui.viewmodel.pending import change_of
 from agent_tt_tui.viewmodel.pieces import wrap_text
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     from rich.style import Style
     from textual.strip import Strip
 
+    from agent_tt.model import Edit
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.viewmodel.bases import Base
     from agent_tt_tui.viewmodel.pending import Pending
@@ -151,6 +156,11 @@ def _style(role: str, styles: Palette) -> Style:
     return known.get(role, styles.text)
 
 
+def _not_yet(rows: DiffRows) -> list[DiffLine]:
+    """What stands for an edit while its texts are compared."""
+    return [DiffLine("~", 2, ((clean(each.path), "path"), ("  being compared", "muted"))) for each in rows.changes]
+
+
 class DiffPane(Pane):
     """Title and lines of the diff."""
 
@@ -159,6 +169,8 @@ class DiffPane(Pane):
         self.lines = DiffLines()
         super().__init__(self.diff_title, self.lines, id="diff")
         self._rows = DiffRows(())
+        self._edits: list[tuple[Edit, DiffRows]] = []
+        """The edits that are shown; what was found out about their texts is kept while they are."""
         self._groups: list[int | None] = []
         self._trouble = self._between = ""
         self._laid_out = 0
@@ -225,12 +237,34 @@ class DiffPane(Pane):
                 lead = "  " if index else f"{look_of(self).glyphs.failed} "
                 lines.append(DiffLine("", 2, ((lead + "".join(text for text, _ in row), "failed"),)))
         self._groups = [None] * len(lines)
+        self._edits = [(edit, self._rows_of(edit)) for edit in pending.edits]
+        slow = [rows for _, rows in self._edits if rows.is_slow]
+        left = iter(self._edits)
         for group_index, group in enumerate(pending.groups):
-            for edit in group:
-                drawn = diff_lines([change_of(edit)], self.columns)
+            for _, own in islice(left, len(group)):
+                drawn = _not_yet(own) if own.is_slow else own.lay_out(self.columns)
                 lines += drawn
                 self._groups += [group_index] * len(drawn)
         self.lines.show(lines, "The recording itself is not touched.", edits=True)
+        if slow:
+            compare = partial(self._compare_texts, pending, slow, self.columns)
+            self.run_worker(compare, group="edits", exclusive=True, thread=True, exit_on_error=False)
+
+    def _rows_of(self, edit: Edit) -> DiffRows:
+        known = next((rows for other, rows in self._edits if other == edit), None)
+        return DiffRows([change_of(edit)]) if known is None else known
+
+    def _compare_texts(self, pending: Pending, slow: Sequence[DiffRows], columns: int) -> None:
+        """Compare long texts in a thread, then show the edits again."""
+        worker = get_current_worker()
+        for rows in slow:
+            rows.lay_out(columns)
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._show_compared, pending)
+
+    def _show_compared(self, pending: Pending) -> None:
+        if self.diff_title.pending is pending:
+            self._show_edits(pending)
 
     def on_resize(self) -> None:
         """Lay the changes out for the new width."""
