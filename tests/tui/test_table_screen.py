@@ -338,11 +338,13 @@ async def test_the_row_of_a_sweep_compares_its_runs(tmp_path):
 
 
 async def test_the_debugger_offers_all_forks_in_a_table(store):
+    _, writer = add_fork(store, store.run("root/fork-1").id, 3, 10)
+    writer.finish("succeeded")
     app = AgentTT(lambda: DebuggerScreen(store, store.run("root")), look=Look())
     async with app.run_test(size=(100, 24)) as pilot:
         await pilot.press("c")
         await until(pilot, lambda: isinstance(app.screen, PickDialog))
-        assert "all 3 forks" in "\n".join(screen_text(app))
+        assert "all 4 forks" in "\n".join(screen_text(app))
         await pilot.press("enter")
         table = await compared(app, pilot)
-        assert len(table.rows) == 3
+        assert len(table.rows) == 4

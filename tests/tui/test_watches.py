@@ -84,6 +84,9 @@ async def test_a_watch_is_kept_with_a_few_keys_and_marks_its_steps(checkout):
         )
         await pilot.press("b")
         await until(pilot, lambda: any("break" in row and "A error" in row for row in screen_text(app)[:-1]))
+        await pilot.resize_terminal(40, 10)
+        await until(pilot, lambda: any("A error" in row and "3 steps" in row for row in screen_text(app)))
+        await pilot.resize_terminal(80, 24)
         run_id = screen.model.run.id
         kept = kept_watches(screen.model.source, run_id)
         assert [(each.where, each.breaks) for each in kept] == [("error", True)]
@@ -161,8 +164,11 @@ async def test_a_live_run_is_followed_up_to_a_breakpoint_and_on_from_there(tmp_p
         await until(pilot, lambda: footer(app).startswith("A stops at 2 · F follows on · state.n = -1"))
         for value in (3, 2, -4, 1, 0):
             step(writer, {"n": value})
+        await until(pilot, lambda: screen.model.board.looked == 7)
+        assert screen.number == 2
         await pilot.press("F")
-        await until(pilot, lambda: screen.number == 5 and "state.n = -4" in footer(app))
+        assert screen.number == 5
+        await until(pilot, lambda: "state.n = -4" in footer(app))
         assert screen.model.board.rows[0].found.spans() == [(2, 2), (5, 5)]
         await pilot.press("F")
         await until(pilot, lambda: screen.number == 7)

@@ -32,8 +32,8 @@ class StateBreaks:
     """The expressions of one fork. Safe to use from several threads: steps are looked at in the order of their ends.
 
     One that asks the state alone stops the fork where it begins to hold: where the fork begins with it, it has to stop
-    holding first. Any other stops it at each step at which it holds. One that cannot be answered stops it too: the
-    agent was not to go on past something that nobody can rule out.
+    holding first; each lane with a state of its own is asked for itself. Any other stops it at each step at which it
+    holds. One that cannot be answered stops it too: the agent was not to go on past something that nobody can rule out.
     """
 
     def __init__(self, source: RunSource, run: Run, expressions: Sequence[str]) -> None:
@@ -44,7 +44,8 @@ class StateBreaks:
         """
         self._source, self._run_id = source, run.id
         self._watches = [Watch(source, run.id, where) for where in expressions]
-        self._held: list[bool] | None = None
+        self._held: dict[tuple[int, int], bool] = {}
+        """By expression and step: whether it held."""
         self._lock = threading.Lock()
         self._process = os.getpid()
 
@@ -57,22 +58,27 @@ class StateBreaks:
                 kept = self._source.run(self._run_id).fork_step or 0
                 if step <= kept:
                     return None
-                if self._held is None:
-                    self._held = [watch.holds_at(kept) for watch in self._watches]
-                return self._look(step, self._held)
+                return self._look(step)
             except AgentTTError as error:
                 return f"it was to stop when an expression holds, and after step {step} nobody can say: {error.message}"
 
-    def _look(self, step: int, held: list[bool]) -> str | None:
-        why = None
+    def _look(self, step: int) -> str | None:
         for index, watch in enumerate(self._watches):
-            is_so = watch.holds_at(step)
-            begins = is_so and (asks_moments(watch.expression) or not held[index])
-            held[index] = is_so
-            if begins and why is None:
+            if self._holds(index, step) and (asks_moments(watch.expression) or not self._held_before(index, step)):
                 shown = reasons_in_words(reasons(self._source, self._run_id, watch.expression, step))
-                why = f"it was to stop when {watch.expression.text}, as after step {step}" + (shown and f" ({shown})")
-        return why
+                return f"it was to stop when {watch.expression.text}, as after step {step}" + (shown and f" ({shown})")
+        return None
+
+    def _held_before(self, index: int, step: int) -> bool:
+        """Whether an expression held with the state that a step went on from."""
+        base = self._source.base_step(self._run_id, step)
+        return base is not None and self._holds(index, base)
+
+    def _holds(self, index: int, step: int) -> bool:
+        known = self._held.get((index, step))
+        if known is None:
+            known = self._held[index, step] = self._watches[index].holds_at(step)
+        return known
 
 
 @dataclass(frozen=True, slots=True)

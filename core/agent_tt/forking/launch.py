@@ -14,6 +14,7 @@ from agent_tt.forking.handle import ForkHandle
 from agent_tt.forking.processes import marked
 from agent_tt.forking.terms import SWEEP, TERMS
 from agent_tt.model import AgentCode, ErrorInfo, NewRun
+from agent_tt.querying.kept import hand_down_watches
 from agent_tt.recording.entry import fingerprint
 from agent_tt.recording.process_runs import PROCESS
 from agent_tt.replaying.agent_process import environment_of, start_agent
@@ -62,6 +63,7 @@ def start_fork(plan: ForkPlan, *, asked: Asked | None = None) -> ForkHandle:
             policy=plan.policy,
             way_back_in=plan.by,
         )
+        hand_down_watches(store, plan.run.id, run_id)
         with tempfile.TemporaryFile() as output:
             told = marked(run_id, environment_of(plan.run))
             told |= {STORE_VARIABLE: str(store.path.resolve()), RUN_VARIABLE: run_id}

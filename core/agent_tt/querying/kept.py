@@ -30,6 +30,7 @@ __all__ = [
     "asks_moments",
     "change_watch",
     "find_watch",
+    "hand_down_watches",
     "keep_watch",
     "kept_watches",
     "remove_watch",
@@ -165,6 +166,16 @@ def remove_watch(marks: MarkedRuns, watch: KeptWatch) -> None:
         ReadOnlySource: it lies in a file that is only read.
     """
     marks.delete_note(watch.id)
+
+
+def hand_down_watches(marks: MarkedRuns, parent: str, run_id: str) -> None:
+    """Keep what is watched in a run with a fork of it too, under the same letters; from then on each has its own.
+
+    Raises:
+        RunNotFound: there is no such run.
+    """
+    for watch in kept_watches(marks, parent):
+        marks.add_note(run_id, None, _KIND, _body(watch))
 
 
 def _checked(watch: KeptWatch, others: Sequence[KeptWatch], *, reads: bool = True) -> KeptWatch:

@@ -15,9 +15,10 @@ from agent_tt.querying.expressions import parse
 from agent_tt.querying.kept import asks_moments
 from agent_tt.querying.stretches import Stretches
 from agent_tt.querying.watching import Watch
+from agent_tt.recording.tracks import MAIN_TRACK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
@@ -69,6 +70,9 @@ class Watched:
         self._spent, self._clock = 0.0, clock
         self._is_given_up = False
         self._open: set[int] = set()
+        self._bases: dict[int, int | None] = {}
+        """Of steps at which it holds, those that went on from another state than that of the step before."""
+        self._has_tracks = False
         self._seen: tuple[int, bytes | None] | None = None
         self._page = _FIRST_PAGE
         self._until = 0.0
@@ -89,16 +93,41 @@ class Watched:
     def stop_after(self, step: int) -> int | None:
         """The next step after one at which a breakpoint stops; the input is none."""
         step = max(step, 0)
-        return self.found.after(step) if self.at_each else self.found.begin_after(step)
+        if not self.at_each and not self._bases:
+            return self.found.begin_after(step)
+        at = self.found.after(step)
+        while at is not None and not self._is_stop(at):
+            at = self.found.after(at)
+        return at
 
     def stop_before(self, step: int) -> int | None:
         """The last step before one at which a breakpoint stops."""
-        at = self.found.before(step) if self.at_each else self.found.begin_before(step)
+        if not self.at_each and not self._bases:
+            return self.found.begin_before(step) or None
+        at = self.found.before(step)
+        while at is not None and not self._is_stop(at):
+            at = self.found.before(at)
         return at or None
+
+    def stops(self) -> Iterator[int]:
+        """All steps at which a breakpoint stops, in order."""
+        at = self.stop_after(0)
+        while at is not None:
+            yield at
+            at = self.stop_after(at)
 
     def stops_at(self, step: int) -> bool:
         """Whether a breakpoint stops at a step."""
         return self.stop_after(step - 1) == step
+
+    def _is_stop(self, step: int) -> bool:
+        """Whether a step at which it holds is an event: with the state that it went on from it did not hold."""
+        return self.at_each or self._bases.get(step, step - 1) not in self.found
+
+    @property
+    def settled(self) -> int:
+        """The last step up to which everything is known."""
+        return min([self.looked, *(step - 1 for step in list(self._open))])
 
     def is_known(self, step: int) -> bool:
         """Whether it is known if it holds at a step."""
@@ -176,10 +205,24 @@ class Watched:
                 why = f"it takes too long: given up after {done:,} step{'' if done == 1 else 's'}"
                 self._give_up(InvalidExpression(f"{self._where!r}: {why}", text=self._where, why=why, position=0))
             return False
+        self._find_bases(found, first, last)
         for step in found:
             if step not in unfinished:
                 self.found.add(step)
         return True
+
+    def _find_bases(self, found: list[int], first: int, last: int) -> None:
+        """Lanes have states of their own: in one of them a step goes on from the one before in that lane."""
+        if self.at_each or not found:
+            return
+        if not self._has_tracks:
+            rows = self._source.steps(self._run_id, max(first, 1), last + 1)
+            self._has_tracks = any(row.track != MAIN_TRACK for row in rows)
+        if self._has_tracks:
+            for step in filter(None, found):
+                base = self._source.base_step(self._run_id, step)
+                if base != step - 1:
+                    self._bases[step] = base
 
     def _is_stopped(self) -> bool:
         return self._cancelled() or self._clock() >= self._until
@@ -214,6 +257,7 @@ class Watched:
 
     def _begin_anew(self) -> None:
         self.found, self.looked, self._seen, self._watch, self._open = Stretches(), -1, None, None, set()
+        self._bases, self._has_tracks = {}, False
         self._spent = 0.0
         self._page = _FIRST_PAGE
 

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
+from agent_tt.recording.outcome import run_status
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -24,10 +26,10 @@ __all__ = [
     "Breaks",
     "LimitReached",
     "Limits",
-    "broken_off_here",
     "keeping",
     "limits_here",
     "shown_duration",
+    "stopped_here",
     "time_is_up",
 ]
 
@@ -122,7 +124,8 @@ class _Keeper:
         self._last_step = 0
         self._tokens = 0
         self._cost = 0.0
-        self._reached: str | None = None
+        self.reached: str | None = None
+        """Why no call may follow; None where that is not so."""
         self.broke: str | None = None
         """Why no step may follow the one that has ended; None where that is not so."""
 
@@ -148,7 +151,7 @@ class _Keeper:
         if self._breaks is None or run_id != self._run_id or self.broke is not None:
             return
         self.broke = self._breaks.why(step)
-        self._reached = self._reached or self.broke
+        self.reached = self.reached or self.broke
 
     def go_on(self) -> None:
         """The agent is about to go on after a step.
@@ -166,8 +169,8 @@ class _Keeper:
             LimitReached: it may not.
         """
         limits = self._limits
-        if self._reached is not None:
-            raise LimitReached(self._reached)
+        if self.reached is not None:
+            raise LimitReached(self.reached)
         if self._ends is not None and _now() >= self._ends:
             self._stop(time_is_up(limits.seconds or 0.0))
         with self._lock:
@@ -184,7 +187,7 @@ class _Keeper:
             self._cost += usage.cost_usd or 0.0
 
     def _stop(self, why: str) -> None:
-        self._reached = why
+        self.reached = why
         raise LimitReached(why)
 
 
@@ -215,10 +218,20 @@ def limits_here() -> _Keeper | None:
     return _KEEPERS[-1] if _KEEPERS else None
 
 
-def broken_off_here() -> LimitReached | None:
-    """What stopped the fork that this process runs where an expression began to hold; None where nothing did."""
+def stopped_here(error: BaseException | None) -> LimitReached | None:
+    """What stopped the fork that this process runs, where that is not what its run ends with.
+
+    Its agent may have swallowed that an expression holds, or made another error of it; an event loop makes a mere
+    cancellation of whatever limit was reached.
+
+    Args:
+        error: what the run ends with.
+    """
     keeper = limits_here()
-    return None if keeper is None or keeper.broke is None else LimitReached(keeper.broke)
+    if keeper is None or isinstance(error, LimitReached):
+        return None
+    why = keeper.reached if run_status(error) == "interrupted" else keeper.broke
+    return None if why is None else LimitReached(why)
 
 
 def time_is_up(seconds: float) -> str:

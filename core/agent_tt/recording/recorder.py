@@ -24,7 +24,7 @@ from agent_tt.recording.hooks import HOOKS
 from agent_tt.recording.journal import Journal
 from agent_tt.recording.kept_headers import headers_of
 from agent_tt.recording.lanes import Lanes
-from agent_tt.recording.limits import broken_off_here, limits_here
+from agent_tt.recording.limits import limits_here, stopped_here
 from agent_tt.recording.model_steps import ModelSteps
 from agent_tt.recording.outcome import run_status
 from agent_tt.recording.process_runs import PROCESS, number_of_this_run
@@ -328,7 +328,8 @@ class Recording(Block):
                     self.held.write_all(journal, step.number)
             self._keep_last_states()
             if run_status(error) == "succeeded":
-                error = halted_here() or broken_off_here() or error  # its agent swallowed the halt, or it came last
+                error = halted_here() or error  # its agent swallowed the halt
+            error = stopped_here(error) or error
             status = run_status(error, failures=journal.failures)
             journal.finish(status, None if error is None or status == "succeeded" else error_info(error))
         except AgentTTError:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from contextlib import ExitStack, closing
+from asyncio import CancelledError
+from contextlib import ExitStack, closing, suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +16,8 @@ import agent_tt
 from agent_tt.errors import Interrupted, InvalidExpression
 from agent_tt.forking.breaking import StateBreaks
 from agent_tt.forking.terms import terms_from, terms_of
-from agent_tt.recording.limits import LimitReached, Limits, keeping
+from agent_tt.querying.kept import keep_watch, kept_watches
+from agent_tt.recording.limits import LimitReached, Limits, keeping, limits_here, stopped_here
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
@@ -89,20 +91,6 @@ async def alone():
 
 def main():
     asyncio.run(alone())
-
-def stubborn(state=None):
-    with agent_tt.record("stubborn", state=state) as run:
-        for _ in range(3):
-            try:
-                with run.step("spend", state):
-                    state["budget"] -= 4
-            except BaseException:
-                pass
-        try:
-            mail("swallowed")
-        except BaseException:
-            pass
-    mail("after the run")
 """
 )
 
@@ -116,8 +104,9 @@ def written(project: Project, name: str) -> list[str]:
 
 def test_a_graph_stops_where_it_is_so_and_the_tool_after_it_is_never_called(project: Project) -> None:
     pytest.importorskip("langgraph")
-    project.write("spender.py", GRAPH)
+    project.put("spender.py", GRAPH)
     spender = project.made("spender:main", START)
+    keep_watch(project.store, spender.id, "state.budget < 0", name="broke", breaks=True)
     plan = project.plan(spender, 0, allow=["mail"], terms=terms_from(breaks=["state.budget < 0"]))
     assert ("stops", "when state.budget < 0") in plan.terms.rows()
     handle = project.fork(spender, 0, allow=["mail"], terms=plan.terms)
@@ -132,10 +121,12 @@ def test_a_graph_stops_where_it_is_so_and_the_tool_after_it_is_never_called(proj
     assert written(project, "mails") == []
     assert written(project, "lines") == ["after think", "after spend"]
     assert terms_of(run).limits == Limits(breaks=("state.budget < 0",))
+    [handed] = kept_watches(project.store, run.id)
+    assert (handed.letter, handed.name, handed.where, handed.breaks) == ("A", "broke", "state.budget < 0", True)
 
 
 def test_one_that_is_re_entered_stops_too_and_looks_only_at_steps_of_its_own(project: Project) -> None:
-    project.write("plain.py", PLAIN)
+    project.put("plain.py", PLAIN)
     alone = project.record("-c", "import plain; plain.main()")
     assert written(project, "mails") == ["ann@example.com"]
     terms = terms_from(breaks=['call.kind == "llm"', "changed(state.budget)"])
@@ -148,18 +139,6 @@ def test_one_that_is_re_entered_stops_too_and_looks_only_at_steps_of_its_own(pro
     assert written(project, "mails") == ["ann@example.com"]
 
 
-def test_an_agent_that_catches_everything_gets_no_further_nor_does_what_follows_its_run(project: Project) -> None:
-    project.write("plain.py", PLAIN)
-    terms = terms_from(breaks=["state.budget < 0"])
-    handle = project.fork(project.made("plain:stubborn", START), 0, allow=["mail"], terms=terms)
-    handle.wait()
-    run = project.store.run(handle.run_id)
-    assert (run.status, run.steps) == ("interrupted", 2)
-    assert run.error is not None
-    assert "state.budget < 0, as after step 2 (state.budget = -3)" in run.error.message
-    assert written(project, "mails") == []
-
-
 @pytest.fixture
 def broken(tmp_path: Path):
     """Runs an agent here, in a recording with the breaks of a fork; gives what it ended with, and its run."""
@@ -168,8 +147,8 @@ def broken(tmp_path: Path):
         path = tmp_path / "runs.db"
 
         def recorded() -> None:
-            with ExitStack() as stack:
-                recording = stack.enter_context(agent_tt.record("here", store=path, **facts))
+            # As in a fork, the limits outlast the run.
+            with ExitStack() as stack, agent_tt.record("here", store=path, **facts) as recording:
                 source = stack.enter_context(closing(open_store(path, read_only=True)))
                 run = source.run(recording.id)
                 stack.enter_context(keeping(Limits(breaks=(where,)), run.id, StateBreaks(source, run, [where])))
@@ -199,6 +178,46 @@ def test_a_step_that_failed_stops_it_although_the_agent_would_go_on(broken) -> N
     assert (run.status, [each.status for each in steps], after) == ("interrupted", ["error"], [])
 
 
+def test_an_agent_that_catches_everything_gets_no_further_nor_does_what_follows_its_run(broken) -> None:
+    sent = []
+
+    @agent_tt.tool(effect="write")
+    def mail(to: str) -> None:
+        sent.append(to)
+
+    def agent(run) -> None:
+        state = dict(START)
+        for _ in range(3):
+            with suppress(BaseException), run.step("spend", state):
+                state["budget"] -= 4
+        with suppress(BaseException):
+            mail("swallowed")
+
+    why, run, steps = broken("state.budget < 0", agent, state=START)
+    assert why == "it was to stop when state.budget < 0, as after step 2 (state.budget = -3)"
+    assert (run.status, len(steps), sent) == ("interrupted", 2, [])
+    assert run.error is not None
+    assert run.error.message == why
+
+
+def test_a_run_that_an_event_loop_cancelled_says_which_limit_was_reached() -> None:
+    class Always:
+        def why(self, step: int) -> str:
+            return f"it was to stop after step {step}"
+
+    with keeping(Limits(breaks=("true",)), "run", Always()):
+        assert stopped_here(CancelledError()) is None
+        limits_here().after_step("run", 3)
+        for error in (CancelledError(), ValueError("made of it"), None):
+            assert str(stopped_here(error)) == "it was to stop after step 3"
+        assert stopped_here(LimitReached("as it is")) is None
+    with keeping(Limits(tokens=0), "run"):
+        with pytest.raises(LimitReached):
+            limits_here().before_call()
+        assert "tokens is reached" in str(stopped_here(CancelledError()))
+        assert stopped_here(None) is stopped_here(ValueError()) is None
+
+
 def test_a_model_is_not_asked_again_when_its_conversation_makes_it_so(broken) -> None:
     asked = []
 
@@ -219,7 +238,7 @@ def test_a_model_is_not_asked_again_when_its_conversation_makes_it_so(broken) ->
 
 
 def test_what_holds_where_a_fork_begins_is_said_before_it_runs(project: Project) -> None:
-    project.write("plain.py", "def main(state=None): pass")
+    project.put("plain.py", "def main(state=None): pass")
     made = project.made("plain:main", {"budget": -1})
     plan = project.plan(made, 0, terms=terms_from(breaks=["state.budget < 0", "state.budget > 0", "error"]))
     assert plan.problems == ("state.budget < 0 holds already where it begins: it stops when that begins again",)
@@ -238,7 +257,7 @@ def test_what_a_file_says_of_breaks_is_read_with_care() -> None:
     assert kept
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 10**9))
 def test_the_step_is_the_first_of_its_own_at_which_it_begins_to_hold(tmp_path_factory, seed: int) -> None:
     choose = random.Random(seed)

@@ -14,6 +14,7 @@ from tests.core.querying.test_querying_watch import by_scan
 from tests.core.store.recordings import begin, call, new_store, step
 
 from agent_tt.errors import InvalidExpression, NotFound, ReadOnlySource, UsageError
+from agent_tt.forking.breaking import StateBreaks
 from agent_tt.model import NewStep, StepEnd
 from agent_tt.querying import watched as watched_module
 from agent_tt.querying.board import WatchBoard
@@ -32,6 +33,7 @@ def look_at_all(watched: Watched, source: Any, run_id: str) -> list[int]:
     return list(watched.found.steps())
 
 
+@settings(max_examples=60)
 @given(st.lists(st.integers(0, 30)), st.integers(-1, 31))
 def test_stretches_are_a_set_of_steps(added, here):
     found = Stretches()
@@ -50,7 +52,7 @@ def test_stretches_are_a_set_of_steps(added, here):
     assert found.any_in(here, here + 3) is any(here <= each <= here + 3 for each in known)
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 10**9))
 def test_the_steps_are_those_of_a_scan_after_each_growth_and_breakpoints_stop_where_they_begin(
     tmp_path_factory, monkeypatch, seed
@@ -108,6 +110,24 @@ def test_the_steps_are_those_of_a_scan_after_each_growth_and_breakpoints_stop_wh
 )
 def test_only_what_asks_the_state_alone_goes_on_to_hold(text, expected):
     assert asks_moments(parse(text)) is expected
+
+
+def test_in_a_lane_with_a_state_of_its_own_it_begins_where_it_did_not_hold_there_before(tmp_path):
+    store = new_store(tmp_path)
+    writer = begin(store, {"n": 0})
+    lanes = {"main": [5, 6, 0, 7], "other": [0, 8, 9, 0]}
+    for turn in range(4):
+        for track, values in lanes.items():
+            number = writer.open_step(NewStep("go", lane=track))
+            writer.close_step(number, StepEnd("ok"), {"n": values[turn]}, track=track)
+    watched = Watched(store, writer.run_id, "state.n > 1")
+    assert look_at_all(watched, store, writer.run_id) == [1, 3, 4, 6, 7]
+    assert list(watched.stops()) == [1, 4, 7]
+    assert [watched.stop_before(number) for number in (8, 7, 4, 1)] == [7, 4, 1, None]
+    assert [number for number in range(9) if watched.stops_at(number)] == [1, 4, 7]
+    breaks = StateBreaks(store, store.run(writer.run_id), ["state.n > 1"])
+    assert [number for number in range(1, 9) if breaks.why(number)] == [1, 4, 7]
+    store.close()
 
 
 def test_work_that_was_done_is_not_done_again(tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.core.store.recordings import begin, new_store, step
 
+from agent_tt.querying.watched import Watched
 from agent_tt.sources import open_source
 from agent_tt_tui.cli import watch as watch_command
 
@@ -80,7 +81,23 @@ def test_what_cannot_be_kept_is_one_clear_line(watch):
     assert wrong.code == 2
     assert "it ends where a value is expected" in wrong.err
     assert watch("nope", "--remove", "--json").error["kind"] == "not_found"
+    unknown = watch("B", "--break")
+    assert unknown.code == 3
+    assert "flaky-checkout has no watch B" in unknown.err
+    assert "state.B" in unknown.err
     assert watch("--off").code == watch("error", "--remove", "--break").code == watch("--follow").code == 2
+
+
+def test_only_what_is_named_is_looked_at(watch, monkeypatch):
+    watch(OVERCHARGED)
+    watch("error")
+    looked = []
+    look = Watched.look
+    monkeypatch.setattr(Watched, "look", lambda self, run, *more: looked.append(self) or look(self, run, *more))
+    assert watch("B", "--json").json["watches"][0]["where"] == "error"
+    assert len(set(map(id, looked))) == 1
+    watch("--json")
+    assert len(set(map(id, looked))) == 3
 
 
 def test_what_a_file_says_that_cannot_be_answered_is_a_row_with_its_error(watch, tmp_path):

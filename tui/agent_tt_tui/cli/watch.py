@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from agent_tt.errors import NotFound, UsageError
+from agent_tt.errors import InvalidExpression, NotFound, UsageError
 from agent_tt_tui.cli.marks import markable
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 
@@ -82,7 +82,7 @@ def command(
         if follow:
             passed = last_ended(source, found.id) if after is None else source.step_number(found, after)
             return _follow(options, source, found, None if kept is None else kept.id, passed)
-        return _show(options, source, found, None if expression is None or remove else kept)
+        return _show(options, source, found, None if kept is None else kept.id)
 
 
 def _change(
@@ -100,16 +100,15 @@ def _change(
     from agent_tt.querying.kept import change_watch, find_watch, keep_watch, kept_watches, remove_watch
 
     known = find_watch(kept_watches(source, run.id), word)
-    if remove:
-        if known is None:
-            raise NotFound(f"{run.name} has no watch {word}", hint=f"`agent-tt watch {run.name}` lists them.")
-        remove_watch(markable(source), known)
-        return None
     if known is None:
-        if to is not None:
-            raise NotFound(f"{run.name} has no watch {word}", hint=f"`agent-tt watch {run.name}` lists them.")
+        if remove or to is not None or _names_one(word):
+            hint = f"`agent-tt watch {run.name}` lists them."
+            raise NotFound(f"{run.name} has no watch {word}", hint=hint + _as_state(word))
         kept = keep_watch(markable(source), run.id, word, name=name, breaks=bool(breaks))
         return change_watch(markable(source), run.id, replace(kept, on=False)) if on is False else kept
+    if remove:
+        remove_watch(markable(source), known)
+        return None
     changed = replace(
         known,
         name=known.name if name is None else name,
@@ -120,21 +119,38 @@ def _change(
     return known if changed == known else change_watch(markable(source), run.id, changed)
 
 
-def _board(source: RunSource, run: Run) -> WatchBoard:
+def _names_one(word: str) -> bool:
+    """Whether a word can only be meant as the letter or name of a watch: nothing that can be asked is called so."""
+    from agent_tt.querying.expressions import parse
+
+    try:
+        parse(word)
+    except InvalidExpression:
+        return word.isidentifier()
+    return False
+
+
+def _as_state(word: str) -> str:
+    return f" A value of the state is written state.{word}." if word.isidentifier() else ""
+
+
+def _board(source: RunSource, run: Run, only: int | None) -> WatchBoard:
+    """All watches of a run, or one, by its number."""
     from agent_tt.querying.board import WatchBoard
 
     board = WatchBoard(source, run.id)
     board.read()
+    board.rows = [row for row in board.rows if only in (None, row.watch.id)]
     return board
 
 
-def _show(options: Options, source: RunSource, run: Run, only: KeptWatch | None) -> int:
+def _show(options: Options, source: RunSource, run: Run, only: int | None) -> int:
     from agent_tt_tui.cli.watch_text import print_rows, row_shape
 
-    board = _board(source, run)
+    board = _board(source, run, only)
     while board.look(run):
         pass
-    rows = [row for row in board.rows if only is None or row.watch.id == only.id]
+    rows = board.rows
     last = source.step_count(run.id)
     if options.as_json:
         write_json({"run": run.id, "watches": [row_shape(row, last) for row in rows]})
@@ -155,10 +171,10 @@ def _follow(options: Options, source: RunSource, run: Run, only: int | None, pas
     """
     from agent_tt_tui.cli.watch_text import Reached, event_shape, print_event
 
-    board = _board(source, run)
+    board = _board(source, run, only)
     if not board.rows:
         raise UsageError(f"nothing is watched in {run.name}", hint="agent-tt watch RUN 'state.budget < 0' --follow")
-    reached = Reached(board, only, passed)
+    reached = Reached(board, passed)
     version, count = -1, 0
 
     def say(event: Event) -> None:

@@ -42,42 +42,51 @@ class Event:
 class Reached:
     """Tells each event of a board once, as it becomes known."""
 
-    def __init__(self, board: WatchBoard, only: int | None, passed: int) -> None:
+    def __init__(self, board: WatchBoard, passed: int) -> None:
         """Tell nothing yet.
 
         Args:
-            board: the watches.
-            only: the number of the watch that is told about; None for all that are on.
+            board: the watches; those that are on are told about.
             passed: the last step at which nothing breaks.
         """
-        self._board, self._only, self._passed = board, only, passed
+        self._board, self._passed = board, passed
         self._told: dict[int, set[tuple[EventKind, int]]] = {}
+        """Of each watch, by its number, what was told of steps behind those of which everything was."""
+        self._done: dict[int, int] = {}
+        """The last of those steps."""
 
     def news(self) -> list[Event]:
         """What was not told yet, in the order of steps; nothing after the first breakpoint."""
-        found = [
-            event
-            for row in self._board.rows
-            if row.watch.on and self._only in (None, row.watch.id)
-            for event in _events(row, self._passed)
-            if (event.kind, event.step) not in self._told.setdefault(row.watch.id, set())
-        ]
+        found: list[Event] = []
+        for row in self._board.rows:
+            if row.watch.on:
+                found += self._news_of(row)
         found.sort(key=lambda event: event.step)
-        for index, event in enumerate(found):
-            self._told[event.row.watch.id].add((event.kind, event.step))
-            if event.kind == "breaks":
-                return found[: index + 1]
+        stop = next((index for index, event in enumerate(found) if event.kind == "breaks"), len(found))
+        return found[: stop + 1]
+
+    def _news_of(self, row: BoardRow) -> list[Event]:
+        number, settled = row.watch.id, row.watched.settled
+        told, done = self._told.setdefault(number, set()), self._done.get(number, -1)
+        found = [event for event in _events(row, self._passed, done) if (event.kind, event.step) not in told]
+        self._told[number] = {(kind, step) for kind, step in told if step > settled}
+        self._told[number] |= {(event.kind, event.step) for event in found if event.step > settled}
+        self._done[number] = max(done, settled)
         return found
 
 
-def _events(row: BoardRow, passed: int) -> Iterator[Event]:
-    watched = row.watched
+def _events(row: BoardRow, passed: int, done: int) -> Iterator[Event]:
+    """What happened to a watch after a step; it breaks only after another one."""
+    watched, at_each = row.watched, row.watched.at_each
+    stop = watched.stop_after(max(passed, done)) if row.breaks else None
     for first, last in row.found.spans():
-        for step in range(first, last + 1) if watched.at_each else (first,):
-            stops = row.breaks and step > passed and watched.stops_at(step)
-            yield Event("breaks" if stops else "holds" if watched.at_each else "begins", step, row)
-        if not watched.at_each and watched.is_known(last + 1):
+        for step in range(max(first, done + 1), last + 1) if at_each else (first,):
+            if step > done and step != stop:
+                yield Event("holds" if at_each else "begins", step, row)
+        if not at_each and last + 1 > done and watched.is_known(last + 1):
             yield Event("ends", last + 1, row)
+    if stop is not None:
+        yield Event("breaks", stop, row)
 
 
 # ---------------------------------------------------------------- for people
@@ -164,7 +173,6 @@ def row_shape(row: BoardRow, last: int) -> Shape:
     error: Wire = None if wrong is None else {"kind": wrong.kind, "message": wrong.message, "hint": wrong.hint}
     if not watch.on or wrong is not None:
         return {**told, **dict.fromkeys(("count", "first", "last", "now", "spans", "stops")), "error": error}
-    stops: list[Wire] = list(found.steps() if row.watched.at_each else (first for first, _ in found.spans()))
     return {
         **told,
         "count": len(found),
@@ -172,7 +180,7 @@ def row_shape(row: BoardRow, last: int) -> Shape:
         "last": found.last,
         "now": row.watched.holds_now(last),
         "spans": [[first, end] for first, end in found.spans()],
-        "stops": [step for step in stops if step] if watch.breaks else None,
+        "stops": list(row.watched.stops()) if watch.breaks else None,
         "error": None,
     }
 

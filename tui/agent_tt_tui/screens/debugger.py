@@ -19,6 +19,7 @@ from agent_tt_tui.screens.fork import ForkDialog
 from agent_tt_tui.screens.pick import Choice, PickDialog
 from agent_tt_tui.screens.run_table import TableScreen
 from agent_tt_tui.screens.sweeps import open_sweeps
+from agent_tt_tui.viewmodel.related import forks_among
 from agent_tt_tui.viewmodel.sweep_form import SweepDraft, axes_of_edits, example
 from agent_tt_tui.widgets.inspector import no_further_call
 
@@ -124,7 +125,7 @@ class DebuggerScreen(FindingScreen):
             self._compare(runs[0][0].id)
         else:
             now = time.time()
-            forks = sum(run.parent == self.model.run.id for run, _ in runs)
+            forks = forks_among(self.model.run, [run for run, _ in runs])
             choices = [Choice(_ALL_FORKS, f"all {forks} forks", "in a table")] if forks > 1 else []
             choices += [Choice(run.id, run.name, f"{kin or run.status}, {_age(run, now)}") for run, kin in runs]
             self.app.push_screen(PickDialog("Compare with", choices), self._compare)

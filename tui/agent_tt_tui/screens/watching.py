@@ -106,6 +106,11 @@ class WatchingScreen(OdditiesScreen):
         if not self._follow_to_what_is_known():
             self.read_step()
 
+    def action_follow(self) -> None:
+        """Follow the run, up to where a breakpoint stops."""
+        if not self._follow_to_what_is_known():
+            self.go(self.number, follow=True)
+
     def _follow_to_what_is_known(self) -> bool:
         """Go on as far as that is; whether there was somewhere to go."""
         board = self.model.board

@@ -73,3 +73,12 @@ def related_runs(run: Run, runs: Sequence[Run]) -> list[tuple[Run, str]]:
         groups[kin].append(other)
     words = {"fork": "its fork", "parent": "its parent", "sibling": "forked from the same run", "": ""}
     return [(other, words[kin]) for kin, others in groups.items() for other in others]
+
+
+def forks_among(run: Run, runs: Sequence[Run]) -> int:
+    """How many runs were forked from one, directly or through other forks."""
+    parents = {other.id: other.parent for other in runs if other.id != run.id}
+    known = {run.id}
+    while more := {each for each, parent in parents.items() if parent in known} - known:
+        known |= more
+    return len(known) - 1

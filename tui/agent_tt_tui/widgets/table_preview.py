@@ -110,16 +110,18 @@ class TablePreview(RowWidget):
         return words
 
     def _figures(self, chosen: ChosenRow) -> str:
-        """`21 → 2 steps · 19,827 → 263 tokens -99 % · $0.011 → <$0.001 · 60 ms → 0.7 s`."""
+        """`21 → 2 steps · 19,827 → 263 tokens -99 % · $0.011 → <$0.001 · 60 ms → 0.7 s of its own`."""
         base, outcome, glyphs = chosen.table.outcome, chosen.row.outcome, look_of(self).glyphs
         if base is None or outcome is None:
             return ""
         before, after = counts_of(base), counts_of(outcome)
         parts = [f"{fmt.count(base.steps)} {glyphs.to} {fmt.count(outcome.steps)} steps"]
+        # A fork's time is that of its own steps alone: how much less that is than the base's says nothing.
+        is_fork = chosen.row.depth > 0
         figures = (
             (" tokens", base.tokens, outcome.tokens),
             ("", base.cost_usd, outcome.cost_usd),
-            ("", base.duration_us, outcome.duration_us),
+            (" of its own" if is_fork else "", base.duration_us, None if is_fork else outcome.duration_us),
         )
         for (unit, old, new), was, now in zip(figures, before, after, strict=True):
             more = change(old, new, glyphs.times)

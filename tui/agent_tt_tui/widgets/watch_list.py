@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 12
 _COUNT, _WHERE, _NOW, _BREAK = 9, 13, 6, 6
+_WIDE_FROM = 56
+"""Columns from which there is room for where it holds."""
 
 
 class WatchList(LineView):
@@ -63,7 +65,7 @@ class WatchList(LineView):
         if not self._rows:
             return row.add(" nothing is watched yet: a adds an expression", styles.note).strip(width)
         item = self._rows[index]
-        watch, right = item.watch, self._facts(item, styles)
+        watch, right = item.watch, self._facts(item, width, styles)
         is_on = watch.on
         sign = styles.chip if watch.breaks else styles.yours
         row.add(watch.letter, sign if is_on else styles.faint).add(" ")
@@ -73,15 +75,15 @@ class WatchList(LineView):
         row.upto(clean(watch.where), room, styles.text if is_on else styles.muted)
         return row.right(right, width).strip(width)
 
-    def _facts(self, item: BoardRow, styles: Palette) -> Row:
+    def _facts(self, item: BoardRow, width: int, styles: Palette) -> Row:
         glyphs, watch, found = look_of(self).glyphs, item.watch, item.found
-        row = Row(glyphs.cut)
+        row, where_columns = Row(glyphs.cut), _WHERE if width >= _WIDE_FROM else 0
         breaks = "break" if watch.breaks else ""
         if not watch.on:
             return row.add("off", styles.note).add(" ").column(breaks, _BREAK, styles.muted, "right")
         if item.error is not None:
             row.add(f"{glyphs.failed} ", styles.failed)
-            why = show(item.why, _COUNT + _WHERE + _NOW, glyphs.cut)
+            why = show(item.why, _COUNT + where_columns + _NOW, glyphs.cut)
             row.add(why, styles.failed_text)
             return row.add(" ").column(breaks, _BREAK, styles.muted, "right")
         count = len(found)
@@ -90,7 +92,9 @@ class WatchList(LineView):
         where = "" if found.first is None else str(found.first)
         if found.first != found.last:
             where = f"{found.first}{glyphs.span}{found.last}"
-        row.column(where, _WHERE, styles.muted, "right").add(" ")
+        if where_columns:
+            row.column(where, where_columns, styles.muted, "right")
+        row.add(" ")
         held = item.watched.holds_now(self._last)
         now = glyphs.still if held is None else "holds" if held else "no"
         row.column(now, _NOW, styles.running if held is None else styles.strong if held else styles.muted, "right")
