@@ -160,7 +160,11 @@ async def test_what_is_indexed_is_found_while_the_rest_is(store: SqliteStore, mo
         await until(pilot, lambda: "searching" not in row_with(pilot, "hits in"))
 
 
-async def test_a_run_that_grows_is_searched_as_it_grows(store: SqliteStore) -> None:
+@pytest.mark.parametrize("index", ["on", "off"])
+async def test_a_run_that_grows_is_searched_as_it_grows(
+    index: str, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENT_TT_SEARCH_INDEX", index)
     writer = store.begin_run(NewRun("live"), {})
     writer.open_step(NewStep("needle one"))
     writer.close_step(1, StepEnd("ok"), {})
@@ -186,6 +190,11 @@ async def test_all_runs_are_searched_and_enter_opens_one_at_the_hit(store: Sqlit
         await all_done(pilot)
         assert isinstance(pilot.app.screen, FindAllScreen)
         panel = pilot.app.screen.find_panel
+        await pilot.press("z")
+        await all_done(pilot)
+        assert row_with(pilot, "0 hits in 0 runs")
+        await pilot.press("backspace")
+        await all_done(pilot)
         assert "3 hits in 2 runs" in row_with(pilot, "hits in")
         assert [row.heading for row in panel.hits.found.rows if row.heading] == ["second", "first"]
         texts = screen_text(pilot.app)

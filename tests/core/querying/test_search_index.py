@@ -15,8 +15,11 @@ import pytest
 from tests.core.memory_source import Did, MemorySource
 
 from agent_tt.model import CallEnd, NewCall, NewRun, NewStep, StepEnd
-from agent_tt.querying.search import build, cache
-from agent_tt.querying.search.cache import Cache, cache_path
+from agent_tt.querying.search import build, cache, lookup, write
+from agent_tt.querying.search import finder as finder_module
+from agent_tt.querying.search import hits as hits_module
+from agent_tt.querying.search.cache import Cache
+from agent_tt.querying.search.files import cache_path
 from agent_tt.querying.search.finder import Finder, forget_runs
 from agent_tt.querying.search.query import parse
 from agent_tt.store import open_store
@@ -102,6 +105,121 @@ def test_texts_that_repeat_are_kept_once(store: SqliteStore, folder: Path) -> No
         kept = connection.execute("SELECT uses, first, last FROM texts WHERE text LIKE '%every time'").fetchall()
     assert kept == [(49, 1, 49)]
     finder.close()
+
+
+@pytest.mark.parametrize("kept_to", ["step:7-30", "step:8", "step:-23", "step:45-", "step:99-", "step:3-5"])
+def test_steps_of_a_text_that_is_everywhere_are_counted_without_reading_all(
+    kept_to: str, store: SqliteStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(write, "_MOST_PLACES", 5)
+    monkeypatch.setattr(lookup, "_MOST_NEAR", 0)
+    writer = store.begin_run(NewRun("run"), {})
+    for number in range(1, 50):
+        writer.open_step(NewStep("the same name"))
+        writer.close_step(number, StepEnd("ok"), {})
+    writer.finish("succeeded")
+    indexed, reading = Finder(store, use_index=True, folder=folder), Finder(store, use_index=False)
+    for by in ("rank", "step"):
+        query = parse(f"{kept_to} same")
+        assert indexed.found(query, by=by) == reading.found(query, by=by)
+    indexed.close()
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o777])
+def test_no_umask_opens_the_file_to_others(mask: int, store: SqliteStore, folder: Path) -> None:
+    begin(store, "run", 2, "work").finish("succeeded")
+    folder.mkdir()
+    folder.chmod(0o777)
+    before = os.umask(mask)
+    try:
+        finder = Finder(store, use_index=True, folder=folder)
+        assert steps_with(finder, "work") == [1, 2]
+        assert finder.uses_index
+        with Cache(store.path, folder).writing():
+            assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        finder.close()
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.parametrize(
+    "what", ["folder leads elsewhere", "folder of another", "file leads elsewhere", "pipe", "link"]
+)
+def test_nothing_is_written_to_what_is_not_the_users_own(
+    what: str, store: SqliteStore, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(store, "run", 2, "work").finish("succeeded")
+    elsewhere, path = tmp_path / "elsewhere", cache_path(store.path, folder)
+    if what == "folder leads elsewhere":
+        elsewhere.mkdir(mode=0o755)
+        folder.symlink_to(elsewhere)
+    elif what == "folder of another":
+        folder.mkdir(mode=0o755)
+        monkeypatch.setattr(os, "getuid", lambda: 1 + folder.stat().st_uid)
+    else:
+        folder.mkdir()
+        elsewhere.write_bytes(b"mine")
+        if what == "pipe":
+            os.mkfifo(path)
+        elif what == "link":
+            path.hardlink_to(elsewhere)
+        else:
+            path.symlink_to(elsewhere)
+    finder = Finder(store, use_index=True, folder=folder)
+    assert steps_with(finder, "work") == [1, 2]
+    if "folder" in what:
+        assert not finder.uses_index
+        assert list(folder.iterdir()) == []
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o755
+    else:
+        assert finder.uses_index
+        assert elsewhere.read_bytes() == b"mine"
+        assert stat.S_ISREG(path.lstat().st_mode)
+    finder.close()
+
+
+def test_what_somebody_else_made_anew_is_not_thrown_away(store: SqliteStore, folder: Path) -> None:
+    old, other = Cache(store.path, folder), Cache(store.path, folder)
+    other.start_over()
+    made = other.path.stat().st_ino
+    old.throw_away()
+    assert other.path.stat().st_ino == made
+    with other.using() as connection:
+        assert connection.execute("SELECT count(*) FROM runs").fetchone() == (0,)
+    other.close()
+
+
+def test_a_pattern_that_is_read_through_gives_what_it_found_so_far(
+    store: SqliteStore, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(store, "run", 300, "work").finish("succeeded")
+    monkeypatch.setattr(finder_module, "_FIRST_SNAPSHOT_S", 0.0)
+    monkeypatch.setattr(finder_module, "_SNAPSHOT_S", 0.0)
+    finder = Finder(store, use_index=True, folder=folder)
+    for _ in finder.update():
+        pass
+    whole = Finder(store, use_index=False).search(parse(r"[12]\d[34]", regex=True))
+    given = list(finder.searching(parse(r"[12]\d[34]", regex=True), limit=500))
+    assert len(given) > 3
+    assert given[0].searched < given[-2].searched < 1 == given[-1].searched
+    assert 0 < given[1].total < given[-1].total == whole.total
+    assert [hits.total for hits in given] == sorted(hits.total for hits in given)
+    cut_short = finder.searching(parse(r"[12]\d[34]", regex=True))
+    next(cut_short)
+    cut_short.close()
+    assert finder.search(parse("work")).total == 300
+    finder.close()
+
+
+def test_a_search_by_reading_keeps_no_more_than_may_be_in_memory(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(store, "run", 300, "work").finish("succeeded")
+    monkeypatch.setattr(hits_module, "_MOST_MATCHED", 50)
+    found = Finder(store, use_index=False).search(parse("work"), by="step", limit=500)
+    assert [hit.step for hit in found.hits] == list(range(1, 51))
+    assert not found.is_complete
 
 
 def test_what_is_deleted_leaves_the_file(store: SqliteStore, folder: Path) -> None:

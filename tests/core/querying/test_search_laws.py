@@ -90,7 +90,7 @@ def asked_both_ways(
     )
 
 
-@settings(max_examples=25)
+@settings(max_examples=14)
 @given(st.data())
 def test_an_index_of_another_systems_runs_answers_as_reading_does(data: st.DataObject) -> None:
     source = MemorySource()
@@ -98,7 +98,7 @@ def test_an_index_of_another_systems_runs_answers_as_reading_does(data: st.DataO
         finder = Finder(source, use_index=True, folder=Path(folder))
         reading = Finder(source, use_index=False)
         source.add("root", data.draw(st.lists(STEPS, min_size=1, max_size=3)), state=data.draw(VALUES))
-        for number in range(data.draw(st.integers(1, 4))):
+        for number in range(data.draw(st.integers(2, 5))):
             if not source.names():
                 source.add(f"new-{number}", data.draw(st.lists(STEPS, max_size=2)), state=data.draw(VALUES))
             match data.draw(st.sampled_from(["append", "fork", "another", "delete", "restart"])):
@@ -139,7 +139,7 @@ def write(store: SqliteStore, steps: list[Did], state: object) -> str:
     return writer.run_id
 
 
-@settings(max_examples=6)
+@settings(max_examples=4)
 @given(st.data())
 def test_an_index_of_a_store_answers_as_reading_does(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:

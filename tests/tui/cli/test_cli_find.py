@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent_tt.querying.search.cache import cache_path
+from agent_tt.querying.search.files import cache_path
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:

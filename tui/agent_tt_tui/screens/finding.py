@@ -87,9 +87,9 @@ class FindingScreen(WatchingScreen):
     def _on_searched(self, message: Searched) -> None:
         if message.wish != self.find_panel.wish:
             return
-        is_first = self.find_panel.show(message.found)
+        is_elsewhere = self.find_panel.show(message.found)
         self.scrubber.show_hits(self.find_panel.hits.found.steps)
-        if is_first:
+        if is_elsewhere:
             self._go_to_hit(self.find_panel.row)
 
     @on(IndexGrew)
@@ -142,7 +142,9 @@ class FindingScreen(WatchingScreen):
         self.find_panel.remove_class("open")
         self.query_one(FooterRow).show_context(DEBUGGER)
         self.timeline.focus()
-        if not message.stay:
+        if message.stay:
+            self.find_panel.move(0)
+        else:
             self._forget_hits()
             if back is not None:
                 self.go(back)

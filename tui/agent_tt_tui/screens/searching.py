@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from textual.screen import Screen
+    from textual.worker import Worker
 
     from agent_tt.protocols import RunSource
     from agent_tt_tui.viewmodel.finding import Wish
@@ -80,20 +81,33 @@ class Searching:
         self._runs = runs
         self._lock = threading.Lock()
         self._finder: Finder | None = None
-        self._is_filling = False
+        self._filling: Worker[None] | None = None
+        self._is_fill_due = False
+        self._version: int | None = None
+        self._wish: Wish | None = None
+        self._is_due = False
 
     def fill(self) -> None:
-        """Bring the index up to date, unless that is being done."""
-        if not self._is_filling:
-            self._is_filling = True
-            self._screen.run_worker(self._fill, group="index", thread=True, exit_on_error=False)
+        """Bring the index up to date; again once that is done, if it is being done."""
+        with self._lock:
+            self._is_fill_due = self._filling is not None
+            if self._filling is None:
+                self._filling = self._screen.run_worker(self._fill, group="index", thread=True, exit_on_error=False)
 
     def search(self, wish: Wish) -> None:
-        """Search what is indexed."""
+        """Search what is indexed; the same again once it is done, if that is being searched for."""
+        with self._lock:
+            self._is_due = wish == self._wish
+            if self._is_due:
+                return
+            self._wish = wish
         self._screen.run_worker(lambda: self._search(wish), group="find", thread=True, exclusive=True)
 
     def stop(self) -> None:
         """End what is under way; what was indexed stays."""
+        with self._lock:
+            self._wish = self._filling = None
+            self._is_due = self._is_fill_due = False
         for group in ("find", "index"):
             self._screen.workers.cancel_group(self._screen, group)
 
@@ -115,21 +129,49 @@ class Searching:
 
     def _fill(self) -> None:
         worker = get_current_worker()
+        is_due = True
+        while is_due:
+            is_done = is_due = False
+            try:
+                self._fill_once()
+                is_done = True
+            finally:
+                with self._lock:
+                    if self._filling is worker:
+                        is_due, self._is_fill_due = self._is_fill_due and is_done, False
+                        self._filling = worker if is_due else None
+
+    def _fill_once(self) -> None:
+        worker = get_current_worker()
         due, has_grown = time.monotonic() + _NEWS_SECONDS, False
         try:
-            for _ in self._opened().update(self._runs, cancelled=lambda: worker.is_cancelled):
+            finder = self._opened()
+            for _ in finder.update(self._runs, cancelled=lambda: worker.is_cancelled):
                 has_grown = True
                 if time.monotonic() >= due:
                     self._screen.post_message(IndexGrew())
                     due = time.monotonic() + _NEWS_SECONDS
+            if not finder.uses_index:  # then what was recorded since is to be read
+                before, self._version = self._version, self._source.version()
+                has_grown = has_grown or before != self._version
         except AgentTTError:  # what cannot be read is said where it is shown; searches go on by reading
             has_grown = True
-        finally:
-            self._is_filling = False
         if has_grown and not worker.is_cancelled:
             self._screen.post_message(IndexGrew())
 
     def _search(self, wish: Wish) -> None:
+        worker = get_current_worker()
+        while not worker.is_cancelled:
+            self._search_once(wish)
+            with self._lock:
+                if self._wish != wish or not self._is_due:
+                    break
+                self._is_due = False
+        with self._lock:
+            if self._wish == wish and not worker.is_cancelled:
+                self._wish = None
+
+    def _search_once(self, wish: Wish) -> None:
         worker = get_current_worker()
         try:
             query = parse(wish.text, regex=wish.regex, fields=FIELDS[wish.field])

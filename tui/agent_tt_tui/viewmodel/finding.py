@@ -89,8 +89,8 @@ class HitRows:
         """The steps with hits, each once, in order; not all of them where there are very many."""
         self.is_complete = True
         """Whether all hits are counted."""
-        self.runs = 0
-        """In how many runs they are, where several are searched."""
+        self.runs: int | None = None
+        """In how many runs they are, where several are searched; None where one is."""
         self._first: dict[tuple[str, str, int], int] = {}
 
     @classmethod

@@ -120,7 +120,7 @@ class _Count(RowWidget):
             return row
         hits, steps, more = found.hits, len(found.steps), "" if found.is_complete else "+"
         row.add(f" {hits:,}{more} hit{'' if hits == 1 and not more else 's'}", styles.strong)
-        if found.runs:
+        if found.runs is not None:
             row.add(f" in {found.runs:,}{more} run{'' if found.runs == 1 and not more else 's'}", styles.muted)
         else:
             row.add(f" in {steps:,}{more} step{'' if steps == 1 and not more else 's'}", styles.muted)
@@ -184,6 +184,7 @@ class FindPanel(Vertical):
         self._count = _Count()
         self._how = _How()
         self._is_new = True
+        self._is_chosen = False
         self.hits = HitList(kind_of)
 
     def compose(self) -> ComposeResult:
@@ -206,7 +207,7 @@ class FindPanel(Vertical):
         """Take note that a new search begins: hits stay, muted, until the first new ones are there."""
         count = self._count
         count.searching, count.empty, count.why, count.searched = searching, not self.wish.text, "", None
-        self._is_new = True
+        self._is_new, self._is_chosen = True, False
         if searching:
             self.hits.is_old = True
         else:
@@ -235,18 +236,23 @@ class FindPanel(Vertical):
         count.refresh()
 
     def show(self, found: Hits, names: Mapping[str, str] | None = None) -> bool:
-        """Show what a search found, in place of what it had found before; the chosen hit stays chosen.
+        """Show what a search found, in place of what it had found before.
+
+        The chosen hit stays chosen; until somebody chooses one, the best is, as long as the search goes on.
 
         Args:
             found: What it found.
             names: Of several runs their names by id.
 
         Returns:
-            Whether these are the first hits for what was typed.
+            Whether another hit than before is chosen because of it: one is to go there.
         """
         rows = HitRows.of(found, self.wish.by, names)
         is_first = self._is_new and bool(rows.rows)
-        place = 0 if is_first or self.row is None else rows.place_of(self.row)
+        place = None if self.row is None else rows.place_of(self.row)
+        is_better = place != 0 and bool(rows.rows) and not self._is_chosen and self._count.searched is not None
+        if is_first or is_better or self.row is None:
+            place = 0
         if found.searched >= 1 or rows.rows:
             self._show(rows)
         self._is_new = self._is_new and not rows.rows
@@ -256,7 +262,7 @@ class FindPanel(Vertical):
         self.hits.refresh_lines_data()
         if place is not None:
             self.hits.move_to(place)
-        return is_first
+        return is_first or is_better
 
     def add(self, hits: Iterable[StepHit], *, searching: bool) -> None:
         """Show further steps at which a question holds."""
@@ -275,7 +281,8 @@ class FindPanel(Vertical):
         return rows[self.hits.cursor] if 0 <= self.hits.cursor < len(rows) else None
 
     def move(self, rows: int) -> HitRow | None:
-        """Move to another hit and give it; at the ends, stay."""
+        """Choose another hit and give it; at the ends, stay."""
+        self._is_chosen = True
         if self.hits.found.rows:
             self.hits.move_to(self.hits.cursor + rows)
         return self.row
@@ -285,6 +292,7 @@ class FindPanel(Vertical):
 
         At the ends it is the last one in that direction.
         """
+        self._is_chosen = True
         steps, rows = self.hits.found.steps, self.hits.found.rows
         if not steps:
             return None

@@ -62,7 +62,6 @@ class Builder:
         self._source = source
         self._begun = _now()
         self._is_ours = isinstance(getattr(source, "reader", source), StoreReader)
-        self._asked: dict[tuple[str, int], dict[str, object]] = {}
         self._batches = 0
         self.done = self.of = 0
 
@@ -178,13 +177,11 @@ class Builder:
         brought: list[tuple[int, int, Text]] = []
         left: list[int] = []
         for number in waiting:
-            asked = self._asked.get((run.id, number))
-            texts = RunTexts(self._source, run, number, asked=asked)  # type: ignore[arg-type]
+            texts = RunTexts(self._source, run, number)
             step = next(iter(texts.steps(number, number + 1)), None)
             found, settled = texts.step(step) if step is not None else ([], False)
             if settled or run.status != "running":
                 brought += ((number, order, text) for order, text in enumerate(found))
-                self._asked.pop((run.id, number), None)
             else:
                 left.append(number)
         if len(left) < len(waiting):
@@ -201,14 +198,12 @@ class Builder:
         for step in steps_of(texts, start, end):
             if cancelled():
                 break
-            asked = texts.asked()
             found, settled = texts.step(step)
             if settled or run.status != "running":
                 batch.texts += ((step.number, order, text) for order, text in enumerate(found))
                 characters += sum(len(text.text) for text in found)
             else:
                 batch.open.append(step.number)
-                self._asked[run.id, step.number] = asked  # type: ignore[assignment]
             batch.upto = step.number
             if len(batch.texts) >= most or characters >= _BATCH_CHARACTERS:
                 yield batch

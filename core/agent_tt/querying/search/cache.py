@@ -18,33 +18,47 @@ order in which it came up. A place is `[step, order, call, path]`, in JSON that 
 
 from __future__ import annotations
 
-import hashlib
+import errno
 import os
 import sqlite3
-import stat
 import time
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from agent_tt.querying.search.files import (
+    CacheLost,
+    alone_in,
+    cache_path,
+    clear_up,
+    file_of,
+    make_file,
+    make_folder,
+    remove_all,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["MOST_BYTES", "Cache", "CacheLost", "can_index", "first_id", "last_id"]
+__all__ = ["MOST_BYTES", "Cache", "Progress", "can_index", "first_id", "last_id", "run_of"]
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 _APPLICATION_ID: Final = 0x41545453
 _BUSY_S: Final = 10.0
 _TRIES: Final = 20
 _RETRY_S: Final = 0.05
 
+_PRAGMAS: Final = (
+    "secure_delete = ON",
+    "temp_store = MEMORY",
+    "synchronous = NORMAL",
+    "trusted_schema = OFF",
+    "cache_size = -16000",
+)
+
 MOST_BYTES: Final = 1 << 30
 """Size of a file from which on the runs that were searched longest ago leave it."""
-
-_MOST_FOLDER_BYTES: Final = 4 << 30
-_MOST_DAYS: Final = 60
-"""Files of other stores that were not used for so long, or that make the folder larger than that, are deleted."""
 
 _RUN_BITS: Final = 24
 _COUNT_BITS: Final = 34
@@ -56,8 +70,9 @@ _TABLES: Final = (
   seen TEXT, used_us INTEGER)""",
     """CREATE TABLE texts(id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, text TEXT NOT NULL, uses INTEGER NOT NULL,
   first INTEGER NOT NULL, last INTEGER NOT NULL, places BLOB NOT NULL)""",
+    "CREATE INDEX text_steps ON texts(first, last)",
     """CREATE TABLE more(text INTEGER NOT NULL, part INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
-  places BLOB NOT NULL, PRIMARY KEY(text, part)) WITHOUT ROWID""",
+  uses INTEGER NOT NULL, places BLOB NOT NULL, PRIMARY KEY(text, part)) WITHOUT ROWID""",
     """CREATE VIRTUAL TABLE grams USING fts5(folded, content='', detail=none, columnsize=0,
   tokenize='trigram case_sensitive 1')""",
     """CREATE VIRTUAL TABLE words USING fts5(folded, content='', detail=none, columnsize=0,
@@ -78,10 +93,6 @@ class Progress(NamedTuple):
     number: int
     upto: int
     still_open: str
-
-
-class CacheLost(Exception):
-    """The file cannot be used: it is damaged, gone, or cannot be made."""
 
 
 @cache
@@ -115,19 +126,6 @@ def run_of(text: int) -> int:
     return text >> _COUNT_BITS & (1 << _RUN_BITS) - 1
 
 
-def cache_folder() -> Path:
-    """Where indexes lie."""
-    import platformdirs
-
-    return platformdirs.user_cache_path("agent-tt", appauthor=False) / "search"
-
-
-def cache_path(store: Path, folder: Path | None = None) -> Path:
-    """The file for a store; neither need exist."""
-    name = hashlib.blake2b(os.fsencode(os.path.realpath(store)), digest_size=16).hexdigest()
-    return (folder or cache_folder()) / f"{name}.db"
-
-
 class Cache:
     """A connection to the index of one store. It belongs to one thread at a time."""
 
@@ -143,20 +141,22 @@ class Cache:
             CacheLost: it cannot be made, or is missing.
         """
         self._store = store
+        self._file: tuple[int, int] | None = None
         self.path = cache_path(store, folder)
         if not create and not self.path.exists():
             raise CacheLost(f"there is no {self.path}")
         self._connection = self._open_or_remake()
-        self._file = _file_of(self.path)
 
     def close(self) -> None:
         """Let go of the file."""
         self._connection.close()
 
     def throw_away(self) -> None:
-        """Delete the file; whoever else has it open makes a new one too."""
+        """Delete the file, unless somebody else did; whoever else has it open makes a new one too."""
         self.close()
-        self._remove()
+        with suppress(CacheLost), alone_in(self.path.parent):
+            if file_of(self.path) == self._file:
+                remove_all(self.path)
 
     def start_over(self) -> None:
         """Delete the file with all that is in it, and begin a new one.
@@ -166,7 +166,6 @@ class Cache:
         """
         self.throw_away()
         self._connection = self._open_or_remake()
-        self._file = _file_of(self.path)
 
     @contextmanager
     def using(self) -> Iterator[sqlite3.Connection]:
@@ -175,7 +174,7 @@ class Cache:
         Raises:
             CacheLost: the file is damaged, and gone now, or was thrown away by somebody else.
         """
-        if _file_of(self.path) != self._file:
+        if file_of(self.path) != self._file:
             raise CacheLost("somebody threw it away")
         try:
             yield self._connection
@@ -238,24 +237,33 @@ class Cache:
     # -------------------------------------------------------------------- the file
 
     def _open_or_remake(self) -> sqlite3.Connection:
-        attempt = 0
-        while True:
-            attempt += 1
-            try:
-                return self._open()
-            except (sqlite3.Error, OSError) as error:
-                if attempt == _TRIES:
-                    raise CacheLost(str(error)) from error
-                if _is_busy(error):  # somebody makes it just now
-                    time.sleep(_RETRY_S)
+        folder = self.path.parent
+        try:
+            make_folder(folder)
+        except OSError as error:
+            raise CacheLost(str(error)) from error
+        with alone_in(folder):
+            clear_up(folder, self.path)
+            for attempt in range(1, _TRIES + 1):
+                try:
+                    connection = self._open()
+                except (sqlite3.Error, OSError) as error:
+                    if attempt == _TRIES or _is_full(error):
+                        raise CacheLost(str(error)) from error
+                    if _is_busy(error):
+                        time.sleep(_RETRY_S)
+                    else:
+                        remove_all(self.path)
                 else:
-                    self._remove()
+                    self._file = file_of(self.path)
+                    return connection
+        raise CacheLost("it cannot be opened")
 
     def _open(self) -> sqlite3.Connection:
-        self._make_file()
+        make_file(self.path)
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=_BUSY_S)
         try:
-            for pragma in ("secure_delete = ON", "temp_store = MEMORY", "synchronous = NORMAL", "trusted_schema = OFF"):
+            for pragma in _PRAGMAS:
                 connection.execute(f"PRAGMA {pragma}").fetchall()
             if not self._is_mine(connection):
                 self._make(connection)
@@ -266,25 +274,8 @@ class Cache:
         connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
         return connection
 
-    def _make_file(self) -> None:
-        """Make folder and file for the user alone, and clear up."""
-        folder = self.path.parent
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if folder.stat().st_uid == os.getuid():
-            folder.chmod(0o700)
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
-                raise OSError(f"{self.path} is not a file of yours")
-            os.fchmod(descriptor, 0o600)
-            os.utime(descriptor)
-        finally:
-            os.close(descriptor)
-        _clear_up(folder, self.path)
-
     def _about(self) -> dict[str, str]:
-        found = _file_of(self._store)
+        found = file_of(self._store)
         return {
             "version": str(_VERSION),
             "store": os.path.realpath(self._store).encode("utf-8", "backslashreplace").decode(),
@@ -311,44 +302,15 @@ class Cache:
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         connection.execute("COMMIT")
 
-    def _remove(self) -> None:
-        _remove_all(self.path)
-
 
 def _is_busy(error: Exception) -> bool:
     return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
 
 
+def _is_full(error: Exception) -> bool:
+    return "full" in str(error) or (isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EROFS))
+
+
 def _is_passing(error: sqlite3.OperationalError) -> bool:
     """Whether an error says nothing against the file."""
     return any(words in str(error) for words in ("interrupted", "locked", "full", "unable to open", "disk I/O"))
-
-
-def _remove_all(path: Path) -> None:
-    for ending in ("", "-wal", "-shm"):
-        with suppress(OSError):
-            path.with_name(path.name + ending).unlink()
-
-
-def _file_of(path: Path) -> tuple[int, int] | None:
-    """What tells a file from another one of the same name; None where there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def _clear_up(folder: Path, besides: Path) -> None:
-    """Delete files that were not used for long, and those used longest ago while the folder is too large."""
-    found: list[tuple[float, int, Path]] = []
-    for path in folder.glob("*.db"):
-        with suppress(OSError):
-            about = path.stat()
-            found.append((about.st_mtime, about.st_size, path))
-    size = sum(bytes_ for _, bytes_, _ in found)
-    oldest = time.time() - _MOST_DAYS * 86_400
-    for used, bytes_, path in sorted(found):
-        if path != besides and (size > _MOST_FOLDER_BYTES or used < oldest):
-            _remove_all(path)
-            size -= bytes_

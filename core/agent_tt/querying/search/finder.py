@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import AgentTTError, RunNotFound
 from agent_tt.querying.search.build import Builder, IndexFull
-from agent_tt.querying.search.cache import Cache, CacheLost, cache_path, can_index
+from agent_tt.querying.search.cache import Cache, can_index
+from agent_tt.querying.search.files import CacheLost, cache_path
 from agent_tt.querying.search.hits import Gathered, Hits
 from agent_tt.querying.search.lookup import Stretch, look_up
 from agent_tt.querying.search.read import gather, gather_step
@@ -21,19 +22,24 @@ from agent_tt.querying.search.recorded import RunTexts, Segment, segments
 from agent_tt.querying.search.write import forget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
+    from agent_tt.querying.search.cache import Progress
     from agent_tt.querying.search.hits import By
     from agent_tt.querying.search.query import Query
     from agent_tt.querying.search.recorded import Text
 
 __all__ = ["Finder", "forget_runs"]
 
+_FIRST_SNAPSHOT_S: Final = 0.04
 _SNAPSHOT_S: Final = 0.25
-"""Seconds between two looks at what a search by reading has found so far."""
+"""Seconds until what a search has found so far is given for the first time, and between two further times."""
+
+_NEARLY_ALL: Final = 0.99
+"""The share that a search says at most before it has come to its end."""
 
 
 def _never() -> bool:
@@ -201,28 +207,29 @@ class Finder:
         limit: int = 100,
         cancelled: Callable[[], bool] = _never,
     ) -> Iterator[Hits]:
-        """As `search`; by reading, what was found so far is given now and then."""
+        """As `search`; what was found so far is given soon, and then now and again, each time as all of it together.
+
+        A search that gives something is to be taken to its end or closed: others wait for it.
+        """
         chosen = self._source.runs(archived=True) if runs is None else [self._source.run(run) for run in runs]
-        indexed = self._by_index(query, chosen, by, limit, cancelled, own_only=runs is None)
-        if indexed is not None:
-            yield indexed
-        else:
+        if not (yield from self._by_index(query, chosen, by, limit, cancelled, own_only=runs is None)):
             yield from self._read(query, chosen, by, limit, cancelled, own_only=runs is None)
 
     def _by_index(
         self, query: Query, runs: Sequence[Run], by: By, limit: int, cancelled: Callable[[], bool], *, own_only: bool
-    ) -> Hits | None:
-        """What the index has; None where there is none."""
+    ) -> Generator[Hits, None, bool]:
+        """What the index has; returns whether there is one."""
         with self._reading:
             cache = self._opened()
             if cache is None:
-                return None
+                return False
             try:
-                return self._look_up(cache, query, runs, by, limit, cancelled, own_only=own_only)
+                yield from self._look_up(cache, query, runs, by, limit, cancelled, own_only=own_only)
             except CacheLost:
                 self._cache = None
                 cache.close()
-                return None
+                return False
+        return True
 
     def _look_up(
         self,
@@ -234,7 +241,8 @@ class Finder:
         cancelled: Callable[[], bool],
         *,
         own_only: bool,
-    ) -> Hits:
+    ) -> Iterator[Hits]:
+        due = time.monotonic() + _FIRST_SNAPSHOT_S
         gathered = Gathered(query, by)
         rows = cache.progress()
         stretches: list[Stretch] = []
@@ -248,8 +256,19 @@ class Finder:
                     stretches.append(Stretch(run.id, rank, row.number, segment.last))
                     done += min(row.upto, last) + 1
                     self._read_open(row.still_open, segment, run, rank, query, gathered)
-        look_up(cache, query, stretches, gathered, by, cancelled=cancelled)
-        return gathered.hits(limit, searched=done / of if of else 1.0)
+        self._forget_open(rows)
+        indexed = done / of if of else 1.0
+        for share in look_up(cache, query, stretches, gathered, by, cancelled=cancelled):
+            if time.monotonic() >= due:
+                yield gathered.hits(limit, searched=min(share, _NEARLY_ALL) * indexed)
+                due = time.monotonic() + _SNAPSHOT_S
+        yield gathered.hits(limit, searched=indexed)
+
+    def _forget_open(self, rows: Mapping[str, Progress]) -> None:
+        """Let go of what was read of steps that are over now."""
+        for run, step in list(self._open):
+            if run not in rows or step not in json.loads(rows[run].still_open):
+                del self._open[run, step]
 
     def _read_open(self, steps: str, segment: Segment, run: Run, rank: int, query: Query, into: Gathered) -> None:
         """Read what steps have brought so far that were not over when they were looked at."""
@@ -275,13 +294,18 @@ class Finder:
         own_only: bool,
     ) -> Iterator[Hits]:
         gathered = Gathered(query, by)
-        due = time.monotonic() + _SNAPSHOT_S
+        due = time.monotonic() + _FIRST_SNAPSHOT_S
         for rank, run in enumerate(runs):
             try:
                 for step in gather(self._source, run, rank, query, gathered, own_only=own_only, cancelled=cancelled):
                     if time.monotonic() >= due:
-                        yield gathered.hits(limit, searched=(rank + step / max(run.steps, step, 1)) / len(runs))
+                        share = (rank + step / max(run.steps, step, 1)) / len(runs)
+                        yield gathered.hits(limit, searched=min(share, _NEARLY_ALL))
                         due = time.monotonic() + _SNAPSHOT_S
+                    if gathered.is_full:
+                        gathered.stop_at(step)
+                        yield gathered.hits(limit)
+                        return
             except RunNotFound:  # it was deleted meanwhile
                 continue
         yield gathered.hits(limit)

@@ -40,6 +40,10 @@ _FIELD_POINTS: Final = (20, 18, 16, 14, 14, 12, 12, 10, 4, 2)
 _BEFORE, _AFTER = 24, 56
 """Characters of an excerpt before and after the beginning of what was found."""
 
+_MOST_MATCHED: Final = 50_000
+_MOST_CHARACTERS: Final = 50_000_000
+"""Texts that are gathered, and characters of them, before a search by reading stops."""
+
 _MOST_STEPS: Final = 5_000
 """Places whose steps are noted beside the hits."""
 
@@ -169,12 +173,18 @@ class Gathered:
         self._by = by
         self._matched: dict[tuple[int, int, str], _Matched] = {}
         self._stop = 0
+        self._characters = 0
         self.is_complete = True
 
     def stop_at(self, step: int) -> None:
         """Say that there are more texts, which came up at this step or later."""
         self.is_complete = False
         self._stop = min(self._stop, step) if self._stop else step
+
+    @property
+    def is_full(self) -> bool:
+        """Whether that is as much as is to be kept in memory."""
+        return len(self._matched) >= _MOST_MATCHED or self._characters >= _MOST_CHARACTERS
 
     def __len__(self) -> int:
         """How many texts there are."""
@@ -227,6 +237,7 @@ class Gathered:
         known = self._matched.get((rank, kind, text))
         if known is None:
             known = self._matched[rank, kind, text] = _Matched(run, rank, kind, text, found)
+            self._characters += len(text)
         known.places += places
         known.uses += len(places) if uses is None else uses
         known.last = max(known.last, places[-1].step if last is None else last)

@@ -2,18 +2,21 @@
 
 Which texts may hold what is searched for is asked of the grams (or the words, for whole words first); those texts are
 read and looked at, so that what the index says is never taken for more than it is. Of words that stand in very many
-texts the first `_MOST_TEXTS` of each search are gathered, in the order of `KINDS`: the search says so.
+texts the first `_MOST_TEXTS` of each search are gathered, in the order of `KINDS`: the search says so. Of a pattern of
+which nothing is known literally all texts are read: whoever asks can show what was found so far.
 """
 
 from __future__ import annotations
 
 import re
 import sqlite3
+from bisect import bisect_left, bisect_right
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.querying.search.cache import first_id, last_id, run_of
 from agent_tt.querying.search.folding import fold
+from agent_tt.querying.search.grams import grams_of
 from agent_tt.querying.search.hits import Place
 from agent_tt.querying.search.read import AGENT, CALL, OF_CALLS
 from agent_tt.querying.search.write import unpacked
@@ -23,13 +26,9 @@ if TYPE_CHECKING:
 
     from agent_tt.querying.search.cache import Cache
     from agent_tt.querying.search.hits import By, Gathered, Later
-    from agent_tt.querying.search.query import Found, Needed, Query
+    from agent_tt.querying.search.query import Found, Query
 
 __all__ = ["Stretch", "look_up"]
-
-_GRAM: Final = 3
-_MOST_GRAMS: Final = 24
-"""Grams that are asked for; more would find hardly fewer texts."""
 
 _MOST_TEXTS: Final = 1_000
 _MOST_WHOLE: Final = 500
@@ -38,19 +37,17 @@ _MOST_WHOLE: Final = 500
 _MOST_CHARACTERS: Final = 20_000_000
 """Characters of texts that are gathered."""
 
-_MOST_ALTERNATIVES: Final = 64
-"""Grams that a term of one or two characters may begin; of one that begins more, texts are found by reading on."""
+_MOST_NEAR: Final = 4_000
+"""Texts of the steps that a search is kept to up to which these are read, whatever else is known of them."""
 
-_NOWHERE: Final = "\3\3\3"
-"""A gram that stands in no text, or in hardly any."""
-
-_SURROGATES: Final = 0xD800
-_AFTER_SURROGATES: Final = 0xE000
-_LAST_CODE: Final = 0x10FFFF
-"""Code points: the first of those that no text has, the first after them, and the last one."""
+_MOST_ASKED: Final = 500
+"""Texts that are asked for at once by their numbers."""
 
 _FOREVER: Final = 1 << 60
-_PAGE: Final = 256
+_PAGE: Final = 64
+_PAGE_CHARACTERS: Final = 20_000
+"""Rows, or characters of them, that are looked at before it is asked whether to go on."""
+
 _MOST_RANGES: Final = 32
 _COLUMNS: Final = "t.id, t.text, t.uses, t.first, t.last, t.places"
 _TOKEN: Final = re.compile(r"[^\W_]+")
@@ -81,6 +78,15 @@ class _Row(NamedTuple):
     places: bytes
 
 
+class _Part(NamedTuple):
+    """Further places of a text, not read yet."""
+
+    number: int
+    first: int
+    last: int
+    uses: int
+
+
 def look_up(
     cache: Cache,
     query: Query,
@@ -89,15 +95,18 @@ def look_up(
     by: By,
     *,
     cancelled: Callable[[], bool] = lambda: False,
-) -> None:
+) -> Iterator[float]:
     """Gather what an index has of some runs.
+
+    Yields:
+        After some texts each, the share of the texts that was looked at: nearly, as they are not counted.
 
     Raises:
         CacheLost: the file cannot be used.
         InvalidExpression: a pattern takes too much work.
     """
     with cache.using() as connection:
-        _Search(cache, connection, query, stretches, into, by, cancelled).run()
+        yield from _Search(cache, connection, query, stretches, into, by, cancelled).run()
 
 
 class _Search:
@@ -127,22 +136,29 @@ class _Search:
         self._taken: set[int] = set()
         self._first = 0
 
-    def run(self) -> None:
+    def run(self) -> Iterator[float]:
         if self._calls == {} or self._agents == {}:
             return
         query, into = self._query, self._into
-        expression = self._grams(query.needed)
-        if self._by == "rank" and query.terms:
-            self._gather_whole()
-        for kind in self._kinds:
-            for low, high in self._ranges(kind):
-                full = self._gather(kind, self._rows(low, high, expression), _MOST_TEXTS)
-                if self._cancelled():
+        near = self._near()
+        expression = None if near is not None else grams_of(self._connection, query.needed)
+        if self._by == "rank" and query.terms and near is None:
+            yield from self._gather_whole()
+        ranges = [(kind, low, self._last_of(low, high)) for kind in self._kinds for low, high in self._ranges(kind)]
+        of, before = sum(high - low + 1 for _, low, high in ranges), 0
+        for kind, low, high in ranges:
+            rows = self._rows(low, high, expression) if near is None else self._rows_of(near, low, high)
+            full = False
+            for last in self._gather(kind, rows, _MOST_TEXTS):
+                full = last is None
+                yield (before + (low if last is None else last) - low) / of
+            if self._cancelled():
+                return
+            before += high - low + 1
+            if full:
+                into.stop_at(self._first)
+                if self._by == "rank":
                     return
-                if full:
-                    into.stop_at(self._first)
-                    if self._by == "rank":
-                        return
 
     # -------------------------------------------------------------------- rows
 
@@ -158,6 +174,31 @@ class _Search:
             if place + 1 == len(runs) or runs[place + 1] != run + 1:
                 yield first_id(kind, start), last_id(kind, run)
                 start = None
+
+    def _last_of(self, low: int, high: int) -> int:
+        """The last number that a text has in a range; the one before it where none has one."""
+        ((last,),) = self._connection.execute("SELECT max(id) FROM texts WHERE id BETWEEN ? AND ?", (low, high))
+        return low - 1 if last is None else int(last)
+
+    def _near(self) -> list[int] | None:
+        """The numbers of the texts of some steps, in order; None where these are many, or not all that is asked for."""
+        first, last = self._query.first, self._query.last
+        if first is None and last is None:
+            return None
+        found = self._connection.execute(
+            "SELECT id FROM texts INDEXED BY text_steps WHERE first <= ? AND last >= ? LIMIT ?",
+            (_FOREVER if last is None else last, first or 0, _MOST_NEAR + 1),
+        ).fetchall()
+        return sorted(number for (number,) in found) if len(found) <= _MOST_NEAR else None
+
+    def _rows_of(self, numbers: list[int], low: int, high: int) -> Iterator[_Row]:
+        """The texts of some numbers, of those in a range."""
+        chosen = numbers[bisect_left(numbers, low) : bisect_right(numbers, high)]
+        for at in range(0, len(chosen), _MOST_ASKED):
+            some = chosen[at : at + _MOST_ASKED]
+            marks = ", ".join("?" * len(some))
+            sql = f"SELECT {_COLUMNS} FROM texts t WHERE t.id IN ({marks}) ORDER BY t.id"  # noqa: S608  # words of ours
+            yield from map(_Row._make, self._connection.execute(sql, some))
 
     def _rows(self, low: int, high: int, expression: str | None) -> Iterator[_Row]:
         bounds, values = "", list[int]()
@@ -178,39 +219,9 @@ class _Search:
             )
         return map(_Row._make, rows)
 
-    def _grams(self, needed: Needed) -> str | None:
-        """What texts that may match have, in the language of FTS5; None where nothing is known of them."""
-        if isinstance(needed, list):
-            sign, *parts = needed
-            built = [self._grams(part) for part in parts]
-            known = [each for each in built if each is not None]
-            if sign == "OR":
-                return f"({' OR '.join(known)})" if known and len(known) == len(built) else None
-            return " AND ".join(known) or None
-        if not needed:
-            return None
-        if len(needed) < _GRAM:
-            return self._grams_beginning_with(needed)
-        grams = dict.fromkeys(needed[at : at + _GRAM] for at in range(len(needed) - _GRAM + 1))
-        return " AND ".join(map(_quoted, list(grams)[:_MOST_GRAMS]))
-
-    def _grams_beginning_with(self, term: str) -> str | None:
-        """The grams that a short term begins, as alternatives; None where they are many: then it stands everywhere."""
-        found: list[str] = []
-        at, end = term, _after(term)
-        while len(found) <= _MOST_ALTERNATIVES:
-            row = self._connection.execute(
-                "SELECT term FROM gram_rows WHERE term >= ? AND term < ? LIMIT 1", (at, end)
-            ).fetchone()
-            if row is None:
-                return f"({' OR '.join(map(_quoted, found))})" if found else _quoted(_NOWHERE)
-            found.append(row[0])
-            at = row[0] + "\1"
-        return None
-
     # -------------------------------------------------------------------- gathering
 
-    def _gather_whole(self) -> None:
+    def _gather_whole(self) -> Iterator[float]:
         """Gather texts that hold whole words: of many, they are to be found before parts of words are."""
         words = dict.fromkeys(token for term in self._query.terms for token in _TOKEN.findall(fold(term)))
         if not words:
@@ -224,7 +235,10 @@ class _Search:
                         " WHERE words MATCH ? AND words.rowid BETWEEN ? AND ? ORDER BY words.rowid",
                         (expression, low, high),
                     )
-                    full = self._gather(kind, map(_Row._make, rows), _MOST_WHOLE)
+                    full = False
+                    for last in self._gather(kind, map(_Row._make, rows), _MOST_WHOLE):
+                        full = last is None
+                        yield 0.0
                 except sqlite3.OperationalError as error:
                     if "phrase" not in str(error):
                         raise
@@ -232,62 +246,81 @@ class _Search:
                 if full or self._cancelled():
                     return
 
-    def _gather(self, kind: int, rows: Iterator[_Row], most: int) -> bool:
-        """Take what rows hold; whether that was as much as may be."""
+    def _gather(self, kind: int, rows: Iterator[_Row], most: int) -> Iterator[int | None]:
+        """Take what rows hold. Yields numbers of rows that were reached; None at the end if it is as much as may be."""
         query, into = self._query, self._into
         before = 0 if self._by == "rank" else len(into)
-        self._first = 0
-        for count, row in enumerate(rows):
-            if count % _PAGE == 0 and self._cancelled():
-                return False
+        self._first = looked = characters = 0
+        for row in rows:
+            looked, characters = looked + 1, characters + len(row.text)
+            if looked >= _PAGE or characters >= _PAGE_CHARACTERS:
+                looked = characters = 0
+                yield row.id
+                if self._cancelled():
+                    return
             if row.id in self._taken:
                 continue
             found = query.find(row.text)
             if found is None:
                 continue
             if len(into) - before >= most or self._characters > _MOST_CHARACTERS:
-                return True
+                yield None
+                return
             self._taken.add(row.id)
             for stretch in self._stretches.get(run_of(row.id), ()):
                 self._take(stretch, kind, row, found)
             self._first = row.first
-        return False
 
     def _take(self, stretch: Stretch, kind: int, row: _Row, found: Found) -> None:
         first, last = self._query.first or 0, _lowest(self._query.last, stretch.last)
         places = [Place(*place) for place in unpacked(row.places)]
         self._characters += len(row.text)
-        is_all = (
-            first <= row.first and (last is None or row.last <= last) and self._calls is None and self._agents is None
-        )
-        if is_all:
-            later = self._later(row.id) if row.uses > len(places) else []
-            self._into.take(
-                stretch.shown, stretch.rank, kind, row.text, found, places, uses=row.uses, last=row.last, later=later
-            )
+        end = _FOREVER if last is None else last
+        parts = self._parts(row.id, first, end) if row.uses > len(places) else []
+        if self._calls is None and self._agents is None:
+            self._take_steps(stretch, kind, row, found, places, parts, first, end)
             return
-        if row.uses > len(places):
-            places += (place for _, more in self._later(row.id, first, last) for place in more())
+        places += (place for part in parts for place in self._part(row.id, part.number))
         calls, agents = (None if each is None else each.get(stretch.run, set()) for each in (self._calls, self._agents))
         kept = [
             place
             for place in places
-            if first <= place.step
-            and (last is None or place.step <= last)
+            if first <= place.step <= end
             and (calls is None or (place.step, place.call) in calls)
             and (agents is None or (place.step, None) in agents)
         ]
         if kept:
             self._into.take(stretch.shown, stretch.rank, kind, row.text, found, kept)
 
-    def _later(self, text: int, first: int = 0, last: int | None = None) -> list[Later]:
-        """The further places of a text between two steps, each part with its first step."""
+    def _take_steps(
+        self, stretch: Stretch, kind: int, row: _Row, found: Found, places: list[Place], parts: list[_Part], *steps: int
+    ) -> None:
+        """Take a text at its places between two steps; parts of places that all lie there are read when need be."""
+        first, last = steps
+        places = [place for place in places if first <= place.step <= last]
+        later: list[Later] = []
+        uses, latest = 0, max((place.step for place in places), default=0)
+        for part in parts:
+            if places and first <= part.first and part.last <= last:
+                later.append((part.first, partial(self._part, row.id, part.number)))
+                uses, latest = uses + part.uses, max(latest, part.last)
+            else:
+                places += (place for place in self._part(row.id, part.number) if first <= place.step <= last)
+                latest = max(latest, max((place.step for place in places), default=0))
+        if places:
+            uses += len(places)
+            self._into.take(
+                stretch.shown, stretch.rank, kind, row.text, found, places, uses=uses, last=latest, later=later
+            )
+
+    def _parts(self, text: int, first: int, last: int) -> list[_Part]:
+        """The parts of the further places of a text that reach between two steps."""
         with self._cache.using() as connection:
             parts = connection.execute(
-                "SELECT part, first FROM more WHERE text = ? AND last >= ? AND first <= ? ORDER BY first",
-                (text, first, _FOREVER if last is None else last),
+                "SELECT part, first, last, uses FROM more WHERE text = ? AND last >= ? AND first <= ? ORDER BY first",
+                (text, first, last),
             ).fetchall()
-        return [(first, partial(self._part, text, part)) for part, first in parts]
+        return [_Part(*part) for part in parts]
 
     def _part(self, text: int, part: int) -> list[Place]:
         with self._cache.using() as connection:
@@ -303,25 +336,14 @@ class _Search:
             for row in self._rows_between(low, high):
                 if name in fold(row.text) and run_of(row.id) in self._stretches:
                     places = [Place(*place) for place in unpacked(row.places)]
-                    places += (place for _, more in self._later(row.id) for place in more())
+                    parts = self._parts(row.id, 0, _FOREVER)
+                    places += (place for part in parts for place in self._part(row.id, part.number))
                     found.setdefault(run_of(row.id), set()).update((place.step, place.call) for place in places)
         return found
 
     def _rows_between(self, low: int, high: int) -> Iterator[_Row]:
         sql = f"SELECT {_COLUMNS} FROM texts t WHERE t.id BETWEEN ? AND ?"  # noqa: S608  # words of ours
         return map(_Row._make, self._connection.execute(sql, (low, high)))
-
-
-def _after(term: str) -> str:
-    """What comes after all that begins with a term."""
-    code = ord(term[-1]) + 1
-    if code > _LAST_CODE:
-        return term + chr(_LAST_CODE) * _GRAM
-    return term[:-1] + chr(_AFTER_SURROGATES if code == _SURROGATES else code)
-
-
-def _quoted(gram: str) -> str:
-    return '"{}"'.format(gram.replace('"', '""'))
 
 
 def _lowest(one: int | None, other: int | None) -> int | None:

@@ -25,7 +25,7 @@ from agent_tt.store.columns import sound
 from agent_tt.store.reader import StoreReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.ops import Op
@@ -137,16 +137,13 @@ class RunTexts:
         first_order: order of the first text of `begin` among those of that step.
     """
 
-    def __init__(
-        self, source: RunSource, run: Run, start: int | None = None, *, asked: Mapping[str, Wire] | None = None
-    ) -> None:
+    def __init__(self, source: RunSource, run: Run, start: int | None = None) -> None:
         """Begin to read.
 
         Args:
             source: where the run is.
             run: the run.
             start: the first step that will be asked for; by default the first one there is.
-            asked: what `asked` gave before that step; it is looked up where not given.
         """
         self._source = source
         self._run_id = run.id
@@ -156,15 +153,7 @@ class RunTexts:
         self.first = (run.fork_step or 0) if self._parent else 0
         self.first_order = _EDITED if self._parent else 0
         begin = self.first if start is None else start
-        self._asked: dict[str, Wire] = {}
-        if asked is not None:
-            self._asked = dict(asked)
-        elif begin > 1:
-            self._asked = self._asked_before(begin)
-
-    def asked(self) -> Mapping[str, Wire]:
-        """What each model was asked last, by lane and name: with it one can go on from here later."""
-        return dict(self._asked)
+        self._asked: dict[str, Wire] = self._asked_before(begin) if begin > 1 else {}
 
     def begin(self) -> list[Text]:
         """What was there before the first own step: the input, or what was edited for a fork."""

@@ -90,7 +90,7 @@ def write_texts(connection: sqlite3.Connection, run: int, part: int, brought: It
     counts: dict[int, int] = {}
     new: list[tuple[int, bytes, str, int, int, int, bytes]] = []
     again: list[tuple[int, int, int, int]] = []
-    further: list[tuple[int, int, int, int, bytes]] = []
+    further: list[tuple[int, int, int, int, int, bytes]] = []
     names = {digest_of(f"{kind} {run} {text}".encode()): (kind, text) for kind, text in grouped}
     known = _known(connection, list(names))
     for name, (kind, text) in names.items():
@@ -110,7 +110,7 @@ def write_texts(connection: sqlite3.Connection, run: int, part: int, brought: It
     connection.executemany(
         "UPDATE texts SET uses = uses + ?, first = min(first, ?), last = max(last, ?) WHERE id = ?", again
     )
-    connection.executemany("INSERT INTO more VALUES(?, ?, ?, ?, ?)", further)
+    connection.executemany("INSERT INTO more VALUES(?, ?, ?, ?, ?, ?)", further)
     folded = [(row[0], fold(row[2])) for row in new]
     connection.executemany("INSERT INTO words(rowid, folded) VALUES(?, ?)", folded)
     connection.executemany(
@@ -134,11 +134,11 @@ def _next_number(connection: sqlite3.Connection, kind: int, run: int) -> int:
     return bounds[0] if last is None else int(last) + 1
 
 
-def _parts(places: Sequence[tuple[int, int, int | None, str]]) -> Iterator[tuple[int, int, bytes]]:
-    """Places in parts, each with its first and last step: who reads them may want the first ones only."""
+def _parts(places: Sequence[tuple[int, int, int | None, str]]) -> Iterator[tuple[int, int, int, bytes]]:
+    """Places in parts, each with its first and last step and how many they are: not all may have to be read."""
     for at in range(0, len(places), _MOST_PLACES):
         part = places[at : at + _MOST_PLACES]
-        yield min(place[0] for place in part), max(place[0] for place in part), _packed(part)
+        yield min(place[0] for place in part), max(place[0] for place in part), len(part), _packed(part)
 
 
 def _packed(places: Sequence[tuple[int, int, int | None, str]]) -> bytes:

@@ -1,0 +1,134 @@
+"""Where the files of indexes lie: a folder in the user's cache, for nobody else to read, whatever was there before."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["CacheLost", "alone_in", "cache_path", "clear_up", "file_of", "make_file", "make_folder", "remove_all"]
+
+_TRIES: Final = 100
+_RETRY_S: Final = 0.05
+_FOLDER_MODE: Final = 0o700
+
+_MOST_FOLDER_BYTES: Final = 4 << 30
+_MOST_DAYS: Final = 60
+"""Files of other stores that were not used for so long, or that make the folder larger than that, are deleted."""
+
+
+class CacheLost(Exception):
+    """The file cannot be used: it is damaged, gone, or cannot be made."""
+
+
+def cache_folder() -> Path:
+    """Where indexes lie."""
+    import platformdirs
+
+    return platformdirs.user_cache_path("agent-tt", appauthor=False) / "search"
+
+
+def cache_path(store: Path, folder: Path | None = None) -> Path:
+    """The file for a store; neither need exist."""
+    name = hashlib.blake2b(os.fsencode(os.path.realpath(store)), digest_size=16).hexdigest()
+    return (folder or cache_folder()) / f"{name}.db"
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder for the user alone.
+
+    Raises:
+        OSError: it cannot be made, or is another user's, or leads elsewhere: then texts would be read by others.
+    """
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise PermissionError(f"{folder} is not a folder of yours")
+    if stat.S_IMODE(found.st_mode) != _FOLDER_MODE:
+        folder.chmod(_FOLDER_MODE)
+
+
+def make_file(path: Path) -> None:
+    """Make the file for the user alone.
+
+    Raises:
+        OSError: it cannot be made, or something else is there.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or found.st_nlink != 1:
+            raise OSError(f"{path} is not a file of yours alone")
+        os.fchmod(descriptor, 0o600)
+        os.utime(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Be the only one who makes and deletes files in a folder.
+
+    A file of SQLite is several: who deletes them one after the other must not meet somebody who makes new ones.
+
+    Raises:
+        CacheLost: somebody else goes on for too long, or the folder is gone.
+    """
+    import fcntl  # which not every system has: see `can_index`
+
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise CacheLost(str(error)) from error
+    try:
+        for _ in range(_TRIES):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(_RETRY_S)
+            except OSError:  # a file system without locks: as well as it goes
+                break
+        else:
+            raise CacheLost("somebody else makes or deletes files")
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def remove_all(path: Path) -> None:
+    """Delete a file with what SQLite keeps beside it."""
+    for ending in ("", "-wal", "-shm"):
+        with suppress(OSError):
+            path.with_name(path.name + ending).unlink()
+
+
+def file_of(path: Path) -> tuple[int, int] | None:
+    """What tells a file from another one of the same name; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def clear_up(folder: Path, besides: Path) -> None:
+    """Delete files that were not used for long, and those used longest ago while the folder is too large."""
+    found: list[tuple[float, int, Path]] = []
+    for path in folder.glob("*.db"):
+        with suppress(OSError):
+            about = path.stat()
+            found.append((about.st_mtime, about.st_size, path))
+    size = sum(bytes_ for _, bytes_, _ in found)
+    oldest = time.time() - _MOST_DAYS * 86_400
+    for used, bytes_, path in sorted(found):
+        if path != besides and (size > _MOST_FOLDER_BYTES or used < oldest):
+            remove_all(path)
+            size -= bytes_
