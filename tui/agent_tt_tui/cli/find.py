@@ -173,9 +173,19 @@ def _print_hit(terminal: Terminal, hit: Hit, name: str | None) -> None:
     times = f" {terminal.glyphs.same} {hit.times:,} times to {hit.last}" if hit.times > 1 else ""
     left = terminal.columns - _STEP - _WHERE - _GAPS - len(times) - (0 if name is None else _RUN + 2)
     found = terminal.short(found, left)
-    after = terminal.short(after, max(0, left - width(before) - width(found)))
-    if width(before) + width(found) > left:
-        before = ""
+    before = _end_of(before, (left - width(found)) // 2, cut)
+    after = terminal.short(after, left - width(found) - width(before))
     run = () if name is None else (Cell(fit(terminal.safe(name), _RUN, cut), "strong"), "  ")
     place = Cell(fit(terminal.safe(where), _WHERE, cut), "muted")
     terminal.line(*run, f"{hit.step:>5}  ", place, "  ", before, Cell(found, "yours"), after, Cell(times, "muted"))
+
+
+def _end_of(text: str, columns: int, cut: str) -> str:
+    """As much of the end of a text as fits."""
+    from agent_tt_tui.text import width
+
+    if width(text) <= columns:
+        return text
+    while text and width(cut) + width(text) > columns:
+        text = text[1:]
+    return cut + text if text else ""
