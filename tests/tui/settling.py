@@ -25,18 +25,25 @@ _SLICE, _IDLE = 0.02, 0.001
 _REDRAW = 0.001
 """Seconds between a change and the redraw of it, in place of the 1/60 that a reader's eye gets."""
 
+_LOOKS = 3
+"""How often in a row nothing must be left to do: what a thread has just ended may not have reached the loop yet."""
+
 
 async def settled(min_sleep: float = _SLICE, max_sleep: float = 1) -> None:
     """Wait until the app of this test has come to rest; in place of `textual._wait.wait_for_idle`."""
     loop = asyncio.get_running_loop()
     began = looked = time.monotonic()
     used = time.process_time()
+    quiet = 0
     while (now := time.monotonic()) < began + max_sleep:
-        if not _has_work(loop, began + _SLICE):
-            if not _has_threads():
+        if _has_work(loop, began + _SLICE):
+            quiet = 0
+        elif not _has_threads():
+            quiet += 1
+            if quiet == _LOOKS:
                 return
-            if now - looked >= _SLICE and time.process_time() - used < _IDLE:
-                return
+        elif now - looked >= _SLICE and time.process_time() - used < _IDLE:
+            return
         if now - looked >= _SLICE:
             looked, used = now, time.process_time()
         await asyncio.sleep(0 if loop._ready else _REDRAW)

@@ -53,6 +53,7 @@ class Side:
         self.cancelled: Callable[[], bool] = lambda: False
         self.pages = source if isinstance(source, PagesCalls) else None
         self._moves: dict[int, Move] = {}
+        self._shared = 0
         self._heads: dict[int, list[Call]] = {}
         self._digests: dict[int, bytes] = {}
         self._digests_from: int | None = None
@@ -79,6 +80,7 @@ class Side:
         Raises:
             Interrupted: The comparison was given up.
         """
+        self._shared = shared  # a run that is compared with many knows more moves than these
         over = [step for step in self.steps[shared:] if not self._runs(step)]
         unknown = [step for step in over if step.number not in self._moves]
         for start in range(0, len(unknown), _PAGE):
@@ -98,9 +100,13 @@ class Side:
         return self._moves[number]
 
     def beside(self, number: int, way: int) -> Move | None:
-        """What the next step of the same lane did, or with -1 the one before; None where there is none known."""
+        """What the next of these steps in the same lane did, or with -1 the one before; None where there is none."""
         move = self._moves[number]
-        lane = sorted(other.number for other in self._moves.values() if other.step.lane == move.step.lane)
+        lane = sorted(
+            other.number
+            for other in self._moves.values()
+            if other.step.lane == move.step.lane and other.number > self._shared
+        )
         at = lane.index(number) + way
         return self._moves[lane[at]] if 0 <= at < len(lane) else None
 

@@ -88,11 +88,13 @@ def command(options: Options, runs: tuple[str, ...], *, forks: bool, archived: b
 def _print(terminal: Terminal, named: Sequence[Named], comparison: Comparison) -> None:
     from agent_tt_tui.cli.terminal import Cell
     from agent_tt_tui.cli.wording import run_line
+    from agent_tt_tui.text import cut_start
 
     for run, each in zip((comparison.a, comparison.b), named, strict=True):
         run_line(terminal, run)
         if each.file is not None:
-            terminal.line("   ", Cell(terminal.short(str(each.file), terminal.columns - 3), "muted"))
+            where = cut_start(terminal.safe(str(each.file)), terminal.columns - 3, terminal.glyphs.cut)
+            terminal.line("   ", Cell(where, "muted"))
     terminal.line()
     a, b = (_Side.of(each.source, run.id) for each, run in zip(named, (comparison.a, comparison.b), strict=True))
     _print_rows(terminal, comparison, a, b)

@@ -158,7 +158,7 @@ def _print(terminal: Terminal, found: Hits, names: dict[str, str], text: str) ->
 
 def _print_hit(terminal: Terminal, hit: Hit, name: str | None) -> None:
     from agent_tt_tui.cli.terminal import Cell
-    from agent_tt_tui.text import fit, width
+    from agent_tt_tui.text import cut_start, fit, width
 
     cut = terminal.glyphs.cut
     where = " ".join(part for part in (hit.where, hit.path) if part)
@@ -173,19 +173,8 @@ def _print_hit(terminal: Terminal, hit: Hit, name: str | None) -> None:
     times = f" {terminal.glyphs.same} {hit.times:,} times to {hit.last}" if hit.times > 1 else ""
     left = terminal.columns - _STEP - _WHERE - _GAPS - len(times) - (0 if name is None else _RUN + 2)
     found = terminal.short(found, left)
-    before = _end_of(before, (left - width(found)) // 2, cut)
+    before = cut_start(before, (left - width(found)) // 2, cut)
     after = terminal.short(after, left - width(found) - width(before))
     run = () if name is None else (Cell(fit(terminal.safe(name), _RUN, cut), "strong"), "  ")
     place = Cell(fit(terminal.safe(where), _WHERE, cut), "muted")
     terminal.line(*run, f"{hit.step:>5}  ", place, "  ", before, Cell(found, "yours"), after, Cell(times, "muted"))
-
-
-def _end_of(text: str, columns: int, cut: str) -> str:
-    """As much of the end of a text as fits."""
-    from agent_tt_tui.text import width
-
-    if width(text) <= columns:
-        return text
-    while text and width(cut) + width(text) > columns:
-        text = text[1:]
-    return cut + text if text else ""
