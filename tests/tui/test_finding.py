@@ -109,7 +109,7 @@ async def test_old_hits_stay_until_there_are_new_ones(loop: AgentTT, monkeypatch
     search = Finder._look_up
 
     def held(self: Finder, *arguments: object, **options: object) -> Hits:
-        if arguments[1].text == "refund policy":
+        if arguments[1].query.text == "refund policy":
             gate.wait(30)
         return search(self, *arguments, **options)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.errors import AgentTTError, RunNotFound
 from agent_tt.querying.search.build import Builder, IndexFull
@@ -48,6 +48,26 @@ def _never() -> bool:
 
 def _nobody(_share: float) -> None:
     """Nobody wants to know how far it is."""
+
+
+class _Asked(NamedTuple):
+    """One search.
+
+    Attributes:
+        query: what is searched for.
+        runs: in which runs.
+        own_only: only in what each recorded itself, without what it began with as a fork.
+        by: order of the hits.
+        limit: at most so many hits.
+        cancelled: asked now and then; the search ends when it says yes.
+    """
+
+    query: Query
+    runs: Sequence[Run]
+    own_only: bool
+    by: By
+    limit: int
+    cancelled: Callable[[], bool]
 
 
 class Finder:
@@ -212,57 +232,46 @@ class Finder:
         A search that gives something is to be taken to its end or closed: others wait for it.
         """
         chosen = self._source.runs(archived=True) if runs is None else [self._source.run(run) for run in runs]
-        if not (yield from self._by_index(query, chosen, by, limit, cancelled, own_only=runs is None)):
-            yield from self._read(query, chosen, by, limit, cancelled, own_only=runs is None)
+        asked = _Asked(query, chosen, runs is None, by, limit, cancelled)
+        if not (yield from self._by_index(asked)):
+            yield from self._read(asked)
 
-    def _by_index(
-        self, query: Query, runs: Sequence[Run], by: By, limit: int, cancelled: Callable[[], bool], *, own_only: bool
-    ) -> Generator[Hits, None, bool]:
+    def _by_index(self, asked: _Asked) -> Generator[Hits, None, bool]:
         """What the index has; returns whether there is one."""
         with self._reading:
             cache = self._opened()
             if cache is None:
                 return False
             try:
-                yield from self._look_up(cache, query, runs, by, limit, cancelled, own_only=own_only)
+                yield from self._look_up(cache, asked)
             except CacheLost:
                 self._cache = None
                 cache.close()
                 return False
         return True
 
-    def _look_up(
-        self,
-        cache: Cache,
-        query: Query,
-        runs: Sequence[Run],
-        by: By,
-        limit: int,
-        cancelled: Callable[[], bool],
-        *,
-        own_only: bool,
-    ) -> Iterator[Hits]:
+    def _look_up(self, cache: Cache, asked: _Asked) -> Iterator[Hits]:
         due = time.monotonic() + _FIRST_SNAPSHOT_S
-        gathered = Gathered(query, by)
+        gathered = Gathered(asked.query, asked.by)
         rows = cache.progress()
         stretches: list[Stretch] = []
         done = of = 0
-        for rank, run in enumerate(runs):
-            for segment in [Segment(run, None)] if own_only else segments(self._source, run):
+        for rank, run in enumerate(asked.runs):
+            for segment in [Segment(run, None)] if asked.own_only else segments(self._source, run):
                 last = segment.run.steps if segment.last is None else segment.last
                 of += last + 1
                 row = rows.get(segment.run.id)
                 if row is not None:
                     stretches.append(Stretch(run.id, rank, row.number, segment.last))
                     done += min(row.upto, last) + 1
-                    self._read_open(row.still_open, segment, run, rank, query, gathered)
+                    self._read_open(row.still_open, segment, run, rank, asked.query, gathered)
         self._forget_open(rows)
         indexed = done / of if of else 1.0
-        for share in look_up(cache, query, stretches, gathered, by, cancelled=cancelled):
+        for share in look_up(cache, asked.query, stretches, gathered, asked.by, cancelled=asked.cancelled):
             if time.monotonic() >= due:
-                yield gathered.hits(limit, searched=min(share, _NEARLY_ALL) * indexed)
+                yield gathered.hits(asked.limit, searched=min(share, _NEARLY_ALL) * indexed)
                 due = time.monotonic() + _SNAPSHOT_S
-        yield gathered.hits(limit, searched=indexed)
+        yield gathered.hits(asked.limit, searched=indexed)
 
     def _forget_open(self, rows: Mapping[str, Progress]) -> None:
         """Let go of what was read of steps that are over now."""
@@ -283,32 +292,26 @@ class Finder:
                 known = self._open[segment.run.id, number] = (version, found[0] if found else [])
             gather_step(known[1], number, run, rank, query, into)
 
-    def _read(
-        self,
-        query: Query,
-        runs: Sequence[Run],
-        by: By,
-        limit: int,
-        cancelled: Callable[[], bool],
-        *,
-        own_only: bool,
-    ) -> Iterator[Hits]:
-        gathered = Gathered(query, by)
+    def _read(self, asked: _Asked) -> Iterator[Hits]:
+        gathered = Gathered(asked.query, asked.by)
         due = time.monotonic() + _FIRST_SNAPSHOT_S
-        for rank, run in enumerate(runs):
+        for rank, run in enumerate(asked.runs):
             try:
-                for step in gather(self._source, run, rank, query, gathered, own_only=own_only, cancelled=cancelled):
+                steps = gather(
+                    self._source, run, rank, asked.query, gathered, own_only=asked.own_only, cancelled=asked.cancelled
+                )
+                for step in steps:
                     if time.monotonic() >= due:
-                        share = (rank + step / max(run.steps, step, 1)) / len(runs)
-                        yield gathered.hits(limit, searched=min(share, _NEARLY_ALL))
+                        share = (rank + step / max(run.steps, step, 1)) / len(asked.runs)
+                        yield gathered.hits(asked.limit, searched=min(share, _NEARLY_ALL))
                         due = time.monotonic() + _SNAPSHOT_S
                     if gathered.is_full:
                         gathered.stop_at(step)
-                        yield gathered.hits(limit)
+                        yield gathered.hits(asked.limit)
                         return
             except RunNotFound:  # it was deleted meanwhile
                 continue
-        yield gathered.hits(limit)
+        yield gathered.hits(asked.limit)
 
 
 def forget_runs(store: Path, run_ids: Sequence[str], *, folder: Path | None = None) -> None:
