@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt_tui import format as fmt
-from agent_tt_tui.chrome import FRAMES_PER_SECOND
-from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.status import run_glyph, run_style
 from agent_tt_tui.text import Align, clean
+from agent_tt_tui.widgets.run_rows import RunRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,26 +75,13 @@ class RunColumns(RowWidget):
         return row
 
 
-class RunList(LineView):
+class RunList(RunRows["RunRow"]):
     """All runs of a store."""
 
     HELP = "Runs: enter opens one, space selects it, c compares two that are selected."
 
-    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
-        super().__init__(id=id)
-        self.rows: Sequence[RunRow] = ()
-        """What is shown, in order."""
-        self.selected: frozenset[str] = frozenset()
-        """Ids of the runs that were selected."""
-        self._waiting: frozenset[str] = frozenset()
-        self.empty = ""
-        """What is said where no run is shown."""
-        self._frame = -1
-
-    @property
-    def line_count(self) -> int:
-        """One line a run; where there is none, one that says so."""
-        return len(self.rows) or bool(self.empty)
+    selected: frozenset[str] = frozenset()
+    """Ids of the runs that were selected."""
 
     @property
     def current(self) -> Run | None:
@@ -103,37 +89,20 @@ class RunList(LineView):
         row = self.current_row
         return row.run if row is not None and row.group is None else None
 
-    @property
-    def current_row(self) -> RunRow | None:
-        """The row under the cursor, None while there is none."""
-        return self.rows[self.cursor] if 0 <= self.cursor < len(self.rows) else None
-
     def show(self, rows: Sequence[RunRow], selected: frozenset[str], empty: str = "") -> None:
-        """Show runs, or why there are none; the cursor stays on the run that it is on."""
-        current = self.current_row
-        self.rows, self.selected, self.empty = rows, selected, empty
-        self.refresh_lines_data()
-        if current is not None:
-            index = next((index for index, row in enumerate(rows) if _is_same(row, current)), None)
-            if index is not None and index != self.cursor:
-                self.move_to(index)
+        """Show runs, or why there are none."""
+        self.selected, self.empty = selected, empty
+        self.show_rows(rows)
 
-    def show_waiting(self, runs: frozenset[str]) -> None:
-        """Say of these runs, by id, that a call of theirs waits for a decision."""
-        self._waiting = runs
-        self.refresh_lines_data()
+    def goes_on(self, row: RunRow) -> bool:
+        """Whether a run, or one of a sweep, still runs."""
+        return row.run.status == "running" or bool(row.group is not None and row.group.running)
 
-    def on_mount(self) -> None:
-        """Move the glyph of what runs, and bring ages up to date."""
-        self.set_interval(1 / FRAMES_PER_SECOND, self._tick)
-
-    def _tick(self) -> None:
-        moving = self.app.animation_level != "none" and any(
-            row.run.status == "running" or (row.group is not None and row.group.running) for row in self.rows
-        )
-        if moving:
-            self._frame += 1
-            self.refresh_lines_data()
+    def is_same(self, row: RunRow, other: RunRow) -> bool:
+        """Whether two rows are of the same run, or of the same sweep."""
+        if row.group is not None and other.group is not None:
+            return row.group.id == other.group.id
+        return row.group is other.group and row.run.id == other.run.id
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:
         """Draw one run."""
@@ -193,10 +162,3 @@ class RunList(LineView):
         else:
             row.add(f"{glyphs.folded} ", styles.muted)
         return row.upto(group.summary, width, styles.muted).strip(width)
-
-
-def _is_same(one: RunRow, other: RunRow) -> bool:
-    """Whether two rows are of the same run, or of the same sweep."""
-    if one.group is not None and other.group is not None:
-        return one.group.id == other.group.id
-    return one.group is other.group and one.run.id == other.run.id

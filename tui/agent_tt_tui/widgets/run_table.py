@@ -9,9 +9,7 @@ from textual.reactive import reactive
 
 from agent_tt.comparing.answers import NONE
 from agent_tt_tui import format as fmt
-from agent_tt_tui.chrome import FRAMES_PER_SECOND
 from agent_tt_tui.glyphs import ASCII
-from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.row_widget import RowWidget
@@ -27,6 +25,7 @@ from agent_tt_tui.viewmodel.run_table import (
     only_words,
     parting,
 )
+from agent_tt_tui.widgets.run_rows import RunRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -167,63 +166,39 @@ class TableHead(RowWidget):
         return row
 
 
-class RunTable(LineView):
+class RunTable(RunRows["TableRow"]):
     """The runs, each on one line."""
 
     HELP = "One line a run: where it parts from the base, how it ended, what was changed; enter compares it."
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.table: Table | None = None
-        """What is shown."""
-        self.rows: Sequence[TableRow] = ()
-        """Its rows, in the order in which they stand."""
-        self.empty = ""
-        """What is said where there is no row."""
-        self.trouble = False
-        """Whether that is an error."""
-        self._waiting: frozenset[str] = frozenset()
-        self._layout: TableLayout | None = None
-        self._frame = -1
-
-    @property
-    def line_count(self) -> int:
-        """One line a run; where there is none, one that says so."""
-        return len(self.rows) or bool(self.empty)
+    table: Table | None = None
+    """What is shown."""
+    trouble = False
+    """Whether what is said where there is no row is an error."""
+    _layout: TableLayout | None = None
 
     @property
     def current(self) -> TableRow | None:
         """The row under the cursor, None while there is none."""
-        return self.rows[self.cursor] if 0 <= self.cursor < len(self.rows) else None
+        return self.current_row
 
     def show(self, table: Table, rows: Sequence[TableRow], empty: str = "", *, trouble: bool = False) -> None:
-        """Show rows, or why there are none; the cursor stays on the run that it is on."""
-        current = self.current
-        self.table, self.rows, self.empty, self.trouble = table, rows, empty, trouble
+        """Show rows, or why there are none."""
+        self.table, self.empty, self.trouble = table, empty, trouble
         self._layout = None
-        self.refresh_lines_data()
-        if current is not None:
-            index = next((index for index, row in enumerate(rows) if row.run.id == current.run.id), None)
-            if index is not None and index != self.cursor:
-                self.move_to(index)
+        self.show_rows(rows)
 
-    def show_waiting(self, runs: frozenset[str]) -> None:
-        """Say of these runs, by id, that a call of theirs waits for a decision."""
-        self._waiting = runs
-        self.refresh_lines_data()
+    def goes_on(self, row: TableRow) -> bool:
+        """Whether a run still runs."""
+        return row.run.status == "running"
 
-    def on_mount(self) -> None:
-        """Move the glyph of what runs."""
-        self.set_interval(1 / FRAMES_PER_SECOND, self._tick)
+    def is_same(self, row: TableRow, other: TableRow) -> bool:
+        """Whether two rows are of the same run."""
+        return row.run.id == other.run.id
 
     def on_resize(self) -> None:
         """Share out the columns anew."""
         self._layout = None
-
-    def _tick(self) -> None:
-        if self.app.animation_level != "none" and any(row.run.status == "running" for row in self.rows):
-            self._frame += 1
-            self.refresh_lines_data()
 
     def line(self, index: int, width: int, styles: Palette) -> Strip:
         """Draw one run."""
