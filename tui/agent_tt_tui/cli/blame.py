@@ -13,17 +13,8 @@ if TYPE_CHECKING:
     from agent_tt.querying.links import Link, LinkKind
     from agent_tt_tui.cli.terminal import Cell, Terminal
 
-_WORDS: Final[dict[LinkKind, str]] = {
-    "value": "value",
-    "result": "tool result",
-    "error": "tool error",
-    "answer": "model answer",
-    "argument": "its argument",
-    "computed": "computed",
-    "input": "in the input",
-    "edit": "edited by you",
-    "code": "the agent's code",
-}
+_WORDS: Final[dict[LinkKind, str]] = {"edit": "edited by you", "code": "the agent's code"}
+"""In place of the shorter ones of the app, where columns are few."""
 
 
 @click.command()
@@ -78,10 +69,12 @@ def _print(terminal: Terminal, run: str, blame: Blame) -> None:
 def _link_cells(link: Link) -> list[Cell]:
     from agent_tt.codec.text import summary
     from agent_tt_tui.cli.terminal import Cell
+    from agent_tt_tui.viewmodel.blame import WORDS
 
     where = " ".join(part for part in (link.name, link.path) if part)
+    what = _WORDS.get(link.kind, WORDS[link.kind])
     value = link.value if link.kind == "error" and isinstance(link.value, str) else summary(link.value, 200)
-    return [Cell(str(link.step)), Cell(_WORDS[link.kind], "muted"), Cell(where, "strong"), Cell(value)]
+    return [Cell(str(link.step)), Cell(what, "muted"), Cell(where, "strong"), Cell(value)]
 
 
 def _reason(terminal: Terminal, link: Link) -> list[list[Cell | str]]:

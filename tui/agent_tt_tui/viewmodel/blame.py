@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.pieces import Piece, PieceRole
     from agent_tt_tui.viewmodel.stepview import StepView
 
-_WORDS: Final[dict[LinkKind, str]] = {
+WORDS: Final[dict[LinkKind, str]] = {
     "value": "value",
     "result": "tool result",
     "error": "tool error",
@@ -144,7 +144,7 @@ def _head(link: Link, indent: int, glyphs: Glyphs, kind_of: Callable[[int], str 
     pieces: list[Piece] = [
         (f"{link.step:>{indent - 1}} ", "strong"),
         (f"{glyph} ", role),
-        (fit(_WORDS[link.kind], _WHAT, glyphs.cut), "muted"),
+        (fit(WORDS[link.kind], _WHAT, glyphs.cut), "muted"),
         (clean(where), "strong"),
     ]
     if inside:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from agent_tt.comparing.anchors import align_long
 from agent_tt.comparing.words import compare_words
 from agent_tt_tui.text import clean, width
-from agent_tt_tui.viewmodel.pieces import words
+from agent_tt_tui.viewmodel.pieces import append, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -151,10 +151,7 @@ def wrapped(pieces: Iterable[Piece], columns: int) -> Iterator[DiffLine]:
                 word = word.lstrip() if role == "text" else word  # noqa: PLW2901 - what is left of it
             if not word:
                 continue
-            if row and row[-1][1] == role:
-                row[-1] = (row[-1][0] + word, role)
-            else:
-                row.append((word, role))
+            append(row, word, role)
             used += width(word)
     if row:
         yield DiffLine("", INDENT, tuple(row))

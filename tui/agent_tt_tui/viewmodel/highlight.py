@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from pygments.token import Comment, Keyword, Name, Operator, Punctuation
 
 from agent_tt_tui.text import clean
+from agent_tt_tui.viewmodel.pieces import append
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
@@ -57,12 +58,8 @@ def _role(token: _TokenType) -> PieceRole:
 
 
 def _add(line: list[Piece], text: str, role: PieceRole) -> None:
-    if not text:
-        return
-    if line and line[-1][1] == role:
-        line[-1] = (line[-1][0] + clean(text), role)
-    else:
-        line.append((clean(text), role))
+    if text:
+        append(line, clean(text), role)
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from agent_tt_tui.text import clean, cut, width
 
@@ -15,6 +15,8 @@ PieceRole: TypeAlias = Literal[
     "added_mark", "removed_mark", "changed_mark", "yours", "failed", "failed_text", "well", "hit",
 ]  # fmt: skip
 """Roles of `agent_tt_tui.palette`; `new` is a whole new value, `added`, `removed` and `hit` (found) are words."""
+
+Role = TypeVar("Role", bound=str)
 
 Piece: TypeAlias = "tuple[str, PieceRole]"
 """Safe text and its role."""
@@ -59,13 +61,18 @@ def wrap(pieces: Iterable[Piece], columns: int) -> Iterator[tuple[Piece, ...]]:
             if used + width(word.rstrip(" ")) > room and row:
                 yield tuple(row)
                 row, used = [], 0
-            if row and row[-1][1] == role:
-                row[-1] = (row[-1][0] + word, role)
-            else:
-                row.append((word, role))
+            append(row, word, role)
             used += width(word)
     if row:
         yield tuple(row)
+
+
+def append(row: list[tuple[str, Role]], text: str, role: Role) -> None:
+    """Put more text at the end of a row; what is drawn alike is one piece."""
+    if row and row[-1][1] == role:
+        row[-1] = (row[-1][0] + text, role)
+    else:
+        row.append((text, role))
 
 
 def wrap_text(text: str, columns: int, role: PieceRole, more: str, *, limit: int) -> Iterator[tuple[Piece, ...]]:
