@@ -21,6 +21,7 @@ from agent_tt.history.forms import Form
 from agent_tt.history.nodes import NODES, RUN, DictNode, EnvelopeNode, Leaf, ListNode, build
 from agent_tt.redaction.marks import MARK
 from agent_tt.redaction.names import depends_on_neighbours
+from agent_tt.redaction.values import field_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,11 +37,6 @@ Admit: TypeAlias = "Callable[[Wire, str], Wire]"
 
 _MISSING: Final = object()
 _MARK: Final = MARK.encode()
-
-
-def _field(path: Path) -> str:
-    """The field that holds what is at `path`: that of the list, for an element of one."""
-    return next((part for part in reversed(path) if type(part) is str and part != VALUE), "")
 
 
 def _as_it_is(value: Wire, _field: str) -> Wire:
@@ -240,12 +236,15 @@ class Shadow:
 
     def _encode(self, value: object, path: Path) -> Wire:
         """What may be kept of the value at `path`; elements of a list are held by the list's own field."""
-        return self._admit(self._encoder.encode(value), _field(path))
+        return self._admit(
+            self._encoder.encode(value), field_of(path, is_object=not (is_plain_scalar(value) or type(value) is list))
+        )
 
     def _encode_items(self, items: list[object], first: int, end: int, path: Path) -> list[Wire]:
         """What may be kept of a part of a list; the element before it may say what the first of it is."""
         before = [item for item in items[max(0, first - 1) : first] if is_plain_scalar(item)]
-        admitted = self._admit([*before, *(self._encoder.encode(item) for item in items[first:end])], _field(path))
+        encoded = [*before, *(self._encoder.encode(item) for item in items[first:end])]
+        admitted = self._admit(encoded, field_of(path, is_object=False))
         return admitted[len(before) :] if type(admitted) is list else []
 
     def _admit_key(self, key: str, node: DictNode) -> str:
@@ -253,10 +252,10 @@ class Shadow:
 
     def _admit_scalar(self, entries: dict[str, object], key: str, item: Wire, path: Path) -> Wire:
         """What may be kept of a scalar of a dict."""
-        if type(item) is not str or not depends_on_neighbours(key):
-            return self._admit(item, key)
+        if not depends_on_neighbours(key):
+            return self._admit(item, field_of((*path, key), is_object=False))
         beside = {name: other for name, other in entries.items() if is_plain_scalar(other)}
-        admitted = self._admit({**beside, key: item}, _field(path))
+        admitted = self._admit({**beside, key: item}, field_of(path, is_object=True))
         return admitted[key] if type(admitted) is dict and key in admitted else None
 
     def _equal_front(self, node: ListNode, value: list[object], path: Path) -> int:

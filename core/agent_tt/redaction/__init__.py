@@ -3,7 +3,11 @@
 | module | what it knows |
 |---|---|
 | `names` | names of fields, headers and query parameters whose values let somebody in |
+| `judging` | whether the value of such a field is a secret, or a placeholder, a type, a count, a word |
 | `shapes` | what keys, tokens and private keys look like wherever they stand |
+| `named` | secrets that a text names: settings, options, headers, fields |
+| `json_value` | values of JSON in a text, to any depth |
+| `spans` | places in a text |
 | `marks` | what stands for a secret: the same in every question, numbered and as long in answers |
 | `given` | secrets that answers gave to the agent, recognised when it hands them on |
 | `values` | wire values without their secrets |

@@ -12,8 +12,10 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.redaction.given import GIVEN
+from agent_tt.redaction.marks import same_digits
 from agent_tt.redaction.packing import is_at_end, is_gzip, packed_as_long, unpacker
-from agent_tt.redaction.shapes import Span, apart, secrets_in
+from agent_tt.redaction.shapes import secrets_in
+from agent_tt.redaction.spans import Span, apart
 from agent_tt.redaction.values import header_value, is_binary
 
 if TYPE_CHECKING:
@@ -96,7 +98,6 @@ class _Body:
     def __init__(self, content_type: str, coding: str) -> None:
         self._is_text = not content_type.startswith(_NO_TEXT)
         self._is_form = "form-urlencoded" in content_type
-        self._is_json = "json" in content_type or "event-stream" in content_type
         self._is_gzip = is_gzip(coding)
         self._unpacker = unpacker(coding)
         self._before = ""
@@ -128,21 +129,21 @@ class _Body:
             self._is_text = not is_binary(data)
             if not self._is_text:
                 return None
-            self._is_json = self._is_json or text.lstrip()[:1] in ("{", "[")
             self._before = "&" if self._is_form else ""
         before = len(self._before)
         whole = self._before + text
         # Only a private key goes on in the next line.
         start = 0 if "PRIVATE KEY" in whole else whole.rfind("\n") + 1
         self._before = whole[start:][-_KEPT:]
-        spans = apart([*secrets_in(whole, is_json=self._is_json), *_given_in(whole)])
+        spans = apart([*secrets_in(whole), *_given_in(whole)])
         found = [span for span in spans if span.end > before]
         if not found:
             return None
         parts, at = [], 0
-        for start, end in found:
-            begun = whole[start:before] if start < before else ""
-            parts += [whole[at:start], GIVEN.hide(whole[start:end], begun, is_begun=end == len(whole))]
+        for start, end, quote in found:
+            secret, begun = whole[start:end], whole[start:before] if start < before else ""
+            shown = same_digits(secret) if quote else GIVEN.hide(secret, begun, is_begun=end == len(whole))
+            parts += [whole[at:start], shown]
             at = end
         return "".join([*parts, whole[at:]])[before:].encode("latin-1")
 

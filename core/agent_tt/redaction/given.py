@@ -13,8 +13,8 @@ import threading
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, quote_plus, unquote
 
+from agent_tt.redaction.judging import is_secret_text
 from agent_tt.redaction.marks import JWT_START, is_mark, numbered, unsigned
-from agent_tt.redaction.names import is_secret_field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,7 +101,7 @@ class Given:
     def learn(self, environment: Mapping[str, str]) -> None:
         """Remember what the environment gives by now: a program may read its secrets from a file first."""
         for name, value in environment.items():
-            if is_secret_field(name) and len(value) >= _SHORTEST_OF_ENVIRONMENT:
+            if len(value) >= _SHORTEST_OF_ENVIRONMENT and is_secret_text(name, value):
                 self.add(value)
 
     def forget(self) -> None:

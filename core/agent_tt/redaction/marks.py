@@ -41,6 +41,19 @@ def numbered(number: int, length: int, *, is_begun: bool = False) -> str:
     return f"{_WORD[: max(2, length - len(digits) - 1)]}{digits}".ljust(length, "~")
 
 
+def same_digits(number: str) -> str:
+    """What stands for a secret number in an answer: as long, and a number again, so that a client parses it.
+
+    Args:
+        number: as JSON writes it.
+    """
+    shown, is_first = [], True
+    for letter in number:
+        shown.append(("1" if is_first else "0") if letter.isdigit() else letter)
+        is_first = is_first and not letter.isdigit()
+    return "".join(shown)
+
+
 def is_mark(text: str) -> bool:
     """Whether a text is nothing but the mark of a secret; asterisks are none: they may be what they are."""
     return text == MARK or any(shape.fullmatch(text) for shape in (_NUMBERED, _QUOTED, _JWT))

@@ -10,117 +10,95 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from agent_tt.redaction.judging import is_placeholder, is_wordy
 from agent_tt.redaction.marks import is_mark
-from agent_tt.redaction.names import is_secret_field, is_secret_parameter, is_token
+from agent_tt.redaction.named import named_secrets
+from agent_tt.redaction.names import is_secret_parameter
+from agent_tt.redaction.spans import Span, apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-
-class Span(NamedTuple):
-    """Where a secret stands in a text."""
-
-    start: int
-    end: int
+__all__ = ["secrets_in"]
 
 
 class _Shape(NamedTuple):
     """What a text must hold, every one of `letters` and one of `words`, and what is searched for then.
 
-    What is found is the group `it` of the pattern, else the whole.
+    What is found is the group `it` of the pattern, else the whole. Where `is_of_parts`, it is left if the group
+    `parts`, else what is found, is words and small numbers that are joined: `sk-learn-contrib-2`.
     """
 
     letters: str
     words: tuple[str, ...]
     pattern: re.Pattern[str]
+    is_of_parts: bool
 
 
-def _shape(letters: str, words: str, pattern: str) -> _Shape:
-    return _Shape(letters, tuple(words.split()), re.compile(pattern))
+def _shape(letters: str, words: str, pattern: str, *, is_of_parts: bool = False) -> _Shape:
+    return _Shape(letters, tuple(words.split()), re.compile(pattern), is_of_parts)
 
 
 _UNDERSCORED: Final = (
     *("ghp", "gho", "ghu", "ghs", "ghr", "github_pat", "hf", "gsk", "npm", "lsv2", "r8", "dop_v1", "whsec", "ek"),
-    *("sk_live", "sk_test", "rk_live", "rk_test"),
+    *("sk_live", "sk_test", "rk_live", "rk_test", "shpat", "shpss", "lin_api", "sntrys", "sntryu", "figd", "phx"),
 )
 _BEFORE_UNDERSCORE: Final = "|".join(rf"(?<={start}_)(?<![A-Za-z0-9]{start}_)" for start in _UNDERSCORED)
+_WITH_DIGIT: Final = r"(?=[\w-]{0,200}\d)"
+"""A digit tells a key from words that are joined. Bounded, so that a text of nothing but beginnings takes no longer."""
 
 _SHAPES: Final = (
-    # A digit tells a key from words that are joined: `sk-learn-contrib`.
-    _shape("-", "sk-", r"(?<![A-Za-z0-9])sk-(?=[\w-]*\d)[\w-]{8,}"),
+    _shape("-", "sk-", rf"sk-(?<![A-Za-z0-9]sk-)(?P<parts>{_WITH_DIGIT}[\w-]{{8,}})", is_of_parts=True),
     _shape("-", "glpat- xox xapp-", r"(?<!\w)(?:glpat-[\w-]{12,}|xox[abceprs]-[\w-]{10,}|xapp-[\w-]{10,})"),
     _shape("AI", "AKIA ASIA", r"(?<![A-Za-z0-9])A(?:KI|SI)A[A-Z0-9]{12,}"),
     _shape("zSy", "AIzaSy", r"(?<!\w)AIzaSy[\w-]{20,}"),
     _shape(".29", "ya29.", r"(?<!\w)ya29\.[\w-]{10,}"),
     # One letter that is rare in texts leads to all of these; what stands before it stays.
-    _shape("_", "_", rf"_(?:{_BEFORE_UNDERSCORE})(?P<it>(?=[\w-]*\d)[\w-]{{10,}})"),
-    _shape(
-        "-",
-        "xai- pplx- pypi- tvly- GOCSPX-",
-        r"(?<![A-Za-z0-9])(?:xai|pplx|pypi|tvly|GOCSPX)-(?=[\w-]*\d)[\w-]{16,}",
+    _shape("_", "_", rf"_(?:{_BEFORE_UNDERSCORE})(?P<it>{_WITH_DIGIT}[\w-]{{10,}})", is_of_parts=True),
+    *(
+        _shape("-", start, rf"{start}(?<![A-Za-z0-9]{start})(?P<parts>{_WITH_DIGIT}[\w-]{{16,}})", is_of_parts=True)
+        for start in ("xai-", "pplx-", "pypi-", "tvly-", "GOCSPX-", "NRAK-", "PMAK-")
     ),
     _shape("G.", "SG.", r"(?<!\w)SG\.[\w-]{16,}\.[\w-]{16,}"),
+    _shape("v.", "hvs. hvb.", r"(?<!\w)hv[sb]\.[\w-]{20,}"),
     _shape("J.", "eyJ", r"(?<![\w.-])eyJ[\w-]{5,}\.(?:eyJ[\w-]{3,}\.[\w-]*|[\w-]*\.[\w-]+\.[\w-]+\.[\w-]+)"),
+    _shape("AGE", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1(?P<it>[A-Z0-9]{20,})"),
+    _shape("d", "dapi", r"(?<!\w)dapi[0-9a-f]{32}(?![0-9a-f])"),
+    _shape("k-", "key-", r"key-(?<![\w-]key-)(?P<it>[0-9a-f]{32})(?![0-9a-f])"),  # Mailgun
     _shape(
         "-V",
         "PRIVATE",
-        r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----"
-        r"(?P<it>[^\"]*?)(?:-----END [A-Z ]*PRIVATE KEY|\Z|(?=\"))",
+        r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?P<it>[^\"]*?)(?:-----END [A-Z ]{0,40}PRIVATE KEY|\Z|(?=\"))",
     ),
-    _shape("", "earer", r"(?i:bearer)\s+(?P<it>(?=[\w.~+/-]*\d)[\w.~+/-]{8,}=*)"),
-    _shape(
-        "z",
-        "uthorization",
-        r"[Aa]uthorization\\?[\"']?\s*[:=,]\s*\\?[\"']?(?i:basic)\s+(?P<it>[\w+/-]{4,}=*)",
-    ),
+    _shape("", "earer", r"(?i:bearer)\s{1,40}(?P<it>(?=[\w.~+/-]{0,400}\d)[\w.~+/-]{8,}=*)"),
     _shape("@:", "://", r"://[^\s/:@\"'<>\\]{0,256}:(?P<it>[^\s/@\"'<>\\]{1,256})@"),
     _shape("/:", "/bot", r"/bot(?P<it>\d{6,12}:[\w-]{20,})"),
+    _shape(":A", ":AA", r"(?<![\w:])\d{8,12}:AA[\w-]{30,}"),  # Telegram
+    _shape("/", "hooks.slack.com", r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<it>[\w/-]{10,})"),
+    _shape("/", "/api/webhooks/", r"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d{5,30}/(?P<it>[\w-]{20,})"),
+    _shape("/", "outlook.office webhook.office", r"\.office(?:365)?\.com/webhookb?2?/(?P<it>[\w@/-]{20,})"),
+    # Discord: the id of a bot, a time, and a digest.
+    _shape(".", "M N O", r"\.(?<=[\w-]{22}\.)[\w-]{6}\.(?P<it>[\w-]{27,45})(?![\w.-])", is_of_parts=True),
+    *(
+        _shape("", start, rf"{start}(?<![A-Za-z0-9]{start})(?P<it>[0-9a-f]{{32}})(?![0-9A-Za-z])")
+        for start in ("SK", "AC")  # Twilio
+    ),
 )
 _PARAMETER: Final = re.compile(r"[?&;](?:amp;)?(?P<name>[\w.%-]{1,60})=(?P<it>[^\s&;#\"'<>\\]+)")
-_FIELD: Final = re.compile(r"\"(?P<name>[\w. -]{1,60})\"\s*:\s*\"(?P<it>[^\"\\\r\n]*(?:\\.[^\"\\\r\n]*)*)")
-# A text of JSON that is JSON itself, as the arguments of a tool that a model calls; not one that only quotes some.
-_NESTED: Final = re.compile(r"\"(?:\s|\\[nrt])*[\[{][^\"\\]*(?:\\.[^\"\\]*)*")
-_NESTED_FIELD: Final = re.compile(
-    r"\\\"(?P<name>[\w. -]{1,60})\\\"\s*:\s*\\\""
-    r"(?P<it>[^\"\\\r\n]*(?:(?:\\\\(?:\\[\"\\]|[^\"\\])|\\[^\"\\])[^\"\\\r\n]*)*)"
-)
-_NAMED: Final = re.compile(
-    r"(?P<name>[A-Za-z_][\w-]{1,60})(?P<quote>\\?[\"'])?\s?[:=]\s?(?P<open>\\?[\"'])(?P<it>(?:(?!(?P=open))[^\r\n]){1,2000})(?P=open)"
-)
-_FLAG: Final = re.compile(r"(?<!\S)--?(?P<name>[A-Za-z][\w-]{1,60})=(?P<it>[^\s\"']+)")
-_LETTERS: Final = 24
-"""From this length on a token is a secret even if it is nothing but letters: no word of a model is as long."""
 
 
-def secrets_in(text: str, *, is_json: bool = False, is_report: bool = False) -> list[Span]:
+def secrets_in(text: str) -> list[Span]:
     """Where secrets stand in a text, in order and apart from each other.
 
     Args:
-        text: any text.
-        is_json: whether it is JSON, or a part of some: then what its fields with secret names hold counts too.
-        is_report: whether it is what Python or an agent says of its values: `Config(password='…')`.
+        text: any text, also JSON or a piece of some.
     """
     found = [span for shape in _SHAPES if _may_match(shape, text) for span in _matches(shape, text)]
     if "=" in text and ("?" in text or "&" in text or ";" in text):
-        found += _named(_PARAMETER, text, is_secret_parameter)
-    if is_json:
-        found += _fields(text)
-    if is_report:
-        found += _named(_NAMED, text, is_secret_field)
-        found += _named(_FLAG, text, is_secret_field)
+        found += _parameters(text)
+    found += named_secrets(text)
     return apart(found) if found else found
-
-
-def is_secret_token(value: str, around: str) -> bool:
-    """Whether what a field `token` holds lets somebody in.
-
-    Args:
-        value: what it holds.
-        around: what stands near it; what models say of their own tokens says how likely they were.
-    """
-    if any(letter.isspace() for letter in value) or "logprob" in around.lower():
-        return False
-    return len(value) >= _LETTERS or (len(value) > 3 and not value.isalpha())
 
 
 def _may_match(shape: _Shape, text: str) -> bool:
@@ -132,34 +110,13 @@ def _may_match(shape: _Shape, text: str) -> bool:
 
 def _matches(shape: _Shape, text: str) -> Iterator[Span]:
     group = "it" if "it" in shape.pattern.groupindex else 0
-    return (Span(*match.span(group)) for match in shape.pattern.finditer(text))
+    for match in shape.pattern.finditer(text):
+        if not shape.is_of_parts or not is_wordy(match.groupdict().get("parts") or match[group]):
+            yield Span(*match.span(group))
 
 
-def _named(pattern: re.Pattern[str], text: str, is_secret: Callable[[str], bool]) -> Iterator[Span]:
-    for match in pattern.finditer(text):
-        if is_secret(match["name"]) and not is_mark(match["it"]):
+def _parameters(text: str) -> Iterator[Span]:
+    for match in _PARAMETER.finditer(text):
+        value = match["it"]
+        if is_secret_parameter(match["name"]) and not is_mark(value) and not is_placeholder(value):
             yield Span(*match.span("it"))
-
-
-def _fields(text: str) -> Iterator[Span]:
-    found = [*_FIELD.finditer(text)]
-    if "\\" in text:
-        found += [match for part in _NESTED.finditer(text) for match in _NESTED_FIELD.finditer(text, *part.span())]
-    for match in found:
-        name, value = match["name"], match["it"]
-        if not is_secret_field(name) or not value or is_mark(value):
-            continue
-        if is_token(name) and not is_secret_token(value, text[max(0, match.start() - 200) : match.end() + 200]):
-            continue
-        yield Span(*match.span("it"))
-
-
-def apart(found: list[Span]) -> list[Span]:
-    """The spans in order, those that overlap joined, empty ones left out."""
-    joined: list[Span] = []
-    for span in sorted(found):
-        if joined and span.start < joined[-1].end:
-            joined[-1] = Span(joined[-1].start, max(span.end, joined[-1].end))
-        elif span.end > span.start:
-            joined.append(span)
-    return joined

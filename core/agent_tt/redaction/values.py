@@ -10,21 +10,32 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.codec.wire import TYPE, VALUE
 from agent_tt.redaction.given import GIVEN, SHORTEST_GIVEN
-from agent_tt.redaction.marks import JWT_START, MARK, canonical, is_mark, may_hold_mark, unnumbered, unsigned
+from agent_tt.redaction.judging import is_placeholder, is_secret_number, is_secret_text
+from agent_tt.redaction.marks import (
+    JWT_START,
+    MARK,
+    canonical,
+    is_mark,
+    may_hold_mark,
+    same_digits,
+    unnumbered,
+    unsigned,
+)
 from agent_tt.redaction.names import (
+    is_described,
     is_secret_cookie,
-    is_secret_field,
     is_secret_header,
     is_secret_parameter,
-    is_token,
+    kind_of,
+    within,
 )
-from agent_tt.redaction.shapes import is_secret_token, secrets_in
+from agent_tt.redaction.shapes import secrets_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.redaction.shapes import Span
+    from agent_tt.redaction.spans import Span
 
     Hide: TypeAlias = Callable[[str], str]
 
@@ -38,6 +49,8 @@ _REMEMBERED_FROM: Final = 64
 """Characters of the shortest text that is remembered by its hash."""
 _MOST_REMEMBERED: Final = 50_000
 _OBJECT: Final = "object"
+_LOGIN_OPTIONS: Final = ("u", "U", "user", "proxy-user")
+"""Options after which `user:password` stands, as curl's."""
 
 
 class _Clean:
@@ -99,11 +112,6 @@ def asked_bytes(data: bytes) -> bytes:
     return _cleaned_bytes(data, asked_text)
 
 
-def reported(value: Wire) -> Wire:
-    """As `redact`, for what an exception says."""
-    return _Walk(lambda text: redact_text(text, is_report=True)).value(value, "")
-
-
 def given(value: Wire) -> Wire:
     """As `redact`, for an answer: what it gives the agent is recognised when that hands it on."""
     return _Walk(_given_text, hide=GIVEN.hide, clean=_ANSWERED).value(value, "")
@@ -113,25 +121,24 @@ def _given_text(text: str) -> str:
     return redact_text(text, hide=GIVEN.hide)
 
 
-def redact_text(text: str, *, is_report: bool = False, hide: Hide | None = None) -> str:
+def redact_text(text: str, *, hide: Hide | None = None) -> str:
     """A text without secrets.
 
     Args:
         text: any text.
-        is_report: whether it is a message or traceback, which may show what Python or an agent says of its values.
         hide: gives what stands for a secret; None for what stands for one in a question.
     """
-    seen, known = (None, None) if is_report else (_CLEAN.seen(), _remembered(text))
-    if seen is not None and known in seen:
+    seen, known = _CLEAN.seen(), _remembered(text)
+    if known in seen:
         return text
     shown = text if hide is not None else unnumbered(text)  # what a replay gave
     hide = hide or _marked
     if len(text) >= _SHORTEST:
-        shown = replaced(shown, secrets_in(shown, is_json=_is_json(shown), is_report=is_report), hide)
+        shown = replaced(shown, secrets_in(shown), hide)
     for secret in GIVEN.secrets:
         if secret in shown:
             shown = shown.replace(secret, hide(secret))
-    if seen is not None and shown is text and not may_hold_mark(text):
+    if shown is text and not may_hold_mark(text):
         seen.add(known)
     return shown
 
@@ -165,10 +172,16 @@ def replaced(text: str, spans: list[Span], hide: Hide) -> str:
     if not spans:
         return text
     parts, at = [], 0
-    for start, end in spans:
-        parts += [text[at:start], hide(text[start:end])]
+    for start, end, quote in spans:
+        secret = text[start:end]
+        parts += [text[at:start], hide(secret) if quote is None else _hidden_number(secret, quote, hide)]
         at = end
     return "".join([*parts, text[at:]])
+
+
+def _hidden_number(number: str, quote: str, hide: Hide) -> str:
+    """What stands for a number in JSON, which has to stay JSON."""
+    return f"{quote}{MARK}{quote}" if hide is _marked else same_digits(number)
 
 
 def header_value(name: str, value: str, hide: Hide | None = None) -> str:
@@ -198,10 +211,6 @@ def _without_cookies(value: str, hide: Hide) -> str:
     return _COOKIE.sub(shown, value)
 
 
-def _is_json(text: str) -> bool:
-    return text[:1] in ("{", "[")  # its end may be in another piece
-
-
 class _Walk:
     """Goes through one value.
 
@@ -216,18 +225,29 @@ class _Walk:
         self._hide = hide or _marked
         self._known = clean
 
-    def value(self, value: Wire, name: str) -> Wire:
+    def value(self, value: Wire, name: str, beside: Mapping[str, Wire] | None = None) -> Wire:
+        """A value without secrets.
+
+        Args:
+            value: the value.
+            name: what counts as the name of the field that holds it; "" of none.
+            beside: the fields of the object that holds it.
+        """
         kind = type(value)
         if kind is str:
-            return self._text(value, name)  # type: ignore[arg-type]  # its kind is known
+            return self._text(value, name, beside)  # type: ignore[arg-type]  # its kind is known
         if kind is dict:
             return self._object(value, name)  # type: ignore[arg-type]
-        return self._list(value, name) if kind is list else value  # type: ignore[arg-type]
+        if kind is list:
+            return self._list(value, name)  # type: ignore[arg-type]
+        if name and (kind is int or kind is float):
+            return self._number(value, name, beside)  # type: ignore[arg-type]
+        return value
 
     def _object(self, fields: dict[str, Wire], name: str) -> Wire:
         """A dict; one like it is not gone through again."""
-        if self._known is None or VALUE in fields or "value" in fields:  # then its own name counts too
-            return self._dict(fields, name)
+        if self._known is None or VALUE in fields or "value" in fields or kind_of(name) is not None:
+            return self._dict(fields, name)  # its own name counts too
         seen = self._known.seen()
         try:
             known = (hash(tuple(fields.items())), _OBJECT)
@@ -240,10 +260,15 @@ class _Walk:
             seen.add(known)
         return shown
 
-    def _text(self, text: str, name: str) -> str:
-        if name and text and is_secret_field(name):
+    def _text(self, text: str, name: str, beside: Mapping[str, Wire] | None) -> str:
+        if name and text and is_secret_text(name, text, lambda: " ".join(beside or ())):
             return self._secret(text, name)
         return self._clean(text)
+
+    def _number(self, number: float, name: str, beside: Mapping[str, Wire] | None) -> Wire:
+        if not is_secret_number(name, number, lambda: " ".join(beside or ())):
+            return number
+        return MARK if self._hide is _marked else type(number)(same_digits(repr(number)))
 
     def _secret(self, text: str, name: str = "") -> str:
         """What stands for a secret."""
@@ -254,22 +279,42 @@ class _Walk:
         return self._clean(self._hide(text))
 
     def _dict(self, fields: dict[str, Wire], name: str) -> Wire:
-        if fields.get(TYPE) in ("bytes", "bytearray") and type(fields.get(VALUE)) is str:
-            return self._packed(fields)
+        if TYPE in fields:
+            return self._envelope(fields, name)
+        return self._fields(fields, name)
+
+    def _fields(self, fields: dict[str, Wire], name: str) -> Wire:
         changed: dict[str, Wire] = {}
         for key, item in fields.items():
-            kind = type(item)
-            if kind is not str and kind is not dict and kind is not list:
+            if item is None or item is True or item is False:
                 continue
-            # What an envelope wraps, and the value in `{"name": "api_key", "value": …}`, have a name of their own.
-            field = name if key == VALUE else _named_beside(fields) if key == "value" else key
-            if kind is str and is_token(field) and not is_secret_token(item, " ".join(fields)):  # type: ignore[arg-type]
-                field = ""
-            shown = self.value(item, field or (name if key == "value" else ""))
+            shown = self.value(item, _name_of(fields, key, item, name), fields)
             if shown is not item:
                 changed[key] = shown
         cleaned = {**fields, **changed} if changed else fields
         return self._with_clean_keys(cleaned)
+
+    def _envelope(self, fields: dict[str, Wire], name: str) -> Wire:
+        """A typed value: one that a text stands for is a secret as a whole."""
+        kind, held = fields[TYPE], fields.get(VALUE)
+        if kind in ("bytes", "bytearray") and type(held) is str:
+            return self._packed(fields, held, name)
+        if name and type(held) is str and is_secret_text(name, held):
+            return self._secret(held, name)
+        if name and kind == "opaque" and is_secret_text(name, str(fields.get("repr"))):
+            return {**fields, "repr": MARK}
+        if kind in ("dict", "sub") and type(held) is list and all(map(_is_entry, held)):
+            shown = [self._entry(entry, name) for entry in held]  # type: ignore[arg-type]  # as was checked
+            return fields if all(map(is_, shown, held)) else {**fields, VALUE: shown}
+        # What its class is called is no secret, whoever holds it.
+        shown_parts = {key: self.value(item, name if key == VALUE else "") for key, item in fields.items()}
+        return fields if all(shown_parts[key] is item for key, item in fields.items()) else shown_parts
+
+    def _entry(self, entry: list[Wire], name: str) -> Wire:
+        """A key and a value of a dict whose keys are not all texts."""
+        key, item = entry
+        shown = [self.value(key, ""), self.value(item, within(name, key) if type(key) is str else name)]
+        return entry if all(map(is_, shown, entry)) else shown
 
     def _with_clean_keys(self, fields: dict[str, Wire]) -> dict[str, Wire]:
         for key in fields:
@@ -287,22 +332,65 @@ class _Walk:
         before = ""
         for index, item in enumerate(items):
             if type(item) is str:
-                if before and is_secret_field(before) and not item.startswith("-"):
-                    shown[index] = self._secret(item)
+                if before and not item.startswith("-"):
+                    shown[index] = self._argument(before, item, shown[index])
                 before = _flag(item)
                 option, equals, value = item.partition("=")
-                if equals and value and is_secret_field(_flag(option)):
+                if equals and is_secret_text(_flag(option), value):
                     shown[index] = f"{option}={self._secret(value)}"
         return items if all(map(is_, shown, items)) else shown
 
-    def _packed(self, envelope: dict[str, Wire]) -> Wire:
+    def _argument(self, option: str, argument: str, shown: Wire) -> Wire:
+        """What stands after an option of a command."""
+        if is_secret_text(option, argument):
+            return self._secret(argument)
+        user, colon, password = argument.partition(":")
+        if option in _LOGIN_OPTIONS and colon and "/" not in user and password and not is_placeholder(password):
+            return f"{user}:{self._secret(password)}"
+        return shown
+
+    def _packed(self, envelope: dict[str, Wire], packed: str, name: str) -> Wire:
         """The envelope of bytes."""
         try:
-            data = base64.b64decode(str(envelope[VALUE]))
+            data = base64.b64decode(packed)
         except (ValueError, binascii.Error):
             return envelope
-        shown = _cleaned_bytes(data, self._clean)
-        return envelope if shown is data else {**envelope, VALUE: base64.b64encode(shown).decode()}
+        if name and is_secret_text(name, data.decode("latin-1")):
+            shown = self._secret(data.decode("latin-1"), name).encode("latin-1", "replace")
+        else:
+            shown = _cleaned_bytes(data, self._clean)
+        return envelope if shown == data else {**envelope, VALUE: base64.b64encode(shown).decode()}
+
+
+def field_of(path: Sequence[str | int], *, is_object: bool) -> str:
+    """Tell which name counts for the value at a path, as `redact` does on its way there.
+
+    Args:
+        path: keys and positions from the state on.
+        is_object: whether the value is an object: no scalar, no list.
+    """
+    name = ""
+    for number, key in enumerate(path):
+        if type(key) is str and key != VALUE:
+            after = path[number + 1] if number + 1 < len(path) else None
+            holds_object = is_object if after is None else type(after) is str
+            name = "" if is_described(name) and holds_object else within(name, key)
+    return name
+
+
+def _name_of(fields: Mapping[str, Wire], key: str, item: Wire, holder: str) -> str:
+    """Which name counts for an entry of an object."""
+    if key == VALUE:  # what an envelope wraps is named by who holds the envelope
+        return holder
+    if key == "value":  # `{"name": "api_key", "value": …}`
+        return _named_beside(fields) or holder
+    if type(item) is dict and is_described(holder):
+        return ""
+    return within(holder, key)
+
+
+def _is_entry(item: Wire) -> bool:
+    return type(item) is list and len(item) == 2
 
 
 def _flag(item: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agent_tt.redaction.values import given, redact, redact_text, reported
+from agent_tt.redaction.values import given, redact, redact_text
 from agent_tt.store.columns import sound
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def admit_error(error: ErrorInfo | None) -> ErrorInfo | None:
         return None
     return replace(
         error,
-        message=redact_text(error.message, is_report=True),
-        traceback=redact_text(error.traceback, is_report=True),
-        value=reported(error.value),
+        message=redact_text(error.message),
+        traceback=redact_text(error.traceback),
+        value=redact(error.value),
     )

@@ -15,7 +15,7 @@ from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.marks import MARK, canonical, is_mark, numbered
-from agent_tt.redaction.values import asked, given, redact, redact_text, reported
+from agent_tt.redaction.values import asked, given, redact, redact_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +83,6 @@ def test_secrets_are_known_by_their_shape_wherever_they_stand(text: str, secret:
         assert secret not in shown
     assert secret.encode() not in bytes(decode(redact(encode(around.encode()))))  # type: ignore[arg-type]
     assert str(redact(around)).startswith("before ")
-    assert secret not in str(reported(around))
 
 
 @pytest.mark.parametrize(
@@ -195,6 +194,4 @@ def test_a_token_still_says_when_it_ends():
 
 def test_reports_show_no_values_of_secret_names():
     text = "Config(api_key='abc', \"password\": 'pw 1') --token=xyz1 host='h'"
-    assert redact_text(text, is_report=True) == (
-        f"Config(api_key='{MARK}', \"password\": '{MARK}') --token={MARK} host='h'"
-    )
+    assert redact_text(text) == (f"Config(api_key='{MARK}', \"password\": '{MARK}') --token={MARK} host='h'")
