@@ -1,12 +1,12 @@
-"""What is worth knowing of a replay although it is no divergence."""
+"""What is worth knowing of a replay although it is no divergence, and which of it makes a reservation."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-__all__ = ["Note", "NoteKind", "Notes"]
+__all__ = ["RESERVATIONS", "Note", "NoteKind", "Notes"]
 
 NoteKind: TypeAlias = Literal[
     "lane moved",
@@ -15,13 +15,34 @@ NoteKind: TypeAlias = Literal[
     "order relaxed",
     "cancelled before its answer",
     "state differs",
-    "outcome differs",
     "edited",
     "not covered",
     "not reached",
     "another run",
     "no input",
+    "nothing recorded",
+    "end not recorded",
 ]
+
+RESERVATIONS: Final[frozenset[NoteKind]] = frozenset(
+    {
+        "unreliable",  # answers may have gone to the wrong caller
+        "order relaxed",  # answers reached the agent in another order than the recorded one
+        "cancelled before its answer",  # the agent gave up on an answer that it waited for when it was recorded
+        "state differs",  # a state on the way was another one, although the last one was not
+        "not covered",  # something may have happened that the replay does not see
+        "another run",  # a run that the same process recorded, and that this one may depend on, went otherwise
+        "no input",  # what the agent read was not recorded, so it read something else
+        "nothing recorded",  # no call was recorded, so none was compared
+        "end not recorded",  # the recorded run broke off, so how it would have ended is not known
+    }
+)
+"""Notes that make a replay "as recorded, with reservations": less is known than "as recorded" says.
+
+The others take nothing away from it. `lane moved` and `taken from sibling` are exact answers to exact questions, and
+are `unreliable` too where another lane asked the same; `edited` is how the fork was recorded; `not reached` is about
+the debugger that was asked for.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +50,7 @@ class Note:
     """One note.
 
     Attributes:
-        kind: what it is about; `unreliable` says that answers may have gone to the wrong caller.
+        kind: what it is about.
         text: one line.
         count: how often it was noted.
     """
@@ -37,6 +58,11 @@ class Note:
     kind: NoteKind
     text: str
     count: int = 1
+
+    @property
+    def is_reservation(self) -> bool:
+        """Whether less is known because of it than "as recorded" says."""
+        return self.kind in RESERVATIONS
 
 
 class Notes:

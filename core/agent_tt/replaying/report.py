@@ -13,15 +13,18 @@ from agent_tt.replaying.likeness import shown_words
 from agent_tt.replaying.notes import Note
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import ErrorInfo, Run
     from agent_tt.replaying.engine import Replay
 
-__all__ = ["AgentEnd", "ReplayReport", "agent_end", "report_from_json", "report_of"]
+__all__ = ["AgentEnd", "ReplayReport", "Verdict", "agent_end", "report_from_json", "report_of"]
 
 AgentStatus: TypeAlias = Literal["ended", "raised", "halted", "unknown"]
+
+Verdict: TypeAlias = Literal["as_recorded", "reserved", "diverged"]
+"""What a replay says: all that was recorded went the same way, so it did as far as is known, or something differed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +85,24 @@ class ReplayReport:
     output: str = ""
 
     @property
-    def is_faithful(self) -> bool:
-        """Whether the run went as it was recorded.
+    def verdict(self) -> Verdict:
+        """`as_recorded`, `reserved` where that is so as far as is known, or `diverged`.
 
-        Every answer was given to its own question, none was left, and the agent ended as it did then.
+        As recorded: every answer was given to its own question, none was left, and the agent ended as it did then.
         """
-        return self.failure is None and not self.divergences and not self.agent.is_otherwise
+        if self.failure is not None or self.divergences or self.agent.is_otherwise:
+            return "diverged"
+        return "reserved" if self.reservations else "as_recorded"
+
+    @property
+    def reservations(self) -> tuple[Note, ...]:
+        """The notes that say why less is known than "as recorded" says; see `notes.RESERVATIONS`."""
+        return tuple(note for note in self.notes if note.is_reservation)
+
+    @property
+    def is_faithful(self) -> bool:
+        """Whether the run went as it was recorded, without any reservation."""
+        return self.verdict == "as_recorded"
 
     def check(self) -> None:
         """Raise what the replay failed with, if it did.
@@ -104,8 +119,9 @@ class ReplayReport:
     def to_json(self) -> dict[str, Wire]:
         """The report for programs.
 
-        `{run, name, mode, faithful, recorded, served, nested, failure, divergences, notes, agent, output}`; `failure`
-        is the index of the one in `divergences` that halted it, or null. A divergence is `{kind, message, hint, step,
+        `{run, name, mode, verdict, reservations, faithful, recorded, served, nested, failure, divergences, notes,
+        agent, output}`; `mode` is `halt` or `observe`, a note and a reservation are `{kind, text, count}`, `failure` is
+        the index of the one in `divergences` that halted it, or null. A divergence is `{kind, message, hint, step,
         call, lane, lane_seq, call_kind, name, file, line, asked, recorded, changes, nearest}`, a change `{path, old,
         new, words: [[kind, text], …]}`, a near call `{step, call, lane,
         kind, name, status, args, likeness, changes}`.
@@ -114,14 +130,16 @@ class ReplayReport:
         return {
             "run": self.run_id,
             "name": self.run_name,
-            "mode": "observe" if self.observed else "strict",
+            "mode": "observe" if self.observed else "halt",
+            "verdict": self.verdict,
+            "reservations": _note_shapes(self.reservations),
             "faithful": self.is_faithful,
             "recorded": self.recorded,
             "served": self.served,
             "nested": self.nested,
             "failure": None if self.failure is None else self.divergences.index(self.failure),
             "divergences": shapes,
-            "notes": [{"kind": note.kind, "text": note.text, "count": note.count} for note in self.notes],
+            "notes": _note_shapes(self.notes),
             "agent": {
                 "status": self.agent.status,
                 "error": self.agent.error,
@@ -153,7 +171,7 @@ def report_from_json(shape: dict[str, Any]) -> ReplayReport:
 
 def report_of(replay: Replay, agent: AgentEnd | None = None) -> ReplayReport:
     """The report of a replay that is over."""
-    run = replay.tape.run
+    run, end = replay.tape.run, AgentEnd() if agent is None else agent
     return ReplayReport(
         run_id=run.id,
         run_name=run.name,
@@ -163,9 +181,19 @@ def report_of(replay: Replay, agent: AgentEnd | None = None) -> ReplayReport:
         nested=replay.tape.nested,
         failure=replay.failure,
         divergences=replay.findings,
-        notes=replay.notes.all(),
-        agent=AgentEnd() if agent is None else agent,
+        notes=(*replay.notes.all(), *_known_of(replay, end)),
+        agent=end,
     )
+
+
+def _known_of(replay: Replay, end: AgentEnd) -> Iterator[Note]:
+    """What a recording does not hold, so that nothing was compared with it."""
+    if not replay.tape.calls:
+        yield Note("nothing recorded", "the run holds no call, so none was compared")
+    if end.as_recorded is None and end.status in ("ended", "raised"):
+        yield Note(
+            "end not recorded", f"the recorded run is {replay.tape.run.status}: how it would have ended is not known"
+        )
 
 
 def agent_end(run: Run, error: ErrorInfo | None, *, halted: bool) -> AgentEnd:
@@ -188,6 +216,10 @@ def _raised(error: ErrorInfo) -> tuple[str, str | int]:
         return error.class_name, int(error.message) & 0xFF
     except ValueError:  # a text: it is printed, and the code is 1
         return error.class_name, 1
+
+
+def _note_shapes(notes: Sequence[Note]) -> list[Wire]:
+    return [{"kind": note.kind, "text": note.text, "count": note.count} for note in notes]
 
 
 def _finding_shape(finding: Finding) -> dict[str, Wire]:
