@@ -80,7 +80,7 @@ def _replayed(job: Job) -> dict[str, Wire]:
             run = run_with_code(run, job.agent)
         replay = open_tape(source, run, observe=job.observe)
         replay.on_served = Counter(Path(job.progress))
-        check = StateCheck(source, replay)
+        check = StateCheck(source, replay, is_output_compared=job.debug_at is None)
         siblings = Siblings(replay, Path(job.store), siblings_of(source, run))
         state = first_state(source, run)
         amendments = read_amendments(source, run)

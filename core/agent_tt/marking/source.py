@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.model import Call, NoteKind, Run
+    from agent_tt.model import Call, NoteKind, Output, Run
     from agent_tt.protocols import RunSource
     from agent_tt.store.foreign_marks import ForeignMark
 
@@ -238,6 +238,10 @@ class MarkedStore(MarkedSource):
     """A store that is only read: what it can do beyond the protocol, it can do here too."""
 
     reader: StoreReader
+
+    def output(self, run_id: str) -> Output | None:
+        """What a run printed; None where that was not kept."""
+        return self.reader.output(run_id)
 
     def call_heads(self, run_id: str, start: int = 1) -> list[Call]:
         """The calls of all steps from `start` on, without arguments, results and errors."""

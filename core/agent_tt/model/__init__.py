@@ -5,6 +5,7 @@
 | `kinds` | the words that facts are one of (`RunStatus`, `CallKind`, ...), and which kinds of calls act |
 | `runs` | a run, the code and the model behind it, the edits of a fork |
 | `steps` | its steps, their calls, what reached the agent in pieces |
+| `output` | what a run printed |
 | `marks` | notes, labels, what was deleted, what `verify` found |
 | `writing` | what a recorder says of them, before they are and when they are over |
 
@@ -34,6 +35,7 @@ from agent_tt.model.kinds import (
     WayBackIn,
 )
 from agent_tt.model.marks import Deletion, Label, Note, Problem
+from agent_tt.model.output import Output
 from agent_tt.model.runs import AgentCode, Edit, ErrorInfo, ModelConfig, Run
 from agent_tt.model.steps import Call, Delivery, Step
 from agent_tt.model.writing import CallEnd, NewCall, NewRun, NewStep, StepEnd
@@ -64,6 +66,7 @@ __all__ = [
     "NewStep",
     "Note",
     "NoteKind",
+    "Output",
     "Problem",
     "Run",
     "RunStatus",

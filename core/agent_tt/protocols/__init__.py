@@ -16,13 +16,15 @@ up to `fork_step` are its parent's (`Step.inherited`), and checkpoint `fork_step
 from __future__ import annotations
 
 from agent_tt.protocols.marks import Anchored, MarkedRuns, Marks
-from agent_tt.protocols.reading import Cursor, ListsCalls, PagesCalls, RunSource
-from agent_tt.protocols.writing import NO_STATE, OpenQuestion, RunWriter, Store
+from agent_tt.protocols.reading import Cursor, HoldsOutput, ListsCalls, PagesCalls, RunSource
+from agent_tt.protocols.writing import NO_STATE, KeepsOutput, OpenQuestion, RunWriter, Store
 
 __all__ = [
     "NO_STATE",
     "Anchored",
     "Cursor",
+    "HoldsOutput",
+    "KeepsOutput",
     "ListsCalls",
     "MarkedRuns",
     "Marks",

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.ops import Op
-    from agent_tt.model import Call, Delivery, Label, Note, Problem, Run, Step
+    from agent_tt.model import Call, Delivery, Label, Note, Output, Problem, Run, Step
     from agent_tt.questions import CallQuestion
 
 
@@ -204,6 +204,15 @@ class ListsCalls(Protocol):
 
     def with_values(self, run_id: str, head: Call) -> Call:
         """One of them with arguments, error and result; `…` stands for each large part of a result."""
+        ...
+
+
+@runtime_checkable
+class HoldsOutput(Protocol):
+    """A `RunSource` that holds what runs printed; of others that is not known."""
+
+    def output(self, run_id: str) -> Output | None:
+        """What a run printed on standard output, without what it has of its parent; None where that was not kept."""
         ...
 
 

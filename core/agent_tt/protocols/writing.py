@@ -19,12 +19,22 @@ if TYPE_CHECKING:
         NewCall,
         NewRun,
         NewStep,
+        Output,
         Run,
         RunStatus,
         StepEnd,
         WayBackIn,
     )
     from agent_tt.questions import Decision, NewQuestion
+
+
+@runtime_checkable
+class KeepsOutput(Protocol):
+    """A `Store` that keeps what runs print."""
+
+    def keep_output(self, run_id: str, output: Output) -> None:
+        """Write down what the process of a run printed, in place of what was written down of it before."""
+        ...
 
 
 @runtime_checkable

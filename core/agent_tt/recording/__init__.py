@@ -36,6 +36,7 @@
 | `tracks` | which state object each state history follows |
 | `snapshot` | what is kept of a state object |
 | `exceptions`, `exception_values`, `special_exceptions` | exceptions as data |
+| `output` | what the agent prints on standard output |
 | `outcome`, `interruption` | what an exception says about how it ended |
 | `journal` | the one way from a recording to its store |
 | `entry` | which code an agent runs and where a fork finds it again |

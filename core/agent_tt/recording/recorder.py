@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from agent_tt.errors import AgentTTError, UsageError
+from agent_tt.protocols import KeepsOutput
 from agent_tt.recording.adoption import store_for_all, take
 from agent_tt.recording.amending import amender_here
 from agent_tt.recording.begun import tell_begun
@@ -27,6 +28,7 @@ from agent_tt.recording.lanes import Lanes
 from agent_tt.recording.limits import limits_here, stopped_here
 from agent_tt.recording.model_steps import ModelSteps
 from agent_tt.recording.outcome import run_status
+from agent_tt.recording.output import OutputTap
 from agent_tt.recording.process_runs import PROCESS, number_of_this_run
 from agent_tt.recording.scope import enter, innermost_step, leave, nowhere
 from agent_tt.recording.signature import Parameters
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import AgentCode, NewRun
+    from agent_tt.model import AgentCode, NewRun, Output
     from agent_tt.protocols import RunWriter, Store
     from agent_tt.recording.lanes import Lane
     from agent_tt.recording.pace import Stretch
@@ -96,6 +98,7 @@ class Recording(Block):
         self._scope: Scope | None = None
         self._process: int | None = None
         self._lock = threading.RLock()
+        self._printed = OutputTap()
         self._open_steps: list[RecordedStep] = []
         self.tracks = Tracks(state)
         self.is_ending = False
@@ -218,6 +221,7 @@ class Recording(Block):
         """In a process that was forked from the one that records: go on in `lane`, and end nothing of the other's."""
         self._lock = threading.RLock()
         self._open_steps.clear()
+        self._printed.drop()
         self.held = HeldDraws()
         self.lanes.go_on_forked(lane)
         self.journal.go_on_forked()
@@ -251,6 +255,7 @@ class Recording(Block):
         HOOKS.acquire()
         GIVEN.learn(os.environ)
         self._scope = enter(self, None)
+        self._printed.open()
         tell_begun(self)
         amender = amender_here()
         if amender is not None:
@@ -319,6 +324,7 @@ class Recording(Block):
 
     def _finish(self, error: BaseException | None) -> None:
         journal, self.is_ending = self.journal, True
+        printed = self._printed.close()
         try:
             if self.model_steps is not None:
                 self.model_steps.finish(error)
@@ -332,6 +338,8 @@ class Recording(Block):
             error = stopped_here(error) or error
             status = run_status(error, failures=journal.failures)
             journal.finish(status, None if error is None or status == "succeeded" else error_info(error))
+            if printed is not None and self.inside is None:
+                self._keep_output(printed)
         except AgentTTError:
             if error is None:
                 raise
@@ -341,6 +349,12 @@ class Recording(Block):
             if self._owns_store and self._store is not None:
                 with nowhere():
                     self._store.close()
+
+    def _keep_output(self, printed: Output) -> None:
+        """Write down what was printed. Where nothing was recorded at all there is no run to write it to."""
+        if isinstance(self._store, KeepsOutput):
+            with nowhere():
+                self._store.keep_output(self.journal.run_id, printed)
 
     def _keep_last_states(self) -> None:
         """Take the checkpoint of the last step of each state history, where the rules have left it out."""

@@ -7,7 +7,7 @@
 | `turns`, `waiters` | the order in which answers are given out, and who waits for them |
 | `engine`, `answer` | one replay: questions in, recorded answers out, failures that stay |
 | `course`, `repeats`, `siblings` | what else its process did: other runs, and what a resumed run holds twice |
-| `divergence`, `findings`, `likeness`, `notes` | what differs, and how it is said |
+| `divergence`, `findings`, `likeness`, `changed_lines`, `notes` | what differs, and how it is said |
 | `report` | all of that as data and JSON |
 | `rebuilt_errors`, `special_exceptions`, `unusable`, `loaded_classes` | recorded exceptions and values, made again |
 | `standard_input`, `program_end` | what a program is piped, and what it does as it ends |

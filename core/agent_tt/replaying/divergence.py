@@ -11,6 +11,8 @@ The kinds:
 | `read past the recorded part` | the agent wants more than it took when it was recorded |
 | `unrecorded effect` | something was called, or reached for, that the run has no recording of at all |
 | `changed result type` | what was recorded cannot be made again with the classes that are loaded now |
+| `changed state` | the state after the last step is another one than was recorded |
+| `changed output` | what the agent printed on standard output is something else than was recorded |
 | `edit does not apply` | what a fork changes is not there any more, or does not take the change |
 """
 
@@ -36,6 +38,8 @@ DivergenceKind: TypeAlias = Literal[
     "read past the recorded part",
     "unrecorded effect",
     "changed result type",
+    "changed state",
+    "changed output",
     "edit does not apply",
 ]
 

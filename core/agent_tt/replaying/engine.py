@@ -57,6 +57,10 @@ class Replay:
         turns: the order in which answers are given out.
         notes: what is worth knowing and no divergence.
         served: how many questions have been answered.
+        drawn: how many of these were of the clock, random numbers, ids or the environment.
+        at_end: what differs in the last state and in what was printed; it halts nothing.
+        state_compared: whether the last state was compared with the recorded one.
+        output_compared: whether what the agent printed was compared with what it printed then.
         on_served: told that number each time.
         debugger: what looks at each question before it is answered; None in an ordinary replay.
         failure: what the replay failed with; None while it has not.
@@ -78,6 +82,10 @@ class Replay:
         questions = tape.questions_before() if whole else None
         self.turns = Turns(tape.turns(), self._relaxed, questions, tape.timers())
         self.served = 0
+        self.drawn = 0
+        self.at_end: list[Finding] = []
+        self.state_compared = False
+        self.output_compared = False
         self.on_served: Callable[[int], None] | None = None
         self.debugger: Debugger | None = None
         self.failure: Finding | None = None
@@ -125,6 +133,7 @@ class Replay:
                 self._check_order(question, match)
             entry.served = True
             self.served += 1
+            self.drawn += question.kind in DRAWN
             if self.on_served is not None:
                 self.on_served(self.served)
             if question.kind not in DRAWN:

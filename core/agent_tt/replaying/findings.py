@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.comparing.states import compare_states
+from agent_tt.replaying.changed_lines import changed_lines
 from agent_tt.replaying.divergence import DivergenceKind, Finding, Near
 from agent_tt.replaying.likeness import changed_parts, looks_alike, looks_made_anew, looks_reordered, shared_words
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.errors import NotRebuildable
+    from agent_tt.model import Output
     from agent_tt.recording.answers import Question
     from agent_tt.replaying.divergence import ChangedPart
     from agent_tt.replaying.tape import Tape, TapeCall, TapeLane
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = [
     "as_extra",
     "changed_order",
+    "changed_output",
+    "changed_state",
     "effect",
     "missing",
     "not_rebuildable",
@@ -40,6 +44,9 @@ _MADE_ANEW: Final = (
     "only ids or times differ: a program makes them anew each time. Record and replay with ids and clock patched"
 )
 _REORDERED: Final = "the same parts in another order: what was put together here came one after another otherwise"
+_AT_A_TERMINAL: Final = (
+    "it was recorded on a terminal: what a program draws there with colours or by the clock may differ each time"
+)
 _ASKED_ON: Final = (
     "it was asked before, as often as recorded: where a clock decides how often, record with the clock patched"
 )
@@ -161,6 +168,30 @@ def changed_order(entry: TapeCall, question: Question) -> Finding:
         f"{question.name} is called later than it was recorded{instead}",
         site=question.site or _site(entry),
         lane_seq=question.lane_seq,
+    )
+
+
+def changed_state(step: int, recorded: Wire, now: Wire) -> Finding:
+    """The state after the last step is another one. What differs stands in `changes`, by path."""
+    changes = changed_parts("tool", recorded, now)
+    return Finding(
+        "changed state",
+        f"the state after step {step}, the last, is another one than was recorded: {_paths(changes)}",
+        step=step,
+        changes=changes,
+        hint=_hint(changes),
+    )
+
+
+def changed_output(recorded: Output, now: Output) -> Finding:
+    """Something else was printed. What differs stands in `changes`, by line."""
+    changes = changed_lines(recorded, now)
+    hint = _hint(changes) or (_AT_A_TERMINAL if recorded.columns is not None else "")
+    return Finding(
+        "changed output",
+        f"the agent printed something else than was recorded: {_paths(changes)}",
+        changes=changes,
+        hint=hint,
     )
 
 

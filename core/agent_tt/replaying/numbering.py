@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import itertools
 import threading
+from contextlib import closing
 from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import AgentTTError
 from agent_tt.history.digest import digest
-from agent_tt.protocols import NO_STATE
+from agent_tt.protocols import NO_STATE, HoldsOutput
 from agent_tt.redaction.values import redact
 from agent_tt.replaying.course import course_of
+from agent_tt.replaying.findings import changed_output, changed_state
 from agent_tt.replaying.repeats import marks_of
+from agent_tt.sources import open_source
+from agent_tt.store.outputs import admitted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, NewCall, NewRun, NewStep, Note, RunStatus, StepEnd
+    from agent_tt.model import (
+        CallEnd,
+        DeliveryKind,
+        ErrorInfo,
+        NewCall,
+        NewRun,
+        NewStep,
+        Note,
+        Output,
+        RunStatus,
+        StepEnd,
+    )
     from agent_tt.protocols import RunSource, Store
     from agent_tt.replaying.engine import Replay
 
@@ -38,14 +53,23 @@ def number_of(run_id: str) -> int | None:
 
 
 class StateCheck:
-    """Compares the states of a replay with the recorded ones, by their digests.
+    """Compares the states of a replay with the recorded ones, by their digests, and what the agent prints.
 
-    The first step whose state differs is noted, unless the replay has diverged before. It is no divergence itself:
-    states may hold times and ids of their own.
+    The state after the last step and the output are part of what "as recorded" says: where they differ, that is a
+    divergence. The first other step whose state differs is noted. Nothing of it is looked at once the replay has
+    diverged.
+
+    Args:
+        source: holds the run.
+        replay: what answers.
+        is_output_compared: not so where somebody else writes to standard output too.
     """
 
-    def __init__(self, source: RunSource, replay: Replay) -> None:
+    def __init__(self, source: RunSource, replay: Replay, *, is_output_compared: bool = True) -> None:
         run = replay.tape.run
+        self._path = source.path
+        self.recorded_output = source.output(run.id) if isinstance(source, HoldsOutput) else None
+        self._is_output_compared = is_output_compared
         course = course_of(source, run)
         self.first_step = course[0].first
         self._replay = replay
@@ -72,17 +96,39 @@ class StateCheck:
     def check(self, step: int, state: object) -> None:
         """Compare the state after a step."""
         recorded = self._digests.get(step)
-        if self._differs or recorded is None or state is NO_STATE or not self._is_checked(step):
+        if recorded is None or state is NO_STATE or not self._is_checked(step):
+            return
+        if self._differs and step != self._last:
             return
         if self._replay.findings:
             return
         try:
-            now = digest(redact(encode(state)))  # as it would be kept
+            value = redact(encode(state))  # as it would be kept
+            now = digest(value)
         except AgentTTError:
             return
-        self._differs = now != recorded and now not in self._any
-        if self._differs:
+        differs = now != recorded and now not in self._any
+        if step == self._last:
+            self._replay.state_compared = True
+            if differs:
+                self._replay.at_end.append(changed_state(step, self._recorded_state(step), value))
+        elif differs:
+            self._differs = True
             self._replay.notes.add("state differs", f"the state after step {step} is another one than was recorded")
+
+    def _recorded_state(self, step: int) -> Wire:
+        with closing(open_source(self._path)) as source:
+            return source.state(self._replay.tape.run.id, step)
+
+    def check_output(self, printed: Output) -> None:
+        """Compare what the agent printed."""
+        recorded = self.recorded_output
+        if recorded is None or not self._is_output_compared:
+            return
+        now = admitted(printed)  # as it would be kept
+        self._replay.output_compared = True
+        if (now.digest, now.size) != (recorded.digest, recorded.size):
+            self._replay.at_end.append(changed_output(recorded, now))
 
     def _is_checked(self, step: int) -> bool:
         return step == self._last or (step - self.first_step) % self._stride == 0
@@ -160,6 +206,11 @@ class NumberingStore:
 
     def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
         """Nothing is kept."""
+
+    def keep_output(self, run_id: str, output: Output) -> None:
+        """Compare what the checked run printed; nothing is kept."""
+        if self._check is not None and number_of(run_id) == self._checked:
+            self._check.check_output(output)
 
     def close(self) -> None:
         """Nothing is open."""

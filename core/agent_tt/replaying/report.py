@@ -70,6 +70,9 @@ class ReplayReport:
         notes: what is worth knowing and no divergence.
         agent: how the agent ended.
         output: the last of what the agent printed, where it ran in a process of its own.
+        drawn: how many of the answers were of the clock, random numbers, ids or the environment.
+        state_compared: whether the state after the last step was compared with the recorded one.
+        output_compared: whether what was printed was compared with what was printed then, which may not be recorded.
     """
 
     run_id: str
@@ -83,12 +86,16 @@ class ReplayReport:
     notes: tuple[Note, ...]
     agent: AgentEnd = field(default_factory=AgentEnd)
     output: str = ""
+    drawn: int = 0
+    state_compared: bool = False
+    output_compared: bool = False
 
     @property
     def verdict(self) -> Verdict:
         """`as_recorded`, `reserved` where that is so as far as is known, or `diverged`.
 
-        As recorded: every answer was given to its own question, none was left, and the agent ended as it did then.
+        As recorded: every answer was given to its own question, none was left, and the agent ended as it did then, in
+        the same state and with the same output where those were recorded.
         """
         if self.failure is not None or self.divergences or self.agent.is_otherwise:
             return "diverged"
@@ -104,6 +111,18 @@ class ReplayReport:
         """Whether the run went as it was recorded, without any reservation."""
         return self.verdict == "as_recorded"
 
+    @property
+    def failed_before_asking(self) -> bool:
+        """Whether the agent failed otherwise than it did then before it asked anything.
+
+        Then no recorded call was made, and that is no finding of its own.
+        """
+        return (
+            self.agent.failed_otherwise
+            and self.served == self.drawn
+            and all(finding.kind == "missing call" for finding in self.divergences)
+        )
+
     def check(self) -> None:
         """Raise what the replay failed with, if it did.
 
@@ -111,7 +130,7 @@ class ReplayReport:
             Divergence: a call did not go as recorded, also where the agent swallowed it.
             AgentFailed: the agent failed otherwise than it did then.
         """
-        if self.failure is not None:
+        if self.failure is not None and not self.failed_before_asking:
             raise Divergence(self.failure)
         if self.agent.failed_otherwise:
             raise AgentFailed(f"the agent raised {self.agent.error}", traceback=self.agent.traceback)
@@ -119,12 +138,12 @@ class ReplayReport:
     def to_json(self) -> dict[str, Wire]:
         """The report for programs.
 
-        `{run, name, mode, verdict, reservations, faithful, recorded, served, nested, failure, divergences, notes,
-        agent, output}`; `mode` is `halt` or `observe`, a note and a reservation are `{kind, text, count}`, `failure` is
-        the index of the one in `divergences` that halted it, or null. A divergence is `{kind, message, hint, step,
-        call, lane, lane_seq, call_kind, name, file, line, asked, recorded, changes, nearest}`, a change `{path, old,
-        new, words: [[kind, text], …]}`, a near call `{step, call, lane,
-        kind, name, status, args, likeness, changes}`.
+        `{run, name, mode, verdict, reservations, faithful, recorded, served, drawn, nested, failure, divergences,
+        notes, agent, state_compared, output_compared, output}`; `mode` is `halt` or `observe`; a note and a
+        reservation are `{kind, text, count}`; `failure` is the index of the one in `divergences` that halted it, or
+        null. A divergence is `{kind, message, hint, step, call, lane, lane_seq, call_kind, name, file, line, asked,
+        recorded, changes, nearest}`, a change `{path, old, new, words: [[kind, text], …]}`, a near call `{step, call,
+        lane, kind, name, status, args, likeness, changes}`.
         """
         shapes: list[Wire] = [_finding_shape(finding) for finding in self.divergences]
         return {
@@ -136,6 +155,7 @@ class ReplayReport:
             "faithful": self.is_faithful,
             "recorded": self.recorded,
             "served": self.served,
+            "drawn": self.drawn,
             "nested": self.nested,
             "failure": None if self.failure is None else self.divergences.index(self.failure),
             "divergences": shapes,
@@ -146,6 +166,8 @@ class ReplayReport:
                 "traceback": self.agent.traceback,
                 "as_recorded": self.agent.as_recorded,
             },
+            "state_compared": self.state_compared,
+            "output_compared": self.output_compared,
             "output": self.output,
         }
 
@@ -166,12 +188,21 @@ def report_from_json(shape: dict[str, Any]) -> ReplayReport:
         notes=tuple(Note(**note) for note in shape["notes"]),
         agent=AgentEnd(**shape["agent"]),
         output=shape["output"],
+        drawn=shape["drawn"],
+        state_compared=shape["state_compared"],
+        output_compared=shape["output_compared"],
     )
 
 
 def report_of(replay: Replay, agent: AgentEnd | None = None) -> ReplayReport:
     """The report of a replay that is over."""
     run, end = replay.tape.run, AgentEnd() if agent is None else agent
+    # Where the agent was halted, or failed, its state and output end there too, and say nothing more.
+    is_cut_off = replay.is_halted or end.failed_otherwise
+    at_end = () if is_cut_off else tuple(replay.at_end)
+    failure = replay.failure
+    if failure is None and not replay.is_observing:
+        failure = next(iter(at_end), None)
     return ReplayReport(
         run_id=run.id,
         run_name=run.name,
@@ -179,10 +210,13 @@ def report_of(replay: Replay, agent: AgentEnd | None = None) -> ReplayReport:
         recorded=len(replay.tape.calls),
         served=replay.served,
         nested=replay.tape.nested,
-        failure=replay.failure,
-        divergences=replay.findings,
+        failure=failure,
+        divergences=(*replay.findings, *at_end),
         notes=(*replay.notes.all(), *_known_of(replay, end)),
         agent=end,
+        drawn=replay.drawn,
+        state_compared=replay.state_compared and not is_cut_off,
+        output_compared=replay.output_compared and not is_cut_off,
     )
 
 

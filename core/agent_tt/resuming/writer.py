@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from agent_tt.protocols import KeepsOutput
 from agent_tt.recording.call_spec import KEY
 from agent_tt.recording.deciding import POLICY
 from agent_tt.recording.usage import NOTHING, Usage, usage_in
@@ -24,7 +25,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, NewCall, NewRun, NewStep, Note, RunStatus, StepEnd
+    from agent_tt.model import (
+        CallEnd,
+        DeliveryKind,
+        ErrorInfo,
+        NewCall,
+        NewRun,
+        NewStep,
+        Note,
+        Output,
+        RunStatus,
+        StepEnd,
+    )
     from agent_tt.protocols import OpenQuestion, RunWriter, Store
     from agent_tt.questions import NewQuestion
     from agent_tt.replaying.repeats import Place
@@ -76,6 +88,11 @@ class ResumedStore:
             self._noted[step, body] -= 1
             is_known = self._noted[step, body] >= 0
         return None if is_known else self._store.add_note(run_id, step, kind, body)
+
+    def keep_output(self, run_id: str, output: Output) -> None:
+        """Write down what the run printed: the agent ran from its beginning, so this is all of it."""
+        if isinstance(self._store, KeepsOutput) and not self._resumption.is_halted:
+            self._store.keep_output(run_id, output)
 
     def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
         """Replace the run's tags."""

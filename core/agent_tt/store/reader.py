@@ -11,7 +11,7 @@ from agent_tt.history.cursor import TrackCursor
 from agent_tt.history.index import PathIndex
 from agent_tt.history.log import StateLog
 from agent_tt.history.states import load
-from agent_tt.store import deliveries, ids
+from agent_tt.store import deliveries, ids, outputs
 from agent_tt.store.call_rows import CallRows
 from agent_tt.store.damage_watch import DamageWatch
 from agent_tt.store.lineage import Lineage, Position
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.ops import Op
-    from agent_tt.model import Call, Delivery, Label, Note, Problem, Run, Step
+    from agent_tt.model import Call, Delivery, Label, Note, Output, Problem, Run, Step
     from agent_tt.questions import CallQuestion
     from agent_tt.store.connection import Database
 
@@ -297,6 +297,10 @@ class StoreReader:
     def notes(self, run_id: str) -> list[Note]:
         """Notes, bookmarks and watches of a run, oldest first."""
         return self._runs.notes(self.lineage.number(run_id))
+
+    def output(self, run_id: str) -> Output | None:
+        """What a run printed; None where that was not kept."""
+        return outputs.output_of(self.database, self.lineage.number(run_id))
 
     def questions(self, run_id: str | None = None) -> list[CallQuestion]:
         """Calls that wait for somebody's decision, the oldest question first: of one run, or of all."""

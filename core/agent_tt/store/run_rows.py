@@ -22,13 +22,16 @@ if TYPE_CHECKING:
     from agent_tt.history.rows import Rows, SqlValue
     from agent_tt.model import RunStatus
 
-__all__ = ["LABEL", "QUESTION", "RunRows", "descendants", "label_of", "shown_status"]
+__all__ = ["LABEL", "OUTPUT", "QUESTION", "RunRows", "descendants", "label_of", "shown_status"]
 
 LABEL: Final = "label"
 """The kind of a row of `notes` that is a checkpoint's label."""
 
 QUESTION: Final = "question"
 """The kind of a row of `notes` that asks about a call; see `agent_tt.store.questions`."""
+
+OUTPUT: Final = "output"
+"""The kind of a row of `notes` that holds what a run printed; see `agent_tt.store.outputs`."""
 
 _COLUMNS: Final = (
     "r.run, r.id, r.name, r.status, r.parent, r.fork_step, r.started_us, r.ended_us, r.error, r.owner, r.beat_us,"
@@ -95,8 +98,9 @@ class RunRows:
     def notes(self, number: int) -> list[Note]:
         """Notes, bookmarks and watches of a run, oldest first."""
         found = self._rows.query(
-            "SELECT note, kind, step, body, created_us FROM notes WHERE run = ? AND kind NOT IN (?, ?) ORDER BY note",
-            (number, LABEL, QUESTION),
+            "SELECT note, kind, step, body, created_us FROM notes WHERE run = ? AND kind NOT IN (?, ?, ?)"
+            " ORDER BY note",
+            (number, LABEL, QUESTION, OUTPUT),
         )
         return [
             Note(note, kind if kind in ("bookmark", "watch") else "note", step, body, created_us)

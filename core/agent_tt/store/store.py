@@ -12,7 +12,7 @@ from agent_tt.history.append import fork_track
 from agent_tt.history.training import DictionaryTrainer
 from agent_tt.model import Note
 from agent_tt.protocols import NO_STATE
-from agent_tt.store import columns, door, ids, keeping, questions
+from agent_tt.store import columns, door, ids, keeping, outputs, questions
 from agent_tt.store.liveness import Heart, current_owner, now_us
 from agent_tt.store.opening import open_database
 from agent_tt.store.reader import StoreReader
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.history.rows import Transaction
-    from agent_tt.model import Deletion, Edit, ErrorInfo, NewRun, NoteKind, Run, RunStatus, WayBackIn
+    from agent_tt.model import Deletion, Edit, ErrorInfo, NewRun, NoteKind, Output, Run, RunStatus, WayBackIn
     from agent_tt.questions import Decision
     from agent_tt.store.connection import Database, Durability
 
@@ -263,6 +263,11 @@ class SqliteStore(StoreReader):
                 (run, step, kind, words, now),
             )
         return Note(note, cast("NoteKind", kind), step, words, now)
+
+    def keep_output(self, run_id: str, output: Output) -> None:
+        """Writes down what a run printed."""
+        with self.database.transaction() as tx:
+            outputs.keep(tx, keeping.row_number(tx, run_id), output, now_us())
 
     def change_note(self, note_id: int, body: str) -> None:
         """Replaces what a note, a bookmark or a watch says.

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from agent_tt.replaying.report import ReplayReport
     from agent_tt_tui.cli.terminal import Cell, Role, Terminal
 
-_AGENT_FAILED: Final = 5
 _MOST_FINDINGS: Final = 20
 _MOST_CHANGES: Final = 5
 
@@ -30,6 +29,7 @@ _MOST_CHANGES: Final = 5
 @click.argument("run", shell_complete=complete_runs)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option("--observe", is_flag=True, help="Go on after a changed request, and collect all that differs.")
+@click.option("--strict", is_flag=True, help="Exit with 6 where it went as recorded only with reservations.")
 @click.option("--dry-run", is_flag=True, help="Show what is recorded, and run nothing.")
 @click.option("--from", "from_step", default="0", metavar="STEP", help="With --dry-run: count the answers after it.")
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Give up after so long.")
@@ -43,6 +43,7 @@ def command(
     arguments: tuple[str, ...],
     *,
     observe: bool,
+    strict: bool,
     dry_run: bool,
     from_step: str,
     timeout: float | None,
@@ -52,15 +53,16 @@ def command(
 ) -> int:
     """Run RUN's agent again with every call answered from the recording; nothing is reached, nothing is recorded.
 
-    What follows -- is given to the agent, and so is what is piped in. Exit code 0 when it went as recorded,
-    1 when it diverged or ended well where it failed then, 5 when the agent failed otherwise than it did then,
-    130 when it was stopped in the debugger.
+    It halts at the first difference, unless it is to --observe. What follows -- is given to the agent, and so is what
+    is piped in. Exit code 0 when it went as recorded, also with reservations, 6 then with --strict; 1 when it diverged
+    or ended well where it failed then, 5 when the agent failed otherwise than it did then, 130 when it was stopped in
+    the debugger.
 
     \b
     agent-tt replay refund-loop
     agent-tt replay latest --observe --json -- --verbose
     agent-tt replay refund-loop --pdb --at 3
-    --json: {run, name, mode, faithful, recorded, served, nested, failure, agent, notes, output,
+    --json: {run, name, mode, verdict, reservations: [{kind, text, count}], faithful, recorded, served, nested, failure, agent, notes, output,
              divergences: [{kind, message, hint, step, call, lane, lane_seq, call_kind, name,
                             file, line, asked, recorded, changes: [{path, old, new, words}], nearest}]};
             with --dry-run {run, name, from_step, answers, without, nested, lanes, problems}
@@ -96,7 +98,7 @@ def command(
         write_json(report.to_json())
     else:
         _print_report(options.terminal(), report)
-    return _exit_code(report)
+    return _exit_code(report, strict=strict)
 
 
 def _piped() -> int | None:
@@ -125,23 +127,27 @@ def _debugged(source: RunSource, run: Run, at: str | None) -> int:
     return step
 
 
-def _exit_code(report: ReplayReport) -> int:
-    if report.is_faithful:
-        return 0
-    return 1 if report.divergences or not report.agent.failed_otherwise else _AGENT_FAILED
+def _exit_code(report: ReplayReport, *, strict: bool) -> int:
+    if report.verdict != "diverged":
+        return RESERVED if strict and report.verdict == "reserved" else 0
+    if report.agent.failed_otherwise and (not report.divergences or report.failed_before_asking):
+        return AgentFailed.exit_code
+    return 1
 
 
 def _print_report(terminal: Terminal, report: ReplayReport) -> None:
     from agent_tt_tui.cli.terminal import Cell, counted, facts
 
-    failed = _exit_code(report) != 0
-    word = _verdict(report)
-    glyph = terminal.glyphs.failed if failed else terminal.glyphs.well
+    role, glyph = {
+        "as_recorded": ("well", terminal.glyphs.well),
+        "reserved": ("reserved", terminal.glyphs.reserved),
+        "diverged": ("failed", terminal.glyphs.failed),
+    }[report.verdict]
     told = facts(
         [f"{report.served:,} of {counted(report.recorded, 'call')} answered", _ending(report)], terminal.glyphs.dot
     )
     name = terminal.short(report.run_name, terminal.columns // 2)
-    terminal.line(Cell(name, "strong"), "  ", Cell(f"{glyph} {word}", "failed" if failed else "well"), "  ", told)
+    terminal.line(Cell(name, "strong"), "  ", Cell(f"{glyph} {_verdict(report)}", role), "  ", told)
     for finding in report.divergences[:_MOST_FINDINGS]:
         _print_finding(terminal, finding)
     left = len(report.divergences) - _MOST_FINDINGS
@@ -149,17 +155,18 @@ def _print_report(terminal: Terminal, report: ReplayReport) -> None:
         terminal.line(Cell(f"and {left} more", "muted"))
     for note in report.notes:
         count = f" ({note.count} times)" if note.count > 1 else ""
-        terminal.line(Cell("note  ", "muted"), terminal.safe(f"{note.kind}: {note.text}{count}"))
+        label = Cell("reservation  ", "reserved") if note.is_reservation else Cell("note  ", "muted")
+        terminal.line(label, terminal.safe(f"{note.kind}: {note.text}{count}"))
     if report.agent.failed_otherwise:
         for line in report.output.splitlines()[-12:]:
             terminal.line(Cell(f"  {terminal.safe(line)}", "muted"))
 
 
 def _verdict(report: ReplayReport) -> str:
-    if report.is_faithful:
-        return "as recorded"
+    """The words of the verdict; of a divergence also what kinds there are."""
     kinds = dict.fromkeys(finding.kind for finding in report.divergences)
-    return ", ".join(kinds) or ("failed" if report.agent.failed_otherwise else "ended otherwise")
+    why = ", ".join(kinds) or ("failed" if report.agent.failed_otherwise else "ended otherwise")
+    return VERDICTS[report.verdict] + (f": {why}" if report.verdict == "diverged" else "")
 
 
 def _ending(report: ReplayReport) -> str:

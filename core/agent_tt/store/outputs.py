@@ -1,0 +1,40 @@
+"""What runs printed: rows of `notes` of kind `output`. The newest of a run is the one that holds."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+from agent_tt.model import Output
+from agent_tt.store import columns, door
+from agent_tt.store.run_rows import OUTPUT
+
+if TYPE_CHECKING:
+    from agent_tt.history.rows import Rows
+    from agent_tt.store.connection import Transaction
+
+__all__ = ["admitted", "keep", "output_of"]
+
+
+def admitted(output: Output) -> Output:
+    """What a run printed, as it may be stored."""
+    return replace(output, text=door.admit_text(output.text), tail=door.admit_text(output.tail))
+
+
+def keep(tx: Transaction, run: int, output: Output, now: int) -> None:
+    """Write down what the run of a row number printed."""
+    tx.execute(
+        "INSERT INTO notes(run, step, kind, body, created_us) VALUES(?, NULL, ?, ?, ?)",
+        (run, OUTPUT, columns.mapping_to_text(asdict(admitted(output))), now),
+    )
+
+
+def output_of(rows: Rows, run: int) -> Output | None:
+    """What the run of a row number printed; None where that was not kept, or cannot be read."""
+    found = rows.query("SELECT body FROM notes WHERE run = ? AND kind = ? ORDER BY note DESC LIMIT 1", (run, OUTPUT))
+    facts = columns.mapping_from_text(found[0][0]) if found else {}
+    size, text, tail = columns.integer(facts.get("size")), columns.text(facts.get("text")), facts.get("tail", "")
+    digest = columns.text(facts.get("digest"))
+    if size is None or text is None or digest is None or not isinstance(tail, str):
+        return None
+    return Output(size, text, tail, digest, columns.integer(facts.get("columns")), columns.integer(facts.get("lines")))
