@@ -36,6 +36,7 @@ from agent_tt.replaying.numbering import StateCheck
 from agent_tt.replaying.program_end import end_program, leave, told_of_exit
 from agent_tt.replaying.progress import Counter
 from agent_tt.replaying.report import agent_end, report_of
+from agent_tt.replaying.same_screen import same_screen
 from agent_tt.replaying.siblings import Siblings, siblings_of
 from agent_tt.replaying.standard_input import NO_INPUT, told_of_no_input
 from agent_tt.sources import open_source
@@ -100,6 +101,7 @@ def _replayed(job: Job) -> dict[str, Wire]:
         with (
             told_of_exit(left_at_once),
             amending(amendments, replay, partial(_note_edit, replay), which=which),
+            same_screen(check.recorded_output if job.debug_at is None else None),
             told_of_no_input(lambda: replay.notes.add("no input", NO_INPUT)),
             replaying(replay, check, siblings),
             debugging(replay, job.debug_at),

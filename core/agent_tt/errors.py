@@ -37,18 +37,21 @@ AgentTTError
 └── Interrupted                exit 130
 ```
 
+A replay that went as recorded only with reservations ends its command with `RESERVED` (6) where that is asked for.
+
 Every error carries a one-line message that says what was wrong and where, a `hint` that says what to do (may be empty),
 and its context as attributes. Commands print `message` and `hint`; they never print a traceback.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
+    "RESERVED",
     "AgentFailed",
     "AgentTTError",
     "CannotReenter",
@@ -84,6 +87,10 @@ __all__ = [
     "Untrusted",
     "UsageError",
 ]
+
+
+RESERVED: Final = 6
+"""Exit code of `agent-tt replay --strict` where less is known than "as recorded" says; no error has it."""
 
 
 class AgentTTError(Exception):

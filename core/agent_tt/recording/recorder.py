@@ -352,9 +352,14 @@ class Recording(Block):
 
     def _keep_output(self, printed: Output) -> None:
         """Write down what was printed. Where nothing was recorded at all there is no run to write it to."""
-        if isinstance(self._store, KeepsOutput):
+        store: object = self._store
+        if not isinstance(store, KeepsOutput):
+            return
+        try:
             with nowhere():
-                self._store.keep_output(self.journal.run_id, printed)
+                store.keep_output(self.journal.run_id, printed)
+        except AgentTTError:
+            _LOG.warning("what run %s printed could not be recorded", self.journal.run_id, exc_info=True)
 
     def _keep_last_states(self) -> None:
         """Take the checkpoint of the last step of each state history, where the rules have left it out."""

@@ -10,7 +10,7 @@
 | `divergence`, `findings`, `likeness`, `changed_lines`, `notes` | what differs, and how it is said |
 | `report` | all of that as data and JSON |
 | `rebuilt_errors`, `special_exceptions`, `unusable`, `loaded_classes` | recorded exceptions and values, made again |
-| `standard_input`, `program_end` | what a program is piped, and what it does as it ends |
+| `standard_input`, `same_screen`, `program_end` | what a program reads, prints on, and does as it ends |
 | `guard`, `attempts`, `quiet` | nothing gets past the replay; nobody complains about its exception |
 | `virtual_time`, `timeline`, `sleepers`, `busy_threads` | nobody waits, and time moves on |
 | `without_clock` | waiting for answers where time is real |

@@ -55,7 +55,7 @@ def _stretches(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, i
     if len(old) + len(new) > _MOST_ALIGNED:
         return [(0, len(old), 0, len(new))]
     matcher = SequenceMatcher(None, old, new, autojunk=False)
-    return [tuple(code[1:]) for code in matcher.get_opcodes() if code[0] != "equal"]
+    return [code[1:] for code in matcher.get_opcodes() if code[0] != "equal"]
 
 
 def _pairs(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:

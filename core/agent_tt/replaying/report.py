@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from agent_tt.comparing.words import Segment
 from agent_tt.errors import AgentFailed
@@ -19,12 +19,28 @@ if TYPE_CHECKING:
     from agent_tt.model import ErrorInfo, Run
     from agent_tt.replaying.engine import Replay
 
-__all__ = ["AgentEnd", "ReplayReport", "Verdict", "agent_end", "report_from_json", "report_of"]
+__all__ = [
+    "VERDICT_WORDS",
+    "AgentEnd",
+    "ReplayReport",
+    "Verdict",
+    "agent_end",
+    "compared",
+    "report_from_json",
+    "report_of",
+]
 
 AgentStatus: TypeAlias = Literal["ended", "raised", "halted", "unknown"]
 
 Verdict: TypeAlias = Literal["as_recorded", "reserved", "diverged"]
 """What a replay says: all that was recorded went the same way, so it did as far as is known, or something differed."""
+
+
+VERDICT_WORDS: Final[dict[Verdict, str]] = {
+    "as_recorded": "as recorded",
+    "reserved": "as recorded, with reservations",
+    "diverged": "diverged",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +186,15 @@ class ReplayReport:
             "output_compared": self.output_compared,
             "output": self.output,
         }
+
+
+def compared(report: ReplayReport) -> str:
+    """What was compared beside the calls, and what was not: one line."""
+    looked = ["its last state"] * report.state_compared + ["its output"] * report.output_compared
+    rest = ["its last state"] * (not report.state_compared) + ["its output"] * (not report.output_compared)
+    said = f"{' and '.join(looked)} compared" if looked else ""
+    unsaid = f"{' and '.join(rest)} not compared" if rest else ""
+    return "; ".join(part for part in (said, unsaid) if part)
 
 
 def report_from_json(shape: dict[str, Any]) -> ReplayReport:

@@ -10,8 +10,7 @@ from agent_tt.store import columns, door
 from agent_tt.store.run_rows import OUTPUT
 
 if TYPE_CHECKING:
-    from agent_tt.history.rows import Rows
-    from agent_tt.store.connection import Transaction
+    from agent_tt.history.rows import Rows, Transaction
 
 __all__ = ["admitted", "keep", "output_of"]
 

@@ -48,7 +48,7 @@ version.
 | `notes.body` | of kind `label`, one for a checkpoint: `name`, `metadata`; of `note` and `bookmark` it is the text |
 | the same | of `watch`, an expression that is kept with a run: `letter`, `name`, `where`, `break`, `off` |
 | the same | of `question`, about a call that waits: `call`, `editable`, `can_give`, `trouble`, `owner`, `decision` |
-| the same | of `output`, what it printed, see `agent_tt.model.output`: `size`, `text`, `tail`, `digest`, `columns`, `lines` |
+| the same | of `output`, see `agent_tt.model.output`: `size`, `text`, `tail`, `digest`, `columns`, `lines` |
 | `foreign_marks.body` | of kind `run`: `name`, `former_names`, `tags`, `metadata`, `removed`, `pinned`, `archived` |
 | the same | of `label`: `name` ("" takes the file's own away), `metadata`, `removed`; else as `notes.body` |
 | `steps.meta` | `calls` how many, `repeat_of` the step that this one repeats, `decision`, `extra` |

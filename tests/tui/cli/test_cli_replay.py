@@ -122,8 +122,11 @@ def test_three_changes_are_three_divergences_for_programs_when_observing(command
 
 def test_what_follows_two_dashes_is_the_agents(command: Command, folder: Path):
     done = command("replay", "sender", "--store", str(folder / "runs.db"), "--json", "--", "--fast", "-x", "y z")
-    assert done.code == 0
-    assert done.json["output"] == "arguments --fast -x y z\n"
+    report = done.json
+    assert report["output"] == "arguments --fast -x y z\n"
+    assert (done.code, report["verdict"]) == (1, "diverged"), "it prints them, and did not when it was recorded"
+    ((change,),) = [item["changes"] for item in report["divergences"]]
+    assert (change["path"], change["old"], change["new"]) == ("line 1", "arguments", "arguments --fast -x y z")
 
 
 def test_what_is_piped_in_is_the_agents_and_reading_nothing_is_said(folder: Path):
@@ -131,7 +134,8 @@ def test_what_is_piped_in_is_the_agents_and_reading_nothing_is_said(folder: Path
     replay = [sys.executable, "-m", "agent_tt_tui", "replay", "sender", "--json", "--store", str(folder / "runs.db")]
     done = subprocess.run(replay, input=b"a line\nand more", capture_output=True, timeout=60)
     report = json.loads(done.stdout)
-    assert (done.returncode, report["output"], report["notes"]) == (0, "? a line ['and', 'more'] arguments\n", [])
+    assert (report["output"], report["notes"]) == ("? a line ['and', 'more'] arguments\n", [])
+    assert (done.returncode, [found["kind"] for found in report["divergences"]]) == (1, ["changed output"])
     done = subprocess.run(replay, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
     report = json.loads(done.stdout)
     assert (done.returncode, report["agent"]["error"]) == (5, "EOFError: EOF when reading a line")

@@ -9,18 +9,22 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from agent_tt.errors import UsageError
+from agent_tt.errors import RESERVED, AgentFailed, UsageError
+from agent_tt.replaying.report import VERDICT_WORDS, compared
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.trust import ask_for_trust, trust_option
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt.replaying.divergence import ChangedPart, Finding
     from agent_tt.replaying.preflight import Preflight
-    from agent_tt.replaying.report import ReplayReport
+    from agent_tt.replaying.report import ReplayReport, Verdict
     from agent_tt_tui.cli.terminal import Cell, Role, Terminal
 
+_OUTPUT_LINES: Final = 12
 _MOST_FINDINGS: Final = 20
 _MOST_CHANGES: Final = 5
 
@@ -62,7 +66,8 @@ def command(
     agent-tt replay refund-loop
     agent-tt replay latest --observe --json -- --verbose
     agent-tt replay refund-loop --pdb --at 3
-    --json: {run, name, mode, verdict, reservations: [{kind, text, count}], faithful, recorded, served, nested, failure, agent, notes, output,
+    --json: {run, name, mode, verdict, reservations: [{kind, text, count}], faithful, recorded, served,
+             drawn, nested, failure, agent, notes, state_compared, output_compared, output,
              divergences: [{kind, message, hint, step, call, lane, lane_seq, call_kind, name,
                             file, line, asked, recorded, changes: [{path, old, new, words}], nearest}]};
             with --dry-run {run, name, from_step, answers, without, nested, lanes, problems}
@@ -138,35 +143,51 @@ def _exit_code(report: ReplayReport, *, strict: bool) -> int:
 def _print_report(terminal: Terminal, report: ReplayReport) -> None:
     from agent_tt_tui.cli.terminal import Cell, counted, facts
 
-    role, glyph = {
+    looks: dict[Verdict, tuple[Role, str]] = {
         "as_recorded": ("well", terminal.glyphs.well),
-        "reserved": ("reserved", terminal.glyphs.reserved),
+        "reserved": ("changed", terminal.glyphs.crashed),
         "diverged": ("failed", terminal.glyphs.failed),
-    }[report.verdict]
+    }
+    role, glyph = looks[report.verdict]
     told = facts(
         [f"{report.served:,} of {counted(report.recorded, 'call')} answered", _ending(report)], terminal.glyphs.dot
     )
     name = terminal.short(report.run_name, terminal.columns // 2)
     terminal.line(Cell(name, "strong"), "  ", Cell(f"{glyph} {_verdict(report)}", role), "  ", told)
-    for finding in report.divergences[:_MOST_FINDINGS]:
-        _print_finding(terminal, finding)
-    left = len(report.divergences) - _MOST_FINDINGS
-    if left > 0:
-        terminal.line(Cell(f"and {left} more", "muted"))
+    if report.agent.failed_otherwise:
+        for line in report.output.splitlines()[-_OUTPUT_LINES:]:
+            terminal.line(Cell(f"  {terminal.safe(line)}", "muted"))
+    if report.failed_before_asking:
+        missing = f"none of its {counted(report.recorded, 'recorded call')} was made"
+        terminal.line(Cell(missing, "muted"))
+    else:
+        _print_findings(terminal, report.divergences)
     for note in report.notes:
         count = f" ({note.count} times)" if note.count > 1 else ""
-        label = Cell("reservation  ", "reserved") if note.is_reservation else Cell("note  ", "muted")
+        label = Cell("reservation  ", "changed") if note.is_reservation else Cell("note  ", "muted")
         terminal.line(label, terminal.safe(f"{note.kind}: {note.text}{count}"))
-    if report.agent.failed_otherwise:
-        for line in report.output.splitlines()[-12:]:
-            terminal.line(Cell(f"  {terminal.safe(line)}", "muted"))
+    if report.verdict != "diverged":
+        terminal.line(Cell(compared(report), "muted"))
+
+
+def _print_findings(terminal: Terminal, findings: Sequence[Finding]) -> None:
+    from agent_tt_tui.cli.terminal import Cell
+
+    for finding in findings[:_MOST_FINDINGS]:
+        _print_finding(terminal, finding)
+    left = len(findings) - _MOST_FINDINGS
+    if left > 0:
+        terminal.line(Cell(f"and {left} more", "muted"))
 
 
 def _verdict(report: ReplayReport) -> str:
     """The words of the verdict; of a divergence also what kinds there are."""
-    kinds = dict.fromkeys(finding.kind for finding in report.divergences)
-    why = ", ".join(kinds) or ("failed" if report.agent.failed_otherwise else "ended otherwise")
-    return VERDICTS[report.verdict] + (f": {why}" if report.verdict == "diverged" else "")
+    words = VERDICT_WORDS[report.verdict]
+    if report.verdict != "diverged":
+        return words
+    kinds = [] if report.failed_before_asking else [finding.kind for finding in report.divergences]
+    ending = ["failed"] if report.agent.failed_otherwise else [] if kinds else ["ended otherwise"]
+    return f"{words}: {', '.join(dict.fromkeys([*ending, *kinds]))}"
 
 
 def _ending(report: ReplayReport) -> str:

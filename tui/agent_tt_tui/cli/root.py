@@ -109,7 +109,7 @@ def root(context: click.Context, store: Path | None, *, debug: bool, version: bo
     \b
     Exit codes: 0 done · 1 the answer is no (diverged, differs) · 2 usage ·
     3 not found · 4 store unreadable, damaged or newer · 5 the agent failed ·
-    130 interrupted
+    6 replay --strict: as recorded, with reservations · 130 interrupted
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     del debug  # see `options.common_options`
     context.obj = Options(store)
