@@ -174,11 +174,11 @@ async def test_the_preflight_shows_answers_by_boundary_what_has_none_and_both_mo
         assert "writes" in shown.text
         assert "no answers: forgotten" in shown.text
         assert "5 recorded calls" in shown.text
-        assert "[strict]" in shown.text
+        assert "[halt]" in shown.text
         await pilot.press("right")
         assert "[observe]" in shown.text
         await pilot.press("left")
-        assert "[strict]" in shown.text
+        assert "[halt]" in shown.text
         assert "F replay" in shown.text
 
 
@@ -204,7 +204,7 @@ async def test_a_sample_replays_faithfully_and_nothing_is_recorded(sample_store)
     shown = Debugger(sample_store, "refund-loop")
     async with shown.app.run_test(size=(80, 24)) as pilot:
         await shown.begin(pilot).replay()
-        assert "✓ faithful: 41 calls served, 0 requests made" in shown.text
+        assert "✓ as recorded: 41 calls served, 0 requests made" in shown.text
         assert "TimeoutError" in shown.text
         assert "as it did then" in shown.text or "…" in shown.text
         await pilot.press("enter")
@@ -213,7 +213,7 @@ async def test_a_sample_replays_faithfully_and_nothing_is_recorded(sample_store)
         await shown.opened()
         assert not shown.screen.divergence.display
         await pilot.press("r")
-        await until(pilot, lambda: "faithful" in shown.text)
+        await until(pilot, lambda: "as recorded" in shown.text)
     assert len(sample_store.runs()) == before
 
 
@@ -222,11 +222,11 @@ async def test_enter_replays_too(sender):
     async with shown.app.run_test(size=(80, 24)) as pilot:
         await shown.begin(pilot).preflight()
         await pilot.press("enter")
-        await until(pilot, lambda: "faithful: 5 calls served" in shown.text)
+        await until(pilot, lambda: "as recorded: 5 calls served" in shown.text)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (170, 44)])
-async def test_a_strict_replay_halts_and_lands_on_the_call_that_was_asked_otherwise(sender, size):
+async def test_a_replay_halts_and_lands_on_the_call_that_was_asked_otherwise(sender, size):
     sender.change(("write three", "write four"), ("second postcard", "second picture"))
     shown = Debugger(sender.store, "sender")
     async with shown.app.run_test(size=size) as pilot:
@@ -286,7 +286,7 @@ async def test_a_run_can_be_replayed_again_after_the_agent_was_mended(sender):
         )
         assert "[observe]" in shown.text
         await pilot.press("F")
-        await until(pilot, lambda: "faithful" in shown.text)
+        await until(pilot, lambda: "as recorded" in shown.text)
 
 
 async def test_a_run_is_replayed_from_the_list_of_runs_and_its_divergence_opened(sender):
@@ -342,7 +342,7 @@ async def test_while_a_replay_runs_it_says_how_many_calls_are_answered(sender):
         await pilot.press("F")
         await until(pilot, lambda: "2 of 5 calls answered" in shown.text)
         (sender.folder / "enough").touch()
-        await until(pilot, lambda: "faithful" in shown.text)
+        await until(pilot, lambda: "as recorded" in shown.text)
 
 
 async def test_what_a_store_from_elsewhere_names_runs_only_after_a_yes(sender):
@@ -360,7 +360,7 @@ async def test_what_a_store_from_elsewhere_names_runs_only_after_a_yes(sender):
         await pilot.press("F")
         await until(pilot, lambda: isinstance(shown.screen, ConfirmDialog))
         await pilot.press("y")
-        await until(pilot, lambda: "faithful" in shown.text)
+        await until(pilot, lambda: "as recorded" in shown.text)
 
 
 async def test_escape_stops_a_replay_and_its_process(sender):
@@ -381,7 +381,7 @@ async def test_escape_stops_a_replay_and_its_process(sender):
         assert "F replay" in shown.text
         sender.change()
         await pilot.press("F")
-        await until(pilot, lambda: "faithful" in shown.text)
+        await until(pilot, lambda: "as recorded" in shown.text)
 
 
 async def test_a_run_that_cannot_be_read_says_so_in_place_of_its_answers(sender, monkeypatch):
@@ -443,7 +443,7 @@ async def test_an_agent_that_cannot_be_started_or_dies_is_told_from_one_that_div
         assert "no answers" not in shown.text
         sender.change()
         await pilot.press("F")
-        await until(pilot, lambda: "faithful" in shown.text)
+        await until(pilot, lambda: "as recorded" in shown.text)
 
 
 @pytest.mark.parametrize("read_only", [True, False])
@@ -497,4 +497,4 @@ async def test_the_replay_of_a_copy_in_another_place_runs_the_code_of_the_run(se
         shown = Debugger(store, "sender")
         async with shown.app.run_test(size=(80, 24)) as pilot:
             await shown.begin(pilot).replay()
-            assert "faithful: 5 calls served" in shown.text
+            assert "as recorded: 5 calls served" in shown.text

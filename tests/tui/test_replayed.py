@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -18,6 +19,7 @@ from agent_tt_tui.viewmodel.replayed import (
     divergence_lines,
     divergence_pieces,
     remark_lines,
+    shown_divergences,
     trouble_lines,
     verdict,
 )
@@ -37,23 +39,23 @@ def row(found, glyphs=UNICODE):
 
 def test_a_faithful_replay_says_how_many_calls_were_served_and_that_nothing_was_reached():
     said = verdict(report())
-    assert said.well
-    assert said.text == "faithful: 41 calls served, 0 requests made"
+    assert said.role == "well"
+    assert said.text == "as recorded: 41 calls served, 0 requests made"
     assert said.detail == "the agent ended, as it did then"
 
 
 def test_a_halted_replay_counts_what_was_served_until_then():
     said = verdict(report(finding()))
-    assert not said.well
-    assert said.text == "1 divergence: 40 of 41 calls served, 0 requests made"
+    assert said.role == "failed"
+    assert said.text == "diverged: 1 divergence: 40 of 41 calls served, 0 requests made"
     assert said.detail == "the agent was halted there"
 
 
 def test_an_agent_that_failed_otherwise_than_it_did_is_not_called_faithful():
     end = AgentEnd("raised", "KeyError: 'x'", "Traceback …\nKeyError: 'x'", as_recorded=False)
     said = verdict(report(agent=end))
-    assert not said.well
-    assert "faithful" not in said.text
+    assert said.role == "failed"
+    assert said.text.startswith("diverged: failed otherwise: ")
     assert said.detail == "the agent raised KeyError: 'x', which it did not then"
     remarks = [
         text for line in remark_lines(report(agent=end, output="halfway\n"), 60, UNICODE) for text, _ in line.pieces
@@ -62,12 +64,35 @@ def test_an_agent_that_failed_otherwise_than_it_did_is_not_called_faithful():
 
 
 def test_what_the_agent_printed_is_left_out_where_it_ended_as_it_did_then():
-    assert list(remark_lines(report(output="done\n"), 60, UNICODE)) == []
+    assert [line.pieces for line in remark_lines(report(output="done\n"), 60, UNICODE)] == [
+        (("its last state and its output not compared", "muted"),)
+    ]
+
+
+def test_reservations_have_a_word_and_a_colour_of_their_own_and_come_first():
+    notes = (Note("edited", "x"), Note("unreliable", "y", 2), Note("not covered", "grpc may reach the world"))
+    said = verdict(report(notes=notes))
+    assert (said.role, said.glyph(UNICODE)) == ("changed_mark", "!")
+    assert said.text == "as recorded, with reservations: 41 calls served"  # grpc may have made requests
+    lines = [line.pieces[0] for line in remark_lines(report(notes=notes), 60, UNICODE)]
+    assert lines[:3] == [
+        ("! reservation, unreliable: y (2 ×)", "changed_mark"),
+        ("! reservation, not covered: grpc may reach the world", "changed_mark"),
+        ("! edited: x", "text"),
+    ]
+
+
+def test_an_agent_that_failed_before_its_first_call_is_not_told_by_the_calls_it_did_not_make():
+    end = AgentEnd("raised", "KeyError: 'x'", "Traceback …", as_recorded=False)
+    made = replace(report(observed=True, agent=end), served=0, divergences=(finding("missing call", changes=()),) * 3)
+    assert verdict(made).text.startswith("diverged: the agent failed before its first call: 0 of 41")
+    assert shown_divergences(made) == ()
+    assert shown_divergences(replace(made, served=1)) == made.divergences
 
 
 def test_a_note_that_was_made_often_is_counted():
     lines = list(remark_lines(report(notes=(Note("order relaxed", "lane main/ask.1", 3),)), 60, UNICODE))
-    assert lines[0].pieces[0][0] == "! order relaxed: lane main/ask.1 (3 ×)"
+    assert lines[0].pieces[0][0] == "! reservation, order relaxed: lane main/ask.1 (3 ×)"
 
 
 def test_the_row_of_a_divergence_names_step_kind_call_and_path():

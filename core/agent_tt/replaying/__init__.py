@@ -17,6 +17,7 @@
 | `loop_inside`, `standard_loops`, `paces` | event loops whose clock is moved, and how many passes an answer took |
 | `numbering` | where the replaying agent's own recording goes: nowhere |
 | `block`, `given` | replaying a block of code in this process; answers that are given for a name |
+| `shown_tools` | tools that the conversation shows and no call stands for |
 | `preflight` | what a run has answers for |
 | `launch`, `job`, `agent_process`, `progress` | replaying a whole run in a process of its own, and how far it is |
 | `debugging` | pdb inside the agent of a replay |

@@ -22,6 +22,7 @@ NoteKind: TypeAlias = Literal[
     "no input",
     "nothing recorded",
     "end not recorded",
+    "tool not recorded",
 ]
 
 RESERVATIONS: Final[frozenset[NoteKind]] = frozenset(
@@ -34,6 +35,7 @@ RESERVATIONS: Final[frozenset[NoteKind]] = frozenset(
         "another run",  # a run that the same process recorded, and that this one may depend on, went otherwise
         "no input",  # what the agent read was not recorded, so it read something else
         "nothing recorded",  # no call was recorded, so none was compared
+        "tool not recorded",  # the conversation shows that it ran, so it may have run again, and gave what it gave now
         "end not recorded",  # the recorded run broke off, so how it would have ended is not known
     }
 )

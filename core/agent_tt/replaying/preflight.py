@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.recording.entry import SCRIPT
+from agent_tt.replaying.shown_tools import said_of_tools
 from agent_tt.replaying.tape import read_tape
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def preflight(source: RunSource, run: Run, *, from_step: int = 0) -> Preflight:
         without=tuple(f"{kind} {name}" for kind, name in marked if (kind, name) not in called),
         nested=tape.nested,
         lanes=len(tape.lanes),
-        problems=tuple(_problems(run, rows)),
+        problems=(*_problems(run, rows), *said_of_tools(tape.shown_only)),
     )
 
 

@@ -11,6 +11,7 @@ from agent_tt.model import Call
 from agent_tt.replaying.divergence import ChangedPart, Divergence, Finding, Near
 from agent_tt.replaying.likeness import shown_words
 from agent_tt.replaying.notes import Note
+from agent_tt.replaying.shown_tools import said_of_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -249,6 +250,8 @@ def _known_of(replay: Replay, end: AgentEnd) -> Iterator[Note]:
     """What a recording does not hold, so that nothing was compared with it."""
     if not replay.tape.calls:
         yield Note("nothing recorded", "the run holds no call, so none was compared")
+    for line in said_of_tools(replay.tape.shown_only):
+        yield Note("tool not recorded", line)
     if end.as_recorded is None and end.status in ("ended", "raised"):
         yield Note(
             "end not recorded", f"the recorded run is {replay.tape.run.status}: how it would have ended is not known"

@@ -17,6 +17,7 @@ from agent_tt.recording.timers import TIMERS
 from agent_tt.replaying.course import read_calls
 from agent_tt.replaying.paces import WITH_ITS_OWN
 from agent_tt.replaying.repeats import without_repeats
+from agent_tt.replaying.shown_tools import tools_shown_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -176,6 +177,7 @@ class Tape:
         lanes: its lanes by id.
         calls: all calls that an agent asks again, in the order of their steps.
         nested: how many calls are left out, because another recorded call made them.
+        shown_only: tools that the conversation shows and no call stands for; see `shown_tools`.
     """
 
     def __init__(self, run: Run) -> None:
@@ -183,6 +185,7 @@ class Tape:
         self.lanes: dict[str, TapeLane] = {}
         self.calls: list[TapeCall] = []
         self.nested = 0
+        self.shown_only: dict[str, int] = {}
         self._by_question: dict[str, deque[TapeCall]] = defaultdict(deque)
         self._by_first_question: dict[str, list[TapeLane]] = {}
         self._names: set[tuple[CallKind, str]] = set()
@@ -286,7 +289,8 @@ def read_tape(source: RunSource, run: Run, *, from_step: int = 0) -> Tape:
 
 def lay_out(run: Run, calls: Iterable[tuple[Call, Sequence[Delivery]]]) -> Tape:
     """A new tape of a run's calls, to be replayed once."""
-    tape = Tape(run)
+    tape, calls = Tape(run), list(calls)
+    tape.shown_only = tools_shown_only(call for call, _ in calls)
     # A lane may be in several steps at once, so the order of steps is not that of its questions.
     tape.fill(sorted(without_repeats(run, calls), key=lambda pair: pair[0].lane_seq))
     tape.calls.sort(key=lambda entry: (entry.call.step, entry.call.number))

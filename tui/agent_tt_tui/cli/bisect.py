@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from agent_tt.errors import AgentFailed, AgentTTError, InvalidEntryPoint, UsageError
+from agent_tt.replaying.report import VERDICT_WORDS
 from agent_tt_tui.cli.edit_options import edit_options
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.policy_options import policy_options
@@ -187,8 +188,9 @@ def _replay(options: Options, run: str, timeout: float | None, *, trust: bool) -
 
 def _judged(report: ReplayReport) -> tuple[int, str, str]:
     """What a replay says about the version of the code: exit code, outcome, and why."""
-    if report.is_faithful:
-        return 0, "as recorded", ""
+    if report.verdict != "diverged":
+        why = "; ".join(f"{note.kind}: {note.text}" for note in report.reservations)
+        return 0, VERDICT_WORDS[report.verdict], why
     end = report.agent
     found = report.failure or next(iter(report.divergences), None)
     asked = report.served or any(finding.kind != "missing call" for finding in report.divergences)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agent_tt.errors import AgentTTError, Untrusted
 from agent_tt.replaying.launch import run_replay
 from agent_tt.replaying.preflight import why_no_debugger, why_not_replayable
+from agent_tt.replaying.report import VERDICT_WORDS
 from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.screens.external import with_terminal
 from agent_tt_tui.screens.replay import Replayed
@@ -62,8 +63,10 @@ class DebuggingScreen(ReplayingScreen):
 
 
 def _said(report: ReplayReport) -> str:
-    if report.is_faithful:
+    if report.verdict == "as_recorded":
         return "the replay went as recorded"
+    if report.verdict == "reserved":
+        return "the replay went as recorded, with reservations: r shows them"
     return f"the {'replay diverged' if report.divergences else 'agent ended otherwise'}: r shows where"
 
 
@@ -72,7 +75,9 @@ def _run(step: int, replay: partial[ReplayReport]) -> ReplayReport:
     print(f"agent-tt: pdb at step {step}\n", flush=True)  # noqa: T201  on the terminal that is the user's now
     report = replay()
     kinds = ", ".join(dict.fromkeys(finding.kind for finding in report.divergences))
-    how = "as recorded" if report.is_faithful else kinds or "the agent ended otherwise"
+    how = VERDICT_WORDS[report.verdict]
+    if report.verdict == "diverged":
+        how += f": {kinds or 'the agent ended otherwise'}"
     if report.divergences:
         how += f": {clean(report.divergences[0].message)}"
     with contextlib.suppress(EOFError, KeyboardInterrupt):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
+from agent_tt.replaying.report import VERDICT_WORDS, compared
 from agent_tt_tui.text import call_name, clean, show, width
 from agent_tt_tui.viewmodel.difftext import CUT
 from agent_tt_tui.viewmodel.pieces import TextLine, wrap, wrap_text
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Call
     from agent_tt.replaying.divergence import ChangedPart, Finding, Near
-    from agent_tt.replaying.report import ReplayReport
+    from agent_tt.replaying.report import ReplayReport, Verdict
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.viewmodel.pieces import Piece, PieceRole
 
+_ROLES: Final[dict[Verdict, PieceRole]] = {"as_recorded": "well", "reserved": "changed_mark", "diverged": "failed"}
 _MOST_CHANGES: Final = 20
 _MOST_NEAR_CHANGES: Final = 3
 _MOST_STRETCHES: Final = 200
@@ -41,33 +43,55 @@ _KIND: Final = 18
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class VerdictLines:
     """How a replay went.
 
     Attributes:
-        well: Whether it went as it was recorded.
+        verdict: Which of the three it is.
         text: That, with its figures.
         detail: How the agent ended.
     """
 
-    well: bool
+    verdict: Verdict
     text: str
     detail: str
 
+    @property
+    def role(self) -> PieceRole:
+        """The role that colours it."""
+        return _ROLES[self.verdict]
 
-def verdict(report: ReplayReport) -> Verdict:
+    def glyph(self, glyphs: Glyphs) -> str:
+        """The glyph that stands before it."""
+        return {"as_recorded": glyphs.well, "reserved": glyphs.crashed, "diverged": glyphs.differs}[self.verdict]
+
+
+def verdict(report: ReplayReport) -> VerdictLines:
     """Say how a replay went."""
+    word = VERDICT_WORDS[report.verdict]
     served = f"{report.served:,} {'call' if report.served == 1 else 'calls'} served"
-    figures, well = f"{served}, 0 requests made", False
-    if report.divergences:
-        count = len(report.divergences)
+    if report.verdict == "diverged":
         served = f"{report.served:,} of {report.recorded:,} calls served"
-        figures = f"{count:,} divergence{'' if count == 1 else 's'}: {served}, 0 requests made"
-    elif not report.is_faithful:
-        figures = f"ended otherwise: {figures}"
-    else:
-        figures, well = f"faithful: {figures}", True
-    return Verdict(well, figures, _agent_end(report))
+        count = len(shown_divergences(report))
+        what = f"{count:,} divergence{'' if count == 1 else 's'}" if count else _ended_otherwise(report)
+        word = f"{word}: {what}"
+    return VerdictLines(report.verdict, f"{word}: {served}{_reached(report)}", _agent_end(report))
+
+
+def shown_divergences(report: ReplayReport) -> tuple[Finding, ...]:
+    """The divergences that say something: not the calls that an agent did not make which failed before the first."""
+    return () if report.failed_before_asking else report.divergences
+
+
+def _ended_otherwise(report: ReplayReport) -> str:
+    if report.failed_before_asking:
+        return "the agent failed before its first call"
+    return "failed otherwise" if report.agent.failed_otherwise else "ended otherwise"
+
+
+def _reached(report: ReplayReport) -> str:
+    """That nothing was reached, where that is known."""
+    return "" if any(note.kind == "not covered" for note in report.notes) else ", 0 requests made"
 
 
 def _agent_end(report: ReplayReport) -> str:
@@ -154,7 +178,7 @@ def _place(finding: Finding, name: str, columns: int, glyphs: Glyphs) -> Iterato
         glyphs: The glyphs to use.
     """
     parts = [
-        "outside any step" if finding.step is None else f"step {finding.step}",
+        _nowhere(finding) if finding.step is None else f"step {finding.step}",
         "" if finding.call is None else f"call {finding.call}",
         " ".join(filter(None, (finding.call_kind, name))),
         f"lane {clean(finding.lane)}" if finding.lane else "",
@@ -171,6 +195,10 @@ def _place(finding: Finding, name: str, columns: int, glyphs: Glyphs) -> Iterato
     for text in (*rows, row):
         for pieces in wrap([(text, "muted")], columns):
             yield TextLine(pieces)
+
+
+def _nowhere(finding: Finding) -> str:
+    return "standard output" if finding.kind == "changed output" else "outside any step"
 
 
 def _change(change: ChangedPart, columns: int, glyphs: Glyphs) -> Iterator[TextLine]:
@@ -239,9 +267,12 @@ def remark_lines(report: ReplayReport, columns: int, glyphs: Glyphs) -> Iterator
     if report.nested:
         said = "calls were made inside others" if report.nested != 1 else "call was made inside another"
         yield from _passage(f"{report.nested:,} {said}, whose answer was given instead", "muted", columns, glyphs)
-    for note in report.notes:
+    for note in sorted(report.notes, key=lambda note: not note.is_reservation):
         times = f" ({note.count:,} {glyphs.times})" if note.count > 1 else ""
-        yield from _passage(f"! {note.kind}: {note.text}{times}", "text", columns, glyphs)
+        label, role = ("reservation, ", _ROLES["reserved"]) if note.is_reservation else ("", "text")
+        yield from _passage(f"{glyphs.crashed} {label}{note.kind}: {note.text}{times}", role, columns, glyphs)
+    if report.verdict != "diverged":
+        yield from _passage(compared(report), "muted", columns, glyphs)
     agent = report.agent
     if agent.status != "raised" or agent.as_recorded is True:
         return

@@ -62,7 +62,7 @@ class ReplayFacts(RowWidget):
             nested = f", {plan.nested:,} more inside others" if plan.nested else ""
             return row.add(f"{lanes}{nested}; nothing is reached, no tool runs", styles.muted)
         row.column("mode", LABEL, styles.muted)
-        for observe, word in ((False, "strict"), (True, "observe")):
+        for observe, word in ((False, "halt"), (True, "observe")):
             chosen = observe == self.observe
             row.add(f"[{word}]" if chosen else f" {word} ", styles.strong if chosen else styles.faint)
         return row.add(f"  {_MODES[self.observe]}", styles.muted)
