@@ -231,7 +231,7 @@ async def test_a_replay_halts_and_lands_on_the_call_that_was_asked_otherwise(sen
     shown = Debugger(sender.store, "sender")
     async with shown.app.run_test(size=size) as pilot:
         await shown.begin(pilot).replay()
-        assert "≠ 1 divergence: 1 of 5 calls served, 0 requests made" in shown.text
+        assert "≠ diverged in 1 place: 1 of 5 calls served, 0 requests made" in shown.text
         await pilot.press("enter")
         screen = await shown.landed(1)
         view = screen.call_pane.call_view if screen.call_pane.display else screen.inspector.call_view
@@ -251,7 +251,7 @@ async def test_observing_collects_all_and_the_keys_of_errors_go_through_them(sen
     shown = Debugger(sender.store, "sender")
     async with shown.app.run_test(size=(80, 24)) as pilot:
         await shown.begin(pilot).replay("right")
-        assert "3 divergences: 5 of 5 calls served" in shown.text
+        assert "3 places: 5 of 5 calls served" in shown.text
         await pilot.press("j", "enter")
         screen = await shown.landed(2)
         assert "DIVERGENCE 2 of 3" in shown.text

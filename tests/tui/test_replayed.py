@@ -47,7 +47,7 @@ def test_a_faithful_replay_says_how_many_calls_were_served_and_that_nothing_was_
 def test_a_halted_replay_counts_what_was_served_until_then():
     said = verdict(report(finding()))
     assert said.role == "failed"
-    assert said.text == "diverged: 1 divergence: 40 of 41 calls served, 0 requests made"
+    assert said.text == "diverged in 1 place: 40 of 41 calls served, 0 requests made"
     assert said.detail == "the agent was halted there"
 
 

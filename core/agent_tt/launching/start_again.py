@@ -68,7 +68,9 @@ def start_program(command: PythonCommand, file: Path | None, arguments: Sequence
 
 def _run_script(file: Path, main: ModuleType) -> None:
     if not file.exists():
-        raise InvalidEntryPoint(f"the script {file} is gone", hint="put it back where it was")
+        raise InvalidEntryPoint(
+            f"the script {file} is gone", hint="put it back, or name where it is now with --agent FILE.py:__main__"
+        )
     if file.is_dir() or zipfile.is_zipfile(file):
         sys.path.insert(0, str(file))
         _run_as_main(_MAIN, alter_argv=False)

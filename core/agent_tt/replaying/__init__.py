@@ -36,15 +36,16 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt.replaying.block import served
     from agent_tt.replaying.divergence import Divergence
-    from agent_tt.replaying.given import given
+    from agent_tt.replaying.given import given, in_order
     from agent_tt.replaying.report import ReplayReport
 
-__all__ = ["Divergence", "ReplayReport", "given", "replay", "served"]
+__all__ = ["Divergence", "ReplayReport", "given", "in_order", "replay", "served"]
 
 _HOMES = {
     "Divergence": "agent_tt.replaying.divergence",
     "ReplayReport": "agent_tt.replaying.report",
     "given": "agent_tt.replaying.given",
+    "in_order": "agent_tt.replaying.given",
     "served": "agent_tt.replaying.block",
 }
 
@@ -56,6 +57,7 @@ def replay(
     store: str | Path | None = None,
     arguments: Sequence[str] = (),
     timeout: float | None = None,
+    agent: str | None = None,
 ) -> ReplayReport:
     """Run the agent of `run` again in a child process, with every call answered from the recording.
 
@@ -73,12 +75,16 @@ def replay(
         store: the store that holds the run; else the one that this project uses.
         arguments: what the agent finds behind its name in `sys.argv`.
         timeout: longest time in seconds; None waits as long as it takes.
+        agent: another entry point, of code that has moved: `module:callable`, `path/file.py:callable`, or of a program
+            that was recorded as a whole `path/file.py:__main__`.
 
     Returns:
-        What differs, with its places; `report.check()` raises where the replay failed.
+        What differs, with its places, in `report.verdict` whether it went as recorded; `report.check()` raises where
+        the replay failed.
 
     Raises:
         NotFound: there is no such store or run.
+        UsageError: `agent` cannot stand for the program that was recorded.
         InvalidEntryPoint: the agent cannot be found or started.
         AgentFailed: its process died without a report, or took too long.
     """
@@ -89,7 +95,7 @@ def replay(
     source = open_source(resolve_store_path(store))
     try:
         found = source.run(run) if isinstance(run, str) else run
-        return run_replay(source, found, observe=observe, arguments=arguments, timeout=timeout)
+        return run_replay(source, found, observe=observe, arguments=arguments, timeout=timeout, agent=agent)
     finally:
         source.close()
 

@@ -65,7 +65,7 @@ def served(
         whole: whether calls that the block does not make are missing. Give False for a part of an agent.
 
     Raises:
-        NotFound: there is no such store or run.
+        NotFound: there is no such store, run or step.
         Divergence: at the end too, if the block swallowed it, or left calls out.
     """
     from agent_tt.sources import open_source
@@ -86,6 +86,7 @@ def open_tape(
 ) -> Replay:
     """A replay of a run that lies in `source`; the arguments are those of `served`."""
     found = source.run(run) if isinstance(run, str) else run
+    source.step_number(found, str(from_step))  # beyond the end there is nothing to serve: the caller is wrong
     return Replay(read_tape(source, found, from_step=from_step), observe=observe, whole=whole)
 
 

@@ -61,7 +61,8 @@ def run_replay(
         debug_at: open pdb in the agent at this step, on our own terminal, where the agent prints too.
         standard_input: a file that the agent reads from; None for an empty one. What it read when it was recorded is
             not recorded.
-        agent: another entry point that runs in place of the recorded one.
+        agent: another entry point that runs in place of the recorded one; a file is looked for here first, then where
+            the run ran.
 
     Raises:
         Untrusted: the store came from elsewhere.
@@ -71,6 +72,7 @@ def run_replay(
         AgentTTError: what keeps a run from being replayed; the message says why.
     """
     check_made_here(source.path, run)
+    agent = None if agent is None else _from_here(agent)
     with tempfile.TemporaryDirectory(prefix="agent-tt-replay-") as scratch, tempfile.TemporaryFile() as output:
         report, count = Path(scratch) / "report.json", Path(scratch) / "answered"
         job = Job(
@@ -96,6 +98,13 @@ def run_replay(
         if "error" in shape:
             raise InvalidEntryPoint(shape["error"]["message"], hint=shape["error"]["hint"])
         return replace(report_from_json(shape), output=_tail(output))
+
+
+def _from_here(agent: str) -> str:
+    """An entry point in a file that is meant from here, for a process that runs in another folder."""
+    location, colon, name = agent.rpartition(":")
+    file = Path(location).expanduser()
+    return f"{file.resolve()}:{name}" if colon and location.endswith(".py") and file.is_file() else agent
 
 
 def _run(

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from agent_tt.errors import UsageError
-from agent_tt.replaying import given
+from agent_tt.replaying import given, in_order
 from agent_tt.replaying.preflight import preflight
 from agent_tt.store import open_store
 
@@ -131,3 +131,37 @@ def test_the_preflight_says_what_there_are_answers_for(tmp_path, monkeypatch):
     assert plan.to_json()["answers"][0]["name"] == "pay-out"
     for name in ("agent_whole", "agent_parts"):
         del sys.modules[name]
+
+
+@pytest.mark.parametrize(
+    ("path", "near"),
+    [
+        ("given_api.chrage", "given_api.charge"),
+        ("given_api.Client.chrge", "given_api.Client.charge"),
+        ("given_api.Cleint.charge", "given_api.Client.charge"),
+        ("given_apii.charge", "given_api.charge"),
+    ],
+)
+def test_the_nearest_names_are_offered_for_one_that_leads_nowhere(api, path, near):
+    with pytest.raises(UsageError, match="leads to no function") as refused, given({path: 1}):
+        pass
+    assert near in refused.value.hint
+
+
+def test_answers_in_order_are_given_one_for_each_call_and_no_more(api):
+    module, app = api
+    with given({"given_api.charge": in_order(1, OSError(5, "no"), lambda amount: amount + 1, [4])}):
+        assert module.charge(0) == 1
+        with pytest.raises(OSError, match="no"):
+            app.pay(0)
+        assert module.charge(2) == 3
+        assert module.charge(0) == [4]
+        with pytest.raises(UsageError, match="4 answers in order, and is called once more"):
+            module.charge(0)
+
+
+async def test_any_iterator_gives_answers_in_order_and_a_list_is_a_value(api):
+    module, _ = api
+    with given({"given_api.charge_later": iter(["a", "b"]), "given_api.charge": [1, 2]}):
+        assert [await module.charge_later(0), await module.charge_later(0)] == ["a", "b"]
+        assert module.charge(0) == module.charge(0) == [1, 2]

@@ -35,7 +35,8 @@ _MOST_CHANGES: Final = 5
 @click.option("--observe", is_flag=True, help="Go on after a changed request, and collect all that differs.")
 @click.option("--strict", is_flag=True, help="Exit with 6 where it went as recorded only with reservations.")
 @click.option("--dry-run", is_flag=True, help="Show what is recorded, and run nothing.")
-@click.option("--from", "from_step", default="0", metavar="STEP", help="With --dry-run: count the answers after it.")
+@click.option("--from", "from_step", metavar="STEP", help="With --dry-run: count the answers after it.")
+@click.option("--agent", metavar="FILE:NAME", help="Run this entry point: of code that has moved since.")
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Give up after so long.")
 @click.option("--pdb", "with_pdb", is_flag=True, help="Open pdb in the agent, where a step asks its first call.")
 @click.option("--at", "at", metavar="STEP", help="With --pdb: the step; else the first that failed, else the last.")
@@ -49,7 +50,8 @@ def command(
     observe: bool,
     strict: bool,
     dry_run: bool,
-    from_step: str,
+    from_step: str | None,
+    agent: str | None,
     timeout: float | None,
     with_pdb: bool,
     at: str | None,
@@ -65,6 +67,7 @@ def command(
     \b
     agent-tt replay refund-loop
     agent-tt replay latest --observe --json -- --verbose
+    agent-tt replay refund-loop --agent src/refunds.py:main
     agent-tt replay refund-loop --pdb --at 3
     --json: {run, name, mode, verdict, reservations: [{kind, text, count}], faithful, recorded, served,
              drawn, nested, failure, agent, notes, state_compared, output_compared, output,
@@ -79,10 +82,15 @@ def command(
         raise UsageError("--pdb talks on the terminal, so there is no --json", hint="leave one of them out")
     if at is not None and not with_pdb:
         raise UsageError("--at says where --pdb opens", hint=f"agent-tt replay {run} --pdb --at {at}")
+    if from_step is not None and not dry_run:
+        raise UsageError(
+            "--from counts what there are answers for, and a replay begins where the run began",
+            hint=f"agent-tt replay {run} --dry-run --from {from_step}",
+        )
     with options.source(run) as source:
         found = source.run(run)
         if dry_run:
-            plan = preflight(source, found, from_step=source.step_number(found, from_step))
+            plan = preflight(source, found, from_step=source.step_number(found, from_step or "0"))
             if options.as_json:
                 write_json(plan.to_json())
             else:
@@ -98,6 +106,7 @@ def command(
             timeout=timeout,
             debug_at=step,
             standard_input=_piped(),
+            agent=agent,
         )
     if options.as_json:
         write_json(report.to_json())

@@ -73,8 +73,8 @@ def verdict(report: ReplayReport) -> VerdictLines:
     if report.verdict == "diverged":
         served = f"{report.served:,} of {report.recorded:,} calls served"
         count = len(shown_divergences(report))
-        what = f"{count:,} divergence{'' if count == 1 else 's'}" if count else _ended_otherwise(report)
-        word = f"{word}: {what}"
+        what = f" in {count:,} place{'' if count == 1 else 's'}" if count else f": {_ended_otherwise(report)}"
+        word = f"{word}{what}"
     return VerdictLines(report.verdict, f"{word}: {served}{_reached(report)}", _agent_end(report))
 
 
