@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.comparing.anchors import align_long
 from agent_tt.comparing.words import compare_words
 from agent_tt.replaying.divergence import ChangedPart
 
@@ -15,61 +16,74 @@ if TYPE_CHECKING:
 
 __all__ = ["changed_lines"]
 
-_MOST_ALIGNED: Final = 2_000
-"""Lines between the first and the last that differ up to which they are aligned; else they are one change."""
-
 _MOST_SHOWN: Final = 20_000
 """Characters of one change on either side."""
 
+_MOST_CHANGES: Final = 1_000
+
 
 def changed_lines(recorded: Output, now: Output) -> tuple[ChangedPart, ...]:
-    """What differs, in the order of the lines; `path` is `line 3` or `lines 3 to 5` of the recorded output.
+    """What differs, in the order of the lines; at most a thousand changes.
 
-    Of an output that is not whole its beginning and its end are compared. Where these are alike, the digests differ,
-    and all that is known is that something between them does.
+    `path` is `line 3` or `lines 3 to 5` of the recorded output, or `line 3 from the end`. Of an output that is not
+    whole its beginning and its end are compared. Where these are alike, all that is known is that something between
+    them differs.
     """
-    changes = [*_compared(recorded.text, now.text, "")]
-    if not (recorded.is_whole and now.is_whole):
-        changes += _compared(recorded.tail or recorded.text, now.tail or now.text, " of the end")
+    is_whole = recorded.is_whole and now.is_whole
+    old, new = recorded.text.splitlines(keepends=True), now.text.splitlines(keepends=True)
+    stretches = _stretches(old, new, cut_at_end=not is_whole)
+    changes = [_part(_place(*stretch[:2]), old, new, stretch) for stretch in stretches]
+    if not is_whole:
+        old, new = ((each.tail or each.text).splitlines(keepends=True) for each in (recorded, now))
+        changes += [
+            _part(f"{_place(len(old) - stretch[1], len(old) - stretch[0])} from the end", old, new, stretch)
+            for stretch in _stretches(old, new, cut_at_start=True)
+        ]
     if not changes:
         sizes = (f"{recorded.size:,} characters", f"{now.size:,} characters")
-        changes.append(ChangedPart("between beginning and end", *sizes, tuple(compare_words(*sizes))))
-    return tuple(changes)
+        changes = [ChangedPart("between beginning and end", *sizes, tuple(compare_words(*sizes)))]
+    return tuple(changes[:_MOST_CHANGES])
 
 
-def _compared(old_text: str, new_text: str, where: str) -> Iterator[ChangedPart]:
-    old, new = old_text.splitlines(keepends=True), new_text.splitlines(keepends=True)
-    first = next((at for at, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), None)
-    if first is None:
-        first = min(len(old), len(new))
-    left = min(len(old), len(new)) - first
-    last = next((at for at in range(left) if old[-1 - at] != new[-1 - at]), left)
-    old, new = old[first : len(old) - last], new[first : len(new) - last]
-    for begin, end, new_begin, new_end in _stretches(old, new):
-        for at, (before, after) in enumerate(_pairs(old[begin:end], new[new_begin:new_end])):
-            yield _part(first + begin + at, before, after, where)
+def _stretches(
+    old: list[str], new: list[str], *, cut_at_start: bool = False, cut_at_end: bool = False
+) -> Iterator[tuple[int, int, int, int]]:
+    """First and last line (excluded) on both sides of each stretch that differs.
+
+    Args:
+        old: the recorded lines.
+        new: the lines now.
+        cut_at_start: the first lines are not whole, and what differs up to there need not differ in the output.
+        cut_at_end: so are the last ones.
+    """
+    if cut_at_start:
+        del old[:1], new[:1]
+    if cut_at_end:
+        del old[-1:], new[-1:]
+    pairs = [(-1, -1), *align_long(old, new), (len(old), len(new))]
+    for (old_before, new_before), (old_after, new_after) in pairwise(pairs):
+        begin, new_begin = old_before + 1, new_before + 1
+        if (begin, new_begin) == (old_after, new_after):
+            continue
+        is_at_cut = (cut_at_start and not begin + new_begin) or (cut_at_end and (old_after, new_after) == pairs[-1])
+        if is_at_cut and (begin == old_after or new_begin == new_after):
+            continue  # one side only reaches further
+        if old_after - begin == new_after - new_begin:
+            for at in range(old_after - begin):
+                yield begin + at, begin + at + 1, new_begin + at, new_begin + at + 1
+        else:
+            yield begin, old_after, new_begin, new_after
 
 
-def _stretches(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, int]]:
-    """First and last line (excluded) on both sides of each stretch that differs."""
-    if len(old) + len(new) > _MOST_ALIGNED:
-        return [(0, len(old), 0, len(new))]
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
-    return [code[1:] for code in matcher.get_opcodes() if code[0] != "equal"]
+def _place(begin: int, end: int) -> str:
+    return f"line {begin + 1}" if end - begin < 2 else f"lines {begin + 1} to {end}"
 
 
-def _pairs(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
-    """Lines that stand for each other; stretches of unlike length as a whole."""
-    if len(old) == len(new) <= _MOST_ALIGNED:
-        yield from (([before], [after]) for before, after in zip(old, new, strict=True))
-    elif old or new:
-        yield old, new
-
-
-def _part(line: int, before: Sequence[str], after: Sequence[str], where: str) -> ChangedPart:
-    place = f"line {line + 1}" if len(before) < 2 else f"lines {line + 1} to {line + len(before)}"
-    old, new = "".join(before), "".join(after)
-    if old.rstrip("\n") != new.rstrip("\n"):
-        old, new = old.rstrip("\n"), new.rstrip("\n")
-    old, new = old[:_MOST_SHOWN], new[:_MOST_SHOWN]
-    return ChangedPart(place + where, old, new, tuple(compare_words(old, new)))
+def _part(place: str, old: Sequence[str], new: Sequence[str], stretch: tuple[int, int, int, int]) -> ChangedPart:
+    begin, end, new_begin, new_end = stretch
+    before, after = "".join(old[begin:end]), "".join(new[new_begin:new_end])
+    if before.rstrip("\n") != after.rstrip("\n"):
+        before, after = before.rstrip("\n"), after.rstrip("\n")
+    before, after = before[:_MOST_SHOWN], after[:_MOST_SHOWN]
+    words = tuple(compare_words(before, after))
+    return ChangedPart(place, before if end > begin else None, after if new_end > new_begin else None, words)

@@ -132,13 +132,9 @@ class ReplayReport:
     def failed_before_asking(self) -> bool:
         """Whether the agent failed otherwise than it did then before it asked anything.
 
-        Then no recorded call was made, and that is no finding of its own.
+        Then the recorded calls that it did not make are no divergences of their own.
         """
-        return (
-            self.agent.failed_otherwise
-            and self.served == self.drawn
-            and all(finding.kind == "missing call" for finding in self.divergences)
-        )
+        return self.agent.failed_otherwise and self.served == self.drawn and not self.divergences
 
     def check(self) -> None:
         """Raise what the replay failed with, if it did.
@@ -147,7 +143,7 @@ class ReplayReport:
             Divergence: a call did not go as recorded, also where the agent swallowed it.
             AgentFailed: the agent failed otherwise than it did then.
         """
-        if self.failure is not None and not self.failed_before_asking:
+        if self.failure is not None:
             raise Divergence(self.failure)
         if self.agent.failed_otherwise:
             raise AgentFailed(f"the agent raised {self.agent.error}", traceback=self.agent.traceback)
@@ -225,10 +221,13 @@ def report_of(replay: Replay, agent: AgentEnd | None = None) -> ReplayReport:
     run, end = replay.tape.run, AgentEnd() if agent is None else agent
     # Where the agent was halted, or failed, its state and output end there too, and say nothing more.
     is_cut_off = replay.is_halted or end.failed_otherwise
-    at_end = () if is_cut_off else tuple(replay.at_end)
-    failure = replay.failure
-    if failure is None and not replay.is_observing:
-        failure = next(iter(at_end), None)
+    found, failure = replay.findings, replay.failure
+    if end.failed_otherwise and replay.served == replay.drawn and all(each.kind == "missing call" for each in found):
+        found, failure = (), None  # it made no call because it failed: that says it
+    if not is_cut_off:
+        found += tuple(replay.at_end)
+        if failure is None and not replay.is_observing:
+            failure = next(iter(replay.at_end), None)
     return ReplayReport(
         run_id=run.id,
         run_name=run.name,
@@ -237,7 +236,7 @@ def report_of(replay: Replay, agent: AgentEnd | None = None) -> ReplayReport:
         served=replay.served,
         nested=replay.tape.nested,
         failure=failure,
-        divergences=(*replay.findings, *at_end),
+        divergences=found,
         notes=(*replay.notes.all(), *_known_of(replay, end)),
         agent=end,
         drawn=replay.drawn,

@@ -196,7 +196,10 @@ def test_an_agent_that_fails_otherwise_says_so_and_one_that_fails_again_is_faith
     assert otherwise.agent.as_recorded is False
     assert "agent.py" in otherwise.agent.traceback
     assert "agent_tt" not in otherwise.agent.traceback
-    assert {finding.kind for finding in otherwise.divergences} == {"missing call"}
+    assert otherwise.failed_before_asking
+    assert (otherwise.divergences, otherwise.failure, otherwise.served) == ((), None, 0)
+    with pytest.raises(AgentFailed, match="ZeroDivisionError"):
+        otherwise.check()
 
 
 def test_all_calls_as_recorded_and_another_ending_is_not_faithful(project):

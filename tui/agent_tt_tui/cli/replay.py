@@ -144,7 +144,7 @@ def _debugged(source: RunSource, run: Run, at: str | None) -> int:
 def _exit_code(report: ReplayReport, *, strict: bool) -> int:
     if report.verdict != "diverged":
         return RESERVED if strict and report.verdict == "reserved" else 0
-    if report.agent.failed_otherwise and (not report.divergences or report.failed_before_asking):
+    if report.agent.failed_otherwise and not report.divergences:
         return AgentFailed.exit_code
     return 1
 
@@ -169,8 +169,7 @@ def _print_report(terminal: Terminal, report: ReplayReport) -> None:
     if report.failed_before_asking:
         missing = f"none of its {counted(report.recorded, 'recorded call')} was made"
         terminal.line(Cell(missing, "muted"))
-    else:
-        _print_findings(terminal, report.divergences)
+    _print_findings(terminal, report.divergences)
     for note in report.notes:
         count = f" ({note.count} times)" if note.count > 1 else ""
         label = Cell("reservation  ", "changed") if note.is_reservation else Cell("note  ", "muted")
@@ -194,7 +193,7 @@ def _verdict(report: ReplayReport) -> str:
     words = VERDICT_WORDS[report.verdict]
     if report.verdict != "diverged":
         return words
-    kinds = [] if report.failed_before_asking else [finding.kind for finding in report.divergences]
+    kinds = [finding.kind for finding in report.divergences]
     ending = ["failed"] if report.agent.failed_otherwise else [] if kinds else ["ended otherwise"]
     return f"{words}: {', '.join(dict.fromkeys([*ending, *kinds]))}"
 

@@ -11,7 +11,7 @@ from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.text import clean, show
-from agent_tt_tui.viewmodel.replayed import remark_lines, shown_divergences, verdict
+from agent_tt_tui.viewmodel.replayed import remark_lines, verdict
 from agent_tt_tui.widgets.divergence_views import DivergenceList, DivergenceView
 from agent_tt_tui.widgets.text_view import QuietTextView
 
@@ -94,7 +94,6 @@ class ReplayedDialog(Dialog[Wish]):
         """
         super().__init__(classes="" if report.is_faithful else "tall")
         self._report, self._index = report, index
-        self._findings = shown_divergences(report)
 
     def compose_content(self) -> ComposeResult:
         """Yield the verdict, the divergences with all that is known of the selected one, and the remarks."""
@@ -102,8 +101,8 @@ class ReplayedDialog(Dialog[Wish]):
         mode = "observe" if report.observed else "halt"
         yield DialogTitle("Replay", detail=report.run_name, hint=mode)
         yield VerdictRows(report)
-        if self._findings:
-            yield DivergenceList(self._findings)
+        if report.divergences:
+            yield DivergenceList(report.divergences)
             yield PaneTitle("Divergence", id="one-divergence-title")
             yield DivergenceView(id="one-divergence")
         yield RemarkView(report)
@@ -112,7 +111,7 @@ class ReplayedDialog(Dialog[Wish]):
         """Select the divergence."""
         remarks = self.query_one(RemarkView)
         remarks.display = bool(remarks.lay_out(80))
-        if self._findings:
+        if self._report.divergences:
             self.query_one(DivergenceList).move_to(self._index)
             self._show_finding(self._index)
 
@@ -123,13 +122,13 @@ class ReplayedDialog(Dialog[Wish]):
 
     def on_line_view_cursor_moved(self, message: LineView.CursorMoved) -> None:
         """Show the divergence under the cursor."""
-        if isinstance(message.view, DivergenceList) and 0 <= message.index < len(self._findings):
+        if isinstance(message.view, DivergenceList) and 0 <= message.index < len(self._report.divergences):
             self._show_finding(message.index)
 
     def _show_finding(self, index: int) -> None:
-        finding = self._findings[index]
+        finding = self._report.divergences[index]
         title = self.query_one("#one-divergence-title", PaneTitle)
-        title.detail = f"{index + 1} of {len(self._findings)}  {clean(finding.kind)}"
+        title.detail = f"{index + 1} of {len(self._report.divergences)}  {clean(finding.kind)}"
         self.query_one(DivergenceView).show(finding)
 
     def on_line_view_chosen(self, message: LineView.Chosen) -> None:
@@ -139,7 +138,7 @@ class ReplayedDialog(Dialog[Wish]):
 
     def blocked(self, command_id: str) -> str | None:
         """Say why a command cannot be used now."""
-        if command_id == "list.choose" and not self._findings:
+        if command_id == "list.choose" and not self._report.divergences:
             return "no call differs: there is nowhere to go"
         return None
 

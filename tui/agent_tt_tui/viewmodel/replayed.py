@@ -72,15 +72,10 @@ def verdict(report: ReplayReport) -> VerdictLines:
     served = f"{report.served:,} {'call' if report.served == 1 else 'calls'} served"
     if report.verdict == "diverged":
         served = f"{report.served:,} of {report.recorded:,} calls served"
-        count = len(shown_divergences(report))
+        count = len(report.divergences)
         what = f" in {count:,} place{'' if count == 1 else 's'}" if count else f": {_ended_otherwise(report)}"
         word = f"{word}{what}"
     return VerdictLines(report.verdict, f"{word}: {served}{_reached(report)}", _agent_end(report))
-
-
-def shown_divergences(report: ReplayReport) -> tuple[Finding, ...]:
-    """The divergences that say something: not the calls that an agent did not make which failed before the first."""
-    return () if report.failed_before_asking else report.divergences
 
 
 def _ended_otherwise(report: ReplayReport) -> str:

@@ -1,0 +1,360 @@
+"""What an agent prints and the state that it ends in, recorded by real processes and compared by real replays."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.core.agent_folder import PATIENCE_SECONDS, AgentFolder
+
+import agent_tt
+from agent_tt.model import Output
+from agent_tt.recording.output import MOST, OutputTap
+from agent_tt.replaying.changed_lines import changed_lines
+from agent_tt.store import open_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOOL = """
+import os, subprocess, sys
+import agent_tt
+
+@agent_tt.tool(effect="read")
+def look(word):
+    return word.upper()
+
+"""
+
+
+class Programs(AgentFolder):
+    """A folder whose programs are recorded from outside, as `agent-tt record -- python FILE` does."""
+
+    def record(self, body: str, name: str = "program", **environment: str) -> subprocess.CompletedProcess[str]:
+        self.put(f"{name}.py", TOOL + body)
+        done = subprocess.run(
+            [sys.executable, "-m", "agent_tt_tui", "record", "--name", name, "--", sys.executable, f"{name}.py"],
+            cwd=self.folder,
+            env={**os.environ, "AGENT_TT_STORE": str(self.store_path), **environment},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+        )
+        assert "recorded" in done.stderr, done.stderr
+        return done
+
+    def change(self, *words: tuple[str, str], name: str = "program") -> None:
+        file = self.folder / f"{name}.py"
+        source = file.read_text()
+        for old, new in words:
+            assert old in source
+            source = source.replace(old, new)
+        file.write_text(source)
+
+    def output(self, run: str = "latest") -> Output | None:
+        with closing(open_store(self.store_path, read_only=True)) as store:
+            return store.output(store.run(run).id)
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Programs:
+    return Programs(tmp_path)
+
+
+EVERY_WAY = """
+import atexit, threading
+print("first", look("a"))
+sys.stdout.write("no end of line, ")
+sys.stdout.buffer.write(b"bytes\\n")
+sys.stdout.writelines(["two\\n", "lines\\n"])
+print("to the errors", file=sys.stderr)
+os.write(1, b"past Python\\n")
+subprocess_free = sys.__stdout__.write("dunder\\n")
+atexit.register(print, "at the end")
+thread = threading.Thread(target=print, args=("in a thread",))
+thread.start()
+thread.join()
+print("done \\N{SNOWMAN}")
+"""
+
+
+def test_all_that_python_prints_is_kept_and_compared(programs: Programs):
+    done = programs.record(EVERY_WAY, PYTHONIOENCODING="utf-8")
+    kept = programs.output()
+    assert kept is not None
+    assert kept.is_whole
+    assert kept.text.splitlines() == [
+        "first A",
+        "no end of line, bytes",
+        "two",
+        "lines",
+        "dunder",
+        "in a thread",
+        "done \N{SNOWMAN}",
+        "at the end",
+    ]
+    assert "past Python" in done.stdout
+    report = programs.replay()
+    assert (report.verdict, report.output_compared) == ("as_recorded", True), report.divergences
+
+
+def test_a_program_finds_its_streams_as_without_a_recording(programs: Programs):
+    body = """
+out = sys.stdout
+print(type(out).__name__, type(out.buffer).__name__, out is sys.__stdout__, out.isatty(), out.fileno(), out.encoding)
+print(out.line_buffering, out.write_through, out.name, out.mode, out.errors, os.isatty(1))
+look("a")
+"""
+    recorded = programs.record(body, "streams").stdout
+    file = programs.folder / "streams.py"
+    assert recorded == programs.run(str(file))
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "old", "new"),
+    [
+        (('"one"', '"one!"'), "line 1", "one", "one!"),
+        (('print("two")\n', ""), "line 2", "two", None),
+        (('print("two")', 'print("two")\nprint("and a half")'), "line 3", None, "and a half"),
+        (('print("two")', 'print("2")\nprint("and a half")'), "line 2", "two", "2\nand a half"),
+    ],
+)
+def test_another_output_is_a_divergence_that_shows_the_line(
+    programs: Programs, change: tuple[str, str], path: str, old: str | None, new: str | None
+):
+    programs.record('look("x")\nprint("one")\nprint("two")\nprint("three")\n')
+    programs.change(change)
+    report = programs.replay()
+    assert report.verdict == "diverged"
+    (found,) = report.divergences
+    assert (found.kind, report.failure) == ("changed output", found)
+    assert [(part.path, part.old, part.new) for part in found.changes] == [(path, old, new)]
+    assert report.agent.as_recorded, "it ended as it did"
+
+
+def test_output_that_differs_each_time_is_a_divergence_and_said_to_be_times_or_ids(programs: Programs):
+    programs.record('import uuid\nlook("x")\nprint("request", uuid.uuid4())\n')
+    (found,) = programs.replay().divergences
+    assert found.kind == "changed output"
+    assert "only ids or times differ" in found.hint
+
+
+def test_of_a_long_output_the_ends_and_a_digest_are_kept(programs: Programs):
+    line = "a line of forty characters for the test\n"
+    count = MOST // len(line) + 3_000
+    body = f"look('x')\nfor number in range({count}):\n    print('{line[:-1]}' if number != WHICH else 'another')\n"
+    programs.record(body.replace("WHICH", "-1"))
+    kept = programs.output()
+    assert kept is not None
+    assert (kept.size, kept.is_whole) == (count * len(line), False)
+    assert len(kept.text) == len(kept.tail) == MOST // 2
+    assert programs.replay().verdict == "as_recorded"
+    programs.change(("!= -1", f"!= {count // 2}"))
+    (found,) = programs.replay().divergences
+    assert [part.path for part in found.changes] == ["between beginning and end"]
+    programs.change((f"!= {count // 2}", "!= 2"))
+    (found,) = programs.replay().divergences
+    assert [(part.path, part.new) for part in found.changes] == [("line 3", "another")]
+    programs.change(("!= 2 ", f"!= {count - 1} "))
+    (found,) = programs.replay().divergences
+    (part,) = found.changes
+    assert (part.path, part.new) == ("line 1 from the end", "another")
+
+
+def test_secrets_that_are_printed_are_not_kept_and_another_one_is_no_difference(programs: Programs):
+    body = 'look("x")\nprint("the key is sk-proj-" + KEY)\n'
+    first, second = "Zq8mN4vTx2LpKw7RbYc9" * 2, "Hd3sJ6uFgA1eQo5iPnMx" * 2
+    programs.record(body.replace("KEY", repr(first)))
+    kept = programs.output()
+    assert kept is not None
+    assert "the key is" in kept.text
+    assert first not in kept.text
+    assert first.encode() not in programs.store_path.read_bytes()
+    programs.change((first, second))
+    report = programs.replay()
+    assert all(second not in str(part) for found in report.divergences for part in found.changes)
+
+
+def test_where_nothing_was_kept_nothing_is_compared(programs: Programs):
+    programs.record("look('x')\nprint('killed')\nsys.stdout.flush()\nos.kill(os.getpid(), 9)\n")
+    assert programs.output() is None
+    programs.change(("os.kill(os.getpid(), 9)\n", ""), ("killed", "something else"))
+    report = programs.replay()
+    assert not report.output_compared
+    assert "changed output" not in {found.kind for found in report.divergences}
+    assert report.verdict == "reserved"
+    assert [note.kind for note in report.reservations] == ["end not recorded"]
+
+
+BLOCK = """
+import agent_tt
+
+def main(state=None):
+    state = state or {"said": []}
+    print("before")
+    with agent_tt.record("block", state=state) as run:
+        print("inside", end="")
+        with run.step("say"):
+            state["said"].append("hello")
+        print("!")
+    print("after")
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_of_a_block_only_what_is_printed_inside_it_counts(programs: Programs):
+    programs.write(BLOCK)
+    programs.run()
+    kept = programs.output()
+    assert kept is not None
+    assert kept.text == "inside!\n"
+    programs.write(BLOCK.replace("before", "earlier").replace("after", "later"))
+    report = programs.replay()
+    assert (report.output_compared, report.divergences) == (True, ())
+    programs.write(BLOCK.replace('"inside"', '"within"'))
+    assert [found.kind for found in programs.replay().divergences] == ["changed output"]
+
+
+def test_another_last_state_is_a_divergence_that_shows_the_path(programs: Programs):
+    programs.write(BLOCK)
+    programs.run()
+    programs.write(BLOCK.replace('"hello"', '"bye"'))
+    report = programs.replay()
+    (found,) = report.divergences
+    assert (report.verdict, report.state_compared, found.kind, found.step) == ("diverged", True, "changed state", 1)
+    assert [(part.path, part.old, part.new) for part in found.changes] == [("said[0]", "hello", "bye")]
+    shape = report.to_json()
+    assert (shape["state_compared"], shape["failure"]) == (True, 0)
+
+
+def test_another_state_on_the_way_to_the_same_one_is_a_reservation(programs: Programs):
+    two = BLOCK.replace(
+        'print("!")',
+        'with run.step("more"):\n            state["said"][:] = ["x"]\n        look(1)\n        print("!")',
+    ).replace("def main", "@agent_tt.tool\ndef look(n): return n\n\ndef main")
+    programs.write(two)
+    programs.run()
+    programs.write(two.replace('"hello"', '"bye"'))
+    report = programs.replay()
+    assert report.verdict == "reserved", report.divergences
+    assert [note.kind for note in report.reservations] == ["state differs"]
+
+
+def test_a_fork_keeps_what_its_own_process_printed(programs: Programs):
+    programs.write(BLOCK)
+    programs.run()
+    with agent_tt.fork("block", 0, {}, store=programs.store_path) as fork:
+        fork.wait(PATIENCE_SECONDS)
+    kept = programs.output("block/fork-1")
+    assert kept is not None
+    assert kept.text == "inside!\n"
+    report = programs.replay("block/fork-1")
+    assert (report.output_compared, report.divergences) == (True, ())
+
+
+# ---------------------------------------------------------------- the tap itself
+
+
+class _Broken(io.StringIO):
+    def write(self, text: str, /) -> int:
+        raise OSError(5, "no")
+
+
+class _Slotted:
+    __slots__ = ("written",)
+
+    def __init__(self) -> None:
+        self.written = ""
+
+    def write(self, text: str) -> int:
+        self.written += text
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing waits."""
+
+    def isatty(self) -> bool:
+        return False
+
+
+def tapped(monkeypatch: pytest.MonkeyPatch, stream: Any, *texts: str) -> Output | None:
+    monkeypatch.setattr(sys, "stdout", stream)
+    tap = OutputTap()
+    tap.open()
+    for text in texts:
+        print(text)
+    return tap.close()
+
+
+def test_a_stream_without_a_buffer_is_looked_at_itself(monkeypatch: pytest.MonkeyPatch):
+    stream = io.StringIO()
+    kept = tapped(monkeypatch, stream, "one", "two")
+    assert kept is not None
+    assert (kept.text, stream.getvalue()) == ("one\ntwo\n", "one\ntwo\n")
+    assert "write" not in vars(stream)
+
+
+def test_a_stream_that_cannot_be_looked_at_is_left_alone(monkeypatch: pytest.MonkeyPatch):
+    stream = _Slotted()
+    assert tapped(monkeypatch, stream, "one") is None
+    assert stream.written == "one\n"
+    assert tapped(monkeypatch, None) is None
+
+
+def test_a_stream_that_fails_fails_as_ever(monkeypatch: pytest.MonkeyPatch):
+    with pytest.raises(OSError, match="no"):
+        tapped(monkeypatch, _Broken(), "one")
+
+
+def test_two_taps_in_any_order_of_ending_keep_their_own(monkeypatch: pytest.MonkeyPatch):
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", stream)
+    outer, inner = OutputTap(), OutputTap()
+    outer.open()
+    print("a")
+    inner.open()
+    print("b")
+    first = outer.close()
+    print("c")
+    second = inner.close()
+    print("d")
+    assert first is not None
+    assert second is not None
+    assert (first.text, second.text, stream.getvalue()) == ("a\nb\n", "b\nc\n", "a\nb\nc\nd\n")
+
+
+@pytest.mark.parametrize("size", [1, 1000, 70_000, 300_000])
+def test_how_it_is_written_makes_no_difference(monkeypatch: pytest.MonkeyPatch, size: int):
+    text = "".join(f"{number} of many lines\n" for number in range(70_000)) + "x" * 1_200_000
+
+    def printed(pieces: list[str]) -> Output | None:
+        stream = io.StringIO()
+        monkeypatch.setattr(sys, "stdout", stream)
+        tap = OutputTap()
+        tap.open()
+        for piece in pieces:
+            sys.stdout.write(piece)
+        return tap.close()
+
+    step = size if size > 1 else 997
+    assert printed([text]) == printed([text[at : at + step] for at in range(0, len(text), step)])
+
+
+def output(text: str) -> Output:
+    return Output(len(text), text, "", "")
+
+
+def test_lines_are_aligned_and_the_rest_is_left_out():
+    old = output("".join(f"{number}\n" for number in range(100)))
+    new = output("".join(f"{number}\n" for number in range(100) if number != 40).replace("70\n", "seventy\n"))
+    assert [(part.path, part.old, part.new) for part in changed_lines(old, new)] == [
+        ("line 41", "40", None),
+        ("line 71", "70", "seventy"),
+    ]
