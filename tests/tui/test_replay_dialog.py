@@ -213,7 +213,7 @@ async def test_a_sample_replays_faithfully_and_nothing_is_recorded(sample_store)
         await shown.opened()
         assert not shown.screen.divergence.display
         await pilot.press("r")
-        await until(pilot, lambda: "as recorded" in shown.text)
+        await until(pilot, lambda: "✓ as recorded" in shown.text)
     assert len(sample_store.runs()) == before
 
 
@@ -278,7 +278,7 @@ async def test_a_run_can_be_replayed_again_after_the_agent_was_mended(sender):
     shown = Debugger(sender.store, "sender")
     async with shown.app.run_test(size=(80, 24)) as pilot:
         await shown.begin(pilot).replay("right")
-        assert "1 divergence" in shown.text
+        assert "diverged in 1 place" in shown.text
         sender.change()
         await pilot.press("r")
         await until(
@@ -286,7 +286,7 @@ async def test_a_run_can_be_replayed_again_after_the_agent_was_mended(sender):
         )
         assert "[observe]" in shown.text
         await pilot.press("F")
-        await until(pilot, lambda: "as recorded" in shown.text)
+        await until(pilot, lambda: "✓ as recorded" in shown.text)
 
 
 async def test_a_run_is_replayed_from_the_list_of_runs_and_its_divergence_opened(sender):
@@ -342,7 +342,7 @@ async def test_while_a_replay_runs_it_says_how_many_calls_are_answered(sender):
         await pilot.press("F")
         await until(pilot, lambda: "2 of 5 calls answered" in shown.text)
         (sender.folder / "enough").touch()
-        await until(pilot, lambda: "as recorded" in shown.text)
+        await until(pilot, lambda: "✓ as recorded" in shown.text)
 
 
 async def test_what_a_store_from_elsewhere_names_runs_only_after_a_yes(sender):
@@ -360,7 +360,7 @@ async def test_what_a_store_from_elsewhere_names_runs_only_after_a_yes(sender):
         await pilot.press("F")
         await until(pilot, lambda: isinstance(shown.screen, ConfirmDialog))
         await pilot.press("y")
-        await until(pilot, lambda: "as recorded" in shown.text)
+        await until(pilot, lambda: "✓ as recorded" in shown.text)
 
 
 async def test_escape_stops_a_replay_and_its_process(sender):
@@ -381,7 +381,7 @@ async def test_escape_stops_a_replay_and_its_process(sender):
         assert "F replay" in shown.text
         sender.change()
         await pilot.press("F")
-        await until(pilot, lambda: "as recorded" in shown.text)
+        await until(pilot, lambda: "✓ as recorded" in shown.text)
 
 
 async def test_a_run_that_cannot_be_read_says_so_in_place_of_its_answers(sender, monkeypatch):
@@ -443,7 +443,7 @@ async def test_an_agent_that_cannot_be_started_or_dies_is_told_from_one_that_div
         assert "no answers" not in shown.text
         sender.change()
         await pilot.press("F")
-        await until(pilot, lambda: "as recorded" in shown.text)
+        await until(pilot, lambda: "✓ as recorded" in shown.text)
 
 
 @pytest.mark.parametrize("read_only", [True, False])
@@ -475,7 +475,7 @@ async def test_a_report_is_drawn_whole_at_every_size(size, ascii_only):
         await pilot.press("j")
         await pilot.pause()
         text = "\n".join(screen_text(app))
-        assert "3 divergences" in text
+        assert "diverged in 3 places" in text
         assert "unrecorded effect" in text
         assert "2 of 3" in text
         assert "\\x1b[2Jhttp" in text

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from agent_tt.model import Call
-    from agent_tt.providers.shapes import Message
+    from agent_tt.providers.shapes import Asked, Message
     from agent_tt.recording.model_turns import ModelTurn
 
 __all__ = ["said_of_tools", "tools_shown_only"]
 
 _ASKS: Final = ("llm", "http")
+_DRAWN: Final = ("clock", "rng", "id", "env")
 _NO_WORD: Final = re.compile(r"[^0-9a-z]+")
+_BETWEEN_NAMES: Final = re.compile(r"[.\s/:]+")
 
 
 def tools_shown_only(calls: Iterable[Call]) -> dict[str, int]:
@@ -35,26 +37,26 @@ def tools_shown_only(calls: Iterable[Call]) -> dict[str, int]:
         By name the first step in which a model asked for it.
     """
     found: dict[str, int] = {}
-    waiting: dict[str, tuple[str, int]] = {}
-    since: dict[str, list[str]] = {}
+    waiting: dict[str, tuple[Asked, int]] = {}
+    since: dict[str, list[Call]] = {}
     for call in sorted(calls, key=lambda call: (call.step, call.number)):
         turn = _turn_of(call)
         if turn is None:
-            for names in since.values():
-                names.append(_plain(call.name))
+            for made in since.values():
+                made.append(call)
             continue
         for answered in _answered(_messages_sent(turn)):
-            name, step = waiting.pop(answered, ("", 0))
-            made = since.pop(answered, [])
-            if name and not any(_is_call_of(name, each) for each in made):
-                found.setdefault(name, step)
+            if answered in waiting:
+                asked, step = waiting.pop(answered)
+                if not any(_is_call_of(asked, made) for made in since.pop(answered)):
+                    found.setdefault(asked.name, step)
         if call.error is None:
             said = said_of(turn, call.result).messages
             own = set(_answered(said))  # the provider ran these itself
             for asked in (asked for message in said for asked in message.calls):
                 key = asked.id or asked.name
-                if key not in own:
-                    waiting[key], since[key] = (asked.name, call.step), []
+                if key and key not in own:
+                    waiting[key], since[key] = (asked, call.step), []
     return found
 
 
@@ -78,10 +80,19 @@ def _answered(messages: Iterable[Message]) -> Sequence[str]:
     return [message.answers for message in messages if message.answers]
 
 
-def _is_call_of(tool: str, called: str) -> bool:
-    """Whether a recorded name, `my_app.tools.lookup`, is that of a tool as the model knows it, `lookup`."""
-    wanted = _plain(tool)
-    return bool(wanted) and (called == wanted or called.endswith(f"_{wanted}") or wanted.endswith(f"_{called}"))
+def _is_call_of(asked: Asked, call: Call) -> bool:
+    """Whether a recorded call is that of a tool as the model knows it: by its name, or by what it was given.
+
+    The tool `lookup` may be recorded as `my_app.tools.lookup`, `lookup.call` or `server lookup`; under any name it is
+    the one where its arguments are those that the model gave.
+    """
+    if call.kind in _DRAWN:
+        return False
+    wanted = _plain(asked.name)
+    names = [_plain(part) for part in _BETWEEN_NAMES.split(call.name)]
+    if wanted in names or any(name and wanted.endswith(f"_{name}") for name in names):
+        return True
+    return isinstance(asked.arguments, dict) and bool(asked.arguments) and call.args == asked.arguments
 
 
 def _plain(name: str) -> str:

@@ -6,7 +6,7 @@
 | `opening`, `connection`, `locate`, `heads`, `tables`, `sqlite_errors` | the file: where it is, how it is asked |
 | `schema`, `schema_check`, `migrate` | its format |
 | `columns` | the model's objects in columns |
-| `run_rows`, `step_rows`, `call_rows`, `deliveries`, `questions`, `sweeps` | rows as the model's objects |
+| `run_rows`, `step_rows`, `call_rows`, `deliveries`, `questions`, `outputs`, `sweeps` | rows as the model's objects |
 | `lineage`, `usage` | what a fork shares with its ancestors: steps, checkpoints, tokens and dollars |
 | `open_step` | what a step is remembered by while it is open |
 | `ids`, `naming` | what names a run or a checkpoint, and what may |

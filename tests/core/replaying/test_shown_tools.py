@@ -10,7 +10,7 @@ from agent_tt.model import Call
 from agent_tt.replaying.shown_tools import tools_shown_only
 
 CHAT = "https://api.openai.com/v1/chat/completions"
-ASKED = {"id": "c1", "type": "function", "function": {"name": "lookup", "arguments": "{}"}}
+ASKED = {"id": "c1", "type": "function", "function": {"name": "lookup", "arguments": '{"q": "refunds"}'}}
 QUESTION = {"role": "user", "content": "?"}
 SAID = {"role": "assistant", "content": None, "tool_calls": [ASKED]}
 RESULT = {"role": "tool", "tool_call_id": "c1", "content": "found"}
@@ -29,8 +29,8 @@ def chat(step: int, *messages: dict[str, Any], answer: dict[str, Any] | None = N
     return asks(step, CHAT, body, {"id": "a", "choices": [{"index": 0, "message": answer or {"role": "assistant"}}]})
 
 
-def tool(step: int, name: str, number: int = 2, kind: Any = "tool", **facts: Any) -> Call:
-    return Call(step, number, kind, name, "ok", args={}, result="found", **facts)
+def tool(step: int, name: str, kind: Any = "tool", **facts: Any) -> Call:
+    return Call(step, 2, kind, name, "ok", **({"args": {}, "result": "found"} | facts))
 
 
 FIRST, SECOND = chat(1, QUESTION, answer=SAID), chat(2, QUESTION, SAID, RESULT)
@@ -43,6 +43,10 @@ FIRST, SECOND = chat(1, QUESTION, answer=SAID), chat(2, QUESTION, SAID, RESULT)
         ([tool(1, "lookup")], {}),
         ([tool(1, "my_app.tools.lookup")], {}),
         ([tool(1, "Lookup")], {}),
+        ([tool(1, "__main__.lookup.call")], {}),
+        ([tool(1, "server lookup", kind="http")], {}),
+        ([tool(1, "run_tool", args={"q": "refunds"})], {}),
+        ([tool(1, "run_tool", args={"q": "gifts"})], {"lookup": 1}),
         ([tool(1, "lookup", meta={"inside": 2})], {}),
         ([tool(1, "search")], {"lookup": 1}),
         ([tool(1, "clock", kind="clock")], {"lookup": 1}),
