@@ -103,6 +103,6 @@ def said_of_tools(tools: Mapping[str, int]) -> Iterable[str]:
     """A line for each of `tools_shown_only`."""
     for name, step in tools.items():
         yield (
-            f"the model asked for {name} in step {step} and was given its result, and no call of {name} is recorded:"
-            " what the agent's code does for it is done again, unless it is stopped. Record it as a tool"
+            f"no call of {name} is recorded, though the model was given its result (asked in step {step}):"
+            " its code runs again in a replay, where nothing stops it. Record it as a tool"
         )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import pty
 import subprocess
 import sys
+import termios
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +15,10 @@ import pytest
 from tests.core.agent_folder import PATIENCE_SECONDS, AgentFolder
 
 import agent_tt
-from agent_tt.model import Output
+from agent_tt.model import AgentCode, NewRun, Output
 from agent_tt.recording.output import MOST, OutputTap
 from agent_tt.replaying.changed_lines import changed_lines
-from agent_tt.store import open_store
+from agent_tt.store import copy_run, open_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -358,3 +360,56 @@ def test_lines_are_aligned_and_the_rest_is_left_out():
         ("line 41", "40", None),
         ("line 71", "70", "seventy"),
     ]
+
+
+def test_the_newest_output_of_a_run_holds_and_is_no_note_and_is_copied_with_it(tmp_path: Path):
+    with closing(open_store(tmp_path / "a.db", create=True)) as store:
+        writer = store.begin_run(NewRun("run", AgentCode()), {})
+        writer.finish("succeeded")
+        assert store.output(writer.run_id) is None
+        store.keep_output(writer.run_id, output("first"))
+        store.keep_output(writer.run_id, Output(9, "key sk-proj-" + "Zq8mN4vTx2LpKw7RbYc9" * 2, "", "00", 80, 24))
+        kept = store.output(writer.run_id)
+        assert kept is not None
+        assert "Zq8mN4vT" not in kept.text
+        assert (kept.columns, kept.lines, kept.digest) == (80, 24, "00")
+        assert store.notes(writer.run_id) == []
+        assert store.verify() == []
+        with closing(open_store(tmp_path / "b.db", create=True)) as other:
+            copy_run(store, other, writer.run_id)
+            (copied,) = other.runs()
+            assert other.output(copied.id) == kept
+
+
+SCREEN = """
+import os, sys
+import agent_tt
+
+@agent_tt.tool
+def look(n): return n
+
+with agent_tt.record("screen") as run:
+    look(1)
+    print(sys.stdout.isatty(), *(os.get_terminal_size() if sys.stdout.isatty() else ()))
+"""
+
+
+def test_a_program_that_was_recorded_on_a_terminal_finds_one_of_that_size_in_its_replay(programs: Programs):
+    programs.write(SCREEN)
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (33, 101))
+    done = subprocess.Popen(
+        [sys.executable, "agent.py"],
+        cwd=programs.folder,
+        env={**os.environ, "AGENT_TT_STORE": str(programs.store_path)},
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+    )
+    assert done.wait(PATIENCE_SECONDS) == 0
+    os.close(theirs)
+    os.close(ours)
+    kept = programs.output()
+    assert kept is not None
+    assert (kept.text, kept.columns, kept.lines) == ("True 101 33\n", 101, 33)
+    report = programs.replay()
+    assert (report.verdict, report.output) == ("as_recorded", "True 101 33\n"), report.divergences

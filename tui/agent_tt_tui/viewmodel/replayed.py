@@ -75,6 +75,8 @@ def verdict(report: ReplayReport) -> VerdictLines:
         count = len(report.divergences)
         what = f" in {count:,} place{'' if count == 1 else 's'}" if count else f": {_ended_otherwise(report)}"
         word = f"{word}{what}"
+        if report.failed_before_asking:
+            return VerdictLines(report.verdict, word, _agent_end(report))
     return VerdictLines(report.verdict, f"{word}: {served}{_reached(report)}", _agent_end(report))
 
 

@@ -60,7 +60,7 @@ class ReplayFacts(RowWidget):
             row.add(f"{total:,} recorded call{'' if total == 1 else 's'}", styles.strong)
             lanes = f" in {plan.lanes:,} lanes" if plan.lanes > 1 else ""
             nested = f", {plan.nested:,} more inside others" if plan.nested else ""
-            return row.add(f"{lanes}{nested}; nothing is reached, no tool runs", styles.muted)
+            return row.add(f"{lanes}{nested}; nothing is reached, no recorded tool runs", styles.muted)
         row.column("mode", LABEL, styles.muted)
         for observe, word in ((False, "halt"), (True, "observe")):
             chosen = observe == self.observe
