@@ -160,7 +160,9 @@ def test_no_kind_of_secret_reaches_the_file_by_any_way_into_it(tmp_path: Path):
     assert store.verify() == []
     store.close()
     found = b"\n".join(raw for _, raw in contents(path)) + path.read_bytes()
-    secrets = {secret for _, secret in (*TEXTS.values(), *FIELDS.values()) if len(secret) > 6}  # a time may hold 4 digits
+    secrets = {
+        secret for _, secret in (*TEXTS.values(), *FIELDS.values()) if len(secret) > 6
+    }  # a time holds digits too
     assert {secret: traces(secret, found) for secret in secrets if traces(secret, found)} == {}
 
 
