@@ -13,7 +13,7 @@
 | `lineage`, `rejoining` | what a fork shares with its parent; where runs that parted meet again |
 | `effects` | what a run did to the world, and what it was kept from |
 | `because`, `parting` | why runs part, in words and as data; found in the runs themselves |
-| `outcome`, `rows` | how runs ended, the lines of a comparison |
+| `outcome`, `lane_ends`, `rows` | how runs ended, and each lane of them; the lines of a comparison |
 | `side`, `runs` | one run, read once; two of them, and all of it together |
 | `collector` | Python's collector of cycles rests while very many objects are made |
 | `edited`, `answers`, `table` | what was changed on the way to a run; equal answers; one run against many |

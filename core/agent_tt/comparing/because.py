@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from agent_tt.comparing.moves import acts_of, answers_of, lasting, value_key
+from agent_tt.codec.paths import parse_path
+from agent_tt.comparing.moves import acts_of, answers_of, lasting, question_of, value_key
 from agent_tt.comparing.states import compare_states
+from agent_tt.errors import InvalidPath
+from agent_tt.model import ACTING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,14 +19,29 @@ if TYPE_CHECKING:
     from agent_tt.comparing.states import Change
     from agent_tt.model import Call, Edit, Run, Step
 
-__all__ = ["Deed", "Reason", "ReasonKind", "differences", "explain", "explain_code", "explain_edits", "explain_input"]
+__all__ = [
+    "Deed",
+    "Reason",
+    "ReasonKind",
+    "differences",
+    "explain",
+    "explain_code",
+    "explain_edits",
+    "explain_input",
+    "explain_question",
+]
+
+_SYSTEM: Final = "system prompt"
+_SYSTEM_ROLES: Final = frozenset({"system", "developer"})
+_SYSTEM_KEYS: Final = frozenset({"system", "instructions", "system_instruction", "systemInstruction", "preamble"})
+"""Where providers keep it: in a message of this role, or under this key of the request."""
 
 _MOST_NAMES = 2
 """How many arguments or paths are named before the rest is counted."""
 
 ReasonKind: TypeAlias = Literal[
-    "input", "step", "swapped", "moved", "ending", "agent", "call", "answer", "decision", "result", "state", "edit",
-    "code",
+    "input", "question", "step", "swapped", "moved", "ending", "agent", "call", "answer", "decision", "result", "state",
+    "edit", "code",
 ]  # fmt: skip
 
 
@@ -34,6 +52,7 @@ class Reason:
     | kind | says | where | old and new |
     |---|---|---|---|
     | `input` | they began with other states | the first path that differs | what is there |
+    | `question` | a model was asked something else | the path in the request | what is there |
     | `call` | another tool was called, or one with other arguments | `tool`, or `tool.argument` with the path in it | tools, or values |
     | `answer`, `decision` | a model, or the agent, said something else | the path in the answer | what is there |
     | `result` | the same question came back otherwise: a value, an error or a status | `tool` with the path in it | what is there |
@@ -108,6 +127,62 @@ def explain(a: Deed | None, b: Deed | None, written: Sequence[Change] = ()) -> R
 def differences(a: Wire, b: Wire) -> list[Change]:
     """What differs between two values; another order of keys does not count."""
     return [change for change in compare_states(a, b) if change.makes_a_difference]
+
+
+def explain_question(a: Deed, b: Deed) -> Reason | None:
+    """Say what is different about what two steps asked their models; None where nothing is.
+
+    Only what was asked before any other call came back with another result: after that it is a consequence.
+    """
+    for call_a, call_b in zip(_asked_first(a, b), _asked_first(b, a), strict=False):
+        changes = differences(question_of(call_a), question_of(call_b))
+        if changes:
+            ranked = sorted(changes, key=lambda change: _rank(call_a, call_b, change))
+            names = list(dict.fromkeys(_part_of_question(call_a, call_b, change) for change in ranked))
+            first = ranked[0]
+            text = f"the model was asked with another {_names(names)}"
+            return Reason("question", text, *_numbers(a, b), where=first.path, old=first.old, new=first.new)
+    return None
+
+
+def _asked_first(deed: Deed, other: Deed) -> list[Call]:
+    """The calls of models before the first call of another kind that came back with something else."""
+    theirs = iter(other.acts)
+    asked: list[Call] = []
+    for call in deed.calls:
+        if call.kind == "llm":
+            asked.append(call)
+        elif call.kind in ACTING:
+            beside = next(theirs, None)
+            if beside is None or value_key([call.name, call.result]) != value_key([beside.name, beside.result]):
+                break
+    return asked
+
+
+def _rank(a: Call, b: Call, change: Change) -> int:
+    """What a person set comes before what the run made of it: system prompt, model and parameters, then messages."""
+    part = _part_of_question(a, b, change)
+    return 0 if part == _SYSTEM else 2 if part == change.path and "[" in part else 1
+
+
+def _part_of_question(a: Call, b: Call, change: Change) -> str:
+    """What a place of a request is called."""
+    try:
+        path = parse_path(change.path)
+    except InvalidPath:
+        return change.path
+    if path and path[0] in _SYSTEM_KEYS:
+        return _SYSTEM
+    for call in (a, b):
+        part: Wire = question_of(call)
+        for key in path:
+            if isinstance(part, list) and isinstance(key, int):
+                part = part[key] if key < len(part) else None
+            else:
+                part = part.get(str(key)) if isinstance(part, dict) else None
+            if isinstance(part, dict) and part.get("role") in _SYSTEM_ROLES:
+                return _SYSTEM
+    return _place(change.path) if path else "question"
 
 
 def explain_input(changes: Sequence[Change]) -> Reason | None:

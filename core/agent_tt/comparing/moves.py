@@ -1,7 +1,8 @@
 """What a step did, as texts that can be compared: what it asked for, and what came back.
 
-A model's *arguments* are no part of it. They are the state as the model saw it, and after one edited word they differ
-for the rest of the run; what the model made of them is what a step did.
+What a model was *asked* is no part of it. It is the state as the model saw it, and after one edited word it differs for
+the rest of the run; what the model made of it is what a step did. A key of it is kept beside, for the first question
+that differs is a reason.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, CallKind, Step
 
-__all__ = ["Move", "acts_of", "answers_of", "describe_move", "is_silent", "lasting", "value_key"]
+__all__ = ["Move", "acts_of", "answers_of", "describe_move", "is_silent", "lasting", "question_of", "value_key"]
 
 _VOLATILE: Final = frozenset(
     {
@@ -59,6 +60,7 @@ class Move:
         came_back: Equal when results, errors and status are.
         asked: The arguments of each tool, or each answer, or what was written, as JSON: a list. Empty where JSON cannot
             hold them.
+        questions: For each call of a model a key of what it was asked: equal ones for equal questions.
     """
 
     step: Step
@@ -66,6 +68,7 @@ class Move:
     alike: Alike
     came_back: bytes
     asked: bytes = _NOTHING
+    questions: tuple[str, ...] = ()
 
     @property
     def number(self) -> int:
@@ -98,7 +101,7 @@ def describe_move(step: Step, calls: Sequence[Call], written: Mapping[str, str] 
 
     Args:
         step: The step.
-        calls: Its calls; what models were asked may be left out.
+        calls: Its calls; of what models were asked the signature is enough.
         written: What it wrote to the state, by place (`agent_tt.comparing.updates`); counts if it is silent.
     """
     acts = acts_of(calls)
@@ -115,7 +118,21 @@ def describe_move(step: Step, calls: Sequence[Call], written: Mapping[str, str] 
         alike=(step.agent, "" if tools else step.name, tools),
         came_back=_short(_key(came, _json(came))),
         asked=bytes(memoryview(said)),  # the encoder's own bytes keep the room that it wrote into
+        questions=tuple([_question_key(call) for call in answers_of(calls)]),
     )
+
+
+def question_of(call: Call) -> Wire:
+    """What a model was asked, with the model's name, without what differs each time that the same is asked."""
+    asked = lasting(call.args)
+    model = call.meta.get("model")
+    if model is None or (isinstance(asked, dict) and "model" in asked):
+        return asked
+    return {"model": model, **asked} if isinstance(asked, dict) else {"model": model, "question": asked}
+
+
+def _question_key(call: Call) -> str:
+    return call.signature or ("" if call.args is None else value_key(question_of(call)))
 
 
 def value_key(value: Wire) -> str:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent_tt.comparing.because import Deed, Reason, differences, explain, explain_code, explain_edits, explain_input
+from agent_tt.comparing.because import (
+    Deed,
+    Reason,
+    differences,
+    explain,
+    explain_code,
+    explain_edits,
+    explain_input,
+    explain_question,
+)
 from agent_tt.comparing.moves import is_silent
 from agent_tt.comparing.states import Change
 from agent_tt.comparing.updates import different_places
@@ -22,18 +31,19 @@ __all__ = ["reasons_to_part"]
 def reasons_to_part(
     a: Side, b: Side, rows: Sequence[Row], parting: int | None, shared: int, moved: Sequence[tuple[int, int]]
 ) -> tuple[Reason, ...]:
-    """Why two runs part: what they began with, what is different there, what a person changed before.
+    """Why two runs part: what they began with, what models were asked, what is different there, what a person changed.
 
     Args:
         a: The one run.
         b: The other.
         rows: All rows of the comparison.
-        parting: Index of the row at which they part; None where they do not: then only what they began with counts.
+        parting: Index of the row at which they part; None where they do not: then only what they began with
+            and what their models were asked counts.
         shared: How many leading steps are one and the same.
         moved: Steps that both took, at other places: (number in A, number in B).
     """
     began = None if shared else explain_input(_input_changes(a, b))
-    found = [began]
+    found = [began, _first_question(a, b, rows, parting)]
     if parting is not None:
         row = rows[parting]
         found += [_ending(a, b, row) or _swap(a, b, rows, parting, moved) or _explain(a, b, row)]
@@ -48,6 +58,20 @@ def _made_by_people(a: Side, b: Side, shared: int) -> Iterator[Reason | None]:
             yield explain_edits(side.run, of_b=side is b)
     if shared:
         yield explain_code(a.run, b.run)
+
+
+def _first_question(a: Side, b: Side, rows: Sequence[Row], parting: int | None) -> Reason | None:
+    """The first thing that the models of both were not asked alike, up to where the runs part."""
+    for row in rows if parting is None else rows[: parting + 1]:
+        if row.a is None or row.b is None or not (a.did(row.a) and b.did(row.b)):
+            continue
+        if a.move(row.a).questions == b.move(row.b).questions:
+            continue
+        a.check()
+        found = explain_question(*(Deed(side.by_number[n], side.calls(n)) for side, n in ((a, row.a), (b, row.b))))
+        if found is not None:
+            return found
+    return None
 
 
 def _input_changes(a: Side, b: Side) -> list[Change]:

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agent_tt.codec.wire import Wire
+    from agent_tt.comparing.lane_ends import LaneEnd
+
 __all__ = ["LanePair", "Lanes", "Row", "RowKind", "lane_pairs", "mark_pending"]
 
 Lanes: TypeAlias = "tuple[str | None, str | None]"
@@ -47,6 +50,16 @@ class LanePair:
         only_a: How many steps only A took.
         only_b: How many only B took.
         diverged_at: Number of the step at which the two part (in A, or in B where A took none); None where they do not.
+        rejoined: The step of both, (a, b), at which they meet again; None if they never do.
+        rejoined_changes: In how many paths the states differ there; 0 where they are equal, None where that is not
+            known, or they do not meet again.
+        same_moves: The step of both, (a, b), from which they make the same moves again, though their states differ to
+            the end, so that they do not meet; None where that is not so.
+        parted_again_at: Number of the step at which they part again after that, as `diverged_at`; None if they do not.
+        outcome_a: How the lane of A ended; None where there is none.
+        outcome_b: How that of B ended.
+        final_changes: In how many paths the states after their last steps differ; None where one of them has no
+            steps, or a state cannot be read.
     """
 
     a: str | None
@@ -56,6 +69,41 @@ class LanePair:
     only_a: int = 0
     only_b: int = 0
     diverged_at: int | None = None
+    rejoined: tuple[int, int] | None = None
+    rejoined_changes: int | None = None
+    same_moves: tuple[int, int] | None = None
+    parted_again_at: int | None = None
+    outcome_a: LaneEnd | None = None
+    outcome_b: LaneEnd | None = None
+    final_changes: int | None = None
+
+    @property
+    def rejoined_at(self) -> int | None:
+        """Number, in A, of the step at which they meet again."""
+        return None if self.rejoined is None else self.rejoined[0]
+
+    def to_json(self) -> dict[str, Wire]:
+        """The attributes, with `rejoined_at`; outcomes as `agent_tt.comparing.lane_ends.LaneEnd.to_json`, or null."""
+        ends = (self.outcome_a, self.outcome_b)
+        outcome_a, outcome_b = (None if end is None else end.to_json() for end in ends)
+        return {
+            "a": self.a,
+            "b": self.b,
+            "same": self.same,
+            "different": self.different,
+            "only_a": self.only_a,
+            "only_b": self.only_b,
+            "diverged_at": self.diverged_at,
+            "rejoined_at": self.rejoined_at,
+            "rejoined": None if self.rejoined is None else list(self.rejoined),
+            "rejoined_state": self.rejoined_changes == 0,
+            "rejoined_changes": self.rejoined_changes,
+            "same_moves": None if self.same_moves is None else list(self.same_moves),
+            "parted_again_at": self.parted_again_at,
+            "outcome_a": outcome_a,
+            "outcome_b": outcome_b,
+            "final_changes": self.final_changes,
+        }
 
 
 def lane_pairs(rows: Sequence[Row]) -> tuple[LanePair, ...]:

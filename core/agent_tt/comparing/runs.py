@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from agent_tt.comparing.because import Reason, differences
 from agent_tt.comparing.collector import collector_paused
+from agent_tt.comparing.lane_ends import lane_ends
 from agent_tt.comparing.lineage import shared_by_checkpoint, shared_by_lineage
 from agent_tt.comparing.outcome import Difference, difference_of
 from agent_tt.comparing.pairing import find_moved, pair_moves
 from agent_tt.comparing.parting import reasons_to_part
-from agent_tt.comparing.rejoining import rejoining_by_moves, rejoining_by_state
+from agent_tt.comparing.rejoining import changes_between, rejoin_lanes, rejoin_runs
 from agent_tt.comparing.rows import LanePair, Lanes, Row, RowKind, lane_pairs, mark_pending
 from agent_tt.comparing.side import Side
-from agent_tt.errors import AgentTTError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.comparing.outcome import Outcome
     from agent_tt.comparing.pairing import Couple
+    from agent_tt.comparing.rejoining import Rejoining
     from agent_tt.comparing.states import Change
     from agent_tt.model import Run, Step
     from agent_tt.protocols import RunSource
@@ -44,19 +45,22 @@ class Comparison:
             that is the same too.
         reasons: The same as data, the first cause first.
         rejoined_at: Number, in A, of the step at which they meet again: after which their states are equal again, else
-            from which they make the same moves again. None if they never do.
+            from which they make the same moves again. None if they never do. Of several lanes each that parts has to.
         rejoined: That step in both runs, (a, b). They stand in one row but where, at the very end, one run took more
             steps than the other to come to the same state: then each is the last of its run.
         rejoined_state: Whether the states are equal again as well.
-        rejoined_changes: In how many paths the states differ at that step; 0 where they are equal, None where they
-            cannot be read or the runs do not meet again.
+        rejoined_changes: In how many paths the states differ at that step; 0 where they are equal, None where that is
+            not known or the runs do not meet again.
+        parted_again_at: Number of the step at which they part again after that, as `diverged_at`; None if they do not.
         moved: Steps of A that B took as well, at another place in its lane: (number in A, number in B). Each is in a
             row of its own, or beside another step.
         lanes: The lanes that belong together, in the order in which they begin.
         outcome_a: How A ended.
         outcome_b: How B ended.
         difference: What B has more than A: steps, tokens, cost, time.
-        final_changes: What turns the final state of A into that of B; another order of keys is no change.
+        final_changes: What turns the final state of A, after its last step in any lane, into that of B; another order
+            of keys is no change. Each lane has a count of its own.
+        unread: What could not be read, in words: of that nobody knows whether it is the same.
     """
 
     a: Run
@@ -73,9 +77,11 @@ class Comparison:
     final_changes: tuple[Change, ...]
     reasons: tuple[Reason, ...] = ()
     rejoined_changes: int | None = None
+    parted_again_at: int | None = None
     moved: tuple[tuple[int, int], ...] = ()
     lanes: tuple[LanePair, ...] = ()
     difference: Difference = field(default_factory=Difference)
+    unread: tuple[str, ...] = ()
 
     @property
     def pairs(self) -> list[tuple[int, int, bool]]:
@@ -101,18 +107,28 @@ class Comparison:
         return max(index for index, row in enumerate(self.rows) if row.a == a or row.b == b)
 
     @property
+    def final_equal(self) -> bool | None:
+        """Whether the states after the last step, and after the last step of each lane, are equal; None if unknown."""
+        if self.final_changes or any(lane.final_changes for lane in self.lanes):
+            return False
+        return None if self.unread else True
+
+    @property
     def differs(self) -> bool:
-        """Whether the runs differ at all: in their input, a move, a result, how they ended, or the final state."""
+        """Whether the runs differ at all: in their input, a question, a move, a result, how they or a lane ended.
+
+        False says that no difference is known; see `unread`.
+        """
         ended = (self.outcome_a.status, self.outcome_b.status)
-        return bool(self.diverged_at or self.reasons or self.final_changes) or ended[0] != ended[1]
+        return bool(self.diverged_at or self.reasons) or self.final_equal is False or ended[0] != ended[1]
 
     def to_json(self) -> dict[str, Wire]:
         """`{a, b, diverged_at, because, rejoined_at, pairs: [[a, b, same]], only_a, only_b, …}`.
 
         `a` and `b` are ids; `reasons`: `[{kind, text, a, b, where, old, new}]`, the table of kinds is
         `agent_tt.comparing.because.Reason`; `moved`: `[[a, b]]`; `lanes`: `[{a, b, same, different, only_a, only_b,
-        diverged_at}]`; `difference`: `{steps, tokens, cost_usd, duration_ms}`; `final_changes`: `[{op, path, old,
-        new}]`.
+        diverged_at, rejoined_at, outcome_a, outcome_b, final_changes, …}]`, all of it `LanePair.to_json`; `difference`:
+        `{steps, tokens, cost_usd, duration_ms}`; `final_changes`: `[{op, path, old, new}]`; `unread`: in words.
         """
         return {
             "a": self.a.id,
@@ -123,17 +139,19 @@ class Comparison:
             "rejoined": None if self.rejoined is None else list(self.rejoined),
             "rejoined_state": self.rejoined_state,
             "rejoined_changes": self.rejoined_changes,
+            "parted_again_at": self.parted_again_at,
             "shared": self.shared,
             "pairs": [list(pair) for pair in self.pairs],
             "only_a": [*self.only_a],
             "only_b": [*self.only_b],
             "moved": [list(pair) for pair in self.moved],
             "reasons": [asdict(reason) for reason in self.reasons],
-            "lanes": [asdict(lane) for lane in self.lanes],
+            "lanes": [lane.to_json() for lane in self.lanes],
             "difference": self.difference.to_json(),
             "outcome_a": self.outcome_a.to_json(),
             "outcome_b": self.outcome_b.to_json(),
             "final_changes": [change.to_json() for change in self.final_changes],
+            "unread": [*self.unread],
         }
 
 
@@ -195,12 +213,12 @@ class Against:
         parting = next((index for index, row in enumerate(rows) if row.kind not in ("same", "pending")), None)
         moved = find_moved(couples)
         reasons = reasons_to_part(a, b, rows, parting, shared, moved)
-        rejoined = None
-        if parting is not None:
-            rejoined = rejoining_by_state(a, b, rows, parting)
-            rejoined = rejoined or rejoining_by_moves(rows, parting, over=not (a.live or b.live))
+        rejoinings = rejoin_lanes(a, b, rows, over=not (a.live or b.live))
+        met = rejoin_runs(a, b, rows, rejoinings)
         b.share(a, shared)
-        apart = None if rejoined is None else _apart(a, b, rejoined)
+        lanes = _lanes(a, b, rows, rejoinings)
+        known = a.knows_final_state and b.knows_final_state
+        final_changes = tuple(differences(a.final_state, b.final_state)) if known else ()
         return Comparison(
             a=a.run,
             b=b.run,
@@ -209,16 +227,18 @@ class Against:
             diverged_at=None if parting is None else rows[parting].a or rows[parting].b,
             because="; ".join(reason.text for reason in reasons),
             reasons=reasons,
-            rejoined_at=None if rejoined is None else rejoined[0],
-            rejoined=rejoined,
-            rejoined_state=apart == 0,
-            rejoined_changes=apart,
+            rejoined_at=None if met is None else met.a,
+            rejoined=None if met is None else (met.a, met.b),
+            rejoined_state=met is not None and met.changes == 0,
+            rejoined_changes=None if met is None else met.changes,
+            parted_again_at=None if met is None else met.parted_again,
             moved=tuple(moved),
-            lanes=lane_pairs(rows),
+            lanes=lanes,
             outcome_a=a.outcome,
             outcome_b=b.outcome,
             difference=difference_of(a.outcome, b.outcome),
-            final_changes=tuple(differences(a.final_state, b.final_state)),
+            final_changes=final_changes,
+            unread=(*(f"{what} of A" for what in a.unread), *(f"{what} of B" for what in b.unread)),
         )
 
 
@@ -263,12 +283,25 @@ def _row(couple: Couple, lanes: Lanes) -> Row:
     return Row("same" if same else "different", one.number, other.number, lanes)
 
 
-def _apart(a: Side, b: Side, at: tuple[int, int]) -> int | None:
-    """In how many paths the states differ after two steps; None where they cannot be read."""
-    one, other = a.digest(at[0], start=at[0]), b.digest(at[1], start=at[1])
-    if one is not None and one == other:
-        return 0
-    try:
-        return len(differences(a.state(at[0]), b.state(at[1])))
-    except AgentTTError:
-        return None
+def _lanes(a: Side, b: Side, rows: Sequence[Row], rejoinings: Mapping[Lanes, Rejoining]) -> tuple[LanePair, ...]:
+    """The lanes that belong together, with what became of each."""
+    ends_a, ends_b = lane_ends(a), lane_ends(b)
+    found: list[LanePair] = []
+    for pair in lane_pairs(rows):
+        rejoining = rejoinings.get((pair.a, pair.b))
+        met = None if rejoining is None else rejoining.meeting
+        end_a, end_b = ends_a.get(pair.a or ""), ends_b.get(pair.b or "")
+        ended = None if end_a is None or end_b is None else (end_a.last, end_b.last)
+        found.append(
+            replace(
+                pair,
+                rejoined=None if met is None else (met.a, met.b),
+                rejoined_changes=None if met is None else met.changes,
+                same_moves=None if rejoining is None else rejoining.same_moves,
+                parted_again_at=None if met is None else met.parted_again,
+                outcome_a=end_a,
+                outcome_b=end_b,
+                final_changes=None if ended is None else changes_between(a, b, *ended),
+            )
+        )
+    return tuple(found)

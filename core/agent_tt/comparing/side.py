@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.comparing.moves import Move, describe_move, is_silent
-from agent_tt.comparing.outcome import final_state, read_outcome
+from agent_tt.comparing.outcome import read_outcome
 from agent_tt.comparing.updates import read_updates
 from agent_tt.errors import AgentTTError, Interrupted
 from agent_tt.protocols import ListsCalls, PagesCalls
@@ -42,6 +42,7 @@ class Side:
         live: Whether it still runs.
         cancelled: Asked now and then; once it says yes, the comparison is given up.
         pages: The source, if it can give calls and digests of many steps at once.
+        unread: What could not be read, in words: nothing is known of whether that is the same.
     """
 
     def __init__(self, source: RunSource, run: Run) -> None:
@@ -52,6 +53,7 @@ class Side:
         self.live = run.status == "running"
         self.cancelled: Callable[[], bool] = lambda: False
         self.pages = source if isinstance(source, PagesCalls) else None
+        self.unread: dict[str, None] = {}
         self._moves: dict[int, Move] = {}
         self._shared = 0
         self._heads: dict[int, list[Call]] = {}
@@ -95,6 +97,10 @@ class Side:
         """The steps after the shared ones that still run."""
         return [step for step in self.steps[shared:] if self._runs(step)]
 
+    def did(self, number: int) -> bool:
+        """Whether `moves` gave what a step did."""
+        return number in self._moves
+
     def move(self, number: int) -> Move:
         """What a step did that `moves` gave."""
         return self._moves[number]
@@ -123,24 +129,27 @@ class Side:
         if step.number in self._containers:
             return {}
         self.check()
-        return read_updates(self.source, self.run.id, step)
+        try:
+            return read_updates(self.source, self.run.id, step)
+        except AgentTTError:  # one damaged checkpoint must not end the comparison
+            self.unread[f"what step {step.number} wrote"] = None
+            return {}
 
-    def digest(self, number: int, *, start: int) -> bytes | None:
-        """The digest of the state after a step; None where it is not known, or the step took no checkpoint.
-
-        Args:
-            number: The step.
-            start: The first step of which the digest will be asked for: from there on they are read at once.
-        """
+    def read_digests(self, start: int) -> None:
+        """Read the digests of the states from a step on at once, where the source can."""
         if self._digests_from is None or start < self._digests_from:
             self._digests_from = start
             if self.pages is not None:
-                self._digests = self.pages.digest_page(self.run.id, start, len(self.steps) + 1)
+                self._digests |= self.pages.digest_page(self.run.id, start, len(self.steps) + 1)
+
+    def digest(self, number: int) -> bytes | None:
+        """The digest of the state after a step; None where it is not known, or the step took no checkpoint."""
         known = self._digests.get(number)
-        if known is None and (self.pages is None or number < self._digests_from):
+        if known is None and (self.pages is None or self._digests_from is None or number < self._digests_from):
             try:
                 known = self.source.digest(self.run.id, number)
-            except AgentTTError:  # one damaged checkpoint must not end the comparison
+            except AgentTTError:
+                self.unread[_state_after(number)] = None
                 return None
             if known is not None:
                 self._digests[number] = known
@@ -156,15 +165,26 @@ class Side:
 
     @cached_property
     def final_state(self) -> Wire:
-        """The state after its last step."""
-        return final_state(self.source, self.run.id)
+        """The state after its last step; None where it has none, or none that can be read."""
+        last = len(self.steps)
+        try:
+            return self.source.state(self.run.id, last)
+        except AgentTTError:
+            self.unread[_state_after(last)] = None
+            return None
+
+    @property
+    def knows_final_state(self) -> bool:
+        """Whether the state after its last step could be read."""
+        return self.final_state is not None or _state_after(len(self.steps)) not in self.unread
 
     @cached_property
     def outcome(self) -> Outcome:
         """How it ended."""
-        return read_outcome(self.run, self.steps, self._all_heads(), self.final_state)
+        return read_outcome(self.run, self.steps, self.heads, self.final_state)
 
-    def _all_heads(self) -> list[Call]:
+    @cached_property
+    def heads(self) -> list[Call]:
         """Every call of the run, without what it carried."""
         if isinstance(self.source, ListsCalls):
             return self.source.call_heads(self.run.id)
@@ -193,3 +213,7 @@ class Side:
 
     def _runs(self, step: Step) -> bool:
         return self.live and step.status == "running"
+
+
+def _state_after(step: int) -> str:
+    return f"the state after step {step}" if step else "the state that it began with"

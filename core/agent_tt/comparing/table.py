@@ -53,7 +53,8 @@ class TableRow:
         only_base: How many steps only the base took; those that a run which goes on may yet come to do not count.
         only_run: How many only this run took.
         final_changes: In how many places the final states differ.
-        differs: Whether they differ at all; None while that is not known.
+        final_equal: Whether these are equal, those of all lanes too; None where that is not known.
+        differs: Whether they differ at all; None where that is not known.
         outcome: How the run ended, without what its calls carried; None as long as it was not compared.
         difference: How much more it took than the base. A fork's time is its own: that of its first steps is not in it.
         damaged: Numbers of the steps that were found to be damaged.
@@ -71,6 +72,7 @@ class TableRow:
     only_base: int = 0
     only_run: int = 0
     final_changes: int = 0
+    final_equal: bool | None = None
     differs: bool | None = None
     outcome: Outcome | None = None
     difference: Difference | None = None
@@ -305,7 +307,8 @@ def _row(head: TableRow, comparison: Comparison, damaged: tuple[int, ...]) -> Ta
         only_base=sum(each.kind == "only_a" for each in comparison.rows),
         only_run=sum(each.kind == "only_b" for each in comparison.rows),
         final_changes=len(comparison.final_changes),
-        differs=comparison.differs,
+        final_equal=comparison.final_equal,
+        differs=comparison.differs or (None if comparison.unread else False),
         outcome=_light(b),
         difference=difference_of(a, b),
         damaged=damaged,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from agent_tt.codec.paths import format_path
 from agent_tt.comparing.moves import lasting, value_key
-from agent_tt.errors import AgentTTError
 from agent_tt.history.ops import op_path
 
 if TYPE_CHECKING:
@@ -28,16 +27,15 @@ __all__ = ["different_places", "read_updates"]
 def read_updates(source: RunSource, run_id: str, step: Step) -> dict[str, str]:
     """What a step wrote: a text for each place, equal where the same was written.
 
-    A step without a checkpoint, or with one that cannot be read, wrote nothing that is known.
+    A step without a checkpoint wrote nothing that is known.
+
+    Raises:
+        AgentTTError: The checkpoint cannot be read.
     """
     if step.seq is None:
         return {}
-    try:
-        ops = source.changes(run_id, step.number)
-    except AgentTTError:  # one damaged checkpoint must not end the comparison; the timeline flags it
-        return {}
     written: dict[str, list[Wire]] = {}
-    for op in ops:
+    for op in source.changes(run_id, step.number):
         written.setdefault(format_path(op_path(op)), []).append(_written(op))
     return {place: value_key(what) for place, what in written.items()}
 

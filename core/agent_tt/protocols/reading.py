@@ -221,7 +221,7 @@ class PagesCalls(Protocol):
     """A `RunSource` that can give the calls of many steps at once; others are asked for them step by step."""
 
     def call_page(self, run_id: str, start: int, stop: int) -> list[Call]:
-        """The calls of steps start..stop-1 in order: arguments (not those of models), results and errors, no more."""
+        """The calls of steps start..stop-1 in order: arguments (of models signatures), results and errors, no more."""
         ...
 
     def digest_page(self, run_id: str, start: int, stop: int) -> dict[int, bytes]:

@@ -35,10 +35,11 @@ _OF_STEP: Final = (
 )
 _KINDS: Final = (*_HEAD_KINDS, WHOLE, TEXT, COUNT, COUNT, COUNT, ANY, ANY, ANY)
 _PAGE: Final = (
-    "SELECT step, call, lane, kind, name, effect, status, CASE kind WHEN 'llm' THEN NULL ELSE args END, result, error"
+    "SELECT step, call, lane, kind, name, effect, status, CASE kind WHEN 'llm' THEN NULL ELSE args END, result, error,"
+    " CASE kind WHEN 'llm' THEN lower(hex(signature)) END"
     " FROM calls WHERE run = ? AND step BETWEEN ? AND ? ORDER BY step, call"
 )
-_PAGE_KINDS: Final = (WHOLE, WHOLE, NAME, NAME, TEXT, TEXT, ANY, ANY, ANY, ANY)
+_PAGE_KINDS: Final = (WHOLE, WHOLE, NAME, NAME, TEXT, TEXT, ANY, ANY, ANY, ANY, TEXT)
 _VALUES: Final = "SELECT args, result, error FROM calls WHERE run = ? AND step = ? AND call = ?"
 _LAST: Final = 1 << 62
 _LARGE: Final = '"…"'.encode()
@@ -79,8 +80,8 @@ class CallRows:
     def page(self, run: int, start: int, stop: int) -> list[Call]:
         """The calls of steps start..stop-1 in order, with what they carried: what comparing two long runs reads.
 
-        What models were asked is left out: it is the whole conversation each time, and their answers tell two runs
-        apart. So are times and facts for display.
+        What models were asked is left out, as it is the whole conversation each time; its signature is there instead.
+        So are times and facts for display.
         """
         calls: list[Call] = []
         for stretch in self._lineage.stretches(run):
@@ -108,7 +109,7 @@ class CallRows:
 
     def _on_page(self, row: Sequence[Any]) -> Call:
         call: Any = _Draft()
-        call.step, call.number, call.lane, call.kind, name, effect, status, args, result, error = row
+        call.step, call.number, call.lane, call.kind, name, effect, status, args, result, error, signature = row
         what = f"call {call.number} of step {call.step}"
         call.name = name or ""
         call.effect = columns.effect(effect)
@@ -117,7 +118,8 @@ class CallRows:
         call.result = None if result is None else self.value(result, f"the result of {what}")
         call.error = None if error is None else columns.error_from_text(error)
         call.lane_seq = 0
-        call.signature = call.started_us = call.ended_us = call.delivered = None
+        call.signature = signature or None
+        call.started_us = call.ended_us = call.delivered = None
         call.meta = {}
         call.__class__ = Call
         return cast("Call", call)

@@ -137,7 +137,7 @@ class StoreReader:
         return self._calls.with_values(self.lineage.number(run_id), head)
 
     def call_page(self, run_id: str, start: int, stop: int) -> list[Call]:
-        """The calls of steps start..stop-1: arguments (not those of models), results and errors, no more."""
+        """The calls of steps start..stop-1: arguments (of models the signature), results and errors, no more."""
         return self._calls.page(self.lineage.number(run_id), start, stop)
 
     def digest_page(self, run_id: str, start: int, stop: int) -> dict[int, bytes]:

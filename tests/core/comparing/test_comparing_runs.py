@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -337,3 +338,42 @@ def test_ten_thousand_steps_are_compared_in_reasonable_time() -> None:
     assert time.process_time() - began < 8
     assert (found.diverged_at, found.only_b) == (3_001, [3_001])
     assert len(found.only_a) == 100
+
+
+def _asked(system: str, *, temperature: float = 0, model: str = "m") -> list[Did]:
+    question = {
+        "model": model,
+        "temperature": temperature,
+        "messages": [{"role": "system", "content": system}, {"role": "user", "content": "hello", "id": object_id()}],
+    }
+    return [Did("think", answer={"content": "yes"}, asked=question, state={"n": n}) for n in (1, 2)]
+
+
+_ids = itertools.count()
+
+
+def object_id() -> str:
+    """What a message has that is another one each time."""
+    return f"msg_{next(_ids)}"
+
+
+@pytest.mark.parametrize(
+    ("changed", "words", "where"),
+    [
+        ({"system": "Be rude."}, "another system prompt", "messages[0].content"),
+        ({"temperature": 1}, "another temperature", "temperature"),
+        ({"model": "n"}, "another model", "model"),
+    ],
+)
+def test_the_first_other_question_is_a_reason_although_the_deeds_agree(
+    changed: dict[str, Any], words: str, where: str
+) -> None:
+    source = MemorySource()
+    a = source.add("a", _asked("Be nice."))
+    found = compare_runs(source, a, source, source.add("b", _asked(**{"system": "Be nice."} | changed)))
+    assert (found.diverged_at, found.differs) == (None, True)
+    (reason,) = found.reasons
+    assert (reason.kind, reason.where, reason.a, reason.b) == ("question", where, 1, 1)
+    assert words in found.because
+    same = compare_runs(source, a, source, source.add("c", _asked("Be nice.")))
+    assert (same.because, same.differs) == ("", False)

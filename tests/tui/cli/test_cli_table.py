@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 ROW = {
     "run", "name", "parent", "fork_step", "depth", "changed", "edits", "diverged_at", "because", "rejoined_at",
-    "rejoined_state", "shared", "only_base", "only_run", "final_changes", "differs", "letter", "outcome", "difference",
-    "effects", "damaged", "error",
+    "rejoined_state", "shared", "only_base", "only_run", "final_changes", "final_equal", "differs", "letter",
+    "outcome", "difference", "effects", "damaged", "error",
 }  # fmt: skip
 
 

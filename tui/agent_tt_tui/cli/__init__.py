@@ -9,6 +9,7 @@
 | `named` | runs and states by name, in other files too |
 | `diff`, `changes`, `compare`, `compare_many` | what differs between two states, two runs, one run and many |
 | `table_text`, `table_shapes`, `answers_text` | the table of many runs, for people and for programs; equal answers |
+| `lanes_text` | what became of each lane of two runs |
 | `find`, `blame`, `bisect`, `watch`, `watch_text` | asking the past |
 | `record`, `replay`, `resume`, `fork`, `answer` | running agents |
 | `following`, `asking`, `stopping`, `trust` | how a run goes on, what it waits for, its end; may it run |

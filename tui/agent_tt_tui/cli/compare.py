@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agent_tt.comparing.table import SORT_KEYS
+from agent_tt.errors import Damaged
 from agent_tt.model import ACTING
 from agent_tt_tui.cli.compare_many import check_two, compare_many
 from agent_tt_tui.cli.named import opened
@@ -65,7 +66,8 @@ def command(options: Options, runs: tuple[str, ...], *, forks: bool, archived: b
     --json of two: {diverged_at, because, rejoined_at, pairs: [[a, b, same]],
              only_a, only_b, moved: [[a, b]],
              reasons: [{kind, text, a, b, where, old, new}],
-             lanes: [{a, b, same, different, only_a, only_b, diverged_at}],
+             lanes: [{a, b, same, different, only_a, only_b, diverged_at,
+             rejoined_at, outcome_a, outcome_b, final_changes, …}],
              outcome_a, outcome_b, difference, final_changes, …}
     --json of a table: {base, rows: [{run, name, changed, diverged_at, because,
              rejoined_at, only_base, only_run, final_changes, letter,
@@ -82,10 +84,13 @@ def command(options: Options, runs: tuple[str, ...], *, forks: bool, archived: b
             write_json(comparison.to_json())
         else:
             _print(options.terminal(), (a, b), comparison)
-    return 1 if comparison.differs else 0
+    if comparison.differs:
+        return 1
+    return Damaged.exit_code if comparison.unread else 0
 
 
 def _print(terminal: Terminal, named: Sequence[Named], comparison: Comparison) -> None:
+    from agent_tt_tui.cli.lanes_text import print_lanes
     from agent_tt_tui.cli.terminal import Cell
     from agent_tt_tui.cli.wording import run_line
     from agent_tt_tui.text import cut_start
@@ -98,7 +103,7 @@ def _print(terminal: Terminal, named: Sequence[Named], comparison: Comparison) -
     terminal.line()
     a, b = (_Side.of(each.source, run.id) for each, run in zip(named, (comparison.a, comparison.b), strict=True))
     _print_rows(terminal, comparison, a, b)
-    _print_lanes(terminal, comparison)
+    print_lanes(terminal, comparison)
     terminal.line()
     _print_outcomes(terminal, comparison)
     _print_effects(terminal, comparison)
@@ -167,13 +172,20 @@ def _without_parting(comparison: Comparison, terminal: Terminal) -> tuple[str, s
     from agent_tt_tui.cli.terminal import counted
 
     so_far = " so far" if any(run.status == "running" for run in (comparison.a, comparison.b)) else ""
+    unread = [f"cannot be read: {', '.join(comparison.unread)}"] if comparison.unread else []
     if not comparison.differs:
-        return f"{terminal.glyphs.same} no difference{so_far}", ""
+        word = (
+            f"{terminal.glyphs.unknown} no difference is known" if unread else f"{terminal.glyphs.same} no difference"
+        )
+        return f"{word}{so_far}", "; ".join(unread)
     ended = [outcome.status for outcome in (comparison.outcome_a, comparison.outcome_b)]
     said = [comparison.because] if comparison.because else []
     said += [f"{ended[0]} in A, {ended[1]} in B"] if ended[0] != ended[1] else []
     count = len(comparison.final_changes)
     said += [f"the final states differ in {counted(count, 'path')}"] if count else []
+    lanes = [lane for lane in comparison.lanes if lane.final_changes] if not count else []
+    said += [f"the states of {counted(len(lanes), 'lane')} differ"] if lanes else []
+    said += unread
     return f"{terminal.glyphs.differs} no step differs{so_far}", "; ".join(said)
 
 
@@ -233,30 +245,6 @@ def _rule(terminal: Terminal, title: str, words: str) -> None:
     terminal.line(Cell(f"{line}{line} {title} ", "yours"), beside, Cell(line * (left - width(beside)), "yours"))
     for more in [] if beside else textwrap.wrap(words, terminal.columns - 3):
         terminal.line(f"   {more}")
-
-
-def _print_lanes(terminal: Terminal, comparison: Comparison) -> None:
-    """Which lanes part, where there are several."""
-    from agent_tt_tui.cli.terminal import Cell, Column
-
-    parted = [lane for lane in comparison.lanes if lane.diverged_at is not None]
-    if len(comparison.lanes) < 2 or not parted:
-        return
-    glyphs = terminal.glyphs
-    terminal.line()
-    terminal.line(Cell(f"LANES  {len(parted)} of {len(comparison.lanes)} differ", "strong"))
-    rows = []
-    for lane in parted:
-        counts = ((lane.same, glyphs.same), (lane.different, glyphs.differs), (lane.only_a, "<"), (lane.only_b, ">"))
-        name = lane.a if lane.a == lane.b else f"{lane.a or '-'} {glyphs.differs} {lane.b or '-'}"
-        rows.append(
-            [
-                Cell(name or ""),
-                Cell(f"diverged at {lane.diverged_at}"),
-                Cell("  ".join(f"{count} {glyph}" for count, glyph in counts if count), "muted"),
-            ]
-        )
-    terminal.table((Column("", flexible=True), Column(""), Column("")), rows)
 
 
 def _print_outcomes(terminal: Terminal, comparison: Comparison) -> None:

@@ -18,9 +18,10 @@ def table_shape(table: Table, rows: Sequence[TableRow]) -> Shape:
     """`{base: {run, name, letter, outcome}, rows, answers: [{letter, count, text, failed}]}`.
 
     A row is `{run, name, parent, fork_step, depth, changed, edits, diverged_at, because, rejoined_at, rejoined_state,
-    shared, only_base, only_run, final_changes, differs, letter, outcome, difference, effects, damaged, error}`, with
-    `only_base`, `only_run` and `final_changes` as counts, `difference` as `{steps, tokens, cost_usd, duration_ms}`, and
-    `effects` as counts by what became of calls and by name.
+    shared, only_base, only_run, final_changes, final_equal, differs, letter, outcome, difference, effects, damaged,
+    error}`, with `only_base`, `only_run` and `final_changes` as counts, `difference` as `{steps, tokens, cost_usd,
+    duration_ms}`, and `effects` as counts by what became of calls and by name. `final_equal` and `differs` are null
+    where that is not known.
 
     Args:
         table: The table.
@@ -59,6 +60,7 @@ def _row(table: Table, row: TableRow) -> Shape:
         "only_base": row.only_base,
         "only_run": row.only_run,
         "final_changes": row.final_changes,
+        "final_equal": row.final_equal,
         "differs": row.differs,
         "letter": table.letter(run.id),
         "outcome": None if outcome is None else outcome.to_json(),

@@ -11,6 +11,8 @@ from agent_tt_tui.cli.terminal import Cell, Column
 from agent_tt_tui.cli.wording import run_line, status_cell
 from agent_tt_tui.status import run_glyph
 from agent_tt_tui.viewmodel.run_table import (
+    AT_THE_END,
+    NOWHERE,
     change,
     changed_words,
     counts_of,
@@ -93,10 +95,13 @@ def _legend(terminal: Terminal, table: Table, parts: _Parts) -> str:
     glyphs = terminal.glyphs
     at = {parting(row, glyphs) for row in table.rows}
     said = [f"{glyphs.differs} parts from the base at"]
-    said += [f"{glyphs.same} nothing differs"] if glyphs.same in at else []
-    said += [f"{glyphs.changed} same moves, other state or ending"] if glyphs.changed in at else []
+    said += [f"{NOWHERE}: nothing differs"] if NOWHERE in at else []
+    said += [f"{AT_THE_END}: same moves, other question, state or ending"] if AT_THE_END in at else []
+    said += [f"{glyphs.unknown} cannot be read whole"] if glyphs.unknown in at else []
     said += [f"{glyphs.same} rejoins at"] if parts.rejoined else []
     said += [f"{glyphs.only_a} only the base took", f"{glyphs.only_b} only the run took"]
+    runs = {run_glyph(run.status, glyphs): run.status for run in (table.base, *(row.run for row in table.rows))}
+    said += [] if parts.wide else [f"{glyph} {status}" for glyph, status in runs.items()]
     return f" {glyphs.dot} ".join(said)
 
 

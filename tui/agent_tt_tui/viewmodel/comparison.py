@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from agent_tt.codec.text import summary
-from agent_tt.comparing.runs import Comparison, Row, compare_runs
+from agent_tt.comparing.runs import Comparison, LanePair, Row, compare_runs
 from agent_tt.errors import Interrupted
 from agent_tt.protocols import PagesCalls
 
@@ -118,8 +118,10 @@ class CompareView:
         elif self._edits():
             after = next((row for row in comparison.rows if (row.b or 0) > comparison.shared), None)
             rules[after] = self._edits()
-        elif comparison.because and comparison.rows:
-            rules[comparison.rows[0]] = [Line("input", text=comparison.because)]
+        elif comparison.rows and (comparison.because or comparison.unread):
+            unread = [f"cannot be read: {', '.join(comparison.unread)}"] if comparison.unread else []
+            text = "; ".join([*([comparison.because] if comparison.because else []), *unread])
+            rules[comparison.rows[0]] = [Line("input", text=text)]
         if comparison.rejoined is not None:
             met = None if comparison.rejoined_row is None else comparison.rows[comparison.rejoined_row]
             rules.setdefault(met, []).append(Line("rejoined", text=rejoining_text(comparison)))
@@ -158,21 +160,45 @@ class CompareView:
 
 
 def parting_text(comparison: Comparison) -> str:
-    """Why two runs part, and in which lane where there are several; empty where they do not."""
+    """Why two runs part, and in which lane where there are several, and what becomes of it; empty where they do not."""
     row = next((row for row in comparison.rows if row.kind not in ("same", "pending")), None)
     if row is None or len(comparison.lanes) < _SEVERAL:
         return comparison.because
-    return f"{comparison.because}; in {row.lanes[0] or row.lanes[1]}"
+    lane = next((lane for lane in comparison.lanes if (lane.a, lane.b) == row.lanes), None)
+    fate = "" if lane is None else f", {lane_fate(lane)}"
+    return f"{comparison.because}; in {row.lanes[0] or row.lanes[1]}{fate}"
+
+
+def lane_fate(lane: LanePair) -> str:
+    """What becomes of a lane: `rejoined at 7`, `not rejoined`; of one that did not part, what its states ended in."""
+    if lane.diverged_at is None:
+        return "" if not lane.final_changes else f"same moves, other state in {_paths(lane.final_changes)}"
+    if lane.a is None or lane.b is None:
+        return f"only in {'A' if lane.b is None else 'B'}"
+    if lane.rejoined is not None:
+        again = "" if lane.parted_again_at is None else f", parted again at {lane.parted_again_at}"
+        return f"rejoined at {lane.rejoined_at}{again}"
+    if lane.same_moves is not None:
+        return "not rejoined: other state to the end"
+    return "not rejoined"
+
+
+def _paths(count: int) -> str:
+    return f"{count:,} path{'' if count == 1 else 's'}"
 
 
 def rejoining_text(comparison: Comparison) -> str:
     """In which way two runs meet again."""
+    again = "" if comparison.parted_again_at is None else f"; they part again at {comparison.parted_again_at}"
     if comparison.rejoined_state:
-        return "the states are equal again"
+        return f"the states are equal again{again}"
+    parted = [lane for lane in comparison.lanes if lane.diverged_at is not None]
     count = comparison.rejoined_changes
-    if count is None:
-        return "same moves again"
-    return f"same moves again; the state still differs in {count} path{'' if count == 1 else 's'}"
+    if count is not None:
+        return f"same moves again; the state still differs in {_paths(count)}{again}"
+    if len(comparison.lanes) >= _SEVERAL and all(lane.rejoined_changes == 0 for lane in parted):
+        return f"the states are equal again in each lane that parted{again}"
+    return f"same moves again; whether the states are equal is not known{again}"
 
 
 def read_comparison(

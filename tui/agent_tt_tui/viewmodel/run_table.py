@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from agent_tt_tui.glyphs import Glyphs
 
 __all__ = [
+    "AT_THE_END",
+    "NOWHERE",
     "change",
     "changed_words",
     "counts_of",
@@ -28,6 +30,10 @@ __all__ = [
 
 _LONGEST: Final = 400
 
+AT_THE_END: Final = "end"
+NOWHERE: Final = "none"
+"""Words in place of the number of a step; each sign of the table has one meaning, and so these are none."""
+
 _OUT: Final = ("went out", "failed", "unknown")
 _HELD: Final = ("held back", "answered instead")
 
@@ -38,10 +44,15 @@ def label_of(row: TableRow, base: Run) -> str:
 
 
 def parting(row: TableRow, glyphs: Glyphs) -> str:
-    """The step at which a run parts from the base; `≡` where nothing differs, `~` where only states or endings do."""
+    """The step at which a run parts from the base; `none` where nothing differs, `?` where that is not known.
+
+    `end` where it makes the same moves, and something else differs: a question, the final state, how it ended.
+    """
     if row.diverged_at is not None:
         return f"{row.diverged_at}"
-    return "" if row.differs is None else glyphs.changed if row.differs else glyphs.same
+    if row.differs is None:
+        return "" if row.outcome is None else glyphs.unknown
+    return AT_THE_END if row.differs else NOWHERE
 
 
 def effect_counts(outcome: Outcome) -> str:
@@ -92,7 +103,11 @@ def summary_of(table: Table) -> list[str]:
     differ = sum(row.differs is True for row in rows)
     unread = sum(row.error is not None for row in rows)
     parts = [f"{fmt.count(len(rows))} run{'' if len(rows) == 1 else 's'}"]
-    parts.append(f"{fmt.count(differ)} differ{'s' if differ == 1 else ''}" if differ else "none differs")
+    unknown = sum(row.differs is None for row in rows)
+    none = "" if unknown else "none differs"
+    parts += [f"{fmt.count(differ)} differ{'s' if differ == 1 else ''}" if differ else none] if differ or none else []
     if different:
         parts.append("1 answer" if different == 1 else f"{fmt.count(different)} different answers")
+    pending = unknown - unread
+    parts += [f"of {fmt.count(pending)} it is not known"] if pending else []
     return [*parts, *([f"{fmt.count(unread)} cannot be read"] if unread else [])]

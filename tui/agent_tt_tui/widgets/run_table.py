@@ -169,7 +169,11 @@ class TableHead(RowWidget):
 class RunTable(RunRows["TableRow"]):
     """The runs, each on one line."""
 
-    HELP = "One line a run: where it parts from the base, how it ended, what was changed; enter compares it."
+    HELP = (
+        "One line a run: ≠ AT is the step at which it parts from the base (none: nothing differs; end: the same moves, "
+        "another question, state or ending), ≡ AT the step at which it rejoins, < and > count the steps that only the "
+        "base and only the run took; enter compares it."
+    )
 
     table: Table | None = None
     """What is shown."""

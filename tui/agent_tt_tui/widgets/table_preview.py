@@ -100,12 +100,15 @@ class TablePreview(RowWidget):
     def _parting(self, row: TableRow) -> str:
         glyphs = look_of(self).glyphs
         count = f"{fmt.count(row.final_changes)} place{'' if row.final_changes == 1 else 's'}"
-        states = f"the final state differs in {count}" if row.final_changes else "the final states are equal"
+        states = f"the final state differs in {count}" if row.final_changes else "the state of a lane differs"
+        if row.final_equal is not False:
+            states = "the final states are equal" if row.final_equal else "not all of the states can be read"
         if row.diverged_at is None:
-            return f"{glyphs.changed if row.differs else glyphs.same} it makes the same moves; {states}"
+            why = f"{row.because}; " if row.because else ""
+            return f"it makes the same moves; {why}{states}"
         words = f"{glyphs.differs} at {row.diverged_at}: {row.because}" if row.because else f"at {row.diverged_at}"
         if row.rejoined_at is not None:
-            met = "the state is equal too" if row.rejoined_state else states
+            met = "the states are equal again" if row.rejoined_state else f"same moves again; {states}"
             words = f"{glyphs.differs} at {row.diverged_at}, {glyphs.same} at {row.rejoined_at}, {met}: {row.because}"
         return words
 

@@ -1,0 +1,89 @@
+"""How each lane of a run ended: what `outcome` says of a whole run, as far as it can be said of one lane."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.comparing.side import Side
+    from agent_tt.model import Call, ErrorInfo, Step, StepStatus
+
+__all__ = ["LaneEnd", "lane_ends"]
+
+_TOOLS = frozenset({"tool", "http"})
+
+
+@dataclass(frozen=True, slots=True)
+class LaneEnd:
+    """How one lane of one run ended.
+
+    Attributes:
+        steps: How many steps it took.
+        last: Number of its last step.
+        status: How that step ended. Whether the lane was to do more after it is not known.
+        tools: How often each tool was called, denied calls left out; most often first.
+        tokens: Tokens in and out together; None where no step said.
+        cost_usd: US dollars; None where no step said.
+        duration_us: Microseconds from the start of its first step to the end of its last; None while that runs.
+        error: What its last step failed with.
+    """
+
+    steps: int
+    last: int
+    status: StepStatus
+    tools: Mapping[str, int] = field(default_factory=dict)
+    tokens: int | None = None
+    cost_usd: float | None = None
+    duration_us: int | None = None
+    error: ErrorInfo | None = None
+
+    def to_json(self) -> dict[str, Wire]:
+        """`{steps, last, status, tools, tokens, cost_usd, duration_ms, error}`; `error` in one line, or null."""
+        return {
+            "steps": self.steps,
+            "last": self.last,
+            "status": self.status,
+            "tools": dict(self.tools),
+            "tokens": self.tokens,
+            "cost_usd": self.cost_usd,
+            "duration_ms": None if self.duration_us is None else self.duration_us / 1000,
+            "error": None if self.error is None else self.error.short,
+        }
+
+
+def lane_ends(side: Side) -> dict[str, LaneEnd]:
+    """How each lane of a run ended, by its name, in the order in which they begin."""
+    steps: dict[str, list[Step]] = {}
+    for step in side.steps:
+        steps.setdefault(step.lane, []).append(step)
+    calls: defaultdict[str, list[Call]] = defaultdict(list)
+    if len(steps) > 1:
+        for call in side.heads:
+            of = side.by_number.get(call.step)
+            calls[call.lane if of is None else of.lane].append(call)
+    else:
+        calls = defaultdict(lambda: side.heads)
+    return {lane: _end_of(own, calls[lane]) for lane, own in steps.items()}
+
+
+def _end_of(steps: list[Step], calls: Iterable[Call]) -> LaneEnd:
+    last = steps[-1]
+    tools = Counter(call.name for call in calls if call.kind in _TOOLS and call.status != "denied")
+    tokens = [count for step in steps for count in (step.tokens_in, step.tokens_out) if count is not None]
+    costs = [step.cost_usd for step in steps if step.cost_usd is not None]
+    started, ended = steps[0].started_us, last.ended_us
+    return LaneEnd(
+        steps=len(steps),
+        last=last.number,
+        status=last.status,
+        tools=dict(tools.most_common()),
+        tokens=sum(tokens) if tokens else None,
+        cost_usd=sum(costs) if costs else None,
+        duration_us=None if started is None or ended is None else ended - started,
+        error=last.error,
+    )
