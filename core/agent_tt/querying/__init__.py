@@ -9,7 +9,7 @@
 | `watching`, `followed` | where an expression holds: next, previous, all steps, where it began and stopped |
 | `blaming`, `moving`, `edited` | all writes of a value, through lists that were sorted; what people edited |
 | `places`, `absent` | paths as people write them, and what is said where nothing is |
-| `trail`, `links`, `searching` | the way back from a value to what caused it |
+| `trail`, `links`, `searching`, `open_steps` | the way back from a value to what caused it; steps open side by side |
 | `origins`, `signs`, `answers`, `reckoned` | what that goes by: likeness, figures and names, what a model read, sums |
 | `kept` | expressions that are kept with a run: bookmarks by what holds, and breakpoints |
 | `watched`, `stretches` | where one of them holds, kept up as the run grows, in bounded time |

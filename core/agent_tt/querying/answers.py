@@ -7,6 +7,7 @@ model said earlier is left out: it only passed on what it had read.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -14,13 +15,13 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.codec.paths import get
 from agent_tt.errors import AgentTTError
 from agent_tt.querying.expressions.values import plain
-from agent_tt.querying.origins import METADATA, key_of, leaves, likeness
-from agent_tt.querying.signs import content_words, number_keys, signs
+from agent_tt.querying.origins import METADATA, key_of, leaves, likeness, looks_whole
+from agent_tt.querying.signs import Sign, content_words, number_keys, signs, small_numbers
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Path, Wire
 
-__all__ = ["Read", "answer_text", "best_part", "places_read"]
+__all__ = ["Read", "answer_text", "best_part", "places_in_common", "places_read"]
 
 _OWN_ROLES: Final = frozenset({"assistant", "ai", "model"})
 _PEOPLE: Final = frozenset({"user", "human"})
@@ -32,8 +33,15 @@ _MOST_TEXT: Final = 1_000_000
 """Characters of a request that are looked at, the last ones."""
 
 _MOST_READ: Final = 8
+_SHORT_TEXT: Final = 60
+"""Characters of a text of which each word counts, common ones too, before it is said that an answer has none of it."""
+
+_WORDS: Final = re.compile(r"[^\W\d_]{2,}")
 _FIGURE: Final = 4.0
 _NAME_OF: Final = 3.0
+_SMALL: Final = 1.5
+"""A small figure: it counts where hardly any other place has it, and words beside it are the same too."""
+
 _LEAST: Final = 2.0
 """A figure that is nowhere else, or two words that are nowhere else."""
 
@@ -91,7 +99,7 @@ def places_read(args: Wire, text: str) -> list[Read]:
         text: the answer's words.
     """
     said = _said_to_it(args)
-    ours = {key: sign for sign in signs(text) for key in sign.keys}
+    ours = _signs_in(text)
     words = content_words(text)
     held: list[tuple[set[str], frozenset[str]]] = []
     spread: Counter[str] = Counter()
@@ -104,7 +112,7 @@ def places_read(args: Wire, text: str) -> list[Read]:
         held.append(known[leaf])
     found: list[Read] = []
     for (path, leaf), (keys, common) in zip(said, held, strict=True):
-        weights = {key: (_FIGURE if key[0] in "nd" else _NAME_OF) / math.sqrt(spread[key]) for key in keys}
+        weights = {key: _weight(key, spread[key]) for key in keys}
         score = sum(weights.values()) + sum(1 / spread[word] for word in common)
         run = likeness(leaf, text, words=True) if isinstance(leaf, str) and (common or keys) else None
         run_words = 0 if run is None else len(content_words(run.shared or text))
@@ -114,6 +122,8 @@ def places_read(args: Wire, text: str) -> list[Read]:
         best = max(weights, key=lambda key: (weights[key], len(ours[key].text)), default=None)
         if run is not None and (best is None or run_words > weights[best]):
             found.append(Read(path, leaf, score, run.shared, run.why))
+        elif best is not None and run_words == 0 and best.startswith("s:") and not common:
+            continue  # a small figure alone may stand there by accident
         elif best is not None:
             kind = {"number": "figure", "date": "day", "name": "name"}[ours[best].kind]
             found.append(Read(path, leaf, score, ours[best].text, f"the same {kind}"))
@@ -130,12 +140,13 @@ def best_part(value: Wire, text: str) -> tuple[Path, str]:
     parts = list(leaves(value))
     if len(parts) < 2:
         return (), ""
-    ours = {key: sign for sign in signs(text) for key in sign.keys}
+    ours = _signs_in(text)
     words = content_words(text)
     best: tuple[float, Path, str] = (0.0, (), "")
     for path, leaf in parts:
         keys, common = _held(leaf, frozenset(ours), words)
-        score = _FIGURE * len(keys) + len(common)
+        named = content_words(" ".join(str(step).replace("_", " ") for step in path[-1:])) & words
+        score = sum(_weight(key, 1) for key in keys) + len(common) + (len(named) if keys else 0)
         if score > best[0]:
             first = max((ours[key].text for key in keys), key=len, default="") or next(iter(sorted(common)), "")
             best = (score, path, first)
@@ -145,11 +156,49 @@ def best_part(value: Wire, text: str) -> tuple[Path, str]:
 def _held(leaf: Wire, ours: frozenset[str], words: frozenset[str]) -> tuple[set[str], frozenset[str]]:
     """The figures and the words of an answer that a value has."""
     if isinstance(leaf, int | float) and not isinstance(leaf, bool):
-        return set(number_keys(leaf) & ours), frozenset()
+        return {*(number_keys(leaf) | _signs_in(str(leaf)).keys()) & ours}, frozenset()
     if not isinstance(leaf, str):
         return set(), frozenset()
     leaf = leaf[:_LONGEST]
-    return {key for sign in signs(leaf) for key in sign.keys if key in ours}, content_words(leaf) & words
+    return {key for key in _signs_in(leaf) if key in ours}, content_words(leaf) & words
+
+
+def _signs_in(text: str) -> dict[str, Sign]:
+    """The signs of a text by their keys, figures among them that are too small to say something by themselves."""
+    return {key: sign for sign in (*small_numbers(text), *signs(text)) for key in sign.keys}
+
+
+def _weight(key: str, spread: int) -> float:
+    """How much a sign says that stands in so many places."""
+    if key.startswith("s:"):
+        return _SMALL / spread
+    return (_FIGURE if key[0] in "nd" else _NAME_OF) / math.sqrt(spread)
+
+
+def places_in_common(args: Wire, text: str) -> tuple[list[Read], bool]:
+    """All places of a request that have anything of an answer, however little, and whether all of it was looked at.
+
+    What the model said earlier and what is said of its tools are among them.
+
+    Args:
+        args: the request.
+        text: the answer's words.
+
+    Returns:
+        Some places, the newest first, and whether nothing was left out.
+    """
+    ours, words, spoken = _signs_in(text), content_words(text), frozenset(_WORDS.findall(text.lower()))
+    found: list[Read] = []
+    for path, leaf in reversed([*leaves(args)]):
+        if key_of(path) in METADATA:
+            continue
+        keys, common = _held(leaf, frozenset(ours), words)
+        if isinstance(leaf, str) and not (keys or common) and len(leaf) <= _SHORT_TEXT:
+            common = spoken & frozenset(_WORDS.findall(leaf.lower()))
+        if keys or common:
+            shared = ours[next(iter(sorted(keys)))].text if keys else min(common)
+            found.append(Read(path, leaf, 0.0, shared, f"it has {shared!r} too"))
+    return found[:_MOST_READ], looks_whole(args) and len(text) <= _LONGEST
 
 
 def _said_to_it(args: Wire) -> list[tuple[Path, str | int | float]]:

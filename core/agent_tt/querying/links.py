@@ -10,9 +10,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Link", "LinkKind", "Source", "Trail"]
 
-LinkKind: TypeAlias = Literal["value", "result", "error", "answer", "argument", "computed", "input", "edit", "code"]
-"""A value of the state; a tool's result, or its error; a model's answer; an argument; a sum, difference or product of
-what calls brought; the input; a person's edit; the agent's own code."""
+LinkKind: TypeAlias = Literal[
+    "value", "result", "error", "answer", "argument", "request", "computed", "input", "edit", "candidates", "code",
+    "unknown",
+]  # fmt: skip
+"""A value of the state; a tool's result, or its error; a model's answer; an argument; something in a model's request
+that no recorded call brought; a figure worked out of what calls brought; the input; a person's edit; one of several
+places, of which nobody knows which; the agent's own code; not known, as not all could be looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,8 @@ class Link:
         value: what is there.
         why: what leads from the link before to this one, in words.
         shared: the text that both have, where that is not all of it.
-        others: further places that hold it too, nearest first.
+        others: further places that hold it too, nearest first; of `candidates` all that it may have come from; of a
+            value of the state the steps that were open on it as well, and may have written it.
     """
 
     kind: LinkKind

@@ -35,6 +35,8 @@ __all__ = [
     "key_of",
     "leaves",
     "likeness",
+    "looks_whole",
+    "read_json",
     "said_by",
     "scalar",
     "weight",
@@ -101,6 +103,31 @@ def leaves(value: Wire, path: Path = ()) -> Iterator[tuple[Path, Wire]]:
             yield where, node
 
 
+def looks_whole(value: Wire) -> bool:
+    """Whether all of a value is looked at where something is searched in it: it is not too large for that."""
+    count, room = 0, _MOST_TEXT
+    for _, leaf in leaves(value):
+        count += 1
+        if isinstance(leaf, str):
+            room -= len(leaf)
+            if len(leaf) > _LONGEST:
+                return False
+    return count < _MOST_LEAVES and room >= 0 and _is_short(value)
+
+
+def _is_short(value: Wire) -> bool:
+    """Whether a value holds no more parts, containers among them, than are looked at."""
+    waiting, seen = [value], 0
+    while waiting:
+        node = waiting.pop()
+        seen += 1
+        if seen >= _MOST_LEAVES:
+            return False
+        if isinstance(node, list | dict):
+            waiting += node if isinstance(node, list) else node.values()
+    return True
+
+
 def scalar(value: Wire) -> Wire:
     """A typed value as the number or text that it stands for, a Decimal or a date; any other value as it is."""
     if not is_envelope(value):
@@ -163,7 +190,7 @@ def likeness(origin: Wire, value: Wire, *, words: bool = False, name: str = "", 
     value = scalar(value)
     if isinstance(value, list | dict):
         return _like_container(origin, value) if is_telling(value) else None
-    read = _read_json(value) if isinstance(value, str) else None
+    read = read_json(value) if isinstance(value, str) else None
     if read is not None and equal(read, origin):
         return Likeness(AS_JSON, (), "written out as JSON")
     telling = is_telling(value)
@@ -189,6 +216,8 @@ def _like_leaf(leaf: Wire, value: Wire, path: Path, *, words: bool) -> Likeness 
         if leaf == value:
             return Likeness(SAME, path, "the same value")
         if isinstance(leaf, str) and isinstance(value, str):
+            if value in (_unquoted(leaf), leaf) or leaf == _unquoted(value):
+                return Likeness(AS_JSON, path, "written out as JSON")
             return (
                 _like_text(leaf, value, path, small=words)
                 or _written_otherwise(leaf, value, path)
@@ -202,6 +231,17 @@ def _like_leaf(leaf: Wire, value: Wire, path: Path, *, words: bool) -> Likeness 
         found = _number_in(value, leaf, path)
         return None if found is None or (found.score < OTHERWISE and not words) else found
     return None
+
+
+def _unquoted(text: str) -> str | None:
+    """The text that another one is as JSON, in quotes; None for any other."""
+    if text[:1] != '"' or text[-1:] != '"' or len(text) > _LONGEST:
+        return None
+    try:
+        inner = json.loads(text)
+    except ValueError:
+        return None
+    return inner if isinstance(inner, str) else None
 
 
 def _like_common(leaf: Wire, value: Wire, path: Path, name: str, near: bool) -> Likeness | None:  # noqa: FBT001
@@ -251,7 +291,7 @@ def _written_otherwise(leaf: str, value: str, path: Path) -> Likeness | None:
 
 
 def _within_json(leaf: str, value: Wire, path: Path) -> Likeness | None:
-    inner = _read_json(leaf)
+    inner = read_json(leaf)
     within = None if inner is None else likeness(inner, value)
     return None if within is None else Likeness(AS_JSON, path, f"in the JSON of it, {within.why}", within.shared)
 
@@ -270,7 +310,7 @@ def _like_container(origin: Wire, value: list[Wire] | dict[str, Wire]) -> Likene
             waiting += [((*path, n), item) for n, item in enumerate(node[:_MOST_LEAVES])]
         elif isinstance(node, dict):
             waiting += [((*path, key), item) for key, item in node.items()]
-        elif isinstance(node, str) and len(texts) < _MOST_WORDS and (inner := _read_json(node)) is not None:
+        elif isinstance(node, str) and len(texts) < _MOST_WORDS and (inner := read_json(node)) is not None:
             texts.append((path, inner))
     for path, inner in texts:
         if any(type(part) is type(value) and equal(part, value) for part in _containers(inner)):
@@ -340,7 +380,7 @@ def _joined(words: Sequence[re.Match[str]]) -> str:
     return " ".join(word.group().lower() for word in words)
 
 
-def _read_json(text: str) -> Wire:
+def read_json(text: str) -> Wire:
     """The list or mapping that a text is, written out; None for any other text."""
     if text[:1] not in ("{", "[") or len(text) > _LONGEST:
         return None

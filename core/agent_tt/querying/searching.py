@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.paths import format_path
+from agent_tt.codec.sameness import identical
 from agent_tt.errors import AgentTTError
 from agent_tt.model import ACTING
+from agent_tt.querying.answers import answer_text
 from agent_tt.querying.links import Source
-from agent_tt.querying.origins import AS_JSON, METADATA, Likeness, is_telling, key_of, leaves, likeness, said_by, scalar
+from agent_tt.querying.origins import (
+    AS_JSON,
+    METADATA,
+    SAME,
+    Likeness,
+    is_telling,
+    key_of,
+    leaves,
+    likeness,
+    looks_whole,
+    read_json,
+    said_by,
+    scalar,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Iterator
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.model import Call
@@ -27,6 +44,13 @@ MOST_OTHERS: Final = 4
 
 MOST_LOOKS: Final = 5_000
 """Results that are compared with something on the whole way; a large one counts as many."""
+
+_MOST_CANDIDATES: Final = 6
+_LONGEST_TEXT: Final = 20_000
+"""Characters of a text in which a number is looked for."""
+
+_DRAWN: Final = frozenset({"clock", "rng", "id", "env"})
+"""Kinds of calls that bring a value of the surroundings."""
 
 _MOST_NUMBERS: Final = 40
 """Numbers that calls brought of which another may have been reckoned."""
@@ -47,12 +71,14 @@ class Search:
     Attributes:
         looks: how many results were compared with something.
         damaged: what could not be read, in words; empty where all could.
+        partly: results of which not all was looked at, because they are too large: step and name of the call.
     """
 
     def __init__(self, source: RunSource, run_id: str, cancelled: Callable[[], bool]) -> None:
         self.looks = 0
         self.damaged = ""
         self._source, self._run_id, self._cancelled = source, run_id, cancelled
+        self.partly: dict[tuple[int, str], None] = {}
         self._calls: dict[int, list[Call]] = {}
         self._sizes: dict[tuple[int, int], int] = {}
         self._inputs: list[tuple[int, int | None, str, Wire]] | None = None
@@ -62,6 +88,8 @@ class Search:
         place = call.step, call.number
         if place not in self._sizes:
             self._sizes[place] = sum(1 for _ in leaves(call.result))
+            if not looks_whole(call.result):
+                self.partly[call.step, call.name] = None
         return self._sizes[place]
 
     def origin(
@@ -71,7 +99,8 @@ class Search:
         *,
         asker: Call | None = None,
         name: str = "",
-        near: int | None = None,
+        near: Collection[int] = (),
+        until_us: int | None = None,
     ) -> Origin | None:
         """The call that a value was most likely copied from.
 
@@ -84,16 +113,18 @@ class Search:
             asker: a call that had the value already: only what came back before it was made is looked at, and no
                 models' answers, which pass on what they read.
             name: under which name the value is kept.
-            near: the step that wrote the value.
+            near: the steps of which one wrote the value; those behind `step` were open when it was there first.
+            until_us: when it was there: what came back later has not brought it. Microseconds.
         """
         if not (is_telling(value) or name):
             return None
         best: Origin | None = None
         others: list[Source] = []
-        for number in range(step, max(0, step - MOST_STEPS_BACK), -1):
+        behind = sorted((number for number in near if number > step), reverse=True)
+        for number in (*behind, *range(step, max(0, step - MOST_STEPS_BACK), -1)):
             if self._cancelled() or self.looks > MOST_LOOKS:
                 break
-            here = self._best_of(number, value, asker, name, near)
+            here = self._best_of(number, value, asker, name, near, until_us)
             if here is None:
                 continue
             if best is None or (best.like.score < AS_JSON <= here.like.score and best.call.kind in ACTING):
@@ -114,17 +145,75 @@ class Search:
         """The call that brought a value that another call was made with."""
         return self.origin(value, asker.step, asker=asker, name=name)
 
-    def _best_of(self, number: int, value: Wire, asker: Call | None, name: str, near: int | None) -> Origin | None:
+    def whole_results(self, value: Wire, steps: Collection[int], until_us: int | None = None) -> list[Origin]:
+        """The calls of some steps whose whole result a value is, or all words of whose answer, the last first."""
+        found: list[Origin] = []
+        for number in sorted(steps, reverse=True):
+            for call in reversed(self.of_step(number)):
+                if call.status != "ok" or call.error is not None or _is_later(call, until_us):
+                    continue
+                if identical(call.result, value):
+                    like = Likeness(SAME, (), "the whole result of a call of that step")
+                elif call.kind == "llm" and isinstance(value, str) and value and answer_text(call.result) == value:
+                    path = next((at for at, leaf in leaves(call.result) if leaf == value), ())
+                    like = Likeness(SAME, path, "all that a model said in that step")
+                else:
+                    continue
+                found.append(Origin(call, like))
+        return found
+
+    def candidates(self, value: Wire, step: int, asker: Call | None = None) -> list[Source]:
+        """Places up to a step that hold a value as it is, or written out, nearest first, the input last; only some.
+
+        Args:
+            value: the value, which may be so common that holding it says nothing.
+            step: the step up to which is looked.
+            asker: a call that had the value already: only what came back before it was made counts.
+        """
+        found: list[Source] = []
+        for number in range(step, max(0, step - MOST_STEPS_BACK), -1):
+            if self._cancelled() or self.looks > MOST_LOOKS:
+                break
+            for call in reversed(self.of_step(number)):
+                if call.status != "ok" or call.error is not None or (asker is not None and not _is_before(call, asker)):
+                    continue
+                self.looks += 1 + self._size_of(call) // 100
+                place = next((path for path, node in _nodes(call.result) if _holds(node, value)), None)
+                if place is not None:
+                    found.append(Source(number, call.number, call.name, format_path(place)))
+                if len(found) > _MOST_CANDIDATES:
+                    return found
+        for at, call_number, name, said in self.said():
+            place = next((path for path, node in _nodes(said) if _holds(node, value)), None) if at <= step else None
+            if place is not None:
+                found.append(Source(at, call_number, name or "input", format_path(place)))
+        return found
+
+    def drawn(self, steps: Collection[int]) -> list[str]:
+        """The names of the calls of some steps that read the clock, drew numbers or ids, or read the environment."""
+        return list(dict.fromkeys(c.name for n in sorted(steps) for c in self.of_step(n) if c.kind in _DRAWN))
+
+    def _best_of(
+        self,
+        number: int,
+        value: Wire,
+        asker: Call | None,
+        name: str,
+        near: Collection[int],
+        until_us: int | None = None,
+    ) -> Origin | None:
         """The call of a step that is most like a value; of equal ones the last, which is the innermost."""
         best: Origin | None = None
         also: list[Source] = []
         for call in reversed(self.of_step(number)):
             if call.status == "pending" or (asker is not None and not _is_before(call, asker)):
                 continue
-            if call.kind not in ACTING and (asker is not None or call.kind != "llm"):
+            if call.kind not in ACTING and call.kind not in _DRAWN and (asker is not None or call.kind != "llm"):
+                continue
+            if number in near and _is_later(call, until_us):
                 continue
             self.looks += 1 + self._size_of(call) // 100
-            like = said_by(call, value, name=name, near=near == number)
+            like = said_by(call, value, name=name, near=number in near)
             if like is None or _is_echo(call, value, like):
                 continue
             found = Origin(call, like)
@@ -159,19 +248,22 @@ class Search:
                             self._inputs.append((step.number, call.number, call.name, said))
         return self._inputs
 
-    def numbers(self, step: int) -> list[tuple[Call, Path, int | float]]:
-        """The numbers that the nearest calls brought, nearest first."""
-        found: list[tuple[Call, Path, int | float]] = []
+    def numbers(self, step: int) -> list[tuple[Call | None, Path, int | float]]:
+        """The numbers that the nearest calls brought, nearest first, then those of the input (its call is None)."""
+        found: list[tuple[Call | None, Path, int | float]] = []
         for number in range(step, max(0, step - MOST_STEPS_BACK), -1):
             for call in reversed(self.of_step(number)):
                 if call.kind not in ACTING or call.status != "ok":
                     continue
-                for path, leaf in leaves(call.result):
+                for path, leaf in _nodes(call.result):
                     if isinstance(leaf, int | float) and not isinstance(leaf, bool):
                         found.append((call, path, leaf))
                     if len(found) == _MOST_NUMBERS:
                         return found
-        return found
+        for at, _, _, said in self.said():
+            numbers = [(path, leaf) for path, leaf in _nodes(said) if not at and isinstance(leaf, int | float)]
+            found += [(None, path, leaf) for path, leaf in numbers if not isinstance(leaf, bool)]
+        return found[:_MOST_NUMBERS]
 
     def of_step(self, number: int) -> list[Call]:
         """The calls of a step; none where they cannot be read."""
@@ -191,6 +283,38 @@ def _is_before(call: Call, asker: Call) -> bool:
     if (call.step, call.number) >= (asker.step, asker.number):
         return False
     return call.ended_us is None or asker.started_us is None or call.ended_us <= asker.started_us
+
+
+def _is_later(call: Call, until_us: int | None) -> bool:
+    return until_us is not None and call.ended_us is not None and call.ended_us > until_us
+
+
+def _nodes(value: Wire) -> Iterator[tuple[Path, Wire]]:
+    """A value and all that is in it, with their places, also in JSON texts; some thousands at most."""
+    waiting: list[tuple[Path, Wire]] = [((), value)]
+    for _ in range(MOST_LOOKS):
+        if not waiting:
+            return
+        path, node = waiting.pop()
+        yield path, node
+        if isinstance(node, dict):
+            waiting += [((*path, key), node[key]) for key in reversed(node)]
+        elif isinstance(node, list):
+            waiting += [((*path, n), node[n]) for n in range(min(len(node), MOST_LOOKS) - 1, -1, -1)]
+        elif isinstance(node, str) and (inner := read_json(node)) is not None:
+            waiting += [(path, part) for _, part in _nodes(inner)]
+
+
+def _holds(node: Wire, value: Wire) -> bool:
+    """Whether a part of a result is a value, or one is the other written out, alone or among other words."""
+    if identical(node, value):
+        return True
+    if isinstance(node, str) and not isinstance(value, dict | list) and value != "":
+        text = node[:_LONGEST_TEXT]
+        written = {str(value)} if isinstance(value, str) else {str(value), json.dumps(value)}
+        return any(re.search(rf"(?<![\w.]){re.escape(each)}(?!\w|\.\d)", text) is not None for each in written)
+    is_number = isinstance(node, int | float) and not isinstance(node, bool)
+    return isinstance(value, str) and is_number and str(node) == value
 
 
 def _is_echo(call: Call, value: Wire, like: Likeness) -> bool:

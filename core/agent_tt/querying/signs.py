@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Sign", "common_sign", "content_words", "number_keys", "only_sign", "signs"]
+__all__ = ["Sign", "common_sign", "content_words", "number_keys", "only_sign", "signs", "small_numbers"]
 
 _MOST_SIGNS: Final = 2_000
 """Signs of one text; the rest of a longer text is not looked at."""
@@ -31,6 +31,7 @@ _MONEY_DIGITS: Final = 4
 """Digits from which on an amount with two decimals also stands for as many hundredths."""
 
 _MOST_DIGITS: Final = 40
+_LONGEST_TEXT: Final = 20_000
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH: Final = (
     r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
@@ -92,6 +93,26 @@ def _found(text: str) -> tuple[Sign, ...]:
         if each.kind == "date":
             taken.append((start, end))
         found.setdefault(each.keys, each)
+    return tuple(found.values())
+
+
+def small_numbers(text: str) -> tuple[Sign, ...]:
+    """The numbers in a text that say nothing by themselves: `14`, `10`, `2026`. Their keys are no others' keys."""
+    return _small_numbers(text[:_LONGEST_TEXT])
+
+
+@lru_cache(maxsize=512)
+def _small_numbers(text: str) -> tuple[Sign, ...]:
+    found: dict[str, Sign] = {}
+    for match in _NUMBER.finditer(text):
+        written = match.group()
+        is_year = len(written) == 4 and written[:2] in ("19", "20")
+        for exact in _readings(written.lstrip("-−")):
+            if (is_year or not _keys(exact)) and len(exact.as_tuple().digits) <= _MOST_DIGITS:
+                key = f"s:{abs(exact.normalize()):f}"
+                found.setdefault(key, Sign(frozenset({key}), written, "number"))
+        if len(found) >= _MOST_SIGNS:
+            break
     return tuple(found.values())
 
 

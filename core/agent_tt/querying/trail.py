@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.codec.paths import format_path, get
 from agent_tt.errors import Damaged
 from agent_tt.history.ops import op_path
-from agent_tt.querying.answers import answer_text, best_part, places_read
+from agent_tt.querying.answers import answer_text, best_part, places_in_common, places_read
 from agent_tt.querying.edited import UPDATED, edited_calls, edited_states, is_updated
 from agent_tt.querying.links import Link, LinkKind, Source, Trail
+from agent_tt.querying.open_steps import open_steps
 from agent_tt.querying.origins import OTHERWISE, PART, Likeness, is_telling, key_of, leaves, likeness, scalar, weight
 from agent_tt.querying.places import leads_to, text_path
 from agent_tt.querying.reckoned import reckoned
@@ -34,6 +35,12 @@ __all__ = ["trail_of"]
 _MOST_LINKS: Final = 12
 _MOST_STEPS_ASKED: Final = 10
 """Steps between a model's asking for a call and the call."""
+
+_MOST_WAYS: Final = 3
+"""Ways to work out a number that are named where several give it."""
+
+_SHORT: Final = 8
+"""Characters of a text up to which other places that hold it are named, however particular it looks."""
 
 _MOST_ARGUMENTS: Final = 48
 """Arguments of one call that are looked at."""
@@ -86,10 +93,17 @@ class _Walk:
             yield Link("value", step, None, "", text_path(self._source, self._run_id, step, path), value, "it is there")
             self.ends = f"who wrote it cannot be read: {error.message}"
             return
-        name = next((each.name for each in self._source.steps(self._run_id, wrote, wrote + 1)), "") if wrote else ""
-        why = f"written at step {wrote}, {name}" if wrote else "it came with the input"
+        step_that_wrote = next(iter(self._source.steps(self._run_id, wrote, wrote + 1)), None) if wrote else None
+        meanwhile = open_steps(self._source, self._run_id, wrote)
+        why = "it came with the input"
+        if step_that_wrote is not None:
+            why = f"written at step {wrote}, {step_that_wrote.name}"
+            if meanwhile:
+                names = ", ".join(f"{each.number} {each.name}" for each in meanwhile)
+                why = f"there first after step {wrote}, {step_that_wrote.name}: by it or by {names}, open as well"
         shown = text_path(self._source, self._run_id, wrote, where)
-        yield Link("value", wrote, None, "", shown, value, why)
+        also = tuple(Source(each.number, None, each.name, shown) for each in meanwhile)
+        yield Link("value", wrote, None, "", shown, value, why, others=also)
         if not wrote:
             self.ends = "it came with the input"
             return
@@ -103,11 +117,29 @@ class _Walk:
             self.ends = f"no node of the graph wrote it: somebody called {UPDATED}"
             return
         asked = self._written_part(where, wrote, value)
-        origin = self._search.origin(asked, wrote, name=key_of(where), near=wrote)
+        writers = frozenset({wrote, *(each.number for each in meanwhile)})
+        until = None if step_that_wrote is None else step_that_wrote.ended_us
+        origin = self._brought(value, asked, key_of(where), wrote, writers, until)
         if origin is not None:
             yield from self._from_call(origin, _MOST_LINKS - 1, value)
         elif not self._cancelled():
-            yield from self._end(value, wrote, old)
+            yield from self._end(value, wrote, old, writers)
+
+    def _brought(
+        self, value: Wire, asked: Wire, name: str, wrote: int, writers: frozenset[int], until_us: int | None
+    ) -> Origin | None:
+        """The call that brought what was written, if one can be told; what is common may have come from others too."""
+        if not is_telling(value):
+            whole = self._search.whole_results(value, writers, until_us)
+            if whole:
+                others = dict.fromkeys(place_of(each) for each in whole[1:])
+                return None if others else whole[0]
+        origin = self._search.origin(asked, wrote, name=name, near=writers, until_us=until_us)
+        if origin is None or (is_telling(asked) and not (isinstance(asked, str) and len(asked) <= _SHORT)):
+            return origin
+        others = dict.fromkeys([*origin.others, *self._search.candidates(value, wrote)])
+        others.pop(place_of(origin), None)
+        return Origin(origin.call, origin.like, tuple(others)[:MOST_OTHERS])
 
     def _from_call(self, origin: Origin, left: int, wanted: Wire) -> Iterator[Link]:
         """The link to a call, and those that lead on from it."""
@@ -142,6 +174,8 @@ class _Walk:
                 left -= 1
                 wanted = argument.value
                 following = following or self._in_input(argument.value, call.step) or self._thought_of(call, argument)
+                if following is None and not self.ends and not is_telling(argument.value):
+                    following = self._one_of(argument.value, call.step, call)
             if following is None:
                 self.ends = self.ends or self._unknown(wanted, call.step)
                 return
@@ -176,7 +210,11 @@ class _Walk:
     def _from_request(self, call: Call, answer: Wire) -> Origin | Link | None:
         """What a model took its answer from: something in its request, and the call that brought that."""
         text = answer_text(answer)
-        if not text or call.args is None:
+        if not text:
+            self.ends = "the answer has no words of which it could be said where they came from"
+            return None
+        if call.args is None:
+            self.ends = "the model's own words, or what it read: what it was asked is not recorded"
             return None
         found: list[Origin] = []
         said: Link | None = None
@@ -187,20 +225,52 @@ class _Walk:
             if origin is not None:
                 found.append(origin)
             elif said is None and not found:
-                held = self._in_input(read.value, call.step)
-                where, why = format_path(read.path), f"it read {format_path(read.path)}, {read.why}"
-                if held is not None:
-                    said = Link("input", held.step, held.call, held.name, held.path, held.value, why, read.shared)
-                elif read.is_person:
-                    why = f"a person said it to the model, {read.why}"
-                    said = Link("input", call.step, call.number, call.name, where, read.value, why, read.shared)
+                said = self._read_in(call, read)
         if found:
             others = dict.fromkeys(place_of(other) for other in found[1:] if other.call != found[0].call)
             more = dict.fromkeys([*found[0].others, *others])
             return Origin(found[0].call, found[0].like, tuple(more)[:MOST_OTHERS])
-        if said is None:
+        return said or self._something_read(call, text)
+
+    def _read_in(self, call: Call, read: Read) -> Link:
+        """The link to a place of a request that no recorded call brought: the input holds it, or the request alone."""
+        held = self._in_input(read.value, call.step)
+        where, why = format_path(read.path), f"it read {format_path(read.path)}, {read.why}"
+        if held is not None:
+            return Link("input", held.step, held.call, held.name, held.path, held.value, why, read.shared)
+        if read.is_person:
+            self.ends = "a message of the user says it"
+            why = f"a message of the user says it, {read.why}"
+            return Link("input", call.step, call.number, call.name, where, read.value, why, read.shared)
+        self.ends = "its request holds it, and no call is recorded that brought it"
+        return Link("request", call.step, call.number, call.name, where, read.value, why, read.shared)
+
+    def _something_read(self, call: Call, text: str) -> Link | None:
+        """What an answer has in common with its request where that is too little to say that it came from there."""
+        places, is_all = places_in_common(call.args, text)
+        if not places:
             self.ends = "the model's own words: nothing that it read has them"
-        return said
+            if not is_all:
+                self.ends = "not known: its request is so large that not all of it was looked at"
+            return None
+        others = tuple(Source(call.step, call.number, call.name, format_path(read.path)) for read in places)
+        shared = ", ".join(dict.fromkeys(read.shared for read in places[:MOST_OTHERS]))
+        why = f"its own words, or one of these that it read: they have {shared} too"
+        self.ends = "that says too little to know which of them it took"
+        return Link("candidates", call.step, call.number, call.name, "", text, why, others=others[:MOST_OTHERS])
+
+    def _one_of(self, value: Wire, step: int, asker: Call | None = None) -> Link | None:
+        """Where a value that is found in many places may have come from; None where nothing that is recorded has it."""
+        others = self._search.candidates(value, step, asker)
+        if not others:
+            return None
+        more = len(others) > MOST_OTHERS
+        self.ends = "such a value is so common that nothing says which it was"
+        if is_telling(value):
+            self.ends = "that it stands there too does not say that it came from there"
+        one = "this" if len(others) == 1 else f"one of these{' and more' if more else ''}"
+        why = f"{one} brought it, or the agent's own code made it"
+        return Link("candidates", step, None, "", "", value, why, others=tuple(others)[:MOST_OTHERS])
 
     def _read_from(self, call: Call, read: Read, text: str) -> Origin | None:
         """The call that brought what a model read, and the part of its result that the answer has."""
@@ -254,7 +324,7 @@ class _Walk:
             found = self._from_request(call, argument.value)
             if found is not None:
                 return found
-            self.ends = f"{call.name} chose it at step {call.step}: nothing that it read says it"
+            self.ends = f"{call.name} chose it at step {call.step}: {self.ends}"
             return None
         return None
 
@@ -273,34 +343,64 @@ class _Walk:
         held, why = get(said, like.path), f"first said there, {like.why}"
         return Link("input", step, call, name, format_path(like.path), held, why, like.shared)
 
-    def _end(self, value: Wire, step: int, old: Wire) -> Iterator[Link]:
-        """The last links where no call brought a value: it was reckoned, was in the input, or the code made it."""
-        sum_ = reckoned(scalar(value), self._search.numbers(step), old)
-        if sum_ is not None:
-            first, *rest = sum_.origins
-            others = tuple(Source(at.step, at.number, at.name, format_path(path)) for at, path in rest)
-            yield Link("computed", step, None, "", "", value, sum_.why, others=others)
-            part = Likeness(1.0, first[1], "a part of the sum")
-            yield from self._from_call(Origin(first[0], part), _MOST_LINKS - 2, get(first[0].result, first[1]))
+    def _end(self, value: Wire, step: int, old: Wire, writers: frozenset[int]) -> Iterator[Link]:
+        """The last links where no call is known to have brought a value: reckoned, common, in the input, or made."""
+        ways = reckoned(scalar(value), self._search.numbers(step), old)
+        if len(ways) == 1:
+            (call, path), *rest = sorted(ways[0].origins, key=lambda origin: origin[0] is None)
+            others = tuple(
+                Source(0, None, "input", format_path(at)) if by is None
+                else Source(by.step, by.number, by.name, format_path(at))
+                for by, at in rest
+            )  # fmt: skip
+            yield Link("computed", step, None, "", "", value, ways[0].why, others=others)
+            if call is None:
+                held = get(self._source.state(self._run_id, 0), path)
+                self.ends = "the input says it"
+                yield Link("input", 0, None, "", format_path(path), held, "a part of it")
+                return
+            part = Likeness(1.0, path, "a part of it")
+            yield from self._from_call(Origin(call, part), _MOST_LINKS - 2, get(call.result, path))
             return
-        found = self._in_input(value, step)
+        found = self._in_input(value, step) or self._one_of(value, step)
         if found is not None:
-            self.ends = _said(found)
+            self.ends = self.ends or _said(found)
             yield found
             return
-        yield Link("code", step, None, "", "", value, "no call brought it: the agent's own code made it")
+        missed = self._missed(step)
+        perhaps = [f"perhaps {' or '.join(way.words for way in ways[:_MOST_WAYS])}"] if ways else []
+        drawn = self._search.drawn(writers)
+        perhaps += [f"its step also asked {', '.join(drawn[:_MOST_WAYS])}"] if drawn else []
+        if missed or ways:
+            why = f"not known: {missed}" if missed else "not known: several ways of working it out give it"
+            yield Link("unknown", step, None, "", "", value, "; ".join([why, *perhaps]))
+            self.ends = missed or "which of them it was is not recorded"
+            return
+        why = "no recorded call brought it as it is: the agent's own code made it, or took it from elsewhere"
+        yield Link("code", step, None, "", "", value, "; ".join([why, *perhaps]))
         self.ends = self._unknown(value, step)
+
+    def _missed(self, step: int) -> str:
+        """Why a value may have been brought although it was not found; empty where all there is was looked at."""
+        if self._search.damaged:
+            return f"no call that could be read brought it{self._search.damaged}"
+        if self._search.looks > MOST_LOOKS:
+            return f"it was looked for in {MOST_LOOKS:,} results and not found; there are more"
+        if self._search.partly:
+            (at, name), *_ = self._search.partly
+            return f"the result of {name} at step {at} is so large that not all of it was looked at"
+        if step > MOST_STEPS_BACK:
+            return f"no call of the {MOST_STEPS_BACK} steps up to {step} brought it; those before were not looked at"
+        return ""
 
     def _unknown(self, value: Wire, step: int) -> str:
         """Why nothing is known of where a value was before."""
-        if self._search.damaged:
-            return f"no call up to step {step} brought it{self._search.damaged}"
-        if self._search.looks > MOST_LOOKS:
-            return f"it was looked for in {MOST_LOOKS:,} results and not found; there are more"
+        missed = self._missed(step)
+        if missed:
+            return missed
         if not is_telling(value):
-            return "such a value is found everywhere, so that nothing says where it came from"
-        back = f"of the {MOST_STEPS_BACK} steps up to {step}" if step > MOST_STEPS_BACK else f"up to step {step}"
-        return f"no call {back} brought it, and the input does not hold it"
+            return f"no call up to step {step} that is recorded has such a value, nor has the input"
+        return f"no call up to step {step} brought it, and the input does not hold it"
 
     def _edited(self) -> dict[tuple[int, int], tuple[Edit, str]]:
         """What people changed in what came back of calls, by step and call."""
@@ -310,4 +410,6 @@ class _Walk:
 
 
 def _said(link: Link) -> str:
+    if link.kind in ("candidates", "request"):
+        return ""
     return "a person said it" if link.step else "the input says it"

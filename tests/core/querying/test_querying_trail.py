@@ -37,8 +37,10 @@ def test_what_is_found_everywhere_is_not_taken_for_a_copy(value):
     dids = [Did("a", tool="look", args={"q": "words to find"}, result={"count": value, "x": [value]}), Did("b")]
     dids[1].state = {"flag": value}
     found = trail(dids, "flag")
-    assert [link.kind for link in found.links] == ["value", "code"]
-    assert found.ends
+    assert [link.kind for link in found.links] == ["value", "candidates"]
+    (place, *_) = found.links[1].others
+    assert (place.step, place.name, place.path) == (1, "look", "count")
+    assert found.ends == "such a value is so common that nothing says which it was"
 
 
 def test_a_common_value_under_the_same_name_in_the_step_that_wrote_it_is_a_copy():
@@ -141,8 +143,27 @@ def test_a_sum_of_two_results_is_said_where_nothing_else_gives_it():
 def test_a_sum_that_may_be_an_accident_is_not_said():
     steps = [Did("a", tool="t", args={"q": "x"}, result=[3, 4, 5, 6, 7, 11]), Did("sum", state={"total": 18})]
     found = trail(steps, "total")
-    assert [link.kind for link in found.links] == ["value", "code"]
-    assert reckoned(138_425, [], None) is None
+    assert [link.kind for link in found.links] == ["value", "unknown"]
+    assert "11 + 7" in found.links[1].why or "7 + 11" in found.links[1].why
+    assert reckoned(138_425, [], None) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (138_425, "8475 + 129950"), (121_475, "129950 - 8475"), (1_101_326_250, "8475 × 129950"),
+        (15.33, "129950 ÷ 8475"), (6.52, "8475 ÷ 129950 × 100"), (0.0652, "8475 ÷ 129950"),
+    ],
+)  # fmt: skip
+def test_arithmetic_of_two_recorded_numbers_is_shown(value, words):
+    steps = [
+        Did("a", tool="price", args={"sku": "lamp-07"}, result=json.dumps({"cents": 129_950})),
+        Did("b", tool="shipping", args={"to": "Oslo-1"}, result={"cents": 8_475}),
+        Did("sum", state={"total": value}),
+    ]
+    link = trail(steps, "total").links[1]
+    assert link.kind == "computed"
+    assert words in link.why
 
 
 def test_a_total_that_grows_by_a_result_is_computed():
@@ -163,7 +184,7 @@ def test_what_a_person_said_to_the_model_ends_the_way():
     ]
     found = trail(steps, "card")
     assert places(found)[-1] == ("input", 1, "model", "messages[2].content")
-    assert found.ends == "a person said it"
+    assert found.ends == "a message of the user says it"
 
 
 def test_what_a_model_thought_of_by_itself_is_said():
@@ -178,7 +199,7 @@ def test_what_a_model_thought_of_by_itself_is_said():
     ]
     found = trail(steps, "note")
     assert found.links[-1].kind == "argument"
-    assert found.ends == "model chose it at step 1: nothing that it read says it"
+    assert found.ends == "model chose it at step 1: the model's own words: nothing that it read has them"
 
 
 def test_a_result_that_a_person_edited_ends_the_way():

@@ -28,7 +28,8 @@ def command(options: Options, run: str, path: str, *, step: str | None, limit: i
 
     The value is followed through lists that were trimmed or sorted, and keys that were renamed. Where a call's result,
     an error or a model's answer holds it (as it is, as JSON, as a part, written otherwise, or in the same words), that
-    is the next place on the way, and what that was asked the one after. The last line says why the way ends.
+    is the next place on the way, and what that was asked the one after. What is so common that it may have come from
+    several places has these as candidates. The last line says why the way ends.
 
     \b
     agent-tt blame flaky-checkout answer
@@ -36,7 +37,8 @@ def command(options: Options, run: str, path: str, *, step: str | None, limit: i
     --json: {run, step, path, value, trail: [{step, call, kind, name, path, value, why, shared,
              others: [{step, call, name, path}]}], ends, writes: [{step, path, old_path, old, new,
              began, what, by}], more}; kind is one of value, result, error, answer, argument,
-             computed, input, edit, code; what one of added, changed, moved, removed, edited
+             request, computed, input, edit, candidates, code, unknown;
+             what one of added, changed, moved, removed, edited
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.querying.blaming import blame_value
 
@@ -79,6 +81,7 @@ def _link_cells(link: Link) -> list[Cell]:
 
 def _reason(terminal: Terminal, link: Link) -> list[list[Cell | str]]:
     from agent_tt_tui.cli.terminal import Cell
+    from agent_tt_tui.viewmodel.blame import others_word
 
     rows: list[list[Cell | str]] = []
     if link.kind != "argument":
@@ -86,7 +89,7 @@ def _reason(terminal: Terminal, link: Link) -> list[list[Cell | str]]:
         rows.append([Cell(f"     {terminal.short(f'{link.why}{shared}', terminal.columns - 5)}", "muted")])
     if link.others:
         others = ", ".join(" ".join(part for part in (str(o.step), o.name, o.path) if part) for o in link.others)
-        rows.append([Cell(f"     {terminal.short(f'also at {others}', terminal.columns - 5)}", "muted")])
+        rows.append([Cell(f"     {terminal.short(f'{others_word(link)} {others}', terminal.columns - 5)}", "muted")])
     return rows
 
 

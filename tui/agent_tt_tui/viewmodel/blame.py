@@ -27,10 +27,13 @@ WORDS: Final[dict[LinkKind, str]] = {
     "error": "tool error",
     "answer": "model answer",
     "argument": "its argument",
+    "request": "its request",
     "computed": "computed",
     "input": "in the input",
     "edit": "your edit",
+    "candidates": "one of these",
     "code": "agent's code",
+    "unknown": "not known",
 }
 _LEAST_INDENT: Final = 5
 """Columns of a step's number and the blank after it."""
@@ -155,8 +158,13 @@ def _head(link: Link, indent: int, glyphs: Glyphs, kind_of: Callable[[int], str 
         pieces.append((f"  {clean(link.why)}", "muted"))
     if link.others:
         others = ", ".join(" ".join(part for part in (str(other.step), other.name) if part) for other in link.others)
-        pieces.append((f"  also at {clean(others)}", "muted"))
+        pieces.append((f"  {others_word(link)} {clean(others)}", "muted"))
     return tuple(pieces)
+
+
+def others_word(link: Link) -> str:
+    """What stands before the further places of a link."""
+    return {"candidates": "at", "value": "or by"}.get(link.kind, "also at")
 
 
 def _glyph(link: Link, glyphs: Glyphs, kind_of: Callable[[int], str | None]) -> tuple[str, PieceRole]:
@@ -169,8 +177,10 @@ def _glyph(link: Link, glyphs: Glyphs, kind_of: Callable[[int], str | None]) -> 
             return glyphs.model, "model"
         case "argument":
             return glyphs.ambient, "muted"
-        case "input":
-            return glyphs.person, "text"
+        case "input" | "request":
+            return glyphs.person if link.kind == "input" else glyphs.model, "text"
+        case "candidates" | "unknown":
+            return glyphs.unknown, "text"
         case "edit":
             return glyphs.edited, "yours"
         case "code" | "computed":
