@@ -146,7 +146,8 @@ def best_part(value: Wire, text: str) -> tuple[Path, str]:
     for path, leaf in parts:
         keys, common = _held(leaf, frozenset(ours), words)
         named = content_words(" ".join(str(step).replace("_", " ") for step in path[-1:])) & words
-        score = sum(_weight(key, 1) for key in keys) + len(common) + (len(named) if keys else 0)
+        figures = sum(_SMALL if key.startswith("s:") else _FIGURE for key in keys)
+        score = figures + len(common) + (len(named) if keys else 0)
         if score > best[0]:
             first = max((ours[key].text for key in keys), key=len, default="") or next(iter(sorted(common)), "")
             best = (score, path, first)

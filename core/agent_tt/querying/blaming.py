@@ -12,6 +12,7 @@ from agent_tt.errors import AgentTTError, Damaged, InvalidPath, PathNotFound
 from agent_tt.history.ops import op_path, trace
 from agent_tt.querying.edited import UPDATED, edited_states, is_updated
 from agent_tt.querying.moving import place_by_content
+from agent_tt.querying.open_steps import OpenSteps
 from agent_tt.querying.places import leads_to, path_in, written_path
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Write:
         began: whether the value was not there before.
         what: what the step did to it.
         by: of an edit, the name of the fork that it was made for, or `update_state`.
+        beside: steps that were open on the state as well when `step` ended, and may have written it in its place.
     """
 
     step: int
@@ -65,6 +67,7 @@ class Write:
     began: bool
     what: WriteKind = "changed"
     by: str = ""
+    beside: tuple[int, ...] = ()
 
     @property
     def edited(self) -> str:
@@ -72,7 +75,7 @@ class Write:
         return f"edited {'by' if self.by == UPDATED else 'for'} {self.by}" if self.by else ""
 
     def to_json(self) -> dict[str, Wire]:
-        """`{step, path, old_path, old, new, began, what, by}`."""
+        """`{step, path, old_path, old, new, began, what, by, beside}`."""
         return {
             "step": self.step,
             "path": self.path,
@@ -82,6 +85,7 @@ class Write:
             "began": self.began,
             "what": self.what,
             "by": self.by,
+            "beside": [*self.beside],
         }
 
 
@@ -182,6 +186,7 @@ def writes_of(source: RunSource, run_id: str, path: Path, step: int) -> Iterator
     """
     now, then = source.cursor(run_id, step), source.cursor(run_id, step)
     edits = edited_states(source, run_id)
+    opened = OpenSteps(source, run_id)
     number = step
     while (found := written_at(source, run_id, number, path)) is not None:
         wrote, path = found
@@ -211,6 +216,7 @@ def writes_of(source: RunSource, run_id: str, path: Path, step: int) -> Iterator
             began=old is None,
             what=what,
             by=by,
+            beside=() if by else tuple(each.number for each in opened.beside(wrote)),
         )
         if base is None or base >= wrote:
             return

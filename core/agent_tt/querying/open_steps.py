@@ -8,41 +8,55 @@ if TYPE_CHECKING:
     from agent_tt.model import Step
     from agent_tt.protocols import RunSource
 
-__all__ = ["open_steps"]
+__all__ = ["OpenSteps"]
 
-_MOST_BESIDE: Final = 2_000
-"""Steps before and after a step among which those are looked for that were open beside it."""
+_PAGE: Final = 1_000
+"""Steps read at once; a step is looked for among those of its page and the pages beside it."""
 
 
-def open_steps(source: RunSource, run_id: str, number: int) -> list[Step]:
-    """The steps of other lanes that were open on the same state between the checkpoint before a step's and its own.
-
-    Steps around it or in it are of its own lane or began in it, and are not among them unless they are of another lane.
+class OpenSteps:
+    """Tells which steps of other lanes were open on the same state as a step; pages of steps are read once.
 
     Args:
         source: where the run is.
         run_id: the run.
-        number: the step whose checkpoint is asked about; 0 is the input, which nobody wrote.
-
-    Returns:
-        Them, in order; none where the source does not say when steps began and ended.
     """
-    if number < 1:
-        return []
-    beside = source.steps(run_id, max(1, number - _MOST_BESIDE), number + _MOST_BESIDE)
-    own = next((step for step in beside if step.number == number), None)
-    if own is None or own.started_us is None or own.ended_us is None or own.seq is None:
-        return []
-    base = source.base_step(run_id, number)
-    before = next((step for step in beside if step.number == base), None)
-    since = own.started_us if before is None or before.ended_us is None else before.ended_us
-    return [
-        step
-        for step in beside
-        if step.number != number
-        and step.lane != own.lane
-        and step.track == own.track
-        and step.started_us is not None
-        and step.started_us < own.ended_us
-        and (step.ended_us is None or step.ended_us > since)
-    ]
+
+    def __init__(self, source: RunSource, run_id: str) -> None:
+        self._source, self._run_id = source, run_id
+        self._pages: dict[int, list[Step]] = {}
+
+    def beside(self, number: int) -> list[Step]:
+        """The steps of other lanes that were open on a step's state between the checkpoint before its own and that.
+
+        Args:
+            number: the step whose checkpoint is asked about; 0 is the input, which nobody wrote.
+
+        Returns:
+            Them, in order; none where the source does not say when steps began and ended.
+        """
+        own = self.step(number)
+        if own is None or own.started_us is None or own.ended_us is None or own.seq is None:
+            return []
+        base = self.step(self._source.base_step(self._run_id, number) or 0)
+        since = own.started_us if base is None or base.ended_us is None else base.ended_us
+        page = number // _PAGE
+        near = [step for each in range(max(0, page - 1), page + 2) for step in self._page(each)]
+        return [step for step in near if _is_beside(step, own, since, own.ended_us)]
+
+    def step(self, number: int) -> Step | None:
+        """A step; None for the input, and where there is none."""
+        return next((step for step in self._page(number // _PAGE) if step.number == number), None)
+
+    def _page(self, page: int) -> list[Step]:
+        if page not in self._pages:
+            start = max(1, page * _PAGE)
+            self._pages[page] = self._source.steps(self._run_id, start, (page + 1) * _PAGE)
+        return self._pages[page]
+
+
+def _is_beside(step: Step, own: Step, since: int, until: int) -> bool:
+    """Whether a step was open on the state of another one of another lane at some time between two."""
+    if step.number == own.number or step.lane == own.lane or step.track != own.track or step.started_us is None:
+        return False
+    return step.started_us < until and (step.ended_us is None or step.ended_us > since)

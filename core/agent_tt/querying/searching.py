@@ -309,8 +309,10 @@ def _holds(node: Wire, value: Wire) -> bool:
     """Whether a part of a result is a value, or one is the other written out, alone or among other words."""
     if identical(node, value):
         return True
-    if isinstance(node, str) and not isinstance(value, dict | list) and value != "":
+    if isinstance(node, str) and not isinstance(value, dict | list):
         text = node[:_LONGEST_TEXT]
+        if value == "":
+            return text.strip() == '""'
         written = {str(value)} if isinstance(value, str) else {str(value), json.dumps(value)}
         return any(re.search(rf"(?<![\w.]){re.escape(each)}(?!\w|\.\d)", text) is not None for each in written)
     is_number = isinstance(node, int | float) and not isinstance(node, bool)

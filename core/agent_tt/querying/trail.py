@@ -16,17 +16,17 @@ from agent_tt.history.ops import op_path
 from agent_tt.querying.answers import answer_text, best_part, places_in_common, places_read
 from agent_tt.querying.edited import UPDATED, edited_calls, edited_states, is_updated
 from agent_tt.querying.links import Link, LinkKind, Source, Trail
-from agent_tt.querying.open_steps import open_steps
+from agent_tt.querying.open_steps import OpenSteps
 from agent_tt.querying.origins import OTHERWISE, PART, Likeness, is_telling, key_of, leaves, likeness, scalar, weight
 from agent_tt.querying.places import leads_to, text_path
 from agent_tt.querying.reckoned import reckoned
 from agent_tt.querying.searching import MOST_LOOKS, MOST_OTHERS, MOST_STEPS_BACK, Origin, Search, place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.model import Call, Edit
+    from agent_tt.model import Call, Edit, Step
     from agent_tt.protocols import RunSource
     from agent_tt.querying.answers import Read
 
@@ -93,17 +93,16 @@ class _Walk:
             yield Link("value", step, None, "", text_path(self._source, self._run_id, step, path), value, "it is there")
             self.ends = f"who wrote it cannot be read: {error.message}"
             return
-        step_that_wrote = next(iter(self._source.steps(self._run_id, wrote, wrote + 1)), None) if wrote else None
-        meanwhile = open_steps(self._source, self._run_id, wrote)
-        why = "it came with the input"
-        if step_that_wrote is not None:
-            why = f"written at step {wrote}, {step_that_wrote.name}"
-            if meanwhile:
-                names = ", ".join(f"{each.number} {each.name}" for each in meanwhile)
-                why = f"there first after step {wrote}, {step_that_wrote.name}: by it or by {names}, open as well"
+        opened = OpenSteps(self._source, self._run_id)
+        written, meanwhile = opened.step(wrote), opened.beside(wrote)
         shown = text_path(self._source, self._run_id, wrote, where)
-        also = tuple(Source(each.number, None, each.name, shown) for each in meanwhile)
-        yield Link("value", wrote, None, "", shown, value, why, others=also)
+        writers = {wrote: written} | {each.number: each for each in meanwhile}
+        until = None if written is None else written.ended_us
+        origin: Origin | None = None
+        if written is not None and not self._is_given(wrote, shown):
+            asked = self._written_part(where, wrote, value)
+            origin = self._brought(value, asked, key_of(where), wrote, writers.keys(), until)
+        yield _value_link(wrote, writers, origin, shown, value)
         if not wrote:
             self.ends = "it came with the input"
             return
@@ -116,17 +115,18 @@ class _Walk:
             yield Link("edit", wrote, None, "", shown, value, f"somebody called {UPDATED}")
             self.ends = f"no node of the graph wrote it: somebody called {UPDATED}"
             return
-        asked = self._written_part(where, wrote, value)
-        writers = frozenset({wrote, *(each.number for each in meanwhile)})
-        until = None if step_that_wrote is None else step_that_wrote.ended_us
-        origin = self._brought(value, asked, key_of(where), wrote, writers, until)
         if origin is not None:
             yield from self._from_call(origin, _MOST_LINKS - 1, value)
         elif not self._cancelled():
-            yield from self._end(value, wrote, old, writers)
+            yield from self._end(value, wrote, old, writers.keys())
+
+    def _is_given(self, wrote: int, shown: str) -> bool:
+        """Whether a person wrote a value, so that no call is looked for."""
+        edits = edited_states(self._source, self._run_id).get(wrote, ())
+        return any(leads_to(edit.path, shown) for edit, _ in edits) or is_updated(self._source, self._run_id, wrote)
 
     def _brought(
-        self, value: Wire, asked: Wire, name: str, wrote: int, writers: frozenset[int], until_us: int | None
+        self, value: Wire, asked: Wire, name: str, wrote: int, writers: Collection[int], until_us: int | None
     ) -> Origin | None:
         """The call that brought what was written, if one can be told; what is common may have come from others too."""
         if not is_telling(value):
@@ -343,7 +343,7 @@ class _Walk:
         held, why = get(said, like.path), f"first said there, {like.why}"
         return Link("input", step, call, name, format_path(like.path), held, why, like.shared)
 
-    def _end(self, value: Wire, step: int, old: Wire, writers: frozenset[int]) -> Iterator[Link]:
+    def _end(self, value: Wire, step: int, old: Wire, writers: Collection[int]) -> Iterator[Link]:
         """The last links where no call is known to have brought a value: reckoned, common, in the input, or made."""
         ways = reckoned(scalar(value), self._search.numbers(step), old)
         if len(ways) == 1:
@@ -407,6 +407,27 @@ class _Walk:
         if self._call_edits is None:
             self._call_edits = edited_calls(self._source, self._run_id)
         return self._call_edits
+
+
+def _value_link(wrote: int, writers: Mapping[int, Step | None], origin: Origin | None, shown: str, value: Wire) -> Link:
+    """The link to a value: the step that wrote it, and those that may have, where several were open on its state."""
+    first = writers[wrote]
+    if first is None:
+        return Link("value", wrote, None, "", shown, value, "it came with the input")
+    if len(writers) == 1:
+        return Link("value", wrote, None, "", shown, value, f"written at step {wrote}, {first.name}")
+    likely = first
+    if origin is not None and not origin.others:
+        likely = writers.get(origin.call.step) or first
+    others = [each for each in writers.values() if each is not None and each.number != likely.number]
+    names = ", ".join(f"{each.number} {each.name}" for each in others)
+    if origin is not None and not origin.others and origin.call.step == likely.number:
+        why = f"most likely written by step {likely.number}, {likely.name}, whose call brought it"
+    else:
+        why = f"written by step {likely.number}, {likely.name}, or by {names}"
+    since = f"; it is there since step {wrote} ended" if likely.number != wrote else f"; {names} were open as well"
+    also = tuple(Source(each.number, None, each.name, shown) for each in others)
+    return Link("value", likely.number, None, "", shown, value, f"{why}{since}", others=also)
 
 
 def _said(link: Link) -> str:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.memory_source import Did, MemorySource
 
+import agent_tt
 from agent_tt.codec.sameness import identical
 from agent_tt.querying.blaming import blame_value
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agent_tt.querying.links import Link, Trail
 
 COMMON = st.sampled_from([False, True, None, 0, 1, 7, 14, "no", "ok", "late", "", 3.5, [], {}])
@@ -103,6 +108,47 @@ def test_what_the_code_made_is_no_calls_unless_that_holds_it(made: list[tuple[An
         assert "the agent's own code made it" in link.why
     if link.kind == "candidates":
         assert "or the agent's own code made it" in link.why
+
+
+def test_across_lanes_the_writer_is_the_step_that_wrote_or_one_of_those_that_were_open(tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+
+    @agent_tt.tool(effect="read")
+    async def fetch(who: str) -> Any:
+        await asyncio.sleep(0)
+        return held[who]
+
+    async def worker(run: Any, state: dict[str, Any], who: str, written: asyncio.Event, end: asyncio.Event) -> None:
+        with run.step(who, state):
+            state[who] = await fetch(who)
+            written.set()
+            await end.wait()
+
+    async def main() -> str:
+        state: dict[str, Any] = {}
+        written, over = asyncio.Event(), asyncio.Event()
+        with agent_tt.record("shared", state=state, store=store) as run:
+            slow = asyncio.create_task(worker(run, state, "slow", written, over))
+            await written.wait()
+            await asyncio.create_task(worker(run, state, "quick", written, written))
+            over.set()
+            await slow
+        return run.id
+
+    for values in ((48_151, 62_342), (7, 7), (True, False)):
+        held = {"slow": values[0], "quick": values[1]}
+        run_id = asyncio.run(main())
+        with closing(agent_tt.open_source(store)) as source:
+            names = {step.number: step.name for step in source.steps(run_id)}
+            for who in ("slow", "quick"):
+                found = blame_value(source, run_id, who, len(names))
+                link = found.trail.links[0]
+                writers = {names[link.step], *(other.name for other in link.others)}
+                assert who in writers
+                if values[0] > 1_000:
+                    assert (names[link.step], found.trail.links[1].kind) == (who, "result")
+                (write,) = found.writes
+                assert who in {names[write.step], *(names[step] for step in write.beside)}
 
 
 @given(st.integers(2, 98), st.sampled_from(["json", "text", "field"]))

@@ -36,7 +36,7 @@ def command(options: Options, run: str, path: str, *, step: str | None, limit: i
     agent-tt blame refund-loop 'messages[-1].content' --at 3
     --json: {run, step, path, value, trail: [{step, call, kind, name, path, value, why, shared,
              others: [{step, call, name, path}]}], ends, writes: [{step, path, old_path, old, new,
-             began, what, by}], more}; kind is one of value, result, error, answer, argument,
+             began, what, by, beside}], more}; kind is one of value, result, error, answer, argument,
              request, computed, input, edit, candidates, code, unknown;
              what one of added, changed, moved, removed, edited
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
@@ -106,4 +106,6 @@ def _write_cells(terminal: Terminal, write: Write) -> list[Cell]:
         "moved": f"from {write.old_path}: {new}",
     }.get(write.what, new if write.began else f"{old} {glyphs.to} {new}")
     by = f"{write.edited}: " if write.by else ""
+    if write.beside:
+        by = f"(or by {', '.join(map(str, write.beside))}) "
     return [Cell(f"{write.step:>4} {mark}"), Cell(write.path, "strong"), Cell(by + change)]

@@ -221,6 +221,8 @@ def _write(write: Write, indent: int, blame: Blame, glyphs: Glyphs) -> tuple[Pie
     pieces: list[Piece] = [(f"{write.step:>{indent - 1}} ", "strong"), mark]
     if write.path != blame.path:
         pieces.append((f"{clean(write.path)}  ", "muted"))
+    if write.beside:
+        pieces.append((f"or by {', '.join(map(str, write.beside))}  ", "muted"))
     if write.by:
         pieces.append((f"{clean(write.edited)}  ", "yours"))
     match write.what:
