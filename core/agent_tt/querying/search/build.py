@@ -17,7 +17,7 @@ from agent_tt.errors import AgentTTError, RunNotFound
 from agent_tt.querying.search.cache import MOST_BYTES
 from agent_tt.querying.search.read import steps_of
 from agent_tt.querying.search.recorded import RunTexts
-from agent_tt.querying.search.write import digest_of, forget, write_texts
+from agent_tt.querying.search.write import digest_of, forget, write_requests, write_texts
 from agent_tt.store.reader import StoreReader
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
     from agent_tt.querying.search.cache import Cache
     from agent_tt.querying.search.recorded import Text
+    from agent_tt.querying.search.requests import Request
 
 __all__ = ["Builder", "IndexFull"]
 
@@ -175,6 +176,7 @@ class Builder:
         if not waiting:
             return
         brought: list[tuple[int, int, Text]] = []
+        requests: list[Request] = []
         left: list[int] = []
         for number in waiting:
             texts = RunTexts(self._source, run, number)
@@ -182,11 +184,12 @@ class Builder:
             found, settled = texts.step(step) if step is not None else ([], False)
             if settled or run.status != "running":
                 brought += ((number, order, text) for order, text in enumerate(found))
+                requests += texts.requests
             else:
                 left.append(number)
         if len(left) < len(waiting):
             upto = int(str(row["upto"]))
-            self._write(run, row, _Batch(brought, upto, left))
+            self._write(run, row, _Batch(brought, upto, left, requests))
             row["open"], row["part"] = json.dumps(left), int(str(row["part"])) + 1
 
     def _batches_of(
@@ -201,6 +204,7 @@ class Builder:
             found, settled = texts.step(step)
             if settled or run.status != "running":
                 batch.texts += ((step.number, order, text) for order, text in enumerate(found))
+                batch.requests += texts.requests
                 characters += sum(len(text.text) for text in found)
             else:
                 batch.open.append(step.number)
@@ -219,6 +223,7 @@ class Builder:
             if found is None or (found[1], found[2]) != (row["upto"], row["part"]):
                 raise _Elsewhere
             write_texts(connection, found[0], found[2], batch.texts)
+            write_requests(connection, found[0], found[2], batch.requests)
             connection.execute(
                 "UPDATE runs SET upto = ?, part = part + 1, open = ?, mark = ?, used_us = ? WHERE no = ?",
                 (batch.upto, json.dumps(batch.open), mark, _now(), found[0]),
@@ -270,10 +275,17 @@ class Builder:
 class _Batch:
     """Texts to be written, and how far the run is indexed then."""
 
-    __slots__ = ("open", "texts", "upto")
+    __slots__ = ("open", "requests", "texts", "upto")
 
-    def __init__(self, texts: list[tuple[int, int, Text]], upto: int, still_open: list[int]) -> None:
+    def __init__(
+        self,
+        texts: list[tuple[int, int, Text]],
+        upto: int,
+        still_open: list[int],
+        requests: Sequence[Request] = (),
+    ) -> None:
         self.texts = texts
+        self.requests = [*requests]
         self.upto = upto
         self.open = still_open
 

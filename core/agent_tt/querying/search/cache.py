@@ -9,6 +9,7 @@ from the store: a file that is damaged, of another version or of another store i
 | `runs` | how far each run is indexed: `upto` the last step that was looked at, `open` those that were not over yet |
 | `texts` | each text once for a run and kind, with how often it came up, and the first places |
 | `more` | the places of a text that came up later, a row for each time that the index was written |
+| `requests` | what each request to a model has in common with the one before it, a row for each time as well |
 | `grams` | FTS5 without contents: which texts hold three characters in a row (folded, `\2\2` after the end) |
 | `words` | FTS5 without contents: which texts hold a word |
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_BYTES", "Cache", "Progress", "can_index", "first_id", "last_id", "run_of"]
 
-_VERSION: Final = 2
+_VERSION: Final = 3
 _APPLICATION_ID: Final = 0x41545453
 _BUSY_S: Final = 10.0
 _TRIES: Final = 20
@@ -73,6 +74,7 @@ _TABLES: Final = (
     "CREATE INDEX text_steps ON texts(first, last)",
     """CREATE TABLE more(text INTEGER NOT NULL, part INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
   uses INTEGER NOT NULL, places BLOB NOT NULL, PRIMARY KEY(text, part)) WITHOUT ROWID""",
+    "CREATE TABLE requests(run INTEGER NOT NULL, part INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(run, part))",
     """CREATE VIRTUAL TABLE grams USING fts5(folded, content='', detail=none, columnsize=0,
   tokenize='trigram case_sensitive 1')""",
     """CREATE VIRTUAL TABLE words USING fts5(folded, content='', detail=none, columnsize=0,

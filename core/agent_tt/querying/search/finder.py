@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from agent_tt.querying.search.hits import By
     from agent_tt.querying.search.query import Query
     from agent_tt.querying.search.recorded import Text
+    from agent_tt.querying.search.requests import Request
 
 __all__ = ["Finder", "forget_runs"]
 
@@ -91,7 +92,7 @@ class Finder:
         self._reading = threading.Lock()
         self._cache: Cache | None = None
         self._current: tuple[int, frozenset[str] | None] | None = None
-        self._open: dict[tuple[str, int], tuple[int, list[Text]]] = {}
+        self._open: dict[tuple[str, int], tuple[int, list[Text], list[Request]]] = {}
         self.uses_index = (_is_configured() if use_index is None else use_index) and can_index()
 
     def close(self) -> None:
@@ -255,6 +256,7 @@ class Finder:
         gathered = Gathered(asked.query, asked.by)
         rows = cache.progress()
         stretches: list[Stretch] = []
+        requests: dict[int, list[Request]] = {}
         done = of = 0
         for rank, run in enumerate(asked.runs):
             for segment in [Segment(run, None)] if asked.own_only else segments(self._source, run):
@@ -264,10 +266,14 @@ class Finder:
                 if row is not None:
                     stretches.append(Stretch(run.id, rank, row.number, segment.last))
                     done += min(row.upto, last) + 1
-                    self._read_open(row.still_open, segment, run, rank, asked.query, gathered)
+                    opened = self._read_open(row.still_open, segment, run, rank, asked.query, gathered)
+                    requests.setdefault(row.number, []).extend(opened)
         self._forget_open(rows)
         indexed = done / of if of else 1.0
-        for share in look_up(cache, asked.query, stretches, gathered, asked.by, cancelled=asked.cancelled):
+        shares = look_up(
+            cache, asked.query, stretches, gathered, asked.by, open_requests=requests, cancelled=asked.cancelled
+        )
+        for share in shares:
             if time.monotonic() >= due:
                 yield gathered.hits(asked.limit, searched=min(share, _NEARLY_ALL) * indexed)
                 due = time.monotonic() + _SNAPSHOT_S
@@ -279,8 +285,11 @@ class Finder:
             if run not in rows or step not in json.loads(rows[run].still_open):
                 del self._open[run, step]
 
-    def _read_open(self, steps: str, segment: Segment, run: Run, rank: int, query: Query, into: Gathered) -> None:
-        """Read what steps have brought so far that were not over when they were looked at."""
+    def _read_open(
+        self, steps: str, segment: Segment, run: Run, rank: int, query: Query, into: Gathered
+    ) -> list[Request]:
+        """Read what steps have brought so far that were not over when they were looked at; give their requests."""
+        requests: list[Request] = []
         version = self._source.version() if steps != "[]" else 0
         for number in json.loads(steps):
             if segment.last is not None and number > segment.last:
@@ -289,8 +298,10 @@ class Finder:
             if known is None or known[0] != version:
                 texts = RunTexts(self._source, segment.run, number)
                 found = [texts.step(step)[0] for step in texts.steps(number, number + 1)]
-                known = self._open[segment.run.id, number] = (version, found[0] if found else [])
+                known = self._open[segment.run.id, number] = (version, found[0] if found else [], texts.requests)
             gather_step(known[1], number, run, rank, query, into)
+            requests += known[2]
+        return requests
 
     def _read(self, asked: _Asked) -> Iterator[Hits]:
         gathered = Gathered(asked.query, asked.by)

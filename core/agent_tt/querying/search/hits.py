@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from agent_tt.querying.search.query import Found, Query
     from agent_tt.querying.search.recorded import Where
+    from agent_tt.querying.search.requests import Request
 
 __all__ = ["By", "Gathered", "Hit", "Hits", "Later", "Place", "score"]
 
@@ -110,12 +111,18 @@ class Place(NamedTuple):
         order: its position among the texts of the step; what was edited for a fork comes after all of them.
         call: number of the call; None for what belongs to the step.
         path: as people write it.
+        brought: of a text that a request repeats, the step and the order at which one first had it there.
     """
 
     step: int
     order: int
     call: int | None
     path: str
+    brought: tuple[int, int] = (-1, 0)
+
+    def again(self, request: Request) -> Place:
+        """The same place in a later request."""
+        return Place(request.step, request.order, request.call, self.path, (self.step, self.order))
 
 
 @dataclass(slots=True)
@@ -270,16 +277,17 @@ class Gathered:
             yield each.hit(self._query, each.places[0], times=each.uses, last=each.last)
 
     def _by_step(self, matched: Iterable[_Matched], limit: int) -> Iterator[Hit]:
-        def rows(each: _Matched) -> Iterator[tuple[int, int, int, Place, _Matched]]:
+        def rows(each: _Matched) -> Iterator[tuple[int, int, int, tuple[int, int], str, int, str, Place, _Matched]]:
             for place in each.all_places():
-                yield each.rank, place.step, place.order, place, each
+                of_text = (place.brought, place.path, each.kind, each.text)
+                yield each.rank, place.step, place.order, *of_text, place, each
 
         is_one = len({each.rank for each in matched}) == 1
-        merged = heapq.merge(*map(rows, matched), key=lambda row: row[:3])
+        merged = heapq.merge(*map(rows, matched), key=lambda row: row[:7])
         for row in itertools.islice(merged, limit):
             if self._stop and is_one and row[1] > self._stop:  # what came up since may belong before it
                 return
-            yield row[4].hit(self._query, row[3])
+            yield row[8].hit(self._query, row[7])
 
 
 def score(kind: int, found: Found, uses: int) -> float:

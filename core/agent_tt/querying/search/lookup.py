@@ -12,21 +12,24 @@ import re
 import sqlite3
 from bisect import bisect_left, bisect_right
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.querying.search.cache import first_id, last_id, run_of
 from agent_tt.querying.search.folding import fold
 from agent_tt.querying.search.grams import grams_of
 from agent_tt.querying.search.hits import Place
-from agent_tt.querying.search.read import AGENT, CALL, OF_CALLS
-from agent_tt.querying.search.write import unpacked
+from agent_tt.querying.search.read import AGENT, CALL, FOREVER, OF_CALLS, OF_REQUESTS
+from agent_tt.querying.search.requests import Requests
+from agent_tt.querying.search.write import read_requests, unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from agent_tt.querying.search.cache import Cache
     from agent_tt.querying.search.hits import By, Gathered, Later
     from agent_tt.querying.search.query import Found, Query
+    from agent_tt.querying.search.requests import Request
 
 __all__ = ["Stretch", "look_up"]
 
@@ -43,7 +46,6 @@ _MOST_NEAR: Final = 4_000
 _MOST_ASKED: Final = 500
 """Texts that are asked for at once by their numbers."""
 
-_FOREVER: Final = 1 << 60
 _PAGE: Final = 64
 _PAGE_CHARACTERS: Final = 20_000
 """Rows, or characters of them, that are looked at before it is asked whether to go on."""
@@ -94,9 +96,19 @@ def look_up(
     into: Gathered,
     by: By,
     *,
+    open_requests: Mapping[int, Sequence[Request]] = MappingProxyType({}),
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Iterator[float]:
     """Gather what an index has of some runs.
+
+    Args:
+        cache: the index.
+        query: what is searched for.
+        stretches: the steps that are searched.
+        into: takes what is found.
+        by: order of the hits.
+        open_requests: by the numbers of runs, what models were asked in steps that are not over.
+        cancelled: asked now and then; the search ends when it says yes.
 
     Yields:
         After some texts each, the share of the texts that was looked at: nearly, as they are not counted.
@@ -106,7 +118,7 @@ def look_up(
         InvalidExpression: a pattern takes too much work.
     """
     with cache.using() as connection:
-        yield from _Search(cache, connection, query, stretches, into, by, cancelled).run()
+        yield from _Search(cache, connection, query, stretches, into, by, open_requests, cancelled).run()
 
 
 class _Search:
@@ -118,6 +130,7 @@ class _Search:
         stretches: Sequence[Stretch],
         into: Gathered,
         by: By,
+        open_requests: Mapping[int, Sequence[Request]],
         cancelled: Callable[[], bool],
     ) -> None:
         self._cache = cache
@@ -125,6 +138,8 @@ class _Search:
         self._query = query
         self._into = into
         self._by = by
+        self._open_requests = open_requests
+        self._requests: dict[int, Requests] = {}
         self._cancelled = cancelled
         self._stretches: dict[int, list[Stretch]] = {}
         for stretch in stretches:
@@ -144,10 +159,15 @@ class _Search:
         expression = None if near is not None else grams_of(self._connection, query.needed)
         if self._by == "rank" and query.terms and near is None:
             yield from self._gather_whole()
+        if near is not None and OF_REQUESTS & {*self._kinds}:
+            expression = grams_of(self._connection, query.needed)
         ranges = [(kind, low, self._last_of(low, high)) for kind in self._kinds for low, high in self._ranges(kind)]
         of, before = sum(high - low + 1 for _, low, high in ranges), 0
         for kind, low, high in ranges:
-            rows = self._rows(low, high, expression) if near is None else self._rows_of(near, low, high)
+            if near is None or kind in OF_REQUESTS:  # which may be repeated in those steps, wherever they came up
+                rows = self._rows(low, high, expression, repeated=kind in OF_REQUESTS)
+            else:
+                rows = self._rows_of(near, low, high)
             full = False
             for last in self._gather(kind, rows, _MOST_TEXTS):
                 full = last is None
@@ -187,7 +207,7 @@ class _Search:
             return None
         found = self._connection.execute(
             "SELECT id FROM texts INDEXED BY text_steps WHERE first <= ? AND last >= ? LIMIT ?",
-            (_FOREVER if last is None else last, first or 0, _MOST_NEAR + 1),
+            (FOREVER if last is None else last, first or 0, _MOST_NEAR + 1),
         ).fetchall()
         return sorted(number for (number,) in found) if len(found) <= _MOST_NEAR else None
 
@@ -200,11 +220,11 @@ class _Search:
             sql = f"SELECT {_COLUMNS} FROM texts t WHERE t.id IN ({marks}) ORDER BY t.id"  # noqa: S608  # words of ours
             yield from map(_Row._make, self._connection.execute(sql, some))
 
-    def _rows(self, low: int, high: int, expression: str | None) -> Iterator[_Row]:
+    def _rows(self, low: int, high: int, expression: str | None, *, repeated: bool) -> Iterator[_Row]:
         bounds, values = "", list[int]()
         if self._query.last is not None:
             bounds, values = " AND t.first <= ?", [self._query.last]
-        if self._query.first is not None:
+        if self._query.first is not None and not repeated:
             bounds, values = f"{bounds} AND t.last >= ?", [*values, self._query.first]
         if expression is not None:
             rows = self._connection.execute(
@@ -275,7 +295,10 @@ class _Search:
         first, last = self._query.first or 0, _lowest(self._query.last, stretch.last)
         places = [Place(*place) for place in unpacked(row.places)]
         self._characters += len(row.text)
-        end = _FOREVER if last is None else last
+        end = FOREVER if last is None else last
+        if kind in OF_REQUESTS:
+            self._take_asked(stretch, kind, row, found, places, first, end)
+            return
         parts = self._parts(row.id, first, end) if row.uses > len(places) else []
         if self._calls is None and self._agents is None:
             self._take_steps(stretch, kind, row, found, places, parts, first, end)
@@ -291,6 +314,51 @@ class _Search:
         ]
         if kept:
             self._into.take(stretch.shown, stretch.rank, kind, row.text, found, kept)
+
+    def _take_asked(
+        self, stretch: Stretch, kind: int, row: _Row, found: Found, places: list[Place], first: int, last: int
+    ) -> None:
+        """Take a text of arguments at its places between two steps, those where later requests repeat it among them."""
+        if row.uses > len(places):
+            places += (place for part in self._parts(row.id, 0, last) for place in self._part(row.id, part.number))
+        requests = self._requests_of(stretch.run)
+        calls, agents = (None if each is None else each.get(stretch.run, set()) for each in (self._calls, self._agents))
+        kept: list[Place] = []
+        later: list[Later] = []
+        uses = latest = 0
+        for place in places:
+            again = requests.again(place.step, place.call, place.path, first, last) if place.step <= last else []
+            if calls is None and agents is None:
+                kept += (place,) if first <= place.step <= last else ()
+                if again:
+                    later.append((again[0].step, partial(_repeated, place, again)))
+                    uses, latest = uses + len(again), max(latest, again[-1].step)
+                continue
+            kept += (
+                each
+                for each in (place, *_repeated(place, again))
+                if first <= each.step <= last
+                and (calls is None or (each.step, each.call) in calls)
+                and (agents is None or (each.step, None) in agents)
+            )
+        if not kept and later:  # there is always a first place
+            later.sort(key=lambda part: part[0])
+            kept = later.pop(0)[1]()
+            uses -= len(kept)
+        if kept:
+            kept.sort()
+            uses, latest = uses + len(kept), max(latest, kept[-1].step)
+            self._into.take(
+                stretch.shown, stretch.rank, kind, row.text, found, kept, uses=uses, last=latest, later=later
+            )
+
+    def _requests_of(self, run: int) -> Requests:
+        known = self._requests.get(run)
+        if known is None:
+            with self._cache.using() as connection:
+                recorded = read_requests(connection, run)
+            known = self._requests[run] = Requests([*recorded, *self._open_requests.get(run, ())])
+        return known
 
     def _take_steps(
         self, stretch: Stretch, kind: int, row: _Row, found: Found, places: list[Place], parts: list[_Part], *steps: int
@@ -336,7 +404,7 @@ class _Search:
             for row in self._rows_between(low, high):
                 if name in fold(row.text) and run_of(row.id) in self._stretches:
                     places = [Place(*place) for place in unpacked(row.places)]
-                    parts = self._parts(row.id, 0, _FOREVER)
+                    parts = self._parts(row.id, 0, FOREVER)
                     places += (place for part in parts for place in self._part(row.id, part.number))
                     found.setdefault(run_of(row.id), set()).update((place.step, place.call) for place in places)
         return found
@@ -344,6 +412,11 @@ class _Search:
     def _rows_between(self, low: int, high: int) -> Iterator[_Row]:
         sql = f"SELECT {_COLUMNS} FROM texts t WHERE t.id BETWEEN ? AND ?"  # noqa: S608  # words of ours
         return map(_Row._make, self._connection.execute(sql, (low, high)))
+
+
+def _repeated(place: Place, requests: Sequence[Request]) -> list[Place]:
+    """A place in each of some later requests."""
+    return [place.again(each) for each in requests]
 
 
 def _lowest(one: int | None, other: int | None) -> int | None:

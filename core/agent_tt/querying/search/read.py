@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.querying.search.folding import fold
 from agent_tt.querying.search.hits import Place
 from agent_tt.querying.search.recorded import KINDS, Kind, RunTexts, segments
+from agent_tt.querying.search.requests import Requests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -16,14 +17,17 @@ if TYPE_CHECKING:
     from agent_tt.querying.search.hits import Gathered
     from agent_tt.querying.search.query import Query
     from agent_tt.querying.search.recorded import Text
+    from agent_tt.querying.search.requests import Request
 
-__all__ = ["CALL", "OF_CALLS", "gather", "gather_step", "steps_of"]
+__all__ = ["AGENT", "CALL", "FOREVER", "OF_CALLS", "OF_REQUESTS", "gather", "gather_step", "steps_of"]
 
 CALL: Final = KINDS.index(Kind("call"))
 AGENT: Final = KINDS.index(Kind("agent"))
 OF_CALLS: Final = frozenset(
     number for number, kind in enumerate(KINDS) if kind.where in ("error", "call", "arguments", "result")
 )
+OF_REQUESTS: Final = frozenset(number for number, kind in enumerate(KINDS) if kind.where == "arguments")
+FOREVER: Final = 1 << 60
 _PAGE: Final = 200
 """Steps read at once."""
 
@@ -64,13 +68,58 @@ def gather(
     """
     for segment in segments(source, run)[-1:] if own_only else segments(source, run):
         texts = RunTexts(source, segment.run)
+        asked = _Asked(run, rank, query, into)
         if segment.last is None or texts.first <= segment.last:
             gather_step(texts.begin(), texts.first, run, rank, query, into, first_order=texts.first_order)
         for step in steps_of(texts, texts.first, segment.last):
             if cancelled():
                 return
-            gather_step(texts.step(step)[0], step.number, run, rank, query, into)
+            found = texts.step(step)[0]
+            gather_step(found, step.number, run, rank, query, into)
+            asked.add(step.number, found, texts.requests)
             yield step.number
+        asked.gather()
+
+
+class _Asked:
+    """What the models of some steps were asked: gathers what their requests repeat, when all of them are known."""
+
+    def __init__(self, run: Run, rank: int, query: Query, into: Gathered) -> None:
+        self._run, self._rank, self._query, self._into = run, rank, query, into
+        self._requests: list[Request] = []
+        self._found: list[tuple[Text, Place]] = []
+        self._calls: set[tuple[int, int | None]] = set()
+        self._steps: set[int] = set()
+
+    def add(self, step: int, texts: Sequence[Text], requests: Sequence[Request]) -> None:
+        """Take the texts and the requests of a step."""
+        if not requests:
+            return
+        query = self._query
+        self._requests += requests
+        if query.agent is None or any(each.kind == AGENT and query.agent in fold(each.text) for each in texts):
+            self._steps.add(step)
+        self._calls |= {
+            (step, each.call)
+            for each in texts
+            if each.kind == CALL and (query.tool is None or query.tool in fold(each.text))
+        }
+        asking = {each.call for each in requests}
+        self._found += [
+            (each, Place(step, order, each.call, each.path))
+            for order, each in enumerate(texts)
+            if each.kind in OF_REQUESTS and each.kind in query.kinds and each.call in asking
+            and query.find(each.text) is not None
+        ]  # fmt: skip
+
+    def gather(self) -> None:
+        """Take each text at the later places where requests repeat it."""
+        requests = Requests(self._requests)
+        first, last = self._query.first or 0, FOREVER if self._query.last is None else self._query.last
+        for text, place in self._found:
+            for request in requests.again(place.step, place.call, place.path, first, last):
+                if request.step in self._steps and (request.step, request.call) in self._calls:
+                    self._into.add(self._run.id, self._rank, text.kind, text.text, place.again(request))
 
 
 def gather_step(

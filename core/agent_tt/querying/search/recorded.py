@@ -1,8 +1,10 @@
 """Which texts a run recorded: the one place that says so, for searches by index and searches by reading.
 
-Each text belongs to the step that brought it. Of the state, and of the messages that a model is sent, only what a step
-newly brought counts, so that a text is found where it came from and not in every step after that. A fork has what its
-ancestors recorded up to the step that it was forked at, what was edited there, and what it recorded itself.
+Each text belongs to the step that brought it. Of the state only what a step newly brought counts, so that a text is
+found where it came from and not in every step after that. A request to a model repeats the conversation: it is taken as
+what is new in it, with a note of what stood in the request before (`agent_tt.querying.search.requests`), so that each
+place counts and each text is kept once. A fork has what its ancestors recorded up to the step that it was forked at,
+what was edited there, and what it recorded itself; of that, the first request of each kind counts whole.
 
 What lies in databases of other systems is taken as if it had been recorded: without secrets (`agent_tt.redaction`).
 """
@@ -19,13 +21,14 @@ from agent_tt.errors import AgentTTError, RunNotFound, StoreBusy
 from agent_tt.history.diff import diff
 from agent_tt.history.ops import op_path
 from agent_tt.protocols import ListsCalls
+from agent_tt.querying.search.requests import Request, in_common, sizes_of
 from agent_tt.querying.texts import texts
 from agent_tt.store import door
 from agent_tt.store.columns import sound
 from agent_tt.store.reader import StoreReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.ops import Op
@@ -135,6 +138,7 @@ class RunTexts:
     Attributes:
         first: number of the step before the first one that it recorded itself; 0 is the input.
         first_order: order of the first text of `begin` among those of that step.
+        requests: what models were asked in the step that was last asked for.
     """
 
     def __init__(self, source: RunSource, run: Run, start: int | None = None) -> None:
@@ -153,7 +157,8 @@ class RunTexts:
         self.first = (run.fork_step or 0) if self._parent else 0
         self.first_order = _EDITED if self._parent else 0
         begin = self.first if start is None else start
-        self._asked: dict[str, Wire] = self._asked_before(begin) if begin > 1 else {}
+        self.requests: list[Request] = []
+        self._asked: dict[str, tuple[tuple[int, int], Wire]] = self._asked_before(begin) if begin > 1 else {}
 
     def begin(self) -> list[Text]:
         """What was there before the first own step: the input, or what was edited for a fork."""
@@ -180,9 +185,10 @@ class RunTexts:
         if step.decision:
             found.append(Text(_BARE["decision"], self._clean(step.decision)))
         settled = step.status in ("ok", "error")
+        self.requests = []
         for call in self._calls(step):
             settled = settled and call.status != "pending"
-            found += self._call_texts(call)
+            found += self._call_texts(call, len(found))
         found += self._error_texts(step.error, None)
         if step.seq is not None:
             found += self._state_texts(step.number)
@@ -199,33 +205,37 @@ class RunTexts:
             _raise_passing(error)
             return ()
 
-    def _call_texts(self, call: Call) -> Iterator[Text]:
+    def _call_texts(self, call: Call, order: int) -> Iterator[Text]:
         yield Text(_BARE["call"], self._clean(call.name), call=call.number)
         if not self._is_ours:
             call = replace(call, args=door.admit(call.args), result=door.admit(call.result))
-        before: Wire = None
+        asked: Wire = None
+        kept: dict[str, int] = {}
         if call.kind == "llm":
-            key = _asker(call)
-            before, self._asked[key] = self._asked.get(key), call.args
-        for path, text in _new_texts(before, call.args):
+            key, place = _asker(call), (call.step, call.number)
+            before, asked = self._asked.get(key, (None, None))
+            self._asked[key] = place, call.args
+            kept = in_common(asked, call.args)
+            self.requests.append(Request(*place, order, before, kept, sizes_of(call.args)))
+        for path, text in _new_texts(asked, kept, call.args):
             yield _text("arguments", path, text, call.number)
         for path, text in texts(call.result):
             yield _text("result", path, text, call.number)
         yield from self._error_texts(call.error, call.number)
 
-    def _asked_before(self, step: int) -> dict[str, Wire]:
-        """What each model was asked last before a step, by lane and name."""
+    def _asked_before(self, step: int) -> dict[str, tuple[tuple[int, int], Wire]]:
+        """What each model was asked last before a step, in a step of the run's own, and where; by lane and name."""
         source, last = self._source, dict[str, tuple[int, int]]()
         if isinstance(source, ListsCalls):
             for head in source.call_heads(self._run_id):
-                if head.kind == "llm" and head.step < step:
+                if head.kind == "llm" and self.first < head.step < step:
                     last[_asker(head)] = (head.step, head.number)
         else:
-            for each in source.steps(self._run_id, 1, step):
+            for each in source.steps(self._run_id, self.first + 1, step):
                 for call in self._calls(each):
                     if call.kind == "llm":
                         last[_asker(call)] = (call.step, call.number)
-        asked: dict[str, Wire] = {}
+        asked: dict[str, tuple[tuple[int, int], Wire]] = {}
         for key, (at, number) in last.items():
             try:
                 found = next((call for call in source.calls(self._run_id, at) if call.number == number), None)
@@ -233,7 +243,7 @@ class RunTexts:
                 _raise_passing(error)
                 continue
             if found is not None:
-                asked[key] = found.args if self._is_ours else door.admit(found.args)
+                asked[key] = (at, number), found.args if self._is_ours else door.admit(found.args)
         return asked
 
     def _error_texts(self, error: ErrorInfo | None, call: int | None) -> Iterator[Text]:
@@ -301,21 +311,21 @@ def _written(path: Path) -> str:
     return sound(format_path(path))
 
 
-def _new_texts(before: Wire, now: Wire) -> Iterator[tuple[Path, str]]:
-    """The texts of a request, without the entries and leading messages that the request before it had as well."""
-    if not (isinstance(before, dict) and isinstance(now, dict)):
+def _new_texts(before: Wire, kept: Mapping[str, int], now: Wire) -> Iterator[tuple[Path, str]]:
+    """The texts of a request, without the entries and leading items that the request before it had as well."""
+    if not isinstance(now, dict):
         yield from texts(now)
         return
+    sizes = sizes_of(before)
     for name, value in now.items():
-        old = before.get(name)
-        if isinstance(value, list) and isinstance(old, list):
-            known = 0
-            while known < min(len(old), len(value)) and old[known] == value[known]:
-                known += 1
+        known = kept.get(name, 0)
+        if name not in kept or (isinstance(value, list) and known < sizes[name]):
+            yield (name,), name
+        if name not in kept:
+            yield from texts(value, (name,))
+        elif isinstance(value, list):
             for index in range(known, len(value)):
                 yield from texts(value[index], (name, index))
-        elif name not in before or old != value:
-            yield from texts(value, (name,))
 
 
 def _brought(op: Op) -> Iterator[tuple[Path, Wire]]:

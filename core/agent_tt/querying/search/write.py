@@ -12,6 +12,7 @@ from agent_tt.querying.expressions.machine import END
 from agent_tt.querying.search.cache import first_id, last_id
 from agent_tt.querying.search.folding import fold
 from agent_tt.querying.search.recorded import KINDS
+from agent_tt.querying.search.requests import Request
 
 if TYPE_CHECKING:
     import sqlite3
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from agent_tt.querying.search.cache import Cache
     from agent_tt.querying.search.recorded import Text
 
-__all__ = ["digest_of", "forget", "unpacked", "write_texts"]
+__all__ = ["digest_of", "forget", "read_requests", "unpacked", "write_requests", "write_texts"]
 
 _MOST_ASKED: Final = 500
 """Hashes that are looked up at once."""
@@ -56,10 +57,28 @@ def forget(cache: Cache, run_ids: Iterable[str]) -> None:
                 _forget_words(connection, bounds)
                 connection.execute("DELETE FROM more WHERE text BETWEEN ? AND ?", bounds)
                 connection.execute("DELETE FROM texts WHERE id BETWEEN ? AND ?", bounds)
+            connection.execute("DELETE FROM requests WHERE run = ?", (number,))
             connection.execute("DELETE FROM runs WHERE no = ?", (number,))
         for table in ("grams", "words"):  # deleted rows stay in older parts of the tree until those are joined
             connection.execute(f"INSERT INTO {table}({table}) VALUES('optimize')")  # words of ours
     cache.settle()
+
+
+def write_requests(connection: sqlite3.Connection, run: int, part: int, requests: Sequence[Request]) -> None:
+    """Write what models were asked in some steps of a run."""
+    if requests:
+        data = zstandard.compress(orjson.dumps([tuple(each) for each in requests]), 3)
+        connection.execute("INSERT INTO requests VALUES(?, ?, ?)", (run, part, data))
+
+
+def read_requests(connection: sqlite3.Connection, run: int) -> list[Request]:
+    """What models were asked in a run, as far as it is indexed."""
+    rows = connection.execute("SELECT data FROM requests WHERE run = ? ORDER BY part", (run,)).fetchall()
+    found = [each for (data,) in rows for each in orjson.loads(zstandard.decompress(data))]
+    return [
+        Request(step, call, order, None if before is None else (before[0], before[1]), kept, sizes)
+        for step, call, order, before, kept, sizes in found
+    ]
 
 
 def _count(connection: sqlite3.Connection, run: int) -> int:
