@@ -1,8 +1,8 @@
 """Functions that are recorded without a change to their code: named by dotted path, or given.
 
-A path is checked when it is registered and replaced when its module is loaded, before the importer sees it; in modules
-that are loaded already every name for the same function is replaced at once. What still holds the original (a dict of
-tools, a default argument, a partial) is warned of by name: calls through it are not recorded.
+A path is checked when it is registered, and its calls are recorded from the moment its module is loaded, through
+whatever reference they are made; see `wrapping`. Of functions written in C, what cannot be given a replacement is told
+by name: calls through it are not recorded.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import AgentTTError, NotFound, UsageError
 from agent_tt.launching.dotted import DottedPath, check_names, split_path
 from agent_tt.launching.main_watch import MainWatch
-from agent_tt.launching.referrers import holders_of
-from agent_tt.launching.wrapping import replace_at, replace_everywhere
+from agent_tt.launching.wrapping import How, replace_at, replace_function
 from agent_tt.recording.import_watch import ImportWatch
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from agent_tt.launching.settings import OutsideEffect
     from agent_tt.launching.wrapping import Replaced
 
-__all__ = ["OUTSIDE", "OutsideTools", "UnrecordedCalls", "register"]
+__all__ = ["OUTSIDE", "Held", "OutsideTools", "UnrecordedCalls", "register"]
 
 _EFFECTS: Final = ("read", "write", "llm")
 _MAIN: Final = "__main__"
@@ -38,8 +39,31 @@ class UnrecordedCalls(UserWarning):
     """Something still holds a function in its original form: calls through it are not recorded."""
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, UnrecordedCalls, stacklevel=5)
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A function written in C that something holds where it cannot be replaced.
+
+    Attributes:
+        path: by which it was named.
+        effect: what its calls do.
+        where: what holds it, in words.
+    """
+
+    path: str
+    effect: OutsideEffect
+    where: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        """What a person is told."""
+        return (
+            f"{self.path} is also held by {', '.join(self.where)}: calls through it are not recorded. Register it "
+            "before the module that keeps it is imported, or call it through a function marked with @agent_tt.tool."
+        )
+
+
+def _warn(held: Held) -> None:
+    warnings.warn(held.message, UnrecordedCalls, stacklevel=5)
 
 
 def _raise(error: AgentTTError) -> None:
@@ -50,17 +74,18 @@ class OutsideTools:
     """Everything that was registered in this process.
 
     Attributes:
-        tell: what is done with the message that something still holds an original; a warning, unless set.
+        tell: what is done about a function that something holds where it cannot be replaced; a warning, unless set.
         fail: what is done when a path turns out to lead nowhere as its module loads; it is raised, unless set.
     """
 
     def __init__(self) -> None:
-        self.tell: Callable[[str], None] = _warn
+        self.tell: Callable[[Held], None] = _warn
         self.fail: Callable[[AgentTTError], None] = _raise
         self._lock = threading.RLock()
         self._paths: dict[str, OutsideEffect] = {}
         self._waiting: dict[str, list[DottedPath]] = {}
-        self._replaced: dict[str, Replaced] = {}
+        self._replaced: list[Replaced] = []
+        self._called: set[str] = set()
         self._watch = ImportWatch(self._loaded)
         self._main = MainWatch()
 
@@ -84,13 +109,12 @@ class OutsideTools:
                 self._wait(path)
 
     def register_function(self, function: Callable[..., object], effect: OutsideEffect, name: str | None) -> None:
-        """Record the calls of a function under every name that a loaded module has for it."""
+        """Record the calls of a function, through whatever reference they are made."""
         _check_effect(effect)
         shown = name or str(getattr(function, "__name__", type(function).__name__))
+        path = f"{getattr(function, '__module__', '?')}.{shown}"
         with self._lock:
-            replaced = replace_everywhere(function, shown, effect)
-            if replaced is not None:
-                self._remember(f"{getattr(function, '__module__', '?')}.{shown}", shown, replaced)
+            self._remember(path, effect, replace_function(function, self._how(path, shown, effect)))
 
     def register_for_start(
         self, calls: Mapping[str, OutsideEffect], command: PythonCommand, *, is_strict: bool
@@ -144,10 +168,15 @@ class OutsideTools:
         if known is not None and path.names[0] not in known:
             raise missing(path, 0, known)
 
-    def unseen(self) -> list[str]:
-        """Paths whose function was never loaded, in the order of registration."""
+    def registered(self) -> dict[str, OutsideEffect]:
+        """The effects by dotted path, in the order of registration."""
         with self._lock:
-            return [text for text in self._paths if text not in self._replaced]
+            return dict(self._paths)
+
+    def unmatched(self) -> list[str]:
+        """Paths of which no call was made so far, in the order of registration."""
+        with self._lock:
+            return [text for text in self._paths if text not in self._called]
 
     def undo(self) -> None:
         """Put everything back and forget it."""
@@ -155,11 +184,12 @@ class OutsideTools:
             self._watch.stop()
             self._main.stop()
             self.tell, self.fail = _warn, _raise
-            for replaced in reversed(self._replaced.values()):
+            for replaced in reversed(self._replaced):
                 replaced.undo()
             self._paths.clear()
             self._waiting.clear()
             self._replaced.clear()
+            self._called.clear()
 
     def _wait(self, path: DottedPath) -> None:
         if path.module != _MAIN:
@@ -178,23 +208,18 @@ class OutsideTools:
             self.fail(error)
 
     def _replace(self, module: ModuleType, path: DottedPath) -> None:
-        replaced = replace_at(module, path, self._paths[path.text])
-        if replaced is not None:
-            self._remember(path.text, path.text, replaced)
+        effect = self._paths[path.text]
+        self._remember(path.text, effect, replace_at(module, path, self._how(path.text, path.shown, effect)))
 
-    def _remember(self, key: str, shown: str, replaced: Replaced) -> None:
-        before = self._replaced.pop(key, None)
-        if before is not None and before.original is replaced.original:
-            before.undo()
-        self._replaced[key] = replaced
-        if replaced.original is None:
+    def _how(self, path: str, shown: str, effect: OutsideEffect) -> How:
+        return How(shown, effect, partial(self._called.add, path))
+
+    def _remember(self, path: str, effect: OutsideEffect, replaced: Replaced | None) -> None:
+        if replaced is None:
             return
-        held = holders_of(replaced.original, is_method=replaced.is_method, without={id(vars(replaced))})
-        if held:
-            self.tell(
-                f"{shown} is also held by {', '.join(held)}: calls through them are not recorded. Register it before "
-                "the module that keeps it is imported, or mark the function with @agent_tt.tool."
-            )
+        self._replaced.append(replaced)
+        if replaced.held:
+            self.tell(Held(path, effect, replaced.held))
 
 
 OUTSIDE: Final = OutsideTools()
@@ -219,7 +244,7 @@ def register(target: str | Callable[..., object], effect: OutsideEffect = "write
         name: what the calls of a given function are called, in place of its own name.
 
     Raises:
-        UsageError: the effect is another word, or `target` is nothing that can be replaced.
+        UsageError: the effect is another word, or `target` is nothing whose calls can be recorded.
         NotFound: the path leads nowhere; `nearest` offers names that look like it.
     """
     if isinstance(target, str):

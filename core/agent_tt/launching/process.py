@@ -36,6 +36,7 @@ from agent_tt.recording.scope import nowhere
 from agent_tt.replaying.agent_process import PYTHON_OPTIONS
 
 if TYPE_CHECKING:
+    from agent_tt.launching.outside_tools import Held
     from agent_tt.protocols import RunWriter
 
 __all__ = ["LaunchedRecording", "begin"]
@@ -159,7 +160,7 @@ def _end(recording: LaunchedRecording, patches: contextlib.ExitStack, report: Re
     if report is not None and process == os.getpid():
         from agent_tt.launching.outside_tools import OUTSIDE
 
-        report.add("end", unseen=OUTSIDE.unseen())
+        report.add("end", unseen=OUTSIDE.unmatched())
     if isinstance(error, KeyboardInterrupt):
         _die_by_interrupt()
 
@@ -192,9 +193,9 @@ def _register(settings: Settings, command: PythonCommand, report: Report | None,
         return
     from agent_tt.launching.outside_tools import OUTSIDE
 
-    def tell(message: str) -> None:
+    def tell(held: Held) -> None:
         if report is not None:
-            report.add("held", message=message)
+            report.add("held", path=held.path, message=held.message)
 
     def fail(error: AgentTTError) -> None:
         if is_strict:

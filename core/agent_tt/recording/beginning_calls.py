@@ -32,6 +32,8 @@ def begin_call(spec: CallSpec, args: Sequence[object], kwargs: Mapping[str, obje
         ToolDenied: the policy of the fork that this process runs denies the tool.
         Divergence: a replay has no answer.
     """
+    if spec.seen is not None:
+        spec.seen()
     scope = here()
     if scope is None:
         answers = answers_here()

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from types import CodeType
+
     from agent_tt.codec.wire import Wire
 
 _NOT_THE_AGENT: Final = (
@@ -20,6 +22,9 @@ _NOT_THE_AGENT: Final = (
     "<",  # code without a file
 )
 _EVENT_LOOP: Final = asyncio.Handle._run.__code__  # noqa: SLF001  below it lies who started the loop, not who called
+_OURS: Final[dict[int, CodeType]] = {}
+"""By identity: two codes of the same text are equal."""
+
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 
 
@@ -33,11 +38,21 @@ def call_site(root: str | None) -> dict[str, Wire]:
         Both facts, or none where no such frame is on the stack (a task that is itself the call).
     """
     frame = inspect.currentframe()
-    while frame is not None and frame.f_code is not _EVENT_LOOP and not is_agent_file(frame.f_code.co_filename):
+    while frame is not None and frame.f_code is not _EVENT_LOOP and not is_agent_code(frame.f_code):
         frame = frame.f_back
     if frame is None or frame.f_code is _EVENT_LOOP:
         return {}
     return {"file": shown_path(frame.f_code.co_filename, root), "line": frame.f_lineno}
+
+
+def not_the_agents(code: CodeType) -> None:
+    """Take code for ours although it names a file of the agent's: it stands in a function of that file."""
+    _OURS[id(code)] = code
+
+
+def is_agent_code(code: CodeType) -> bool:
+    """Whether code was written for the agent."""
+    return is_agent_file(code.co_filename) and id(code) not in _OURS
 
 
 @functools.lru_cache(maxsize=1024)

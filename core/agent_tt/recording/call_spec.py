@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent_tt.model import CallKind, Effect
     from agent_tt.recording.signature import Parameters
 
@@ -27,6 +29,7 @@ class CallSpec:
         idempotency_key: the argument by which the outside world recognises a repeated call.
         model: the model that is called, where it is known.
         can_wait: whether a coroutine makes it, which awaits `until_live` before it does.
+        seen: called as each call begins, recorded or not.
     """
 
     kind: CallKind
@@ -36,6 +39,7 @@ class CallSpec:
     idempotency_key: str | None = None
     model: str | None = None
     can_wait: bool = False
+    seen: Callable[[], None] | None = None
 
     @property
     def title(self) -> str:

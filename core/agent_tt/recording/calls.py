@@ -336,6 +336,11 @@ class RecordedCall:
             leave(scope)
 
     @property
+    def name(self) -> str:
+        """What is called."""
+        return self._spec.name
+
+    @property
     def is_over(self) -> bool:
         """Whether it has ended."""
         return self._is_over

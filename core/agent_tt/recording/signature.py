@@ -24,9 +24,14 @@ class Parameters:
     `cls` of methods are dropped: they are who is asked, not what.
     """
 
-    def __init__(self, function: Callable[..., object]) -> None:
+    def __init__(self, function: Callable[..., object], *, has_receiver: bool | None = None) -> None:
         self._signature = _signature_of(function)
-        self._receiver = _receiver_of(function, self._signature)
+        self._receiver = (
+            _receiver_of(function, self._signature) if has_receiver is None else self._first() if has_receiver else None
+        )
+
+    def _first(self) -> str | None:
+        return None if self._signature is None else next(iter(self._signature.parameters), None)
 
     def __contains__(self, name: str) -> bool:
         return self._signature is not None and name in self._signature.parameters

@@ -77,18 +77,26 @@ def mark(
     name: str | None = None,
     idempotency_key: str | None = None,
     model: str | None = None,
+    has_receiver: bool | None = None,
+    seen: Callable[[], None] | None = None,
 ) -> Callable[P, R]:
-    """`function` with its calls recorded; a classmethod or staticmethod stays one. Arguments as in `CallSpec`."""
+    """`function` with its calls recorded; a classmethod or staticmethod stays one. Arguments as in `CallSpec`.
+
+    `has_receiver` says whether its first argument is the object or class of a method; None tells it by its name.
+    """
     if isinstance(function, (classmethod, staticmethod)):
-        inner = mark(function.__func__, kind, effect, name=name, idempotency_key=idempotency_key, model=model)
+        inner = mark(
+            function.__func__, kind, effect, name=name, idempotency_key=idempotency_key, model=model, seen=seen
+        )
         return cast("Callable[P, R]", type(function)(inner))
-    parameters = Parameters(function)
+    parameters = Parameters(function, has_receiver=has_receiver)
     if idempotency_key is not None and idempotency_key not in parameters:
         raise UsageError(
             f"{called(function)} has no parameter {idempotency_key!r} to take as its idempotency key",
             hint="give the name of one of its parameters",
         )
-    return recorded(function, CallSpec(kind, name or called(function), effect, parameters, idempotency_key, model))
+    spec = CallSpec(kind, name or called(function), effect, parameters, idempotency_key, model, seen=seen)
+    return recorded(function, spec)
 
 
 def called(function: object) -> str:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from agent_tt.errors import Interrupted, UsageError
-from agent_tt.recording.call_site import is_agent_file
+from agent_tt.recording.call_site import is_agent_code, is_agent_file
 from agent_tt.replaying.tape import DRAWN
 
 if TYPE_CHECKING:
@@ -219,13 +219,14 @@ class _Prompt(pdb.Pdb):
 
 
 def _is_own(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.startswith(_OWN)
+    code = frame.f_code
+    return code.co_filename.startswith(_OWN) or (is_agent_file(code.co_filename) and not is_agent_code(code))
 
 
 def _agent_frame() -> FrameType | None:
     """The innermost frame of the agent's own code; None where another thread works for it."""
     frame = inspect.currentframe()
-    while frame is not None and not is_agent_file(frame.f_code.co_filename):
+    while frame is not None and not is_agent_code(frame.f_code):
         frame = frame.f_back
     return frame
 

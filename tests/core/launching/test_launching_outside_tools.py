@@ -9,14 +9,13 @@ import itertools
 import os
 import sys
 import textwrap
-import warnings
 from contextlib import closing
 
 import pytest
 
 import agent_tt
 from agent_tt.errors import NotFound, UsageError
-from agent_tt.launching.outside_tools import OUTSIDE, UnrecordedCalls
+from agent_tt.launching.outside_tools import OUTSIDE
 from agent_tt.store import open_store
 
 SHOP = """
@@ -111,21 +110,18 @@ def test_a_function_that_is_registered_before_its_module_loads_is_recorded_whoev
     assert {call.effect for call in calls} == {"write"}
 
 
-def test_a_function_that_is_registered_later_is_found_under_every_name_and_the_rest_is_warned_of(shop, recorded):
+def test_a_function_that_is_registered_later_is_recorded_whoever_kept_it(shop, recorded):
     module, user = importlib.import_module(shop), importlib.import_module(f"{shop}_user")
-    with pytest.warns(UnrecordedCalls) as warned:
-        agent_tt.register(f"{shop}.charge", effect="read")
-    message = str(warned[0].message)
-    assert f"the entry 'c' of a dict called {shop}_user.TABLE" in message
-    assert f"a default argument of {shop}_user.default" in message
-    assert asked(recorded(lambda: (module.charge("1"), user.plain(), user.table(), user.default()))) == [CHARGE] * 2
+    agent_tt.register(f"{shop}.charge", effect="read")
+    calls = recorded(lambda: (module.charge("1"), user.plain(), user.table(), user.default()))
+    assert asked(calls) == [CHARGE] * 4
 
 
-def test_a_bound_method_that_was_kept_before_is_warned_of(shop):
+def test_a_bound_method_that_was_kept_before_is_recorded(shop, recorded):
     module = importlib.import_module(shop)
-    module.kept = module.client.call
-    with pytest.warns(UnrecordedCalls, match=f"a bound method called {shop}.kept"):
-        agent_tt.register(f"{shop}.Api.call", effect="read")
+    kept = module.client.call
+    agent_tt.register(f"{shop}.Api.call", effect="read")
+    assert asked(recorded(lambda: kept("q"))) == [("Api.call", {"q": "q"})]
 
 
 def test_functions_of_the_standard_library_are_recorded_where_the_program_calls_them(recorded):
@@ -183,22 +179,24 @@ def test_everything_that_can_be_called(shop, recorded):
 def test_everything_is_put_back(shop):
     m = importlib.import_module(shop)
 
-    def names():
-        return [{name: id(value) for name, value in vars(owner).items()} for owner in (m, m.Api, m.model)]
+    def functions():
+        owners = [vars(owner) for owner in (m, m.Base, m.Api, m.Model)]
+        plain = [getattr(f, "__func__", f) for owner in owners for f in owner.values()]
+        return [(f, f.__code__) for f in plain if inspect.isfunction(f)]
 
-    before = names()
+    before, names = functions(), {name: id(value) for name, value in vars(m).items()}
     for name in ("charge", "Api.cm", "Api.inherited", "client.call", "model.invoke", "client.__call__"):
         agent_tt.register(f"{shop}.{name}", effect="read")
-    assert all(now != then for now, then in zip(names(), before, strict=True))
+    changed = [was.__name__ for (was, then), (_, now) in zip(before, functions(), strict=True) if now is not then]
+    assert changed == ["charge", "inherited", "call", "cm", "__call__", "invoke"]
+    assert {name: id(value) for name, value in vars(m).items()} == names
     OUTSIDE.undo()
-    assert names() == before
+    assert all(now is then for (_, then), (_, now) in zip(before, functions(), strict=True))
 
 
 def test_a_function_itself_can_be_given(shop, recorded):
     m, user = importlib.import_module(shop), importlib.import_module(f"{shop}_user")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnrecordedCalls)
-        agent_tt.register(m.charge, effect="read", name="pay")
+    agent_tt.register(m.charge, effect="read", name="pay")
     assert [call.name for call in recorded(lambda: (m.charge("1"), user.plain()))] == ["pay", "pay"]
 
 
@@ -224,7 +222,6 @@ def test_registered_twice_or_marked_already_it_is_recorded_once(shop, recorded):
         ("client", UsageError, "is a Api, which is more than a function"),
         ("Api.prop", UsageError, "is a property"),
         ("Made.__init__", UsageError, "makes objects"),
-        ("slotted.call", UsageError, "cannot be replaced"),
     ],
 )
 def test_what_leads_nowhere_or_cannot_be_called_is_an_error(shop, path, error, words, loaded):
