@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.parts import class_name, take_apart
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["Encoder", "encode", "encode_with_plainness", "is_plain_dict", "is_plain_scalar", "is_plain_text"]
 
 _REPR_LENGTH: Final = 400
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
+"""Where an object lies in memory, which is another place in every process."""
 _UNORDERED: Final = frozenset({"set", "frozenset"})
 _ENTANGLED: Final = frozenset({"cycle", "depth", "shared"})
 """Reasons for which a value is shown shortly: its own `repr` may take as long as encoding it would have."""
@@ -131,7 +134,7 @@ class Encoder:
         self.plain = False
         try:
             shown = short_repr(value) if why in _ENTANGLED else repr(value)
-            shown = shown[:_REPR_LENGTH] if type(shown) is str else "<repr failed: not text>"
+            shown = _ADDRESS.sub("", shown[:_REPR_LENGTH]) if type(shown) is str else "<repr failed: not text>"
         except Exception as error:  # noqa: BLE001  # a broken __repr__ is no reason to lose the rest of the state
             shown = f"<repr failed: {type(error).__name__}>"
         try:

@@ -44,6 +44,9 @@ _WHOLE: Final = frozenset({"complex", "range", "timedelta"})
 _INSIDE: Final = frozenset({VALUE, "attrs", "extra", "private", "set"})
 """Entries of envelopes that hold a value's parts, or tell which of its fields were set."""
 
+_SHOWN_ONLY: Final = frozenset({"type", "context"})
+"""Why values are opaque that are recorded as a `repr`: a client, a lock, what a framework hands on."""
+
 _SETS: Final = frozenset({"frozenset", "set"})
 
 _Entry: TypeAlias = "tuple[Hashable, Wire, Wire, Path]"
@@ -164,6 +167,11 @@ def _touched(ops: Sequence[Op]) -> list[Path]:
     return kept
 
 
+def _is_shown(old: dict[str, Wire], new: dict[str, Wire]) -> bool:
+    """Whether two opaque values of one class are only shown: what is known of them is a `repr`, which says little."""
+    return old.get("why") in _SHOWN_ONLY and new.get("why") in _SHOWN_ONLY
+
+
 class _Walk:
     """Goes through two states side by side and lists what differs."""
 
@@ -253,6 +261,8 @@ class _Walk:
     def _envelopes(self, old: dict[str, Wire], new: dict[str, Wire], old_path: Path, path: Path) -> bool:
         """Look into two typed values; False if they are to be said as wholes."""
         kind = envelope_type(old)
+        if kind == "opaque" == envelope_type(new) and old.get("class") == new.get("class") and _is_shown(old, new):
+            return True
         if kind != envelope_type(new) or old.keys() != new.keys() or kind in _WHOLE:
             return False
         payload, new_payload = old.get(VALUE), new.get(VALUE)

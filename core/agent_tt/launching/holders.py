@@ -196,7 +196,8 @@ class _Work:
         elif isinstance(holder, _UNBOUND):
             made = type(holder)(new)
         elif type(holder) is property:
-            made = property(*(new if f is old else f for f in (holder.fget, holder.fset, holder.fdel)), holder.__doc__)
+            swapped = [new if each is old else each for each in (holder.fget, holder.fset, holder.fdel)]
+            made = property(swapped[0], swapped[1], swapped[2], holder.__doc__)
         else:
             return False
         above = [each for each in gc.get_referrers(holder) if id(each) not in self._ours]

@@ -16,7 +16,7 @@ import sys
 import threading
 from dataclasses import dataclass
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.recording.call_site import not_the_agents
 from agent_tt.recording.scope import here
@@ -192,10 +192,9 @@ def _twin(function: FunctionType) -> FunctionType:
         function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
     made.__kwdefaults__ = function.__kwdefaults__
-    functools.update_wrapper(made, function)
-    del made.__wrapped__
-    if "__wrapped__" in vars(function):
-        made.__wrapped__ = vars(function)["__wrapped__"]
+    functools.update_wrapper(made, function, updated=())
+    vars(made).clear()
+    vars(made).update(vars(function))
     return made
 
 
@@ -251,4 +250,4 @@ def _compiled(code: CodeType) -> CodeType:
 
 
 def _inner(code: CodeType) -> CodeType:
-    return cast("CodeType", next(const for const in code.co_consts if isinstance(const, CodeType)))
+    return next(const for const in code.co_consts if isinstance(const, CodeType))

@@ -24,6 +24,7 @@
 | `streams` | recording what a generator gives |
 | `call_site` | which line of the agent makes a call |
 | `signature` | the arguments of a call by name, and its digest |
+| `contexts` | what is given to a tool beside its question, and is shown and not compared |
 | `usage` | tokens and money of an answer |
 | `tools`, `llm` | the decorators for tools and model calls |
 | `block` | what begins and ends with a `with` block |

@@ -5,9 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING
 
-from agent_tt.codec.encode import encode
-from agent_tt.codec.wire import TYPE, VALUE
 from agent_tt.history.digest import digest
+from agent_tt.recording.contexts import asked_of, stable
 from agent_tt.redaction.values import asked
 
 if TYPE_CHECKING:
@@ -58,12 +57,13 @@ class Parameters:
         return dict(bound.arguments)
 
     def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Wire]:
-        """The arguments as wire values, as they are now, without secrets.
+        """The arguments as wire values, as they are now, without secrets; of contexts only what they are.
 
         Where the function's parameters are not known, or do not take these arguments (the call will raise), the result
         is `{"args": [...], "kwargs": {...}}`.
         """
-        return {name: asked(encode(value), name) for name, value in self.objects(args, kwargs).items()}
+        objects = self.objects(args, kwargs)
+        return {name: asked(asked_of(name, value, objects.keys()), name) for name, value in objects.items()}
 
     def objects(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
         """The arguments by the names that `bind` has for them."""
@@ -104,19 +104,8 @@ def signature_of_call(kind: CallKind, name: str, args: Mapping[str, Wire], *, wi
         args: arguments by name.
         without: an argument that does not count: an idempotency key is another one each time.
     """
-    asked: dict[str, Wire] = {key: _stable(value) for key, value in args.items() if key != without}
+    asked: dict[str, Wire] = {key: stable(value) for key, value in args.items() if key != without}
     return digest([kind, name, asked]).hex()
-
-
-def _stable(wire: Wire) -> Wire:
-    """A wire value without what differs between processes: the repr of an opaque value often holds its address."""
-    if isinstance(wire, list):
-        return [_stable(item) for item in wire]
-    if isinstance(wire, dict):
-        if wire.get(TYPE) == "opaque":
-            return {TYPE: "opaque", "class": wire.get("class"), VALUE: None}
-        return {key: _stable(item) for key, item in wire.items()}
-    return wire
 
 
 def _signature_of(function: Callable[..., object]) -> inspect.Signature | None:
