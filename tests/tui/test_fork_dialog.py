@@ -50,7 +50,7 @@ async def test_it_names_what_will_run_the_edits_and_every_tool_that_writes(sampl
         await until(pilot, lambda: "trip_planner.py" in opened.text)
         assert "Lisbon" in opened.text
         assert "Tokyo" in opened.text
-        assert "book_flight, book_hotel, charge_card write: denied" in opened.text
+        assert "book_flight, book_hotel, charge_card, book_train write: denied" in opened.text
         assert "F fork and run" in opened.text
 
 
@@ -108,9 +108,9 @@ async def test_an_arrow_allows_one_tool_and_leaves_the_others_denied(sample_stor
         dialog = await opened.open(pilot)
         await pilot.press(*ALLOW)
         policies = {row.name: row.policy for row in dialog.query_one(ForkTable).boundaries if row.effect == "write"}
-        assert policies == {"book_flight": "live", "book_hotel": "deny", "charge_card": "deny"}
+        assert policies == {"book_flight": "live", "book_hotel": "deny", "charge_card": "deny", "book_train": "deny"}
         await until(pilot, lambda: "book_flight writes: will really run" in opened.text)
-        assert "book_hotel, charge_card write: denied" in opened.text
+        assert "book_hotel, charge_card, book_train write: denied" in opened.text
 
 
 async def test_every_row_has_the_five_words_and_says_who_chose(sample_store):
@@ -118,7 +118,7 @@ async def test_every_row_has_the_five_words_and_says_who_chose(sample_store):
     async with opened.app.run_test(size=(140, 40)) as pilot:
         dialog = await opened.open(pilot)
         table = dialog.query_one(ForkTable)
-        await pilot.press(*["down"] * 4)
+        await pilot.press(*["down"] * 5)
         assert (table.boundary.effect, table.boundary.policy) == ("read", "live")
         seen = []
         for _ in range(4):

@@ -16,7 +16,8 @@
 | `breaking` | stopping it where an expression begins to hold |
 | `terms` | who runs it, what it is told beside the state, how far it may go |
 | `executors`, `code_by_executor` | who runs agents of other frameworks, by name |
-| `boundary` | what the run called and spent |
+| `boundary` | what the run called and spent, and what else it may call |
+| `declared_tools`, `shown_tools` | tools that the agent's code declares, and those that its conversations show |
 | `policies`, `stand_ins` | what it does with calls, and the answers of those that it does not make |
 | `prepared` | answers that are there before they are asked for: recorded, or given by a person |
 | `plan` | all of that in one: the pre-flight |

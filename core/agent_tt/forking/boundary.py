@@ -1,44 +1,61 @@
-"""What a run did at its boundary with the world, and what the rest of it cost: what a fork of it may well do again."""
+"""What a run did at its boundary with the world, and what the rest of it cost: what a fork of it may well do again.
+
+Beside what was called: the tools that the agent's code declares, those that `--call` named and those that models were
+offered. A fork may call them too.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
+from agent_tt.forking.shown_tools import ShownTools
 from agent_tt.recording.deciding import is_own_doing
 from agent_tt.recording.policy import Rule, effect_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from agent_tt.model import Call, CallKind, Effect, Step
+    from agent_tt.forking.declared_tools import DeclaredTool
+    from agent_tt.model import Call, CallKind, Effect, Run, Step
     from agent_tt.protocols import RunSource
     from agent_tt.recording.policy import ToolPolicy, Word
 
-__all__ = ["Boundary", "Expected", "boundary_of", "expected_after"]
+__all__ = ["NAMED", "Boundary", "Expected", "KnownBy", "boundary_of", "expected_after"]
 
 _RULED: Final = frozenset({"llm", "tool", "http", "subprocess", "socket"})
 """Kinds of calls that reach the world."""
 
 _LIVE: Final = Rule("live", source="default")
 
+NAMED: Final = "calls_named"
+"""In the metadata of a run: the names under which functions are recorded that were named from outside, by path."""
+
+_NAMED_EFFECTS: Final = "calls"
+"""In the same: their effects, by path."""
+
+KnownBy: TypeAlias = Literal["called", "declared", "named", "shown"]
+
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """One model, tool, address or program that the run called.
+    """One model, tool, address or program that the run called, or a tool that it may call.
 
     Attributes:
         name: a tool's name; a model's where it is known, else that of the function that asks it; of a request
             `POST https://host/path`. A rule for this name is a rule for this row.
         kind: what it is: `llm`, `tool`, `http`, `subprocess`, `socket`.
-        effect: `read` or `write`; None for models. A request with a method that is not safe writes.
-        seen: how often the whole run called it.
+        effect: `read` or `write`; None for models. A request with a method that is not safe writes, and so does a tool
+            of which nothing is known.
+        seen: how often the whole run called it; of what nothing recorded, how often a model asked for it.
         expected: how often the run called it after the step that is forked.
         rule: what the fork does with it, and who said so.
         is_inside: calls of tools or models made it: it is their own doing, whatever their rules are.
         called: what the calls are called.
         model: the model that is asked, where it is known.
         example: the last of these calls.
+        known_by: `called` by the run; `declared` in the agent's code; `named` from outside with `--call`; `shown` in a
+            conversation alone: a model was offered it or asked for it, and no recording holds it.
     """
 
     name: str
@@ -51,6 +68,12 @@ class Boundary:
     called: str = ""
     model: str | None = None
     example: Call | None = field(default=None, compare=False, repr=False)
+    known_by: KnownBy = "called"
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a fork can do anything about its calls. It cannot where nothing records them: they just run."""
+        return self.known_by != "shown"
 
     @property
     def policy(self) -> Word:
@@ -82,16 +105,35 @@ class Expected:
 
 
 def boundary_of(
-    source: RunSource, run_id: str, steps: Sequence[Step], *, after: int, policy: ToolPolicy
+    source: RunSource,
+    run: Run,
+    steps: Sequence[Step],
+    *,
+    after: int,
+    policy: ToolPolicy,
+    declared: Iterable[DeclaredTool] = (),
 ) -> tuple[Boundary, ...]:
-    """Everything that the run called: what writes comes first, then the rest, each in the order of the first call."""
+    """Everything that the run called, and the tools that it may call.
+
+    What writes comes first, then the rest; of each first what was called, in the order of the first call.
+
+    Args:
+        source: where the run is.
+        run: the run.
+        steps: its steps.
+        after: the step that is forked.
+        policy: what the fork does with its calls.
+        declared: the tools that the agent's code declares.
+    """
+    shown = ShownTools()
     found: dict[tuple[object, ...], Boundary] = {}
     models: set[tuple[int, int]] = set()
     processes: set[tuple[int, int]] = set()
     for step in steps:
         if not step.calls:
             continue
-        for call in source.calls(run_id, step.number):
+        for call in source.calls(run.id, step.number):
+            shown.see(call)
             if call.kind not in _RULED:
                 continue
             model = call.meta.get("model") if call.kind == "llm" else None
@@ -116,8 +158,32 @@ def boundary_of(
             if known is not None:
                 row = replace(row, seen=known.seen + 1, expected=known.expected + row.expected, called=known.called)
             found[key] = row
-    rows = [row.under(policy) for row in found.values()]
+    known = [*found.values()]
+    known += _uncalled(run, declared, {row.called for row in known})
+    names = [row.called for row in known if row.kind == "tool"]
+    known += [
+        Boundary(tool.name, "tool", "write", tool.asked, 0, _LIVE, called=tool.name, known_by="shown")
+        for tool in shown.unrecorded(names, ended_well=run.status == "succeeded")
+    ]
+    rows = [row.under(policy) for row in known]
     return tuple(sorted(rows, key=lambda row: row.effect != "write"))
+
+
+def _uncalled(run: Run, declared: Iterable[DeclaredTool], called: set[str]) -> list[Boundary]:
+    """The tools that are recorded when they are called, and that the run did not call."""
+    rows: dict[str, Boundary] = {}
+    names, effects = run.metadata.get(NAMED), run.metadata.get(_NAMED_EFFECTS)
+    if isinstance(names, dict) and isinstance(effects, dict):
+        for path, name in names.items():
+            effect = effects.get(path)
+            if isinstance(name, str) and effect in ("read", "write", "llm"):
+                kind: CallKind = "llm" if effect == "llm" else "tool"
+                known = None if effect == "llm" else cast("Effect", effect)
+                rows[name] = Boundary(name, kind, known, 0, 0, _LIVE, called=name, known_by="named")
+    for tool in declared:
+        row = Boundary(tool.name, "tool", tool.effect, 0, 0, _LIVE, called=tool.name, known_by="declared")
+        rows.setdefault(tool.name, row)
+    return [row for name, row in rows.items() if name not in called]
 
 
 def _is_own_doing(call: Call, models: Collection[tuple[int, int]], processes: Collection[tuple[int, int]]) -> bool:

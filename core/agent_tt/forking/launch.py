@@ -46,10 +46,12 @@ def start_fork(plan: ForkPlan, *, asked: Asked | None = None) -> ForkHandle:
 
     Raises:
         Untrusted: the store came from elsewhere.
+        UsageError: it may run tools that nothing records, and nobody has allowed them.
         InvalidEntryPoint: the process could not be started; the run is kept as failed.
         StoreUnreadable: the run could not be written.
     """
     check_made_here(plan.store, plan.run)
+    plan.check_held()
     if plan.accepts_changes:
         plan = from_where_it_changed(plan)
     store = open_store(plan.store)

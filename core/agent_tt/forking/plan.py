@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import InvalidEdit, InvalidEntryPoint, UsageError
@@ -13,6 +15,7 @@ from agent_tt.forking.call_edits import CALLS, with_recorded_values
 from agent_tt.forking.checks import check_ended, check_origin, check_step, check_values, last_kept
 from agent_tt.forking.code import CodePlan, plan_code
 from agent_tt.forking.code_by_executor import check_terms, plan_executor
+from agent_tt.forking.declared_tools import declared_tools
 from agent_tt.forking.edits import apply_edits, with_old_values
 from agent_tt.forking.first_question import state_to_edit
 from agent_tt.forking.made_up import check_script, recorded_answers
@@ -24,7 +27,6 @@ from agent_tt.model import Run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from agent_tt.codec.wire import Wire
     from agent_tt.forking.boundary import Boundary
@@ -92,8 +94,33 @@ class ForkPlan:
 
     @property
     def writers(self) -> tuple[Boundary, ...]:
-        """What writes, which the fork denies unless it is allowed; what a tool does inside is left out."""
-        return tuple(row for row in self.boundary if row.effect == "write" and not row.is_inside)
+        """What writes, which the fork denies unless it is allowed; what a tool does inside is left out.
+
+        So is what it cannot deny: see `unheld`.
+        """
+        return tuple(row for row in self.boundary if row.effect == "write" and row.is_held and not row.is_inside)
+
+    @property
+    def unheld(self) -> tuple[Boundary, ...]:
+        """Tools that run for real as soon as a model asks for them, and that nobody has allowed: see `check_held`."""
+        return tuple(row for row in self.boundary if not row.is_held and row.policy != "live")
+
+    def check_held(self) -> None:
+        """Refuse to start a fork that may run what it cannot hold.
+
+        Raises:
+            UsageError: the conversation shows tools that nothing records, and nobody has allowed them.
+        """
+        names = [row.name for row in self.unheld]
+        if not names:
+            return
+        what, it = ("tools", "them") if len(names) > 1 else ("a tool", "it")
+        allow = " ".join(f"--allow {shlex.quote(name)}" for name in names)
+        raise UsageError(
+            f"{', '.join(names)}: {what} that the conversation shows and nothing records, so a fork cannot hold {it}",
+            hint=f"let {it} run for real with {allow}, or record {it}: mark the function with @agent_tt.tool, or name "
+            "it with --call when you record the agent",
+        )
 
     def with_policy(self, policy: ToolPolicy) -> ForkPlan:
         """The same fork with another policy.
@@ -194,7 +221,8 @@ def plan_fork(
         source, original.id, steps, kept, [edit for edit in edits if edit.target in REQUESTS]
     )
     rules = (configured_policy() if policy is None else policy).with_all((each, Rule("live")) for each in allow)
-    boundary = boundary_of(source, original.id, steps, after=kept, policy=rules)
+    declared = declared_tools(code.file, None if code.root is None else Path(code.root))
+    boundary = boundary_of(source, original, steps, after=kept, policy=rules, declared=declared)
     problems += (*odd, *odd_requests, *odd_rules(original, boundary, rules))
     problems += tuple(hold_already(terms.limits.breaks, state))
     return ForkPlan(

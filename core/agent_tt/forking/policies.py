@@ -76,6 +76,11 @@ def check_rule(row: Boundary, rule: Rule) -> None:
     Raises:
         UsageError: such a call cannot be answered, or not with that value.
     """
+    if not row.is_held and rule.word not in ("live", "deny"):
+        raise UsageError(
+            f"{row.name} cannot be {rule.text}: nothing records its calls, so a fork cannot stand in for them",
+            hint="let it run, or mark the function with @agent_tt.tool and record the agent again",
+        )
     call = row.example
     if rule.word != "stub" or call is None:
         return
@@ -103,7 +108,7 @@ def check_sockets(policy: ToolPolicy) -> None:
 
 
 def odd_rules(run: Run, rows: Iterable[Boundary], policy: ToolPolicy) -> tuple[str, ...]:
-    """What is odd about the rules of a fork: those of whoever starts it for what the run never called.
+    """What is odd about the rules of a fork: those of whoever starts it for what nothing is known of.
 
     Of files and the environment, which are for many agents, only dotted paths of what the run did call are odd: calls
     are ruled by the name that they are recorded under, `charge`, not by where the function stands, `shop.charge`.
@@ -131,7 +136,7 @@ def odd_rules(run: Run, rows: Iterable[Boundary], policy: ToolPolicy) -> tuple[s
             continue
         near = [] if is_pattern(name) else difflib.get_close_matches(name, sorted(called), n=1)
         meant = f"; did you mean {near[0]}?" if near else ""
-        odd.append(f"{name} {_said(rule)}, but {run.name} never called it{meant}")
+        odd.append(f"{name} {_said(rule)}, but nothing by that name is known of {run.name}{meant}")
     return tuple(odd)
 
 

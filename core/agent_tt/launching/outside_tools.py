@@ -86,6 +86,7 @@ class OutsideTools:
         self._waiting: dict[str, list[DottedPath]] = {}
         self._replaced: list[Replaced] = []
         self._called: set[str] = set()
+        self._names: dict[str, str] = {}
         self._watch = ImportWatch(self._loaded)
         self._main = MainWatch()
 
@@ -103,6 +104,7 @@ class OutsideTools:
             check_names(path)
         with self._lock:
             self._paths[text] = effect
+            self._names[text] = path.shown
             if module is not None and not _is_loading(module):
                 self._replace(module, path)
             else:
@@ -149,6 +151,7 @@ class OutsideTools:
             check_names(path, folder=folder)
         with self._lock:
             self._paths[text] = effect
+            self._names[text] = path.shown
             loaded = None if is_script or path.module == _MAIN else sys.modules.get(path.module)
             if loaded is not None:  # of the standard library: we needed it before the program did
                 self._replace(loaded, path)
@@ -168,10 +171,10 @@ class OutsideTools:
         if known is not None and path.names[0] not in known:
             raise missing(path, 0, known)
 
-    def registered(self) -> dict[str, OutsideEffect]:
-        """The effects by dotted path, in the order of registration."""
+    def names(self) -> dict[str, str]:
+        """The names under which calls are recorded, by dotted path."""
         with self._lock:
-            return dict(self._paths)
+            return dict(self._names)
 
     def unmatched(self) -> list[str]:
         """Paths of which no call was made so far, in the order of registration."""
@@ -190,6 +193,7 @@ class OutsideTools:
             self._waiting.clear()
             self._replaced.clear()
             self._called.clear()
+            self._names.clear()
 
     def _wait(self, path: DottedPath) -> None:
         if path.module != _MAIN:

@@ -248,7 +248,10 @@ def _facts(settings: Settings, command: PythonCommand, place: Path | None) -> di
     if command.options:
         facts[PYTHON_OPTIONS] = list(command.options)
     if settings.calls:
+        from agent_tt.launching.outside_tools import OUTSIDE
+
         facts["calls"] = dict(settings.calls)
+        facts["calls_named"] = OUTSIDE.names()
     if settings.patch:
         facts["patched"] = list(settings.patch)
     return facts | as_metadata(None)

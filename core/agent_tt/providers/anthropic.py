@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["anthropic_answer", "anthropic_call", "turn_messages"]
 
+_HOSTED = ("web_search", "web_fetch", "code_execution", "tool_search", "mcp")
+"""How the types of tools begin that Anthropic runs itself; `bash`, `text_editor` and `computer` are the agent's."""
 _ASKING = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 
 
@@ -90,8 +92,11 @@ def _thinking(block: dict[str, Json]) -> str:
 
 
 def _tool(tool: dict[str, Json]) -> OfferedTool:
-    name = text(tool.get("name")) or text(tool.get("type"))
-    return OfferedTool(name, text(tool.get("description")), tool.get("input_schema"))
+    kind = text(tool.get("type"))
+    name = text(tool.get("name")) or kind
+    schema = tool.get("input_schema")
+    is_hosted = schema is None and kind.startswith(_HOSTED)
+    return OfferedTool(name, text(tool.get("description")), schema, is_hosted=is_hosted)
 
 
 def _tokens(usage: dict[str, Json]) -> Tokens:

@@ -125,7 +125,11 @@ def _tools(group: dict[str, Json]) -> list[OfferedTool]:
         )
         for tool in declared
     ]
-    own = [OfferedTool(name) for name in group if name not in ("functionDeclarations", "function_declarations")]
+    own = [
+        OfferedTool(name, is_hosted=name not in ("computerUse", "computer_use"))
+        for name in group
+        if name not in ("functionDeclarations", "function_declarations")
+    ]
     return tools + own
 
 

@@ -114,8 +114,9 @@ def _tools(offered: Json) -> list[OfferedTool]:
     tools = []
     for tool in dicts(offered):
         inner = mapping(tool.get("function")) or mapping(tool.get("custom")) or tool
-        name = text(inner.get("name")) or text(tool.get("type"))
-        tools.append(OfferedTool(name, text(inner.get("description")), inner.get("parameters")))
+        name = text(inner.get("name"))
+        shown = name or text(tool.get("type"))
+        tools.append(OfferedTool(shown, text(inner.get("description")), inner.get("parameters"), is_hosted=not name))
     return tools
 
 

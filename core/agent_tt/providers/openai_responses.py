@@ -21,6 +21,8 @@ _WHOLE: Final = frozenset({"response.completed", "response.incomplete", "respons
 _CALLS: Final = frozenset({"function_call", "custom_tool_call", "mcp_call"})
 _GIVEN: Final = ("arguments", "input", "action", "queries", "operation", "code")
 """Where the items of tools have what they are given."""
+_RUN_BY_THE_AGENT: Final = ("function", "custom", "computer", "local_shell", "shell", "apply_patch")
+"""How the types of tools begin that the provider does not run itself."""
 _CHARGED: Final = frozenset({"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call"})
 """Tools that the provider runs itself, and charges for beside the tokens."""
 
@@ -133,8 +135,10 @@ def _reasoning(turn: dict[str, Json]) -> str:
 
 
 def _tool(tool: dict[str, Json]) -> OfferedTool:
-    name = text(tool.get("name")) or text(tool.get("server_label")) or text(tool.get("type"))
-    return OfferedTool(name, text(tool.get("description")), tool.get("parameters"))
+    kind = text(tool.get("type"))
+    name = text(tool.get("name")) or text(tool.get("server_label")) or kind
+    is_hosted = bool(kind) and not kind.startswith(_RUN_BY_THE_AGENT)
+    return OfferedTool(name, text(tool.get("description")), tool.get("parameters"), is_hosted=is_hosted)
 
 
 def _tokens(usage: dict[str, Json], output: list[dict[str, Json]]) -> Tokens:

@@ -64,11 +64,13 @@ class OfferedTool:
         name: its name; of a tool that the provider runs itself, its type.
         description: what it says of itself.
         parameters: its JSON schema.
+        is_hosted: whether the provider runs it itself, and no code of the agent's does.
     """
 
     name: str
     description: str = ""
     parameters: Json = None
+    is_hosted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ def test_a_plan_refuses_rules_that_cannot_be_carried_out_and_notes_those_for_not
     with pytest.raises(UsageError, match="Foo is no exception"):
         plan.with_rule("POST https://a", read_rule("error:Foo: bar"))
     said = plan_fork(project.store, busy, 1, policy=ToolPolicy((("boook", Rule("ask")), ("*http", Rule("deny")))))
-    assert said.problems == ("boook has the policy ask, but trip never called it; did you mean book?",)
+    assert said.problems == ("boook has the policy ask, but nothing by that name is known of trip; did you mean book?",)
 
 
 def test_a_dotted_path_holds_for_nothing_and_that_is_said(project: Project, busy: Run) -> None:
@@ -189,7 +189,7 @@ def test_a_plan_changes_nothing_in_the_store(project: Project, busy: Run) -> Non
 
 
 def test_allowing_a_tool_that_was_never_called_is_pointed_out(project: Project, busy: Run) -> None:
-    assert "pay is allowed, but trip never called it" in project.plan(busy, 1, allow=["pay"]).problems
+    assert "pay is allowed, but nothing by that name is known of trip" in project.plan(busy, 1, allow=["pay"]).problems
 
 
 def test_a_plan_can_be_made_while_only_reading(project: Project, busy: Run) -> None:

@@ -225,7 +225,7 @@ def test_a_fork_shows_its_edits_what_is_odd_about_them_and_which_tools_were_deni
     for out in (planned, done):
         assert "limit  3 → 2" in out
         assert "limits is a new key of the state: did you mean limit?" in out
-        assert "nosuch is allowed, but seeker never called it" in out
+        assert "nosuch is allowed, but nothing by that name is known of seeker" in out
     assert "denied: send(" in done
     assert done.splitlines()[-1] == "effects  held back: send ×1"
 

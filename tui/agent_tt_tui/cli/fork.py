@@ -163,6 +163,7 @@ def _print_plan(terminal: Terminal, plan: ForkPlan) -> None:
         *plan.terms.rows(),
         ("expected", _expected(plan.expected)),
         *(("note", problem) for problem in plan.problems),
+        *(("note", f"it does not start unless {row.name} is allowed: nothing records it") for row in plan.unheld),
     ]
     terminal.table(
         (Column(""), Column("", flexible=True)), [[Cell(label, "muted"), Cell(text)] for label, text in rows]

@@ -62,7 +62,7 @@ def print_boundary(terminal: Terminal, plan: ForkPlan) -> None:
     )
     rows = [
         [
-            Cell(f"{row.name} ({'writes' if row.effect == 'write' else row.kind})"),
+            Cell(f"{row.name} ({what_is_known(row)})"),
             Cell(str(row.seen)),
             Cell(str(row.expected)),
             _word(terminal, plan, row),
@@ -71,6 +71,13 @@ def print_boundary(terminal: Terminal, plan: ForkPlan) -> None:
         for row in plan.boundary
     ]
     terminal.table(columns, rows)
+
+
+def what_is_known(row: Boundary) -> str:
+    """What it does, as far as that is known."""
+    if not row.is_held:
+        return "nothing records it"
+    return "writes" if row.effect == "write" else row.kind
 
 
 def _word(terminal: Terminal, plan: ForkPlan, row: Boundary) -> Cell:

@@ -225,6 +225,8 @@ def plan_shape(plan: ForkPlan) -> Shape:
                 "source": row.rule.source,
                 "place": row.rule.place,
                 "inside": row.is_inside,
+                "known_by": row.known_by,
+                "held": row.is_held,
             }
             for row in plan.boundary
         ],

@@ -171,6 +171,8 @@ class ForkDialog(PlanDialog[ForkHandle]):
                 return "it is starting"
             if plan is None or self.query_one(ForkAction).busy:
                 return self.query_one(ForkAction).trouble[0] or "still working out what will run"
+            if plan.unheld:
+                return f"nothing records {plan.unheld[0].name}, so it cannot be denied: allow it first"
         if command_id in {"fork.policy_previous", "fork.policy_next"}:
             if entry is not None:
                 return why_fixed(plan, entry) if plan is not None else "mend what is wrong first"

@@ -119,9 +119,8 @@ class ForkCost(RowWidget):
     plan: reactive[ForkPlan | None] = reactive(None, layout=True)
 
     def get_content_height(self, *_sizes: object) -> int:
-        """One row for the expectation, one for limits, one for each policy of what writes, one for each problem."""
-        problems = len(self.plan.problems) if self.plan is not None else 0
-        return 1 + self._has_limits + len(self._writers()) + problems
+        """One row for the expectation, one for limits, one for each policy of what writes, one for each note."""
+        return 1 + self._has_limits + len(self._writers()) + len(self._notes())
 
     @property
     def _has_limits(self) -> bool:
@@ -144,8 +143,16 @@ class ForkCost(RowWidget):
             policy, names = writers[y - 1]
             return self._policy(policy, names, columns, styles)
         return row.add("! ", styles.changed_mark).add(
-            show(plan.problems[y - 1 - len(writers)], columns - 2, glyphs.cut), styles.text
+            show(self._notes()[y - 1 - len(writers)], columns - 2, glyphs.cut), styles.text
         )
+
+    def _notes(self) -> list[str]:
+        """What keeps it from starting, and what is worth knowing."""
+        plan = self.plan
+        if plan is None:
+            return []
+        unheld = [f"nothing records {clean(row.name)}, so it cannot be denied: allow it to fork" for row in plan.unheld]
+        return [*unheld, *plan.problems]
 
     def _writers(self) -> list[tuple[Word, list[str]]]:
         """What writes, by policy; one empty group where nothing does."""
