@@ -11,6 +11,7 @@ import signal
 import sys
 from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,7 +87,7 @@ def _fill(store: Store, run: Run, guard: ExitStack) -> int:
     adoption.offer(adoption.Adoption(store, run.id, policy, run.code))
     outcome: BaseException | None = None
     try:
-        guard.enter_context(guarding(run.code.root, lambda text: _note(store, run, None, text)))
+        guard.enter_context(guarding(run.code.root, partial(_write, store, run, None)))
         with under_terms(store, run), amended(store, run, None, lambda step, text: _note(store, run, step, text)):
             _run_agent(store, run)
     except BaseException as error:  # noqa: BLE001  whatever leaves the agent decides how its run ended
@@ -155,8 +156,12 @@ def _config(store: Store, run: Run) -> dict[str, object]:
 
 
 def _note(store: Store, run: Run, step: int | None, text: str) -> None:
+    _write(store, run, step, "note", text)
+
+
+def _write(store: Store, run: Run, step: int | None, kind: str, text: str) -> None:
     with store_at_work():
-        store.add_note(run.id, step, "note", text)
+        store.add_note(run.id, step, kind, text)
 
 
 def _say(error: AgentTTError) -> None:

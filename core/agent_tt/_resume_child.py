@@ -120,7 +120,7 @@ class Resumed:
         outcome: BaseException | None = None
         try:
             if run.parent is not None:
-                guard.enter_context(guarding(run.code.root, partial(self._note, None)))
+                guard.enter_context(guarding(run.code.root, partial(self._write, None)))
             self._run_agent(state)
         except BaseException as error:  # noqa: BLE001  whatever leaves the agent decides how its run ended
             outcome = without_own_frames(error)
@@ -175,8 +175,11 @@ class Resumed:
         self._note(step, self.FROM_HERE)
 
     def _note(self, step: int | None, text: str) -> None:
+        self._write(step, "note", text)
+
+    def _write(self, step: int | None, kind: str, text: str) -> None:
         with store_at_work():
-            self._store.add_note(self._run.id, step, "note", text)
+            self._store.add_note(self._run.id, step, kind, text)
 
     def _broke_off(self, status: RunStatus, error: ErrorInfo | None) -> None:
         """The run has not come to its end: it is as it was, and can be resumed once more."""

@@ -58,7 +58,7 @@ class EffectRow:
     """One call that did something to the world, or would have, or about which something was decided.
 
     Attributes:
-        step, call: where it stands in its run.
+        step, call: where it stands in its run; 0 of a call that no recording reached.
         lane: the logical thread that made it.
         kind: its kind.
         name: what was called.
@@ -72,6 +72,8 @@ class EffectRow:
         error: what it raised, in one line.
         site: `file` and `line` of the agent's that made it.
         inside: how many requests and processes were part of it.
+        where: "" in the run itself; else `before`, `beside` or `after` its recording, where nothing recorded it, or the
+            name of another run of the same process.
     """
 
     step: int
@@ -88,6 +90,7 @@ class EffectRow:
     error: str = ""
     site: Mapping[str, Wire] = field(default_factory=dict)
     inside: int = 0
+    where: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,8 @@ class Effects:
     """The effects ledger of a run.
 
     Attributes:
-        rows: what wrote or was to write, and all about which something was decided, in order.
+        rows: what wrote or was to write, and all about which something was decided, in order; what happened outside
+            the run's own recording stands before it or behind it.
         reads: how often what only reads was called, by name; most often first.
         models: how often each model was asked for real, by name; most often first.
     """
@@ -103,6 +107,20 @@ class Effects:
     rows: tuple[EffectRow, ...] = ()
     reads: Mapping[str, int] = field(default_factory=dict)
     models: Mapping[str, int] = field(default_factory=dict)
+
+    def plus(self, other: Effects) -> Effects:
+        """Both ledgers together: `other` is what was done outside the recording."""
+        before = tuple(row for row in other.rows if row.where == "before")
+        after = tuple(row for row in other.rows if row.where != "before")
+        reads, models = Counter(self.reads), Counter(self.models)
+        reads.update(other.reads)
+        models.update(other.models)
+        return Effects((*before, *self.rows, *after), dict(reads.most_common()), dict(models.most_common()))
+
+    @property
+    def held_back(self) -> tuple[EffectRow, ...]:
+        """The rows of what was kept from being made."""
+        return tuple(row for row in self.rows if row.happened in ("denied", "refused"))
 
     def groups(self) -> list[tuple[str, Mapping[str, int]]]:
         """The rows counted by what became of them and by name: `[("went out", {"charge": 1}), …]`."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.comparing.moves import Move, describe_move, is_silent
 from agent_tt.comparing.outcome import read_outcome
+from agent_tt.comparing.unrecorded_effects import effects_outside
 from agent_tt.comparing.updates import read_updates
 from agent_tt.errors import AgentTTError, Interrupted
 from agent_tt.protocols import ListsCalls, PagesCalls
@@ -181,7 +182,8 @@ class Side:
     @cached_property
     def outcome(self) -> Outcome:
         """How it ended."""
-        return read_outcome(self.run, self.steps, self.heads, self.final_state)
+        outcome = read_outcome(self.run, self.steps, self.heads, self.final_state)
+        return replace(outcome, effects=outcome.effects.plus(effects_outside(self.source, self.run)))
 
     @cached_property
     def heads(self) -> list[Call]:

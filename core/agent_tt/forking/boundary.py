@@ -50,7 +50,8 @@ class Boundary:
         seen: how often the whole run called it; of what nothing recorded, how often a model asked for it.
         expected: how often the run called it after the step that is forked.
         rule: what the fork does with it, and who said so.
-        is_inside: calls of tools or models made it: it is their own doing, whatever their rules are.
+        is_inside: calls of tools or models made it: it is their own doing, whatever their rules are, unless a person
+            denies it.
         called: what the calls are called.
         model: the model that is asked, where it is known.
         example: the last of these calls.
@@ -74,6 +75,11 @@ class Boundary:
     def is_held(self) -> bool:
         """Whether a fork can do anything about its calls. It cannot where nothing records them: they just run."""
         return self.known_by != "shown"
+
+    @property
+    def follows_caller(self) -> bool:
+        """Whether it is done as what calls it is, and no rule decides about it."""
+        return self.is_inside and self.policy != "deny"
 
     @property
     def policy(self) -> Word:
@@ -199,7 +205,9 @@ def _is_own_doing(call: Call, models: Collection[tuple[int, int]], processes: Co
 
 
 def _rule(policy: ToolPolicy, row: Boundary) -> Rule:
-    return _LIVE if row.is_inside else policy.decide(row.kind, row.called, row.effect, model=row.model)
+    if row.is_inside:
+        return policy.forbids(row.kind, row.called, row.effect or effect_of(row.kind, row.called, None)) or _LIVE
+    return policy.decide(row.kind, row.called, row.effect, model=row.model)
 
 
 def _effect(call: Call) -> Effect | None:

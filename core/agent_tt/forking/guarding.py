@@ -6,41 +6,45 @@ driver, `os.system`. What a running tool or model call does is that call's own d
 kind `socket` or `subprocess`, by the name `socket HOST:PORT` or `subprocess PROGRAM`; unless its rule lets it be made,
 it is recorded as denied and the agent sees `ToolDenied`, which it may catch.
 
-Passing without being asked about: what changes nothing (facts about this machine and its own names, a socket that only
-listens, the system's log, a debugger's wire), what a library does while it is imported, what `multiprocessing` says to
-its own processes, a bare `fork` (it stays under the guard), and signals. Files are not guarded at all. What libraries
-in C reach by themselves is not seen; a note on the run names them.
+Passing without being asked about: what changes nothing (facts about this machine and its own names, also where a
+library asks a program for them while it is imported; a socket that only listens; the system's log; a debugger's wire),
+what `multiprocessing` says to its own processes, a bare `fork` (it stays under the guard), and signals. Files are not
+guarded at all. What libraries in C reach by themselves is not seen; a note on the run names them.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import socket
-from contextlib import ExitStack, contextmanager, suppress
+import sys
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_tt.errors import AgentTTError, ToolDenied
+from agent_tt.errors import ToolDenied
+from agent_tt.forking.outside import Outside
 from agent_tt.recording.adoption import process_policy
 from agent_tt.recording.call_site import is_agent_file
 from agent_tt.recording.calls import RecordedCall
 from agent_tt.recording.exchange import begin_exchange
 from agent_tt.recording.hooks import HOOKS
-from agent_tt.recording.passing import is_passing
-from agent_tt.recording.unrecorded import telling
-from agent_tt.replaying.attempts import LOOK_UPS, OWN_NAMES, call_of, is_address, is_own_name
-from agent_tt.replaying.guard import Rules, guarded, uncovered_modules
-from agent_tt.seams.process_question import is_imported
+from agent_tt.recording.passing import is_passing, passing_for
+from agent_tt.recording.policy import effect_of
+from agent_tt.replaying.attempts import LOOK_UPS, OWN_NAMES, SOCKET, call_of, is_address, is_own_name
+from agent_tt.replaying.guard import Attempt, Rules, guarded
+from agent_tt.seams.process_question import is_imported, is_probe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
-    from agent_tt.replaying.guard import Attempt
-
 __all__ = ["guarding"]
 
 _IGNORED: Final = frozenset({"os.fork", "os.kill", "os.killpg", "socket.bind"})
 """A forked process is under the guard itself, and what it executes is seen; a socket that listens reaches nobody."""
+
+_PROGRAMS: Final = {"os.system": 0, "subprocess.Popen": 1, "os.posix_spawn": 1}
+"""Events of programs that are started: where among their arguments the command stands."""
 
 _SENDS: Final = frozenset({"socket.sendto", "socket.sendmsg"})
 
@@ -51,40 +55,55 @@ _MOST_NAMES: Final = 4096
 
 
 @contextmanager
-def guarding(root: str | None, note: Callable[[str], None]) -> Iterator[None]:
+def guarding(root: str | None, write: Callable[[str, str], object]) -> Iterator[None]:
     """Guard this process, which runs a fork, while the block lasts: in every thread, and whatever is imported.
 
     Args:
         root: the project root, relative to which files are named.
-        note: writes down what no call of the run can say.
+        write: adds a note to the fork's run, of a kind and with a body: what no call of the run can say.
 
     Raises:
         AgentTTError: the interpreter does not take audit hooks, so nothing could be guarded.
     """
-    gate = _Gate(note)
+    outside = Outside(write, root)
+    gate = _Gate()
     with ExitStack() as stack:
         HOOKS.acquire()  # before the agent records too: they carry the pass into its threads
         stack.callback(HOOKS.release)
-        stack.enter_context(telling(gate.told))
+        stack.enter_context(outside.listening())
         stack.enter_context(gate.names.remembering())
-        rules = Rules(is_passing, _IGNORED, _is_harmless)
+        rules = Rules(is_passing, _IGNORED, _is_harmless, gate.forbids)
         guard = stack.enter_context(guarded(gate.decide, root=root, rules=rules))
         try:
             yield
         finally:
-            unseen = [*uncovered_modules(), *guard.opened_libraries]
+            unseen = guard.not_held()
             if unseen:
-                gate.say(f"not covered by the fork's guard: {', '.join(unseen)} may reach the world unseen")
+                outside.note(f"not covered by the fork's guard: {', '.join(unseen)} may reach the world unseen")
 
 
 class _Gate:
     """Decides about attempts, and records them. Safe to use from several threads."""
 
-    def __init__(self, note: Callable[[str], None]) -> None:
+    def __init__(self) -> None:
         self.names = _Names()
-        self._note = note
         self._sent_to: set[str] = set()
-        self._told: set[str] = set()
+
+    def forbids(self, event: str, target: str) -> bool:
+        """Whether a person denies what something that runs is about to do.
+
+        What a request or a process does that may be made was decided where it began; of its own connections only those
+        are refused that a rule names.
+        """
+        policy = process_policy()
+        if policy is None or not policy.denials:
+            return False
+        question = call_of(Attempt(event, target), self.names.meant(target))
+        if passing_for() == "request":
+            if question.kind != SOCKET:
+                return False
+            policy = policy.of_connections()
+        return policy.forbids(question.kind, question.name, effect_of(question.kind, question.name, None)) is not None
 
     def decide(self, attempt: Attempt) -> BaseException | None:
         """What to raise instead of an attempt; None lets it be made."""
@@ -119,17 +138,6 @@ class _Gate:
             return True
         self._sent_to.add(attempt.target)
         return False
-
-    def told(self, denial: ToolDenied) -> None:
-        """Write down what was denied where nothing records, once: some libraries try again and again."""
-        if denial.message not in self._told:
-            self._told.add(denial.message)
-            self.say(f"outside the recording: {denial.message}")
-
-    def say(self, text: str) -> None:
-        """Write a note, if there still is where to."""
-        with suppress(AgentTTError):
-            self._note(text)
 
 
 class _Names:
@@ -173,9 +181,11 @@ def _is_harmless(event: str, args: tuple[Any, ...], frame: FrameType | None) -> 
     """Whether something passes unasked; see the module."""
     if event in LOOK_UPS and is_own_name(event, _host(event, args)):
         return True
-    if event in ("socket.connect", *_SENDS) and _stays_inside(args[0], args[1], frame):
+    if event in ("socket.connect", *_SENDS) and _stays_inside(args[0], args[1]):
         return True
-    return is_imported(frame) or _is_debugger(frame)
+    if event in _PROGRAMS and is_imported(frame) and is_probe(args[_PROGRAMS[event]], shell=event == "os.system"):
+        return True
+    return _is_debugger(frame)
 
 
 def _host(event: str, args: tuple[Any, ...]) -> str:
@@ -183,15 +193,22 @@ def _host(event: str, args: tuple[Any, ...]) -> str:
     return asked.decode("utf-8", "replace") if isinstance(asked, bytes) else str(asked or "")
 
 
-def _stays_inside(sock: Any, address: object, frame: FrameType | None) -> bool:
+def _stays_inside(sock: Any, address: object) -> bool:
     """Whether a connection leads to this program's own processes, to the system's log or to its kernel."""
     kind = getattr(getattr(sock, "family", None), "name", "")
     if kind == "AF_NETLINK":
         return True
     if kind != "AF_UNIX":
         return False
-    name = frame.f_globals.get("__name__") if frame is not None else None
-    return address in _LOGS or str(name).partition(".")[0] == "multiprocessing"
+    return address in _LOGS or _is_own_pipe(address)
+
+
+def _is_own_pipe(address: object) -> bool:
+    """Whether an address is one of those by which this program's own processes meet: `multiprocessing` makes them."""
+    process = sys.modules.get("multiprocessing.process")
+    folder = None if process is None else process.current_process()._config.get("tempdir")  # noqa: SLF001
+    text = os.fsdecode(address) if isinstance(address, (str, bytes)) else ""
+    return folder is not None and os.path.dirname(text) == str(folder)  # noqa: PTH120  as it was made
 
 
 def _is_debugger(frame: FrameType | None) -> bool:

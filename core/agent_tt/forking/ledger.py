@@ -2,7 +2,8 @@
 
 It is no second record. Each row is a call of the run (`agent_tt.comparing.effects`), whose status and facts say whether
 it was made as it was, made otherwise, denied, refused, or answered without being made. Of a fork only its own calls
-count, from its fork step on. What only read is counted, not listed.
+count, from its fork step on; what its process did outside its recording counts with them. What only read is counted,
+not listed.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_tt.comparing.effects import EffectRow, Effects, effects_in
+from agent_tt.comparing.unrecorded_effects import effects_outside
 from agent_tt.protocols import ListsCalls
 
 if TYPE_CHECKING:
@@ -30,6 +32,10 @@ def effects_of(source: RunSource, run: Run, *, values: bool = True) -> Effects:
         run: the run.
         values: whether the rows have arguments, results and errors; a summary needs none.
     """
+    return _in_run(source, run, values=values).plus(effects_outside(source, run))
+
+
+def _in_run(source: RunSource, run: Run, *, values: bool) -> Effects:
     start = (run.fork_step or 0) + 1
     is_running = run.status == "running"
     if not isinstance(source, ListsCalls):

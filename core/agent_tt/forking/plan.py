@@ -20,7 +20,7 @@ from agent_tt.forking.edits import apply_edits, with_old_values
 from agent_tt.forking.first_question import state_to_edit
 from agent_tt.forking.made_up import check_script, recorded_answers
 from agent_tt.forking.muting import mute
-from agent_tt.forking.policies import Rule, check_rule, check_sockets, configured_policy, odd_rules
+from agent_tt.forking.policies import Rule, check_denials, check_rule, check_sockets, configured_policy, odd_rules
 from agent_tt.forking.request_edits import REQUESTS, with_recorded_requests
 from agent_tt.forking.terms import Terms
 from agent_tt.model import Run
@@ -129,6 +129,7 @@ class ForkPlan:
             UsageError: a rule of it that whoever starts the fork gave cannot be carried out.
         """
         check_sockets(policy)
+        check_denials(policy, self.boundary)
         rows = tuple(row.under(policy) for row in self.boundary)
         for row in rows:
             if row.rule.source == "you":

@@ -13,7 +13,17 @@ from agent_tt.codec.error_text import error_from_text
 from agent_tt.errors import UsageError
 from agent_tt.forking.prepared import given_answer
 from agent_tt.recording.answers import Question
-from agent_tt.recording.policy import BOUNDARIES, WORDS, Rule, Source, ToolPolicy, Word, is_pattern, read_rule
+from agent_tt.recording.policy import (
+    BOUNDARIES,
+    WORDS,
+    Rule,
+    Source,
+    ToolPolicy,
+    Word,
+    is_about_network,
+    is_pattern,
+    read_rule,
+)
 from agent_tt.recording.policy_tables import read_assignment, rules_of
 
 if TYPE_CHECKING:
@@ -30,6 +40,7 @@ __all__ = [
     "Source",
     "ToolPolicy",
     "Word",
+    "check_denials",
     "check_rule",
     "check_sockets",
     "configured_policy",
@@ -105,6 +116,34 @@ def check_sockets(policy: ToolPolicy) -> None:
                 f"{about}{name} cannot be {rule.text}: what goes over a connection is not recorded",
                 hint="let it run, ask, or deny it",
             )
+
+
+def check_denials(policy: ToolPolicy, rows: Iterable[Boundary]) -> None:
+    """Refuse rules that deny requests, connections or models where others let programs run: no guard stands in these.
+
+    Raises:
+        UsageError: there are such two.
+    """
+    denials = [(name, rule) for name, rule in policy.denials if is_about_network(name)]
+    if not denials:
+        return
+    let = [pair for pair in policy.said() if pair[1].word != "deny" and _lets_programs(pair[0])]
+    for row in rows:
+        if row.kind == "subprocess" and row.effect != "read":
+            decided = policy.decide(row.kind, row.called, row.effect)
+            if decided.word != "deny" and decided.source != "default":
+                let.append((row.name, decided))
+    if let:
+        (name, rule), (other, allowed) = denials[0], let[0]
+        place = f" ({rule.where})" if rule.source != "you" else ""
+        raise UsageError(
+            f"{name}=deny{place} cannot be held: {other} may run ({allowed.where}), and what it sends is not seen",
+            hint=f"deny {other} too, or leave out {name}=deny",
+        )
+
+
+def _lets_programs(name: str) -> bool:
+    return name == "*subprocess" or name.startswith("subprocess ")
 
 
 def odd_rules(run: Run, rows: Iterable[Boundary], policy: ToolPolicy) -> tuple[str, ...]:

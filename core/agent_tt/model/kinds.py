@@ -31,7 +31,8 @@ Effect = Literal["read", "write"]
 DeliveryKind = Literal["chunk", "end", "error", "closed"]
 StreamEnd = Literal["end", "error", "closed"]
 WayBackIn = Literal["restore", "replay"]
-NoteKind = Literal["note", "bookmark", "watch"]
+NoteKind = Literal["note", "bookmark", "watch", "effect"]
+"""`effect`: a call that nothing recorded, as the process of a fork wrote it down; see `recording.unrecorded`."""
 EditTarget = Literal["state", "result", "error", "answer", "system", "model", "parameter", "step"]
 
 ACTING: Final[frozenset[CallKind]] = frozenset({"tool", "http", "subprocess", "socket", "human"})

@@ -178,7 +178,7 @@ class RunSource(Protocol):
         ...
 
     def notes(self, run_id: str) -> list[Note]:
-        """Notes, bookmarks and watches of a run."""
+        """Notes, bookmarks, watches and unrecorded effects of a run."""
         ...
 
     def questions(self, run_id: str | None = None) -> list[CallQuestion]:

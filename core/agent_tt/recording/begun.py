@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from agent_tt.recording.recorder import Recording
 
     Listener = Callable[[Recording], None]
 
-__all__ = ["tell_begun", "when_begun"]
+__all__ = ["tell_begun", "told_of_begun", "when_begun"]
 
 _LISTENERS: list[Listener] = []
 
@@ -19,6 +20,16 @@ _LISTENERS: list[Listener] = []
 def when_begun(listener: Listener) -> None:
     """Call `listener` with every recording of this process that begins from now on."""
     _LISTENERS.append(listener)
+
+
+@contextmanager
+def told_of_begun(listener: Listener) -> Iterator[None]:
+    """Call `listener` with every recording of this process that begins while the block lasts."""
+    _LISTENERS.append(listener)
+    try:
+        yield
+    finally:
+        _LISTENERS.remove(listener)
 
 
 def tell_begun(recording: Recording) -> None:

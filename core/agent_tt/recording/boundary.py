@@ -47,7 +47,7 @@ def _plain(function: Callable[P, R], spec: CallSpec) -> Callable[P, R]:
     def call_plain(*args: P.args, **kwargs: P.kwargs) -> R:
         call = begin_call(spec, args, kwargs)
         if call is None:
-            with passing():
+            with passing("call"):
                 return function(*args, **kwargs)
         try:
             with call.running():
@@ -70,7 +70,7 @@ def _coroutine(function: Callable[P, Awaitable[R]], spec: CallSpec) -> Callable[
     async def call_coroutine(*args: P.args, **kwargs: P.kwargs) -> R:
         call = begin_call(spec, args, kwargs)
         if call is None:
-            with passing():
+            with passing("call"):
                 return await function(*args, **kwargs)
 
         def start() -> Awaitable[R]:

@@ -4,7 +4,7 @@ A call that is not made for real is answered in the way in which a replay answer
 answers stands a floor above (`StandIns`); in a process without one nothing but `live` and `deny` can be carried out.
 
 Calls of kinds `http`, `subprocess` and `socket` that a running call makes are that call's own doing, and so is asking a
-model inside a call that asks one: no rule is asked.
+model inside a call that asks one: of the rules only those are asked by which a person denies something.
 """
 
 from __future__ import annotations
@@ -146,10 +146,10 @@ def rule_for(spec: CallSpec, model: str | None, around: RecordedCall | None) -> 
     policy = process_policy()
     if policy is None:
         return None
+    asked, effect = (spec.model or model) if spec.kind == "llm" else None, effect_of(spec.kind, spec.name, spec.effect)
     if around is not None and not around.is_over and is_own_doing(spec.kind, around.asks_a_model):
-        return None
-    asked = (spec.model or model) if spec.kind == "llm" else None
-    return policy.decide(spec.kind, spec.name, effect_of(spec.kind, spec.name, spec.effect), model=asked)
+        return policy.forbids(spec.kind, spec.name, effect, model=asked)
+    return policy.decide(spec.kind, spec.name, effect, model=asked)
 
 
 def is_own_doing(kind: CallKind, in_model_call: bool) -> bool:  # noqa: FBT001  the second half of the question

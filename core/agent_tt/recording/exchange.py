@@ -112,8 +112,7 @@ def begin_exchange(asked: Asked, *, can_wait: bool = False) -> RecordedCall | Se
         served = answers.ask(question_of(new))
         if served is not None:
             return served
-    if not is_passing():
-        check_unrecorded(asked.kind, asked.name, asked.effect)
+    check_unrecorded(asked.kind, asked.name, asked.effect, is_own_doing=is_passing())
     return None
 
 

@@ -9,25 +9,36 @@ from __future__ import annotations
 import functools
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
 
 from agent_tt.recording.scope import CURRENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["carried", "is_passing", "passing"]
+__all__ = ["carried", "is_passing", "passing", "passing_for"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_MARK: ContextVar[object | None] = ContextVar("agent_tt_passing", default=None)
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Mark:
+    reason: Literal["request", "call"]
+
+
+_MARK: ContextVar[_Mark | None] = ContextVar("agent_tt_passing", default=None)
 
 
 @contextmanager
-def passing() -> Iterator[None]:
-    """While it lasts, what this code does, and what it starts, belongs to something that may be made for real."""
-    before, mark = _MARK.get(), object()
+def passing(reason: Literal["request", "call"] = "request") -> Iterator[None]:
+    """While it lasts, what this code does, and what it starts, belongs to something that may be made for real.
+
+    Args:
+        reason: what that is: a request or a process, which was decided about itself, or a function that is called.
+    """
+    before, mark = _MARK.get(), _Mark(reason)
     _MARK.set(mark)
     try:
         yield
@@ -39,14 +50,20 @@ def passing() -> Iterator[None]:
 
 def is_passing() -> bool:
     """Whether this code belongs to something that may be made for real: it is marked, or inside a call that runs."""
-    if _MARK.get() is not None:
-        return True
+    return passing_for() is not None
+
+
+def passing_for() -> Literal["request", "call"] | None:
+    """What this code belongs to that may be made for real: a `request` (or process), or a `call` that runs."""
+    mark = _MARK.get()
+    if mark is not None:
+        return mark.reason
     scope = CURRENT.get()
     while scope is not None:
         if scope.call is not None and scope.call.runs:
-            return True
+            return "call"
         scope = scope.outer
-    return False
+    return None
 
 
 def carried(function: Callable[P, R]) -> Callable[P, R]:

@@ -15,12 +15,18 @@ A rule is for a name (`charge_card`, `POST https://host/path`, a model's), for a
 anything of the call (who starts the fork, the environment, the project, the user's file, the default). Of one source a
 name comes before a pattern, a longer pattern before a shorter one, patterns before boundaries, and the boundary of a
 kind (`*http`) before that of an effect (`*write`). Of two rules of one source for the same name the later one holds.
+
+What a running call does itself (its requests, connections and processes) is not ruled again: whoever lets a tool run
+lets it do its work. A `deny` that a person wrote, on the command line or in a file, is the exception: it holds there
+too, at every depth (`ToolPolicy.forbids`). No guard stands inside another program, so where a person denies requests,
+connections or models, a call that is let run starts no process that they have not let run by name.
 """
 
 from __future__ import annotations
 
 import difflib
 import json
+import re
 import shlex
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -47,6 +53,7 @@ __all__ = [
     "Word",
     "denied",
     "effect_of",
+    "is_about_network",
     "is_pattern",
     "policy_texts",
     "read_rule",
@@ -72,6 +79,10 @@ _OWN_BOUNDARY: Final = frozenset({"llm", "http", "subprocess", "socket"})
 
 _NOT_DONE: Final[Mapping[CallKind, str]] = {"socket": "reached", "subprocess": "started"}
 """What was not done with what is denied, where that is not to run it."""
+
+_NETWORK: Final = frozenset({"*http", "*socket", "*llm"})
+_REQUEST: Final = re.compile(r"[A-Z*?]+ |.*://")
+"""Names of requests, `POST https://host/path`, and patterns of them."""
 
 _FREE: Final = frozenset({"clock", "rng", "id", "env", "human"})
 """Kinds of calls that reach nothing: no rule is for them."""
@@ -223,6 +234,31 @@ class ToolPolicy:
             (rule for name_of_rule, rule in self.rules if _fits(name_of_rule, kind, name, effect, model)), _LIVE
         )
 
+    @property
+    def denials(self) -> tuple[tuple[str, Rule], ...]:
+        """The rules by which a person denies something."""
+        return tuple((name, rule) for name, rule in self.said() if rule.word == "deny")
+
+    def of_connections(self) -> ToolPolicy:
+        """Only what is said of connections by their names, `socket HOST:PORT`."""
+        return ToolPolicy(tuple((name, rule) for name, rule in reversed(self.said()) if name.startswith("socket ")))
+
+    def forbids(self, kind: CallKind, name: str, effect: Effect | None, *, model: str | None = None) -> Rule | None:
+        """The rule by which a person denies a call even where another call, which runs, makes it; None for none.
+
+        Args:
+            kind: the kind of the call.
+            name: what is called.
+            effect: what that does to the world, as `effect_of` knows it.
+            model: the model that is asked, where it is known.
+        """
+        if kind in _FREE:
+            return None
+        said = next((rule for of, rule in self.said() if _fits(of, kind, name, effect, model)), None)
+        if said is None and kind == "subprocess" and effect != "read":
+            said = next((rule for of, rule in self.said() if rule.word == "deny" and is_about_network(of)), None)
+        return said if said is not None and said.word == "deny" else None
+
     def names(self, kind: CallKind, name: str, effect: Effect | None, *, model: str | None = None) -> Iterator[str]:
         """The names of all rules that fit a call, the one that decides first."""
         return (of for of, _ in self.rules if _fits(of, kind, name, effect, model))
@@ -348,6 +384,11 @@ def _fits(of: str, kind: CallKind, name: str, effect: Effect | None, model: str 
 def is_pattern(name: str) -> bool:
     """Whether a rule's name is a pattern."""
     return name not in BOUNDARIES and any(letter in name for letter in "*?[")
+
+
+def is_about_network(name: str) -> bool:
+    """Whether a rule's name is for what goes over the network: a boundary, a connection or a request."""
+    return name in _NETWORK or name.startswith("socket ") or _REQUEST.match(name) is not None
 
 
 def _rank(name: str, rule: Rule) -> tuple[int, int, int]:

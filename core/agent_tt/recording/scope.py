@@ -98,6 +98,11 @@ def store_at_work() -> Iterator[None]:
         _STORE.depth -= 1
 
 
+def is_store_at_work() -> bool:
+    """Whether this thread is inside something that the store does: a finalizer may run there."""
+    return _STORE.depth > 0
+
+
 @contextmanager
 def nowhere() -> Iterator[None]:
     """While it lasts, this code and what it starts are in no scope: a task of ours is not the agent's."""

@@ -7,6 +7,7 @@ same attempt is refused once more with the same exception, and the agent goes on
 from __future__ import annotations
 
 import ipaddress
+import re
 import shlex
 import socket
 from typing import TYPE_CHECKING, Final
@@ -22,12 +23,19 @@ from agent_tt.seams.process_question import asked_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import CallKind
     from agent_tt.replaying.engine import Replay
     from agent_tt.replaying.guard import Attempt
 
 __all__ = ["LOOK_UPS", "OWN_NAMES", "SOCKET", "answered_again", "call_of", "is_address", "is_own_name"]
 
 SOCKET: Final = "socket"
+_STARTS: Final = re.compile(
+    r"_*(?:libc_)?(?:system|popen|v?fork|Fork|clone\d?|forkpty|daemon|posix_spawnp?|f?exec\w+|wordexp)"
+)
+"""Functions of the C library that start a program."""
+
 LOOK_UPS: Final = frozenset(
     {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"}
 )
@@ -43,6 +51,11 @@ def call_of(attempt: Attempt, meant: str = "") -> Asked:
     """
     if attempt.event == "os.system":
         return asked_of(attempt.target, shell=True, cwd=None, captured=())  # noqa: S604  it only asks
+    if attempt.event.startswith(("ctypes.", "cffi.")):
+        kind: CallKind = "subprocess" if _STARTS.fullmatch(attempt.target) else SOCKET
+        called: dict[str, Wire] = {"function": attempt.target}
+        name = f"{kind} {attempt.event.partition('.')[0]}:{attempt.target}"
+        return Asked(kind, name, called, signature_of_call(kind, SOCKET, called), facts={"event": attempt.event})
     if not attempt.event.startswith(f"{SOCKET}."):
         return asked_of(_words(attempt.target) or attempt.event, shell=False, cwd=None, captured=())
     args = {"address": asked_value(attempt.target)}

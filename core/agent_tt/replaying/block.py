@@ -18,7 +18,7 @@ from agent_tt.recording.process_runs import process_of
 from agent_tt.recording.recorder import Recording
 from agent_tt.replaying.attempts import answered_again
 from agent_tt.replaying.engine import Replay
-from agent_tt.replaying.guard import guarded, uncovered_modules
+from agent_tt.replaying.guard import guarded
 from agent_tt.replaying.numbering import NumberingStore
 from agent_tt.replaying.quiet import quiet
 from agent_tt.replaying.tape import read_tape
@@ -137,7 +137,7 @@ def replaying(replay: Replay, check: StateCheck | None = None, siblings: Sibling
             replay.finish()
             if siblings is not None:
                 siblings.finish()
-            for name in (*uncovered_modules(), *guard.opened_libraries):
+            for name in guard.not_held():
                 replay.notes.add("not covered", f"{name} may reach the world in a way that is not seen")
             for limit in clock.limits:
                 replay.notes.add("not covered", limit)

@@ -5,12 +5,14 @@ While a recording is replayed nothing passes that is not served; a fork has a gu
 passed them all.
 
 The guard knows no libraries. An audit hook (PEP 578) sees every connection, name look-up and new process of the
-interpreter, in whatever thread and under whatever name it is called; multiprocessing's own way to start processes is
-the one that raises no audit event, and is patched while the guard stands. Served calls need nothing of it: their
-answers come from memory.
+interpreter, in whatever thread and under whatever name it is called. What raises no event is patched while the guard
+stands: multiprocessing's own way to start processes, and the calls of functions in C (`foreign_calls`). Of these, what
+reaches the world by its name is refused to everybody, and to the agent's own code also what cannot be told: a function
+of which only the address is known, a library that links to such functions (`native_libraries`).
 
-Not seen, and said instead (`uncovered_modules`, `Guard.opened_libraries`): libraries in C that have sockets of their
-own, functions called through ctypes, and connections that were open before the guard stood.
+Not seen, and said instead (`Guard.not_held`): libraries in C that reach the world by themselves. Not held either is a
+program that sets out to get round it: inside one process nothing in Python is out of reach of Python, nor anything of
+machine code.
 """
 
 from __future__ import annotations
@@ -19,25 +21,33 @@ import asyncio
 import importlib.util
 import inspect
 import os
-import re
 import shlex
 import sys
 import threading
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike, fsdecode
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from agent_tt.errors import AgentTTError
 from agent_tt.recording.call_site import is_agent_file, shown_path
+from agent_tt.replaying.foreign_calls import ADDRESS, CFFI, FUNCTION, asking
+from agent_tt.replaying.native_libraries import (
+    REACHES,
+    find_library,
+    is_everywhere,
+    links_to_world,
+    uncovered_libraries,
+)
+from agent_tt.replaying.uvloop_calls import asking_uvloop
 from agent_tt.seams.process_question import asks_about_this_machine, is_imported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from types import FrameType
 
-__all__ = ["Attempt", "Guard", "Rules", "guarded", "uncovered_modules"]
+__all__ = ["Attempt", "Guard", "Rules", "guarded", "refuse_what_follows"]
 
 _LONGEST_TARGET: Final = 200
 _MOST_ATTEMPTS: Final = 1000
@@ -75,11 +85,15 @@ class Rules:
         passes: asked whether the code that reaches for something now may do so.
         ignores: audit events that it does not look at.
         harmless: asked of an event, its arguments and the frame that raised it whether they change nothing.
+        forbids: asked of what would pass whether it is refused all the same: of an event and its target.
+        far_end: asked of a file descriptor that is opened as a file where it leads; "" where that is nowhere.
     """
 
     passes: Callable[[], bool] = lambda: False
     ignores: frozenset[str] = frozenset()
     harmless: Callable[[str, tuple[Any, ...], FrameType | None], bool] = lambda _event, _args, _frame: False
+    forbids: Callable[[str, str], bool] = lambda _event, _target: False
+    far_end: Callable[[int], str] = lambda _fd: ""
 
 
 class Guard:
@@ -88,7 +102,7 @@ class Guard:
     Attributes:
         around: the guard inside of which it stands.
         attempts: what it did not simply let pass so far, in order; the first thousand.
-        opened_libraries: names of the C libraries that were opened through ctypes meanwhile. What they do is not seen.
+        opened_libraries: names of the C libraries that packages opened meanwhile, and that may reach the world.
     """
 
     def __init__(
@@ -104,11 +118,13 @@ class Guard:
     def judge(self, event: str, args: tuple[Any, ...], frame: FrameType | None) -> BaseException | None:
         """What to raise instead of what is tried in `frame`; None lets it pass."""
         rules = self._rules
-        if event in rules.ignores or rules.passes():
+        if event in rules.ignores or (rules.passes() and not rules.forbids(event, _TARGETS[event](args))):
             return None
-        if event == "ctypes.dlopen":
-            self._note_library(args[0], frame)
+        if event in _FOREIGN and not self._is_foreign_reach(event, args, frame):
             return None
+        if event == _OPEN:
+            target = rules.far_end(args[0])
+            return self.refuse("socket.send", target, frame) if target else None
         if _is_inside(event, args, frame) or rules.harmless(event, args, frame):
             return None
         return self.refuse(event, _TARGETS[event](args), frame)
@@ -120,18 +136,33 @@ class Guard:
             self.attempts.append(attempt)
         return self._refuse(attempt)
 
-    def _note_library(self, name: object, frame: FrameType | None) -> None:
-        """Remember a library that was opened through ctypes in `frame`.
+    def not_held(self) -> tuple[str, ...]:
+        """Libraries of this process that may reach the world unseen, by name."""
+        found = uncovered_libraries()
+        return (*found, *(name for name in self.opened_libraries if Path(name).name not in found))
 
-        What every process has loaded anyway is news only where the agent's own code opens it: SDKs ask it for facts.
-        """
-        if name is None or str(name) in self.opened_libraries:  # None is the interpreter itself
-            return
-        while frame is not None and frame.f_globals.get("__name__") in ("ctypes", __name__):
-            frame = frame.f_back
-        is_agents = frame is not None and is_agent_file(frame.f_code.co_filename)
-        if is_agents or _EVERYWHERE.match(Path(str(name)).name) is None:
-            self.opened_libraries.append(str(name))
+    def _is_foreign_reach(self, event: str, args: tuple[Any, ...], frame: FrameType | None) -> bool:
+        """Whether code in C may reach the world through what is done; what only a package's code does is remembered."""
+        asks = _asker(frame)
+        if event in _NAMED:
+            name = _TARGETS[event](args)
+            # What a package looks up while it is imported is asked about when it is called.
+            return REACHES.fullmatch(name) is not None and (event != "ctypes.dlsym" or not is_imported(asks))
+        library = args[0] if event in _LIBRARIES else None
+        if event == "ctypes.dlopen" and (
+            library is None or is_everywhere(_text(library))
+        ):  # its functions have known names
+            return False
+        if library is not None:
+            path = find_library(_text(library))
+            if path is not None and not is_everywhere(path) and links_to_world(path) is False:
+                return False
+        if _is_agents(asks):
+            return True
+        said = _text(library) or str(asks.f_globals.get("__name__") if asks is not None else "")
+        if event != ADDRESS and said not in self.opened_libraries:
+            self.opened_libraries.append(said)
+        return False
 
     def _place(self, frame: FrameType | None) -> tuple[str, int, str] | tuple[()]:
         while frame is not None and frame.f_code is not _EVENT_LOOP:
@@ -147,11 +178,33 @@ _EVENT_LOOP: Final = asyncio.Handle._run.__code__  # noqa: SLF001  below it lies
 _NOTHING_PASSES: Final = Rules()
 
 
+def _asker(frame: FrameType | None) -> FrameType | None:
+    """The frame that asks ctypes or cffi for something: neither theirs, nor ours, nor code without a file."""
+    while frame is not None and (
+        frame.f_globals.get("__name__") in _BETWEEN or frame.f_code.co_filename.startswith(("<string", "<stdin"))
+    ):
+        frame = frame.f_back
+    return frame
+
+
+def _is_agents(frame: FrameType | None) -> bool:
+    """Whether the agent's own code does something; where nobody can tell, it does."""
+    return frame is None or is_agent_file(frame.f_code.co_filename)
+
+
 class _Process:
-    """The guards of this process: one hook for all of them, which cannot be removed, and the innermost that stands."""
+    """The guards of this process: one hook for all of them, which cannot be removed, and the innermost that stands.
+
+    Attributes:
+        guard: the innermost guard that stands.
+        began: the id of the process that hooked; of one that it forked, its parent's.
+        is_over: whether the program has ended: whatever its last finalizers try is refused.
+    """
 
     def __init__(self) -> None:
         self.guard: Guard | None = None
+        self.began = os.getpid()
+        self.is_over = False
         self.is_hooked = False
         self.heard = False
         self.lock = threading.RLock()
@@ -178,7 +231,11 @@ def guarded(
         _hook_once()
         before = _PROCESS.guard
         guard = _PROCESS.guard = Guard(refuse, root, rules, before)
-    with _no_other_spawn() if before is None else nullcontext():
+    with ExitStack() as stack:
+        if before is None:
+            stack.enter_context(_no_other_spawn())
+            stack.enter_context(asking(_ask))
+            stack.enter_context(asking_uvloop(_ask))
         try:
             yield guard
         finally:
@@ -186,9 +243,9 @@ def guarded(
                 _PROCESS.guard = before
 
 
-def uncovered_modules() -> tuple[str, ...]:
-    """Loaded libraries whose sockets the guard cannot see, by the names that people install them under."""
-    return tuple(shown for module, shown in _OWN_SOCKETS.items() if module in sys.modules)
+def refuse_what_follows() -> None:
+    """Refuse everything in this process from now on, until it ends: finalizers run after all else is gone."""
+    _PROCESS.is_over = True
 
 
 # ---------------------------------------------------------------- the hook
@@ -210,26 +267,43 @@ def _hook_once() -> None:
 
 def _hook(event: str, args: tuple[Any, ...]) -> None:
     """Called by the interpreter for every audited event: what is not watched must cost next to nothing."""
-    guard = _PROCESS.guard
     if event not in _TARGETS:
         if event == _CHECK:
             _PROCESS.heard = True
         return
-    if guard is None:
+    if _PROCESS.guard is None or (event == _OPEN and type(args[0]) is not int):
         return
     frame = inspect.currentframe()
-    caller = None if frame is None else frame.f_back
+    _ask(event, args, None if frame is None else frame.f_back)
+
+
+def _ask(event: str, args: tuple[Any, ...], caller: FrameType | None) -> None:
+    """Ask all guards about an event, from the innermost on; raises what the first that refuses it says."""
+    guard = _PROCESS.guard
+    if _PROCESS.is_over and event in _TARGETS:
+        raise PermissionError(f"{event}: the program has ended")
     while guard is not None:
         refusal = guard.judge(event, args, caller)
         if refusal is not None:
+            if event == "os.exec" and os.getpid() != _PROCESS.began:
+                _leave_forked(refusal)
             raise refusal
         guard = guard.around
+
+
+def _leave_forked(refusal: BaseException) -> NoReturn:
+    """End a forked process that was not allowed to become another program: its Python code was never to go on."""
+    with suppress(OSError):
+        os.write(2, f"{refusal}\n".encode("utf-8", "replace"))
+    os._exit(_NOT_EXECUTED)
 
 
 def _is_inside(event: str, args: tuple[Any, ...], caller: FrameType | None) -> bool:
     """Whether nothing is reached beyond this process, or only the facts about its machine."""
     if event == "socket.sendmsg" and args[1] is None:  # over a pair or a connection, whose opening was seen
         return True
+    if event == "fcntl.ioctl":
+        return bool(args[1] != _TERMINAL_INPUT)
     if event in _SIGNALS and (args[1] == 0 or args[0] in (0, os.getpid(), os.getpgrp())):
         return True  # it asks whether somebody is there, or means itself
     if event == "socket.bind" and _is_any_port_of_ours(args[1]) and is_imported(caller):
@@ -252,7 +326,19 @@ _SPAWN: Final = "multiprocessing.spawn"
 _NO_AGENT: Final = "multiprocessing.resource_tracker"
 """Part of the command by which Python starts a process that only tidies up shared memory."""
 
-_EVERYWHERE: Final = re.compile(r"lib(?:c|m|dl|rt|pthread|gcc_s|stdc\+\+|System)\.")
+_NOT_EXECUTED: Final = 127
+"""The exit code of a shell that could not execute a program."""
+
+_OPEN: Final = "open"
+"""Audited for every file; only those are looked at that are opened by number."""
+
+_TERMINAL_INPUT: Final = 0x5412
+"""TIOCSTI: types into the terminal, as if a person did."""
+
+_BETWEEN: Final = frozenset({"ctypes", "ctypes.util", "cffi.api", "agent_tt.replaying.foreign_calls", __name__})
+_NAMED: Final = frozenset({"ctypes.dlsym", "ctypes.dlsym/handle", FUNCTION})
+_LIBRARIES: Final = frozenset({"ctypes.dlopen", CFFI})
+_FOREIGN: Final = _NAMED | _LIBRARIES | {"ctypes.call_function", ADDRESS}
 _LOOPBACK: Final = (("127.0.0.1",), ("::1",), ("localhost",))
 _SIGNALS: Final = frozenset({"os.kill", "os.killpg"})
 _STARTS_PROCESS: Final = frozenset({"subprocess.Popen", "os.posix_spawn"})
@@ -297,7 +383,16 @@ _TARGETS: Final[Mapping[str, Callable[[tuple[Any, ...]], str]]] = {
     "os.startfile": lambda args: _text(args[0]),
     "os.startfile/2": lambda args: _text(args[0]),
     "pty.spawn": lambda args: _command(args[0]),
+    "fcntl.ioctl": lambda _: "terminal input",
+    "cpython.PyInterpreterState_New": lambda _: "subinterpreter",
     "ctypes.dlopen": lambda args: _text(args[0]),
+    "ctypes.dlsym": lambda args: _text(args[1]),
+    "ctypes.dlsym/handle": lambda args: _text(args[1]),
+    "ctypes.call_function": lambda _: "by address",
+    FUNCTION: lambda args: _text(args[0]),
+    ADDRESS: lambda _: "by address",
+    CFFI: lambda args: _text(args[0]) or "the process",
+    _OPEN: lambda args: str(args[0]),
     _SPAWN: lambda args: _command(args[0]),
 }
 """The audit events that are watched, and what each would have reached, from the event's arguments.
@@ -305,31 +400,6 @@ _TARGETS: Final[Mapping[str, Callable[[tuple[Any, ...]], str]]] = {
 The arguments are those of CPython's table of audit events (docs.python.org/3/library/audit_events.html); of `_SPAWN`
 they are a command's words.
 """
-
-_OWN_SOCKETS: Final[Mapping[str, str]] = {
-    "grpc._cython.cygrpc": "grpc",
-    "psycopg2._psycopg": "psycopg2",
-    "psycopg.pq": "psycopg",
-    "MySQLdb._mysql": "mysqlclient",
-    "_mysql_connector": "mysql-connector-python",
-    "pymssql._pymssql": "pymssql",
-    "pyodbc": "pyodbc",
-    "pycurl": "pycurl",
-    "curl_cffi": "curl_cffi",
-    "primp": "primp",
-    "tls_client": "tls-client",
-    "zmq": "pyzmq",
-    "confluent_kafka.cimpl": "confluent-kafka",
-    "pycares": "pycares",
-    "gevent._gevent_cares": "gevent",
-    "pyarrow._flight": "pyarrow.flight",
-    "duckdb": "duckdb",
-    "lancedb._lancedb": "lancedb",
-    "deltalake._internal": "deltalake",
-    "awscrt": "awscrt",
-    "ray._raylet": "ray",
-}
-"""Modules in C, Rust or Go with sockets of their own, and what they are known as."""
 
 
 # ---------------------------------------------------------------- what raises no audit event

@@ -26,6 +26,7 @@ from agent_tt.seams.process_question import (
     asks_about_this_machine,
     check_sent,
     is_imported,
+    is_probe,
     is_within,
     recorded_outcome,
 )
@@ -222,7 +223,8 @@ def _hook_init(original: Function) -> Function:
         captured = [name for name in _STREAMS if given.get(name) == subprocess.PIPE]
         shell = bool(given.get("shell"))
         # What a library starts while it is imported tells it about this machine, and changes nothing.
-        effect: Effect | None = "read" if is_imported(sys._getframe(1)) else None  # noqa: SLF001
+        is_asking = is_imported(sys._getframe(1)) and is_probe(given["args"], shell=shell)  # noqa: SLF001
+        effect: Effect | None = "read" if is_asking else None
         asked = asked_of(given["args"], shell=shell, cwd=given.get("cwd"), captured=captured, effect=effect)
         begun = begin_exchange(asked)
         if begun is None:

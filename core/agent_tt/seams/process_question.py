@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import sys
 import tempfile
 from collections import defaultdict
 from contextlib import contextmanager
@@ -42,6 +43,7 @@ __all__ = [
     "asked_of",
     "asks_about_this_machine",
     "is_imported",
+    "is_probe",
     "is_within",
     "recorded_outcome",
     "within",
@@ -79,19 +81,67 @@ def asks_about_this_machine(frame: FrameType | None) -> bool:
     """
     while frame is not None and frame.f_globals.get("__name__") in _BETWEEN:
         frame = frame.f_back
-    return frame is not None and frame.f_globals.get("__name__") in _ABOUT_THIS_MACHINE
+    name = None if frame is None else frame.f_globals.get("__name__")
+    module = sys.modules.get(name) if name in _ABOUT_THIS_MACHINE else None
+    return frame is not None and module is not None and vars(module) is frame.f_globals
 
 
 def is_imported(frame: FrameType | None) -> bool:
-    """Whether a library is just being imported that does what is done in `frame`. A program that is run is none."""
+    """Whether a library is just being imported that does what is done in `frame`.
+
+    A program that is run is none, nor is a text of the agent's that is executed.
+    """
     while frame is not None and not is_agent_file(frame.f_code.co_filename):
-        if frame.f_code.co_name == "<module>":
-            return frame.f_globals.get("__name__") != "__main__"
+        if frame.f_code.co_name == "<module>" and not frame.f_code.co_filename.startswith("<"):
+            return _is_executed_by_import(frame.f_back)
         frame = frame.f_back
     return False
 
 
+def _is_executed_by_import(frame: FrameType | None) -> bool:
+    for _ in range(_LOADER_FRAMES):
+        if frame is None or is_agent_file(frame.f_code.co_filename):
+            return False
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def is_probe(command: object, *, shell: bool) -> bool:
+    """Whether a program, as libraries start them while they are imported, only tells what is on this machine.
+
+    Args:
+        command: the program and its arguments, or the line that a shell reads.
+        shell: whether a shell reads it.
+    """
+    words = _words(command)
+    line = words[0] if words and (shell or len(words) == 1) else ""
+    if _SHELL_SIGNS.search(line) is not None:
+        return False
+    words = line.split() if line else words
+    name = PurePath(words[0]).name if words else ""
+    if name in _TELLS_ONLY_WHEN_ASKED:
+        return any(word in _TELLS_ONLY_WHEN_ASKED[name] for word in words[1:2])
+    return name in _PROBES
+
+
 _BETWEEN: Final = frozenset({"subprocess", "os", "agent_tt.seams.popen_seam"})
+_LOADER_FRAMES: Final = 6
+"""So far above a module's own code lies the import system, where a loader of somebody else's stands between."""
+
+_SHELL_SIGNS: Final = re.compile(r"[;&|<>`$()\n]")
+_PROBES: Final = frozenset(
+    {"arch", "file", "fc-list", "fc-match", "getconf", "hostname", "id", "ldconfig", "locale", "lsb_release", "lscpu"}
+    | {"nproc", "nvidia-smi", "sw_vers", "system_profiler", "true", "tty", "uname", "whoami", "which"}
+)
+_TELLS_ONLY_WHEN_ASKED: Final[Mapping[str, frozenset[str]]] = {
+    **dict.fromkeys(
+        ("gcc", "cc", "clang", "nvcc", "ld", "ffmpeg", "java", "node"), frozenset({"--version", "-version"})
+    ),
+    "git": frozenset({"--version", "version", "rev-parse", "describe"}),
+    "sysctl": frozenset({"-n", "-a"}),
+}
 _ABOUT_THIS_MACHINE: Final = frozenset({"platform", "ctypes.util", "uuid", "distro", "distro.distro"})
 
 

@@ -295,7 +295,7 @@ class StoreReader:
         return self._damage.steps(self.lineage.number(run_id))
 
     def notes(self, run_id: str) -> list[Note]:
-        """Notes, bookmarks and watches of a run, oldest first."""
+        """Notes, bookmarks, watches and unrecorded effects of a run, oldest first."""
         return self._runs.notes(self.lineage.number(run_id))
 
     def output(self, run_id: str) -> Output | None:

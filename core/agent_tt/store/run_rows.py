@@ -96,14 +96,14 @@ class RunRows:
         return shown_status(status, owner, beat_us)
 
     def notes(self, number: int) -> list[Note]:
-        """Notes, bookmarks and watches of a run, oldest first."""
+        """Notes, bookmarks, watches and unrecorded effects of a run, oldest first."""
         found = self._rows.query(
             "SELECT note, kind, step, body, created_us FROM notes WHERE run = ? AND kind NOT IN (?, ?, ?)"
             " ORDER BY note",
             (number, LABEL, QUESTION, OUTPUT),
         )
         return [
-            Note(note, kind if kind in ("bookmark", "watch") else "note", step, body, created_us)
+            Note(note, kind if kind in ("bookmark", "watch", "effect") else "note", step, body, created_us)
             for note, kind, step, body, created_us in columns.fitted(found, _NOTE_KINDS)
         ]
 

@@ -47,6 +47,7 @@ version.
 | the same | `pinned`: true; `former_names` of a run that was renamed, oldest first |
 | `notes.body` | of kind `label`, one for a checkpoint: `name`, `metadata`; of `note` and `bookmark` it is the text |
 | the same | of `watch`, an expression that is kept with a run: `letter`, `name`, `where`, `break`, `off` |
+| the same | of `effect`, a call of a fork's process that nothing recorded: see `recording.unrecorded` |
 | the same | of `question`, about a call that waits: `call`, `editable`, `can_give`, `trouble`, `owner`, `decision` |
 | the same | of `output`, see `agent_tt.model.output`: `size`, `text`, `tail`, `digest`, `columns`, `lines` |
 | `foreign_marks.body` | of kind `run`: `name`, `former_names`, `tags`, `metadata`, `removed`, `pinned`, `archived` |

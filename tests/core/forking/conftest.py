@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from fork_here import Here, Listener
+
     from agent_tt.forking.handle import ForkHandle
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.protocols import Store
@@ -83,3 +85,19 @@ def eventually() -> Callable[[Callable[[], object]], None]:
 @pytest.fixture
 def wire() -> Callable[[object], object]:
     return encode
+
+
+@pytest.fixture
+def here(project: Project) -> Here:
+    from fork_here import Here
+
+    return Here(project)
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    from fork_here import Listener
+
+    listening = Listener()
+    yield listening
+    listening.socket.close()

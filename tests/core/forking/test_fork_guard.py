@@ -8,6 +8,7 @@ import pytest
 from tests.core.web_server import OPENAI_ANSWER, Web, serving
 
 import agent_tt
+from agent_tt.forking.ledger import effects_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,8 +128,10 @@ def test_every_client_gets_through_in_whatever_task_or_thread(project: Project, 
     assert sorted(web.asked) == sorted([*(f"GET {path}" for path in gets), *posts])
     assert {call.status for call in project.store.calls(handle.run_id, 1)} == {"ok", "denied"}
     assert not (project.folder / "late").exists(), "what runs at the exit is guarded too"
-    notes = [note.body for note in project.store.notes(handle.run_id)]
-    assert [note for note in notes if note.startswith("outside the recording: subprocess touch")]
+    ledger = effects_of(project.store, project.store.run(handle.run_id))
+    outside = [(row.name, row.happened, row.where) for row in ledger.rows if row.where]
+    assert outside == [("subprocess touch", "denied", "after")]
+    assert ledger.reads[f"GET http://127.1:{web.server_port}/before"] == 1
 
 
 LOOP = """\

@@ -17,27 +17,22 @@ import threading
 import types
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
 import agent_tt
 from agent_tt.errors import ToolDenied
-from agent_tt.forking.guarding import guarding
 from agent_tt.forking.ledger import effects_of
-from agent_tt.model import NewRun
 from agent_tt.questions import Decision
-from agent_tt.recording import adoption, deciding
-from agent_tt.recording.policy import ToolPolicy, read_rule
+from agent_tt.recording import deciding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from conftest import Project
-
-    from agent_tt.model import Call
+    from fork_here import Here, Listener
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")  # what was refused leaves its socket open
 
@@ -46,74 +41,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")  # what was r
 def _closed() -> Iterator[None]:
     yield
     gc.collect()
-
-
-class Here:
-    """A fork that this process is."""
-
-    def __init__(self, project: Project) -> None:
-        self.notes: list[str] = []
-        self.run_id = ""
-        self._project = project
-
-    @contextmanager
-    def guarded(self, **rules: str) -> Iterator[None]:
-        """The fork under its guard, but outside its recording."""
-        policy = ToolPolicy(tuple((name, read_rule(text)) for name, text in rules.items()))
-        store, made = self._project.store, self._project.made("agent:main", {"n": 1})
-        self.run_id = store.begin_fork(made.id, 0, state={"n": 1}, new=NewRun(name=""), policy=policy.to_mapping())
-        adoption.offer(adoption.Adoption(store, self.run_id, policy))
-        try:
-            with guarding(None, self.notes.append):
-                yield
-        finally:
-            adoption.withdraw()
-
-    @contextmanager
-    def step(self, **rules: str) -> Iterator[None]:
-        """The fork in its only step."""
-        with self.guarded(**rules), agent_tt.record("agent", state={"n": 1}) as run, run.step("go"):
-            yield
-
-    @property
-    def calls(self) -> list[Call]:
-        """The calls of that step."""
-        return self._project.store.calls(self.run_id, 1)
-
-    @property
-    def said(self) -> list[tuple[str, str, str]]:
-        """Kind, name and status of each."""
-        return [(call.kind, call.name, call.status) for call in self.calls]
-
-
-@pytest.fixture
-def here(project: Project) -> Here:
-    return Here(project)
-
-
-class Listener:
-    """Hears who connects on loopback. `127.1` names it so that the name has to be looked up."""
-
-    def __init__(self) -> None:
-        self.socket = socket.create_server(("127.0.0.1", 0))
-        self.socket.setblocking(False)
-        self.port = self.socket.getsockname()[1]
-        self.address = ("127.0.0.1", self.port)
-
-    def heard(self) -> int:
-        count = 0
-        with contextlib.suppress(BlockingIOError):
-            while True:
-                self.socket.accept()[0].close()
-                count += 1
-        return count
-
-
-@pytest.fixture
-def listener() -> Iterator[Listener]:
-    listening = Listener()
-    yield listening
-    listening.socket.close()
 
 
 def in_loop(start: Callable[[], object]) -> None:
@@ -242,11 +169,7 @@ def test_what_changes_nothing_passes_without_a_word(
 ) -> None:
     library = tmp_path / "site-packages" / "a_library_that_looks_around.py"
     library.parent.mkdir()
-    library.write_text(
-        "import os, socket, subprocess\n"
-        f"socket.create_connection(('127.0.0.1', {listener.port})).close()\n"
-        "os.system('true')\nsubprocess.run(['true'], check=True)\n"
-    )
+    library.write_text("import os, subprocess\nos.system('true')\nsubprocess.run(['true'], check=True)\n")
     monkeypatch.syspath_prepend(str(library.parent))
     platform._uname_cache = None
     with here.step():
@@ -263,7 +186,7 @@ def test_what_changes_nothing_passes_without_a_word(
             assert list(manager.list([1])) == [1]
     assert here.said == [("subprocess", "subprocess true", "ok")], "known to change nothing: a library is imported"
     assert here.calls[0].effect == "read"
-    assert listener.heard() == 1
+    assert listener.heard() == 0
 
 
 def test_a_forked_process_stays_under_the_guard(here: Here, tmp_path: Path) -> None:
@@ -287,10 +210,14 @@ def test_what_nothing_records_is_denied_too_and_written_down(here: Here, listene
         with httpx.Client(timeout=0.01) as client, pytest.raises(httpx.TimeoutException):
             client.get(url)  # nobody answers, but it goes out
     assert listener.heard() == 1
-    assert [note.partition(" was not ")[0] for note in here.notes] == [
-        f"outside the recording: {name}"
+    assert here.notes == []
+    assert [(row.name, row.happened, row.where, row.because) for row in here.outside] == [
+        (name, "denied", "before", "default")
         for name in (f"socket 127.0.0.1:{listener.port}", "subprocess true", f"POST {url}/")
+        for _ in range(2)
     ]
+    assert all(str(row.site["file"]).endswith("test_guarding.py") for row in here.outside)
+    assert here.reads == {f"GET {url}/": 1}
 
 
 def test_what_is_not_seen_is_named(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:

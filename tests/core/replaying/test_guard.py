@@ -25,7 +25,8 @@ import pytest
 
 from agent_tt.errors import AgentTTError
 from agent_tt.replaying import guard as guard_module
-from agent_tt.replaying.guard import Rules, guarded, uncovered_modules
+from agent_tt.replaying.guard import Rules, guarded
+from agent_tt.replaying.native_libraries import links_to_world, uncovered_libraries
 
 
 class Refused(BaseException):
@@ -233,13 +234,40 @@ def test_a_library_that_is_imported_may_look_whether_there_is_a_port(tmp_path, m
             __import__("an_agent_with_sockets")
 
 
-def test_a_library_opened_through_ctypes_is_said():
+def test_functions_in_c_that_reach_nothing_are_called():
     with guarded(lambda attempt: Refused(str(attempt))) as guard:
-        ctypes.CDLL(None)
-        ctypes.CDLL("libc.so.6")
-        ctypes.CDLL("libc.so.6")
+        for library in (ctypes.CDLL(None), ctypes.CDLL("libc.so.6")):
+            assert library.getpid() == os.getpid()
+            assert library["abs"](-3) == 3
+            by_address = ctypes.cast(library.abs, ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int))
+            assert by_address(-4) == 4
+            numbers = (ctypes.c_int * 3)(3, 1, 2)
+            compare = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.POINTER(ctypes.c_int)] * 2)(lambda a, b: a[0] - b[0])
+            library.qsort(numbers, 3, ctypes.sizeof(ctypes.c_int), compare)
+            assert list(numbers) == [1, 2, 3]
+        assert ctypes.pythonapi.Py_GetVersion
+        assert ctypes.string_at(b"text") == b"text"
+        ctypes.CDLL(ctypes.util.find_library("z") or None)
     assert guard.attempts == []
-    assert guard.opened_libraries == ["libc.so.6"]
+    assert guard.opened_libraries == []
+
+
+def test_a_package_may_look_up_what_it_does_not_call(tmp_path, monkeypatch):
+    library = tmp_path / "site-packages" / "a_library_with_a_system_call.py"
+    library.parent.mkdir()
+    library.write_text(
+        "import ctypes\nlibc = ctypes.CDLL(None)\nsyscall = libc.syscall\n"
+        "def thread():\n    return syscall(186)\n"
+        "def by_address(function):\n"
+        "    made = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.cast(function, ctypes.c_void_p).value)\n    return made()\n"
+    )
+    monkeypatch.syspath_prepend(str(library.parent))
+    with guarded(lambda attempt: Refused(str(attempt))) as guard:
+        module = __import__("a_library_with_a_system_call")
+        assert guard.attempts == []
+        assert module.by_address(module.libc.getpid) == os.getpid()
+        with pytest.raises(Refused, match="syscall"):
+            module.thread()
 
 
 def test_what_the_rules_let_pass_passes(listener):
@@ -338,7 +366,22 @@ def test_a_refusal_is_what_the_caller_makes():
 def test_libraries_with_sockets_of_their_own_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "grpc._cython.cygrpc", types.ModuleType("grpc._cython.cygrpc"))
     monkeypatch.setitem(sys.modules, "psycopg.pq", types.ModuleType("psycopg.pq"))
-    assert {"grpc", "psycopg"} <= set(uncovered_modules())
+    assert {"grpc", "psycopg"} <= set(uncovered_libraries())
+
+
+def test_a_library_with_sockets_of_its_own_is_known_by_what_it_links_to(tmp_path):
+    uvloop = pytest.importorskip("uvloop")
+    linked = tmp_path / "site-packages" / "some_client" / "_client.so"
+    linked.parent.mkdir(parents=True)
+    linked.symlink_to(uvloop.loop.__file__)
+    assert links_to_world(str(linked)) is True, "it connects in C"
+    assert links_to_world(uvloop.loop.__file__) is False, "its methods ask the guard"
+    for harmless in ("orjson.orjson", "zstandard.backend_c", "pydantic_core._pydantic_core", "_ssl", "_uuid"):
+        module = pytest.importorskip(harmless)
+        if getattr(module, "__file__", None):
+            assert links_to_world(module.__file__) is False, harmless
+    assert links_to_world(__file__) is None
+    assert links_to_world("/nowhere/at_all.so") is None
 
 
 def test_where_hooks_are_refused_nothing_is_replayed(tmp_path):

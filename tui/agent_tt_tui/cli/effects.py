@@ -28,7 +28,14 @@ def print_effects(terminal: Terminal, effects: Effects) -> None:
     """Write the ledger: a line for each call that did something, was to do it, or was decided about."""
     from agent_tt_tui.cli.policy_options import place_words
     from agent_tt_tui.cli.terminal import Cell, Column
-    from agent_tt_tui.viewmodel.effects import asked_words, call_words, came_back_words, counted_names, site_words
+    from agent_tt_tui.viewmodel.effects import (
+        asked_words,
+        call_words,
+        came_back_words,
+        counted_names,
+        place_of,
+        site_words,
+    )
 
     columns = (
         Column("STEP", "right"),
@@ -43,7 +50,7 @@ def print_effects(terminal: Terminal, effects: Effects) -> None:
         role = _ROLES[row.happened]
         back = came_back_words(row)
         call = f"{call_words(row)} = {back}" if back else call_words(row)
-        cells = [str(row.step), row.happened, call, place_words(row.because), site_words(row)]
+        cells = [place_of(row), row.happened, call, place_words(row.because), site_words(row)]
         rows.append([Cell(text, role if index == 1 else "text") for index, text in enumerate(cells)])
         told = [("asked", asked_words(row))] if row.asked else []
         told += [("within", f"{row.inside} request{'' if row.inside == 1 else 's'} or processes")] if row.inside else []
@@ -71,9 +78,10 @@ def print_summary(terminal: Terminal, source: RunSource, run: Run) -> None:
 
 
 def effects_shape(effects: Effects) -> dict[str, Wire]:
-    """`{effects: [{step, call, lane, kind, name, effect, happened, …}], reads, models, summary}`."""
+    """`{effects: [{step, call, where, lane, kind, name, effect, happened, …}], held_back, reads, models, summary}`."""
     return {
         "effects": [_row_shape(row) for row in effects.rows],
+        "held_back": [_row_shape(row) for row in effects.held_back],
         "reads": dict(effects.reads),
         "models": dict(effects.models),
         "summary": effects.summary(),
@@ -82,8 +90,9 @@ def effects_shape(effects: Effects) -> dict[str, Wire]:
 
 def _row_shape(row: EffectRow) -> Wire:
     return {
-        "step": row.step,
-        "call": row.call,
+        "step": row.step or None,
+        "call": row.call or None,
+        "where": row.where or None,
         "lane": row.lane,
         "kind": row.kind,
         "name": row.name,

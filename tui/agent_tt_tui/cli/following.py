@@ -9,10 +9,12 @@ from agent_tt_tui.cli.options import write_json
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agent_tt.codec.wire import Wire
     from agent_tt.forking.handle import ForkHandle
-    from agent_tt.model import Step
+    from agent_tt.model import Run, Step
     from agent_tt.protocols import RunSource
     from agent_tt_tui.cli.options import Options
+    from agent_tt_tui.cli.shapes import Shape
     from agent_tt_tui.cli.terminal import Terminal
 
 __all__ = ["follow", "tell_end", "tell_step"]
@@ -50,6 +52,16 @@ def tell_step(terminal: Terminal, source: RunSource, run_id: str, step: Step) ->
     step_line(terminal, step, source.calls(run_id, step.number) if step.calls else [])
 
 
+def _did(source: RunSource, run: Run) -> Shape:
+    """What a fork did beside its steps: `{effects, held_back, notes}`."""
+    from agent_tt.forking.ledger import effects_of
+    from agent_tt_tui.cli.effects import effects_shape
+
+    ledger = effects_shape(effects_of(source, run))
+    notes: list[Wire] = [note.body for note in source.notes(run.id) if note.kind == "note"]
+    return {"effects": ledger["effects"], "held_back": ledger["held_back"], "notes": notes}
+
+
 def tell_end(options: Options, handle: ForkHandle, *, effects: bool) -> None:
     """Write the run as it is now that its agent has ended, on request with what it did to the world.
 
@@ -62,7 +74,10 @@ def tell_end(options: Options, handle: ForkHandle, *, effects: bool) -> None:
         if options.as_json:
             from agent_tt_tui.cli.shapes import run_shape
 
-            write_json(run_shape(run))
+            shape = run_shape(run)
+            if effects:
+                shape |= _did(source, run)
+            write_json(shape)
         else:
             from agent_tt_tui.cli.wording import run_line
 

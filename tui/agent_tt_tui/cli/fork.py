@@ -78,7 +78,8 @@ def command(
     agent-tt fork trip-planner --answer 3='Book it.' --param temperature=0
     agent-tt fork trip-planner --at 2 --executor mock --seed 7 --stop-at 5 --time-limit 5m
     agent-tt fork trip-planner --at 2 --break 'state.budget < 0' --break 'tool == "book_hotel"'
-    --json: the new run, as in `runs`; with --dry-run {run, step, name, by, entry, file,
+    --json: the new run, as in `runs`, with effects and held_back, as in `show --effects`,
+            and notes: [text]; with --dry-run {run, step, name, by, entry, file,
             line, function, way_back_in, edits, boundary, expected, terms, problems}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.forking.plan import plan_fork

@@ -66,7 +66,7 @@ def print_boundary(terminal: Terminal, plan: ForkPlan) -> None:
             Cell(str(row.seen)),
             Cell(str(row.expected)),
             _word(terminal, plan, row),
-            Cell("" if row.is_inside else _where(row), "muted"),
+            Cell("" if row.follows_caller else _where(row), "muted"),
         ]
         for row in plan.boundary
     ]
@@ -85,7 +85,7 @@ def _word(terminal: Terminal, plan: ForkPlan, row: Boundary) -> Cell:
 
     if plan.terms.is_mock and row.kind == "llm":
         return Cell("mock", "muted")
-    if row.is_inside:
+    if row.follows_caller:
         return Cell("as its caller", "muted")
     return Cell(terminal.short(row.rule.text, _LONGEST), _ROLES.get(row.policy, "changed"))
 

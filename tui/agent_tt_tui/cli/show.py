@@ -38,10 +38,12 @@ def command(options: Options, run: str, step: str | None, *, effects: bool, only
              labels: [{step, name, metadata}]}, a call being {kind, name, effect,
              lane, args, result, error, duration_ms, …}
     --json with STEP: that step, and `state`
-    --json --effects: {run, effects: [{step, call, lane, kind, name, effect, happened,
-             because, args, asked, result, error, file, line, inside}], reads, models,
-             summary}; happened is one of sent, sent edited, failed, unknown, waiting,
-             denied, refused, stubbed, recorded
+    --json --effects: {run, effects: [{step, call, where, lane, kind, name, effect,
+             happened, because, args, asked, result, error, file, line, inside}],
+             held_back: [...], reads, models, summary}; happened is one of sent, sent
+             edited, failed, unknown, waiting, denied, refused, stubbed, recorded;
+             where is null in the run, else before, beside or after its recording, or
+             the name of another run that its process recorded
     --json --oddities: {oddities: [{kind, what, steps}]}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     if effects and only_odd:

@@ -83,6 +83,19 @@ def site_words(row: EffectRow) -> str:
     return "" if file is None else f"{file}:{line}"
 
 
+def place_of(row: EffectRow) -> str:
+    """The step that made a call, `before`, `beside` or `after` the recording, or `RUN@STEP` of another run."""
+    if not row.where:
+        return str(row.step)
+    return f"{row.where}@{row.step}" if row.step else row.where
+
+
+def _where(row: EffectRow) -> str:
+    if not row.where:
+        return f"step {row.step}"
+    return f"{row.where}, step {row.step}" if row.step else f"{row.where} the recording"
+
+
 def counted_names(names: Mapping[str, int], times: str) -> str:
     """`search ×3, lookup ×1`, the first of them."""
     shown = [f"{name} {times}{count}" for name, count in list(names.items())[:_MOST_NAMES]]
@@ -106,7 +119,7 @@ def effect_lines(effects: Effects, columns: int, times: str, more: str) -> Itera
         back = came_back_words(row)
         told = [call_words(row) + (f" = {back}" if back else "")]
         told += [f"asked for {asked_words(row)}"] if row.asked else []
-        where = ", ".join(filter(None, (f"step {row.step}", site_words(row), _by(row))))
+        where = ", ".join(filter(None, (_where(row), site_words(row), _by(row))))
         yield from _entry(row.happened, _LEADS[row.happened], told, where, columns)
     if len(effects.rows) > _MOST_ROWS:
         yield TextLine(((f"{more} {len(effects.rows) - _MOST_ROWS:,} more", "note"),))

@@ -30,10 +30,12 @@ def what_it_does(word: Word) -> str:
 
 def why_fixed(plan: ForkPlan, row: Boundary) -> str | None:
     """Why there is nothing to choose for a row; None where there is."""
-    if row.is_inside:
+    if row.follows_caller:
         return "what calls it decides: choose the policy of that"
     if plan.terms.is_mock and row.kind == "llm":
         return "the executor mock answers for models"
+    if row.is_inside:
+        return f"{row.name} is denied wherever it is made: change that rule"
     return None
 
 

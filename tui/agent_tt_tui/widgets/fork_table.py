@@ -158,7 +158,7 @@ class ForkTable(RowList[FormRow]):
         )
         row.pad_to(policy_at)
         if plan is not None and why_fixed(plan, entry) is not None:
-            row.add(" as its caller" if entry.is_inside else "[mock]", styles.muted)
+            row.add(" as its caller" if entry.follows_caller else "[mock]", styles.muted)
             return
         for word in _WORDS if policy_at + _POLICIES <= width else (entry.policy,):
             if word != entry.policy:
