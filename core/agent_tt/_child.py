@@ -42,6 +42,7 @@ from agent_tt.recording.policy import ToolPolicy
 from agent_tt.recording.recorder import Recording
 from agent_tt.recording.scope import store_at_work
 from agent_tt.reentering.amended import amended
+from agent_tt.replaying.guard import stay_guarded
 from agent_tt.replaying.program_end import end_program
 from agent_tt.store import open_store
 
@@ -74,6 +75,7 @@ def main() -> int:
             leave_soon(code)
             with suppress(KeyboardInterrupt):
                 end_program()  # what the agent does there is guarded too
+            stay_guarded(guard)
             return code
     except AgentTTError as error:
         _say(error)

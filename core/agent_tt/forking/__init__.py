@@ -23,6 +23,7 @@
 | `plan` | all of that in one: the pre-flight |
 | `launch`, `handle` | the child process, and what can be done with it |
 | `answering` | deciding about calls that wait |
+| `left_open` | connections and programs that an allowed call leaves open, ruled when it is over |
 | `outside` | what a fork's process does outside the fork's recording, written down for the ledger |
 | `guarding`, `ledger` | what reaches for the world outside of every call; what went out and what was held back |
 | `processes` | everything that the agent has started, found and ended |

@@ -206,7 +206,9 @@ def _is_own_doing(call: Call, models: Collection[tuple[int, int]], processes: Co
 
 def _rule(policy: ToolPolicy, row: Boundary) -> Rule:
     if row.is_inside:
-        return policy.forbids(row.kind, row.called, row.effect or effect_of(row.kind, row.called, None)) or _LIVE
+        effect = row.effect or effect_of(row.kind, row.called, None)
+        found = policy.forbids(row.kind, row.called, effect, model=row.model, by_name=row.kind == "llm")
+        return found or _LIVE
     return policy.decide(row.kind, row.called, row.effect, model=row.model)
 
 

@@ -22,6 +22,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.errors import ToolDenied
+from agent_tt.forking.left_open import LeftOpen
 from agent_tt.forking.outside import Outside
 from agent_tt.recording.adoption import process_policy
 from agent_tt.recording.call_site import is_agent_file
@@ -46,7 +47,7 @@ _IGNORED: Final = frozenset({"os.fork", "os.kill", "os.killpg", "socket.bind"})
 _PROGRAMS: Final = {"os.system": 0, "subprocess.Popen": 1, "os.posix_spawn": 1}
 """Events of programs that are started: where among their arguments the command stands."""
 
-_SENDS: Final = frozenset({"socket.sendto", "socket.sendmsg"})
+_SENDS: Final = frozenset({"socket.sendto", "socket.sendmsg", "socket.send", "subprocess.write"})
 
 _LOGS: Final = frozenset({"/dev/log", "/var/run/syslog", "/run/systemd/journal/socket"})
 _DEBUGGERS: Final = frozenset({"debugpy", "pydevd", "_pydevd_bundle", "_pydev_bundle"})
@@ -72,8 +73,10 @@ def guarding(root: str | None, write: Callable[[str, str], object]) -> Iterator[
         stack.callback(HOOKS.release)
         stack.enter_context(outside.listening())
         stack.enter_context(gate.names.remembering())
-        rules = Rules(is_passing, _IGNORED, _is_harmless, gate.forbids)
+        left_open = LeftOpen()
+        rules = Rules(is_passing, _IGNORED, _is_harmless, gate.forbids, left_open.far_end, left_open.opened)
         guard = stack.enter_context(guarded(gate.decide, root=root, rules=rules))
+        stack.enter_context(left_open.ruled(guard.refuse))
         try:
             yield
         finally:
@@ -181,7 +184,7 @@ def _is_harmless(event: str, args: tuple[Any, ...], frame: FrameType | None) -> 
     """Whether something passes unasked; see the module."""
     if event in LOOK_UPS and is_own_name(event, _host(event, args)):
         return True
-    if event in ("socket.connect", *_SENDS) and _stays_inside(args[0], args[1]):
+    if event in ("socket.connect", "socket.sendto", "socket.sendmsg") and _stays_inside(args[0], args[1]):
         return True
     if event in _PROGRAMS and is_imported(frame) and is_probe(args[_PROGRAMS[event]], shell=event == "os.system"):
         return True

@@ -28,6 +28,8 @@
 | `usage` | tokens and money of an answer |
 | `tools`, `llm` | the decorators for tools and model calls |
 | `block` | what begins and ends with a `with` block |
+| `shared_end` | the end of a call, as forked processes see it |
+| `written` | what is written to a program that a call left running |
 | `begun` | telling others that a recording has begun |
 | `import_watch` | being called when a module has been executed |
 | `loaded_modules` | which loaded modules are not as they were |

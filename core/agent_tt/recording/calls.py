@@ -23,6 +23,7 @@ from agent_tt.recording.edited_arguments import FunctionCall
 from agent_tt.recording.exceptions import error_info
 from agent_tt.recording.limits import limits_here
 from agent_tt.recording.scope import enter, leave
+from agent_tt.recording.shared_end import SharedEnd
 from agent_tt.recording.signature import signature_of_call
 from agent_tt.recording.usage import usage_of
 
@@ -47,6 +48,7 @@ class RecordedCall:
     """A call that has begun. The first that ends it counts; what comes after that is ignored.
 
     Attributes:
+        end: what processes that were forked inside it see of its end.
         served: the answer that a replay, or a fork's policy, gives in place of the function; None where that runs.
         sent: what goes out in place of what the agent gave, a function's `(args, kwargs)` or a request; else None.
         is_awaited: whether its answer comes to an event loop.
@@ -63,6 +65,7 @@ class RecordedCall:
         self._number: int | None = None
         self._lock = threading.RLock()
         self._is_over = False
+        self.end = SharedEnd()
         self._inside: set[str] = set()
         self._arrival = Arrival(scope.recording)
         self._key_before: Wire = None
@@ -76,12 +79,10 @@ class RecordedCall:
         self.returned_as: str | None = None
 
     def begin(self, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
-        """Commit the intent. The arguments are those of this moment: the function may change them.
+        """Commit the intent, with the arguments of this moment: the function may change them.
 
         Raises:
-            ToolDenied: the fork's policy denies the tool; that is recorded as its outcome.
-            Divergence: a replay has no answer.
-            StoreUnreadable: the intent could not be written, so the function must not run.
+            BaseException: as `begin_asking`.
         """
         spec = self._spec
         named = spec.parameters.bind(args, kwargs)
@@ -342,8 +343,8 @@ class RecordedCall:
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended."""
-        return self._is_over
+        """Whether it has ended; in a forked process: where it began."""
+        return self._is_over or self.end.has_come
 
     @property
     def _is_served(self) -> bool:
@@ -357,7 +358,7 @@ class RecordedCall:
     @property
     def runs(self) -> bool:
         """Whether its function runs for real, and has not ended."""
-        return not self._is_over and self.served is None
+        return not self.is_over and self.served is None
 
     @property
     def asks_a_model(self) -> bool:
@@ -373,6 +374,7 @@ class RecordedCall:
             if self._is_over:
                 return
             self._is_over = True
+        self.end.come()
         number, step = self._number, self._step
         if number is None:
             return

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.recording.lanes import THREAD_LANES
+from agent_tt.recording.passing import share_ends
 from agent_tt.recording.scope import here
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ def watch_forks() -> None:
 
 
 def _before() -> None:
+    share_ends()
     scope = here()
     if scope is not None and scope.recording.can_be_joined():
         _FORKING.into = scope.recording, scope.recording.lanes.current().child(_LABEL)

@@ -4,7 +4,8 @@ A call that is not made for real is answered in the way in which a replay answer
 answers stands a floor above (`StandIns`); in a process without one nothing but `live` and `deny` can be carried out.
 
 Calls of kinds `http`, `subprocess` and `socket` that a running call makes are that call's own doing, and so is asking a
-model inside a call that asks one: of the rules only those are asked by which a person denies something.
+model inside a call that asks one: of the rules only those are asked by which a person denies something. (A function
+that asks a model and its request are one question, so a rule for `*llm` is asked once.)
 """
 
 from __future__ import annotations
@@ -148,7 +149,7 @@ def rule_for(spec: CallSpec, model: str | None, around: RecordedCall | None) -> 
         return None
     asked, effect = (spec.model or model) if spec.kind == "llm" else None, effect_of(spec.kind, spec.name, spec.effect)
     if around is not None and not around.is_over and is_own_doing(spec.kind, around.asks_a_model):
-        return policy.forbids(spec.kind, spec.name, effect, model=asked)
+        return policy.forbids(spec.kind, spec.name, effect, model=asked, by_name=spec.kind == "llm")
     return policy.decide(spec.kind, spec.name, effect, model=asked)
 
 

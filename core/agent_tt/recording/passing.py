@@ -9,15 +9,16 @@ from __future__ import annotations
 import functools
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
 
 from agent_tt.recording.scope import CURRENT
+from agent_tt.recording.shared_end import SharedEnd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["carried", "is_passing", "passing", "passing_for"]
+__all__ = ["carried", "is_passing", "passing", "passing_for", "share_ends"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -26,6 +27,7 @@ R = TypeVar("R")
 @dataclass(frozen=True, slots=True, eq=False)
 class _Mark:
     reason: Literal["request", "call"]
+    end: SharedEnd = field(default_factory=SharedEnd)
 
 
 _MARK: ContextVar[_Mark | None] = ContextVar("agent_tt_passing", default=None)
@@ -44,8 +46,20 @@ def passing(reason: Literal["request", "call"] = "request") -> Iterator[None]:
         yield
     finally:
         # Not by token: a coroutine that nobody awaits any more is closed in somebody else's context.
+        mark.end.come()
         if _MARK.get() is mark:
             _MARK.set(before)
+
+
+def share_ends() -> None:
+    """A process is about to be forked by this code: let it see when what this code belongs to has ended."""
+    mark, scope = _MARK.get(), CURRENT.get()
+    if mark is not None:
+        mark.end.share()
+    while scope is not None:
+        if scope.call is not None:
+            scope.call.end.share()
+        scope = scope.outer
 
 
 def is_passing() -> bool:
@@ -56,7 +70,7 @@ def is_passing() -> bool:
 def passing_for() -> Literal["request", "call"] | None:
     """What this code belongs to that may be made for real: a `request` (or process), or a `call` that runs."""
     mark = _MARK.get()
-    if mark is not None:
+    if mark is not None and not mark.end.has_come:
         return mark.reason
     scope = CURRENT.get()
     while scope is not None:

@@ -243,7 +243,9 @@ class ToolPolicy:
         """Only what is said of connections by their names, `socket HOST:PORT`."""
         return ToolPolicy(tuple((name, rule) for name, rule in reversed(self.said()) if name.startswith("socket ")))
 
-    def forbids(self, kind: CallKind, name: str, effect: Effect | None, *, model: str | None = None) -> Rule | None:
+    def forbids(
+        self, kind: CallKind, name: str, effect: Effect | None, *, model: str | None = None, by_name: bool = False
+    ) -> Rule | None:
         """The rule by which a person denies a call even where another call, which runs, makes it; None for none.
 
         Args:
@@ -251,12 +253,14 @@ class ToolPolicy:
             name: what is called.
             effect: what that does to the world, as `effect_of` knows it.
             model: the model that is asked, where it is known.
+            by_name: whether only rules for names and patterns count, and none for a boundary.
         """
         if kind in _FREE:
             return None
-        said = next((rule for of, rule in self.said() if _fits(of, kind, name, effect, model)), None)
+        rules = [(of, rule) for of, rule in self.said() if not (by_name and of in BOUNDARIES)]
+        said = next((rule for of, rule in rules if _fits(of, kind, name, effect, model)), None)
         if said is None and kind == "subprocess" and effect != "read":
-            said = next((rule for of, rule in self.said() if rule.word == "deny" and is_about_network(of)), None)
+            said = next((rule for of, rule in rules if rule.word == "deny" and is_about_network(of)), None)
         return said if said is not None and said.word == "deny" else None
 
     def names(self, kind: CallKind, name: str, effect: Effect | None, *, model: str | None = None) -> Iterator[str]:

@@ -11,7 +11,7 @@
 | `report` | all of that as data and JSON |
 | `rebuilt_errors`, `special_exceptions`, `unusable`, `loaded_classes` | recorded exceptions and values, made again |
 | `standard_input`, `same_screen`, `program_end` | what a program reads, prints on, and does as it ends |
-| `guard`, `attempts`, `quiet` | nothing gets past the replay; nobody complains about its exception |
+| `guard`, `guard_events`, `attempts`, `quiet` | nothing gets past the replay; nobody complains about its exception |
 | `foreign_calls`, `uvloop_calls` | what C code is called for, asked about where Python raises no audit event |
 | `native_libraries` | which libraries reach the world by themselves, where no guard sees them |
 | `virtual_time`, `timeline`, `sleepers`, `busy_threads` | nobody waits, and time moves on |

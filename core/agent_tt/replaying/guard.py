@@ -21,18 +21,17 @@ import asyncio
 import importlib.util
 import inspect
 import os
-import shlex
 import sys
 import threading
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from os import PathLike, fsdecode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from agent_tt.errors import AgentTTError
 from agent_tt.recording.call_site import is_agent_file, shown_path
-from agent_tt.replaying.foreign_calls import ADDRESS, CFFI, FUNCTION, asking
+from agent_tt.replaying.foreign_calls import ADDRESS, asking
+from agent_tt.replaying.guard_events import FOREIGN, LIBRARIES, NAMED, OPEN, SPAWN, TARGETS, text_of
 from agent_tt.replaying.native_libraries import (
     REACHES,
     find_library,
@@ -44,10 +43,10 @@ from agent_tt.replaying.uvloop_calls import asking_uvloop
 from agent_tt.seams.process_question import asks_about_this_machine, is_imported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
-__all__ = ["Attempt", "Guard", "Rules", "guarded", "refuse_what_follows"]
+__all__ = ["Attempt", "Guard", "Rules", "guarded", "stay_guarded"]
 
 _LONGEST_TARGET: Final = 200
 _MOST_ATTEMPTS: Final = 1000
@@ -86,14 +85,17 @@ class Rules:
         ignores: audit events that it does not look at.
         harmless: asked of an event, its arguments and the frame that raised it whether they change nothing.
         forbids: asked of what would pass whether it is refused all the same: of an event and its target.
-        far_end: asked of a file descriptor that is opened as a file where it leads; "" where that is nowhere.
+        far_end: asked of a file descriptor that is opened as a file where it leads: to what event and target; None
+            where what is written to it stays inside.
+        opened: told of a socket that is about to be connected, and may be.
     """
 
     passes: Callable[[], bool] = lambda: False
     ignores: frozenset[str] = frozenset()
     harmless: Callable[[str, tuple[Any, ...], FrameType | None], bool] = lambda _event, _args, _frame: False
     forbids: Callable[[str, str], bool] = lambda _event, _target: False
-    far_end: Callable[[int], str] = lambda _fd: ""
+    far_end: Callable[[int], tuple[str, str] | None] = lambda _fd: None
+    opened: Callable[[object], None] = lambda _sock: None
 
 
 class Guard:
@@ -117,17 +119,23 @@ class Guard:
 
     def judge(self, event: str, args: tuple[Any, ...], frame: FrameType | None) -> BaseException | None:
         """What to raise instead of what is tried in `frame`; None lets it pass."""
+        refusal = self._judge(event, args, frame)
+        if refusal is None and event == "socket.connect":
+            self._rules.opened(args[0])
+        return refusal
+
+    def _judge(self, event: str, args: tuple[Any, ...], frame: FrameType | None) -> BaseException | None:
         rules = self._rules
-        if event in rules.ignores or (rules.passes() and not rules.forbids(event, _TARGETS[event](args))):
+        if event in rules.ignores or (rules.passes() and not rules.forbids(event, TARGETS[event](args))):
             return None
-        if event in _FOREIGN and not self._is_foreign_reach(event, args, frame):
+        if event in FOREIGN and not self._is_foreign_reach(event, args, frame):
             return None
-        if event == _OPEN:
-            target = rules.far_end(args[0])
-            return self.refuse("socket.send", target, frame) if target else None
+        if event == OPEN:
+            reached = rules.far_end(args[0])
+            return None if reached is None else self.refuse(*reached, frame)
         if _is_inside(event, args, frame) or rules.harmless(event, args, frame):
             return None
-        return self.refuse(event, _TARGETS[event](args), frame)
+        return self.refuse(event, TARGETS[event](args), frame)
 
     def refuse(self, event: str, target: str, frame: FrameType | None) -> BaseException | None:
         """What to raise instead of what was tried in `frame`; None lets it pass."""
@@ -144,22 +152,22 @@ class Guard:
     def _is_foreign_reach(self, event: str, args: tuple[Any, ...], frame: FrameType | None) -> bool:
         """Whether code in C may reach the world through what is done; what only a package's code does is remembered."""
         asks = _asker(frame)
-        if event in _NAMED:
-            name = _TARGETS[event](args)
+        if event in NAMED:
+            name = TARGETS[event](args)
             # What a package looks up while it is imported is asked about when it is called.
             return REACHES.fullmatch(name) is not None and (event != "ctypes.dlsym" or not is_imported(asks))
-        library = args[0] if event in _LIBRARIES else None
+        library = args[0] if event in LIBRARIES else None
         if event == "ctypes.dlopen" and (
-            library is None or is_everywhere(_text(library))
+            library is None or is_everywhere(text_of(library))
         ):  # its functions have known names
             return False
         if library is not None:
-            path = find_library(_text(library))
+            path = find_library(text_of(library))
             if path is not None and not is_everywhere(path) and links_to_world(path) is False:
                 return False
         if _is_agents(asks):
             return True
-        said = _text(library) or str(asks.f_globals.get("__name__") if asks is not None else "")
+        said = text_of(library) or str(asks.f_globals.get("__name__") if asks is not None else "")
         if event != ADDRESS and said not in self.opened_libraries:
             self.opened_libraries.append(said)
         return False
@@ -199,12 +207,14 @@ class _Process:
         guard: the innermost guard that stands.
         began: the id of the process that hooked; of one that it forked, its parent's.
         is_over: whether the program has ended: whatever its last finalizers try is refused.
+        held: what holds guards that stand until the end.
     """
 
     def __init__(self) -> None:
         self.guard: Guard | None = None
         self.began = os.getpid()
         self.is_over = False
+        self.held: list[ExitStack] = []
         self.is_hooked = False
         self.heard = False
         self.lock = threading.RLock()
@@ -243,9 +253,14 @@ def guarded(
                 _PROCESS.guard = before
 
 
-def refuse_what_follows() -> None:
-    """Refuse everything in this process from now on, until it ends: finalizers run after all else is gone."""
+def stay_guarded(held: ExitStack) -> None:
+    """Refuse everything in this process from now on, until it ends: finalizers run after all else is gone.
+
+    Args:
+        held: what holds the guard, and is never let go.
+    """
     _PROCESS.is_over = True
+    _PROCESS.held.append(held.pop_all())
 
 
 # ---------------------------------------------------------------- the hook
@@ -267,11 +282,11 @@ def _hook_once() -> None:
 
 def _hook(event: str, args: tuple[Any, ...]) -> None:
     """Called by the interpreter for every audited event: what is not watched must cost next to nothing."""
-    if event not in _TARGETS:
+    if event not in TARGETS:
         if event == _CHECK:
             _PROCESS.heard = True
         return
-    if _PROCESS.guard is None or (event == _OPEN and type(args[0]) is not int):
+    if (_PROCESS.guard is None and not _PROCESS.is_over) or (event == OPEN and type(args[0]) is not int):
         return
     frame = inspect.currentframe()
     _ask(event, args, None if frame is None else frame.f_back)
@@ -280,7 +295,7 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
 def _ask(event: str, args: tuple[Any, ...], caller: FrameType | None) -> None:
     """Ask all guards about an event, from the innermost on; raises what the first that refuses it says."""
     guard = _PROCESS.guard
-    if _PROCESS.is_over and event in _TARGETS:
+    if _PROCESS.is_over and not _is_inside(event, args, caller):
         raise PermissionError(f"{event}: the program has ended")
     while guard is not None:
         refusal = guard.judge(event, args, caller)
@@ -320,86 +335,16 @@ def _is_any_port_of_ours(address: object) -> bool:
 
 
 _CHECK: Final = "agent_tt.guard.check"
-_SPAWN: Final = "multiprocessing.spawn"
-"""Not an audit event: see `_no_other_spawn`."""
-
 _NO_AGENT: Final = "multiprocessing.resource_tracker"
 """Part of the command by which Python starts a process that only tidies up shared memory."""
-
 _NOT_EXECUTED: Final = 127
 """The exit code of a shell that could not execute a program."""
-
-_OPEN: Final = "open"
-"""Audited for every file; only those are looked at that are opened by number."""
-
 _TERMINAL_INPUT: Final = 0x5412
 """TIOCSTI: types into the terminal, as if a person did."""
-
 _BETWEEN: Final = frozenset({"ctypes", "ctypes.util", "cffi.api", "agent_tt.replaying.foreign_calls", __name__})
-_NAMED: Final = frozenset({"ctypes.dlsym", "ctypes.dlsym/handle", FUNCTION})
-_LIBRARIES: Final = frozenset({"ctypes.dlopen", CFFI})
-_FOREIGN: Final = _NAMED | _LIBRARIES | {"ctypes.call_function", ADDRESS}
 _LOOPBACK: Final = (("127.0.0.1",), ("::1",), ("localhost",))
 _SIGNALS: Final = frozenset({"os.kill", "os.killpg"})
 _STARTS_PROCESS: Final = frozenset({"subprocess.Popen", "os.posix_spawn"})
-
-
-def _address(address: object) -> str:
-    if isinstance(address, tuple) and len(address) >= 2:
-        return f"{_text(address[0])}:{address[1]}"
-    return _text(address)
-
-
-def _text(value: object) -> str:
-    if isinstance(value, (str, bytes, PathLike)):
-        return fsdecode(value)
-    return "" if value is None else str(value)
-
-
-def _command(command: object, executable: object = None) -> str:
-    if isinstance(command, (list, tuple)) and command:
-        return shlex.join(_text(part) for part in command)
-    return _text(command) or _text(executable)
-
-
-_TARGETS: Final[Mapping[str, Callable[[tuple[Any, ...]], str]]] = {
-    "socket.connect": lambda args: _address(args[1]),
-    "socket.bind": lambda args: _address(args[1]),
-    "socket.sendto": lambda args: _address(args[1]),
-    "socket.sendmsg": lambda args: _address(args[1]),
-    "socket.getaddrinfo": lambda args: _address(args[:2]) if args[1] is not None else _text(args[0]),
-    "socket.gethostbyname": lambda args: _text(args[0]),
-    "socket.gethostbyaddr": lambda args: _text(args[0]),
-    "socket.getnameinfo": lambda args: _address(args[0]),
-    "subprocess.Popen": lambda args: _command(args[1], args[0]),
-    "os.system": lambda args: _text(args[0]),
-    "os.exec": lambda args: _command(args[1], args[0]),
-    "os.posix_spawn": lambda args: _command(args[1], args[0]),
-    "os.spawn": lambda args: _command(args[2], args[1]),
-    "os.fork": lambda _: "",
-    "os.kill": lambda args: f"process {args[0]}, signal {int(args[1])}",
-    "os.killpg": lambda args: f"process group {args[0]}, signal {int(args[1])}",
-    "os.forkpty": lambda _: "",
-    "os.startfile": lambda args: _text(args[0]),
-    "os.startfile/2": lambda args: _text(args[0]),
-    "pty.spawn": lambda args: _command(args[0]),
-    "fcntl.ioctl": lambda _: "terminal input",
-    "cpython.PyInterpreterState_New": lambda _: "subinterpreter",
-    "ctypes.dlopen": lambda args: _text(args[0]),
-    "ctypes.dlsym": lambda args: _text(args[1]),
-    "ctypes.dlsym/handle": lambda args: _text(args[1]),
-    "ctypes.call_function": lambda _: "by address",
-    FUNCTION: lambda args: _text(args[0]),
-    ADDRESS: lambda _: "by address",
-    CFFI: lambda args: _text(args[0]) or "the process",
-    _OPEN: lambda args: str(args[0]),
-    _SPAWN: lambda args: _command(args[0]),
-}
-"""The audit events that are watched, and what each would have reached, from the event's arguments.
-
-The arguments are those of CPython's table of audit events (docs.python.org/3/library/audit_events.html); of `_SPAWN`
-they are a command's words.
-"""
 
 
 # ---------------------------------------------------------------- what raises no audit event
@@ -419,11 +364,11 @@ def _no_other_spawn() -> Iterator[None]:
     original = _posixsubprocess.fork_exec
 
     def fork_exec(args: Any, *rest: Any) -> int:
-        guard = None if any(_NO_AGENT in _text(word) for word in args) else _PROCESS.guard
+        guard = None if any(_NO_AGENT in text_of(word) for word in args) else _PROCESS.guard
         frame = inspect.currentframe()
         caller = None if frame is None else frame.f_back
         while guard is not None:
-            refusal = guard.judge(_SPAWN, (list(args),), caller)
+            refusal = guard.judge(SPAWN, (list(args),), caller)
             if refusal is not None:
                 raise refusal
             guard = guard.around

@@ -16,6 +16,7 @@ from agent_tt.recording.exchange import begin_exchange, is_watched
 from agent_tt.recording.hooks import Patch
 from agent_tt.recording.passing import passing
 from agent_tt.recording.scope import nowhere
+from agent_tt.recording.written import check_written, started_with
 from agent_tt.seams.process_question import Outcome, asked_of, check_sent, recorded_outcome, within
 
 if TYPE_CHECKING:
@@ -122,6 +123,9 @@ async def _watch(
     pipe = transport.get_pipe_transport(0)
     if pipe is not None:
         talk.watch_input(pipe)
+        file = pipe.get_extra_info("pipe")
+        if file is not None:
+            started_with(file.fileno(), command)
     return transport, protocol
 
 
@@ -166,7 +170,11 @@ class _Talk:
         """Note what is written into standard input."""
         write = pipe.write
 
+        file = pipe.get_extra_info("pipe")
+
         def noted(data: Any) -> None:
+            if file is not None and not pipe.is_closing():
+                check_written(file.fileno())
             self._outcome.put(bytes(data))
             write(data)
 

@@ -18,7 +18,8 @@ from agent_tt.recording.calls import RecordedCall
 from agent_tt.recording.child_process import environment_for
 from agent_tt.recording.exchange import begin_exchange, is_watched
 from agent_tt.recording.hooks import Patch
-from agent_tt.recording.passing import passing
+from agent_tt.recording.passing import passing, passing_for
+from agent_tt.recording.written import check_written, started_with
 from agent_tt.seams.process_pipes import LostPipe, ReadPipe, WritePipe, over
 from agent_tt.seams.process_question import (
     Outcome,
@@ -98,6 +99,8 @@ class _Watched:
                 self._open.add(name)
                 setattr(process, name, over(pipe, functools.partial(ReadPipe, self, name)))
         self.watch_input(process)
+        if process.stdin is not None:
+            started_with(process.stdin.fileno(), process.args)
 
     def watch_input(self, process: Process) -> None:
         """Look at what the program sends."""
@@ -107,6 +110,8 @@ class _Watched:
     def sends(self, process: Process, data: object) -> None:
         """The program gives `communicate` what to send."""
         if data and process.stdin is not None:
+            if self.served is None:
+                check_written(process.stdin.fileno())
             self.outcome.put(_bytes(data, process.stdin))
 
     def read_all(self, name: str, data: object, process: Process) -> None:
@@ -227,7 +232,7 @@ def _hook_init(original: Function) -> Function:
         effect: Effect | None = "read" if is_asking else None
         asked = asked_of(given["args"], shell=shell, cwd=given.get("cwd"), captured=captured, effect=effect)
         begun = begin_exchange(asked)
-        if begun is None:
+        if begun is None and passing_for() != "call":
             original(process, *args, **named)
             return
         call, served = (begun, begun.served) if isinstance(begun, RecordedCall) else (None, begun)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any, Protocol
 
+from agent_tt.recording.written import check_written
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -113,6 +115,7 @@ class WritePipe(_Pipe):
 
     def write(self, data: Any) -> int | None:
         """As a raw file does."""
+        check_written(self._raw.fileno())
         size = self._raw.write(data)
         if size:
             self._watched.wrote(bytes(memoryview(data)[:size]))
