@@ -8,6 +8,7 @@
 | `keys` | a table: id of a command to its keys, joined by commas |
 | `checkpoints` | which steps `agent-tt record` takes a checkpoint of: `all`, `every:10`, `error`, …; with commas |
 | `calls` | a table: dotted path of a function that `agent-tt record` records to `read`, `write` or `llm` |
+| `on_store_error` | `continue` or `stop`: whether an agent goes on where its store cannot be written |
 | `headers` | a list: names of request headers that count as part of a question, beside those that always do |
 | `policy` | a table: what a fork does with calls; see `agent_tt.recording.policy_tables` |
 | `search_index` | `true` or `false`: whether searches keep an index in the user's cache folder |
@@ -23,6 +24,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -35,9 +37,13 @@ if TYPE_CHECKING:
 
 GlyphSetting: TypeAlias = Literal["auto", "unicode", "ascii"]
 CallEffect: TypeAlias = Literal["read", "write", "llm"]
+StoreErrorSetting: TypeAlias = Literal["continue", "stop"]
 
 _GLYPHS: Final = ("auto", "unicode", "ascii")
-_KEYS: Final = ("store", "theme", "glyphs", "keys", "calls", "headers", "checkpoints", "policy", "search_index")
+_KEYS: Final = (
+    *("store", "theme", "glyphs", "keys", "calls", "headers", "checkpoints", "policy", "search_index"),
+    "on_store_error",
+)
 _POLICY_VARIABLE: Final = "AGENT_TT_FORK_POLICY"
 """The table of a policy, as JSON. (`AGENT_TT_POLICY` is what a fork hands on to the processes that it starts.)"""
 
@@ -76,6 +82,7 @@ class Config:
         calls: Dotted paths of functions that are recorded from outside, to what their calls do.
         headers: Names of request headers that count as part of a question, beside those that always do.
         checkpoints: Which steps `agent-tt record` takes a checkpoint of; None where nobody said.
+        on_store_error: Whether an agent goes on where its store cannot be written; None where nobody said: it does.
         policies: What a fork does with calls, from the weakest source to the strongest.
         search_index: Whether searches keep an index in the user's cache folder; None where nobody said, which is yes.
     """
@@ -87,6 +94,7 @@ class Config:
     calls: Mapping[str, CallEffect] = field(default_factory=dict)
     headers: tuple[str, ...] = ()
     checkpoints: str | None = None
+    on_store_error: StoreErrorSetting | None = None
     policies: tuple[PolicyTable, ...] = ()
     search_index: bool | None = None
 
@@ -103,7 +111,9 @@ def load(folder: Path | None = None, env: Mapping[str, str] | None = None, user:
         UsageError: A file cannot be read as TOML, or a key or value in it is unknown.
     """
     env = os.environ if env is None else env
-    config = _merge(read_user(user or user_file()), _project_config(Path.cwd() if folder is None else folder))
+    config = read_user(user or user_file())
+    with suppress(FileNotFoundError):  # a working directory that is gone belongs to no project
+        config = _merge(config, _project_config(Path.cwd() if folder is None else folder))
     return _merge(config, _environment_config(env))
 
 
@@ -124,6 +134,7 @@ def _merge(weak: Config, strong: Config) -> Config:
         calls={**weak.calls, **strong.calls},
         headers=tuple(dict.fromkeys([*weak.headers, *strong.headers])),
         checkpoints=strong.checkpoints or weak.checkpoints,
+        on_store_error=strong.on_store_error or weak.on_store_error,
         policies=(*weak.policies, *strong.policies),
         search_index=weak.search_index if strong.search_index is None else strong.search_index,
     )
@@ -223,6 +234,7 @@ def _read_table(table: Mapping[str, object], path: Path, section: str, source: P
         calls=_calls(table.get("calls", {}), path),
         headers=_names(table.get("headers", []), path),
         checkpoints=_text(table, "checkpoints", path),
+        on_store_error=_on_store_error(_text(table, "on_store_error", path), path),
         policies=(_policy(table["policy"], f"{path}: policy", str(path), source),) if "policy" in table else (),
         search_index=_truth(table, "search_index", path),
     )
@@ -252,6 +264,12 @@ def _glyphs(value: str, where: str) -> GlyphSetting:
     if value not in _GLYPHS:
         raise UsageError(f"{where} cannot be {value!r}", hint=f"Use one of {', '.join(_GLYPHS)}.")
     return cast("GlyphSetting", value)
+
+
+def _on_store_error(word: str | None, path: Path) -> StoreErrorSetting | None:
+    if word not in (None, "continue", "stop"):
+        raise UsageError(f"{path}: on_store_error cannot be {word!r}", hint="Use continue or stop.")
+    return cast("StoreErrorSetting | None", word)
 
 
 def _keymap(value: object, path: Path) -> dict[str, str]:

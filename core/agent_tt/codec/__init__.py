@@ -4,6 +4,7 @@
 |---|---|
 | `wire` | says what a wire value is, and how an envelope is told from plain data |
 | `encode`, `plain`, `parts`, `sharing` | Python values to wire values: which need an envelope, how they come apart |
+| `looking` | stands whatever an object does when it is looked at |
 | `decode`, `builtin_values`, `class_values`, `refusal` | back again: no code of the user is called |
 | `tlv` | the byte form that is hashed and compared |
 | `sameness` | whether two values are the same, and how far two lists of them are |

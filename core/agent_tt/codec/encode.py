@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.codec.looking import looking, must_go_on, shown
 from agent_tt.codec.parts import class_name, take_apart
 from agent_tt.codec.plain import is_plain_dict, is_plain_scalar, is_plain_text
 from agent_tt.codec.sharing import Copies, short_repr
 from agent_tt.codec.tlv import tlv
-from agent_tt.codec.wire import MAX_DEPTH, TYPE, VALUE
+from agent_tt.codec.wire import MAX_DEPTH, TYPE, VALUE, Encoded
 
 if TYPE_CHECKING:
     from agent_tt.codec.parts import Parts
@@ -101,13 +103,16 @@ class Encoder:
             if kind is dict and is_plain_dict(value):
                 # A list of the items first: another thread may add to the dict meanwhile.
                 return {key: self.encode(item) for key, item in list(value.items())}
-            parts = take_apart(value)
+            with looking():
+                parts = take_apart(value)
             return self._opaque_type(value) if parts is None else self.envelope(parts)
         except RecursionError:
             return self.opaque(value, "depth")
         except _TooEntangled:
             return self.opaque(value, "shared")
-        except Exception:  # noqa: BLE001  # an object's own attributes may raise anything; recording must go on
+        except BaseException as error:  # an object's own attributes may raise anything, `SystemExit` too
+            if must_go_on(error):
+                raise
             return self.opaque(value, "type")
         finally:
             self._open.discard(id(self._inside.pop()))
@@ -132,19 +137,14 @@ class Encoder:
     def opaque(self, value: object, why: str) -> Wire:
         """The envelope of what can only be shown: why is `type`, `cycle`, `depth`, `shared` or `tzinfo`."""
         self.plain = False
-        try:
-            shown = short_repr(value) if why in _ENTANGLED else repr(value)
-            shown = _ADDRESS.sub("", shown[:_REPR_LENGTH]) if type(shown) is str else "<repr failed: not text>"
-        except Exception as error:  # noqa: BLE001  # a broken __repr__ is no reason to lose the rest of the state
-            shown = f"<repr failed: {type(error).__name__}>"
-        try:
-            name = class_name(type(value))
-        except Exception:  # noqa: BLE001  # a metaclass may do anything
-            name = "unknown"
-        return {TYPE: "opaque", "class": _clean(name), "repr": _clean(shown), "why": why, VALUE: None}
+        text = _ADDRESS.sub("", shown(short_repr if why in _ENTANGLED else repr, value, _REPR_LENGTH))
+        return {TYPE: "opaque", "class": _clean(class_name(type(value))), "repr": _clean(text), "why": why, VALUE: None}
 
     def _opaque_type(self, value: object) -> Wire:
-        zone = getattr(value, "tzinfo", None) if type(value).__module__ == "datetime" else None
+        if type(value) is Encoded:
+            self.plain = False
+            return value.wire
+        zone = value.tzinfo if type(value) in (dt.datetime, dt.time) else None  # type: ignore[attr-defined]
         return self.opaque(value, "type" if zone is None else "tzinfo")
 
 

@@ -20,6 +20,7 @@ import uuid
 import zoneinfo
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.codec.looking import seen
 from agent_tt.codec.wire import is_int64
 
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ def take_apart(value: object) -> Parts | None:
 
 
 def class_name(kind: type) -> str:
-    """`module:Qualified.Name`, the form in which envelopes name classes."""
-    return f"{kind.__module__}:{kind.__qualname__}"
+    """`module:Qualified.Name`, the form in which envelopes name classes; never raises, whatever a metaclass does."""
+    return seen(lambda: f"{kind.__module__}:{kind.__qualname__}", "unknown")
 
 
 # ---------------------------------------------------------------- exact types

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias, TypeGuard
 
-__all__ = ["MAX_DEPTH", "TYPE", "VALUE", "Path", "Scalar", "Wire", "envelope_type", "is_envelope", "is_int64"]
+__all__ = [
+    "MAX_DEPTH", "TYPE", "VALUE", "Encoded", "Path", "Scalar", "Wire", "envelope_type", "is_envelope", "is_int64"
+]  # fmt: skip
 
 Wire: TypeAlias = "bool | int | float | str | list[Wire] | dict[str, Wire] | None"
 
@@ -24,6 +26,19 @@ VALUE: Final = "$v"
 
 MAX_DEPTH: Final = 200
 """Containers inside each other, envelopes included; what lies deeper is recorded as opaque. (orjson stops at 254.)"""
+
+
+class Encoded:
+    """A wire value in the place of a Python value: encoding it gives it as it is.
+
+    Attributes:
+        wire: the wire value.
+    """
+
+    __slots__ = ("wire",)
+
+    def __init__(self, wire: Wire) -> None:
+        self.wire = wire
 
 
 def is_envelope(wire: Wire) -> TypeGuard[dict[str, Wire]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.codec.encode import Encoder
+from agent_tt.codec.looking import seen
 from agent_tt.codec.parts import take_apart
 from agent_tt.codec.plain import is_plain_dict, is_plain_scalar
 from agent_tt.codec.tlv import tlv
@@ -272,10 +273,7 @@ class Shadow:
 
     def _update_envelope(self, node: EnvelopeNode, value: object, path: Path) -> Node | None:
         """The node of an object that was one of the same class before; None if it is no such object now."""
-        try:
-            parts = take_apart(value)
-        except Exception:  # noqa: BLE001  # its own attributes may raise anything; the encoder deals with it
-            return None
+        parts = seen(lambda: take_apart(value), None)  # what raises, the encoder deals with
         if parts is None:
             return None
         self._encoder.enter(value)

@@ -13,7 +13,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -25,6 +25,7 @@ from agent_tt.model import ErrorInfo
 from agent_tt.recording.checkpointing import parse_rules
 from agent_tt.store import open_store
 from agent_tt.store.locate import ENVIRONMENT as STORE_VARIABLE
+from agent_tt.store.spill.taking_in import take_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run, RunStatus
     from agent_tt.patching.replacements import PatchKind
     from agent_tt.protocols import Store
+    from agent_tt.recording.recorder import OnStoreError
 
 __all__ = ["Recorded", "record_command"]
 
@@ -48,6 +50,7 @@ _BLIND: Final = {
 }
 _PASSED_ON: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
 _STOPPING: Final = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+_NO_REPORT: Final = "what was recorded cannot be told: no temporary file could be made; TMPDIR names another folder"
 _SIGNALLED: Final = 128
 """What a shell adds to the number of the signal that ended a program."""
 
@@ -79,6 +82,7 @@ def record_command(
     calls: Mapping[str, OutsideEffect] | None = None,
     patch: Sequence[PatchKind] = (),
     checkpoints: str = "all",
+    on_store_error: OnStoreError = "continue",
 ) -> Recorded:
     """Run a command to its end and record what its Python processes do.
 
@@ -91,24 +95,44 @@ def record_command(
         calls: functions to record, by dotted path.
         patch: what to record of the clock, random numbers, ids and the environment; see `agent_tt.patched`.
         checkpoints: which steps get a checkpoint; see `agent_tt.recording.checkpointing`.
+        on_store_error: whether the command runs, and goes on, where the store cannot be written; see `agent_tt.record`.
 
     Raises:
         UsageError: the command cannot be recorded, `checkpoints` is no rule, or a path in `calls` leads to nothing that
             can be.
         NotFound: there is no such program, or a path in `calls` leads nowhere.
-        StoreUnreadable: the store cannot be written.
+        StoreUnreadable: with `stop`, the store cannot be written.
     """
     parse_rules(checkpoints)
     program, python = _checked(command)
-    open_store(store, create=True).close()
-    with tempfile.NamedTemporaryFile(prefix="agent-tt-", suffix=".jsonl") as file:
-        report = Report(file.name)
+    if on_store_error == "stop":
+        open_store(store, create=True).close()
+    with _report_file() as report:
         is_direct = python is not None
         environment = _environment(
-            report, store, name=name, calls=calls or {}, patch=patch, is_direct=is_direct, checkpoints=checkpoints
+            report,
+            store,
+            name=name,
+            calls=calls or {},
+            patch=patch,
+            is_direct=is_direct,
+            checkpoints=checkpoints,
+            on_store_error=on_store_error,
         )
         code, process = _run([program, *command[1:]], command[0], environment)
         return _recorded(code, process, report, store, command)
+
+
+@contextmanager
+def _report_file() -> Iterator[Report]:
+    """The report of a command; one that is lost where no temporary file can be made: the command runs all the same."""
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(tempfile.NamedTemporaryFile(prefix="agent-tt-", suffix=".jsonl"))
+            name = file.name
+        except OSError:
+            name = os.devnull
+        yield Report(name)
 
 
 def _checked(command: Sequence[str]) -> tuple[str, PythonCommand | None]:
@@ -140,6 +164,7 @@ def _environment(
     patch: Sequence[PatchKind],
     is_direct: bool,
     checkpoints: str,
+    on_store_error: OnStoreError,
 ) -> dict[str, str]:
     environment = dict(os.environ)
     seed = None
@@ -159,6 +184,7 @@ def _environment(
         is_direct=is_direct,
         fixed_seed=seed,
         checkpoints=checkpoints,
+        on_store_error=on_store_error,
     )
     environment[SETTINGS_VARIABLE] = settings.to_text()
     return environment
@@ -233,18 +259,42 @@ def _recorded(code: int, process: int, report: Report, store: Path, command: Seq
     exit_code = code if code >= 0 else _SIGNALLED - code
     ids = list(dict.fromkeys(str(line["id"]) for line in lines if line["event"] == "run"))
     if not ids:
+        if os.fspath(report.path) == os.devnull:
+            return Recorded(exit_code, warnings=(_NO_REPORT,))
         return Recorded(exit_code, problem=_nothing(lines, code, command[0]))
-    opened = open_store(store)
-    try:
-        # A program that failed to say so itself is the one that was started, or the only one that recorded.
-        own = [str(line["id"]) for line in lines if line["event"] == "run" and line["pid"] == process]
-        for run_id in own or (ids if len(ids) == 1 else ()):
-            _settle(opened, opened.run(run_id), code)
-        runs = tuple(opened.run(run_id) for run_id in ids)
-    finally:
-        opened.close()
+    # A program that failed to say so itself is the one that was started, or the only one that recorded.
+    own = [str(line["id"]) for line in lines if line["event"] == "run" and line["pid"] == process]
+    runs, beside = _settled(store, ids, own or (ids if len(ids) == 1 else ()), code)
     held = dict.fromkeys(str(line["message"]) for line in lines if line["event"] == "held")
-    return Recorded(exit_code, runs, unseen=_unseen(lines), warnings=tuple(held))
+    return Recorded(exit_code, runs, unseen=_unseen(lines), warnings=(*held, *beside))
+
+
+def _settled(store: Path, ids: Sequence[str], own: Sequence[str], code: int) -> tuple[tuple[Run, ...], tuple[str, ...]]:
+    """The runs of a command as they are in the store; and what is to be said of those that are not.
+
+    Args:
+        store: the store.
+        ids: the runs that the command's processes began.
+        own: those of the process that was started, which ended with `code`.
+        code: its exit code.
+    """
+    runs: list[Run] = []
+    missing: list[str] = []
+    try:
+        opened = open_store(store)
+        with closing(opened):
+            take_in(store)
+            for run_id in ids:
+                try:
+                    if run_id in own:
+                        _settle(opened, opened.run(run_id), code)
+                    runs.append(opened.run(run_id))
+                except NotFound:
+                    missing.append(run_id)
+    except AgentTTError as error:
+        missing = [run_id for run_id in ids if run_id not in {run.id for run in runs}]
+        return tuple(runs), tuple(f"run {run_id} cannot be shown: {error.message}" for run_id in missing)
+    return tuple(runs), tuple(f"run {run_id} is not in {store}" for run_id in missing)
 
 
 def _refusal(line: Mapping[str, object]) -> AgentTTError:

@@ -63,7 +63,15 @@ class LaunchedRecording(Recording):
 
     def __init__(self, new: NewRun, settings: Settings, report: Report | None, join: Join | None = None) -> None:
         rules = parse_rules(settings.checkpoints)
-        super().__init__(new, None, store=None, durability=settings.durability, steps="model calls", rules=rules)
+        super().__init__(
+            new,
+            None,
+            store=None,
+            durability=settings.durability,
+            steps="model calls",
+            rules=rules,
+            on_store_error=settings.on_store_error,
+        )
         self._settings = settings
         self._report = report
         self._join = join
@@ -105,21 +113,33 @@ class LaunchedRecording(Recording):
 
     def _begin_run(self) -> RunWriter:
         self._process = os.getpid()  # not that of the process that forked this one before its first call
+        shared = store_for_all()
+        if shared is None and self.goes_on_without_store:
+            return self._begin_falling_back()
         if self._join is not None:
             with nowhere(), contextlib.suppress(NotFound):
                 self._store = open_for_recording(None, self._durability)
                 return self._store.join_run(self._join.run)
-        new = self._new
-        if self._settings.name and self._is_first():
-            new = replace(new, name=self._settings.name)
-        shared = store_for_all()
         with nowhere():
             self._owns_store = shared is None
             self._store = shared or open_for_recording(None, self._durability)
-            writer = self._store.begin_run(new, None)
+            writer = self._store.begin_run(self._named(), None)
         if self._report is not None:
             self._report.add("run", id=writer.run_id, own=False)
         return writer
+
+    def _begin_falling_back(self) -> RunWriter:
+        joins = None if self._join is None else self._join.run
+        with nowhere():
+            writer = self._falling_back(self._named(), None, joins)
+        if self._report is not None and writer.run_id != joins:
+            self._report.add("run", id=writer.run_id, own=False)
+        return writer
+
+    def _named(self) -> NewRun:
+        if self._settings.name and self._is_first():
+            return replace(self._new, name=self._settings.name)
+        return self._new
 
     def _is_first(self) -> bool:
         """Whether no other process of the command has begun a run."""

@@ -52,6 +52,7 @@ class Settings:
         fixed_seed: PYTHONHASHSEED where the launcher chose it.
         durability: as for `agent_tt.record`.
         checkpoints: which steps get a checkpoint, likewise.
+        on_store_error: whether the program goes on where the store fails, likewise.
     """
 
     session: str
@@ -63,6 +64,7 @@ class Settings:
     fixed_seed: str | None = None
     durability: Literal["full", "normal"] = "full"
     checkpoints: str = "all"
+    on_store_error: Literal["continue", "stop"] = "continue"
 
     def to_text(self) -> str:
         """As the environment carries them."""

@@ -41,7 +41,7 @@
 | `exceptions`, `exception_values`, `special_exceptions` | exceptions as data |
 | `output` | what the agent prints on standard output |
 | `outcome`, `interruption` | what an exception says about how it ended |
-| `journal` | the one way from a recording to its store |
+| `journal`, `fallback` | the one way from a recording to its store, and where it goes when that fails |
 | `entry` | which code an agent runs and where a fork finds it again |
 | `child_process`, `process_runs` | what other processes record into the run, and which of its process's runs it is |
 | `policy`, `policy_tables`, `adoption`, `limits` | what a fork tells the process that runs its agent |

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent_tt.codec.looking import is_looking
 from agent_tt.errors import UsageError
 from agent_tt.model import NewCall
 from agent_tt.recording.answers import answers_here, question_of
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["begin_call", "begin_in"]
 
 
+class NotAnswered(BaseException):
+    """A call that an object made while it was looked at, in a replay. Whoever looks catches it."""
+
+
 def begin_call(spec: CallSpec, args: Sequence[object], kwargs: Mapping[str, object]) -> RecordedCall | None:
     """Begin a call of the code that asks; None outside any recording, where the function simply runs.
 
@@ -37,6 +42,8 @@ def begin_call(spec: CallSpec, args: Sequence[object], kwargs: Mapping[str, obje
     scope = here()
     if scope is None:
         answers = answers_here()
+        if answers is not None and is_looking():
+            raise NotAnswered  # an object that we look at asks, not the agent: nothing of it was recorded
         if answers is not None:
             named = spec.parameters.bind(args, kwargs)
             signature = signature_of_call(spec.kind, spec.name, named, without=spec.idempotency_key)

@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import functools
 import inspect
+import types
 from dataclasses import replace
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
@@ -129,19 +130,22 @@ async def _follow(call: RecordedCall, start: Callable[[], Awaitable[R]]) -> R:
 
 def _settle(call: RecordedCall, result: R) -> R:
     """End a call with what a plain function returned; one that returns its answer later ends when that comes."""
-    if inspect.iscoroutine(result):
+    # By its type alone: an object may say of itself that it is of another class, and a `__class__` may raise.
+    kind = type(result)
+    if kind is types.CoroutineType:
         call.returned_as = "coroutine"
-        return cast("R", _follow(call, lambda: result))
-    if inspect.isgenerator(result):
+        return cast("R", _follow(call, lambda: cast("Awaitable[object]", result)))
+    if kind is types.GeneratorType:
         call.returned_as = "generator"
-        return cast("R", relay(call, result))
-    if inspect.isasyncgen(result):
+        return cast("R", relay(call, cast("Generator[object, object, object]", result)))
+    if kind is types.AsyncGeneratorType:
         call.returned_as = "async generator"
-        return cast("R", async_stream(lambda: (call, lambda: result))())
-    if isinstance(result, (asyncio.Future, concurrent.futures.Future)):
-        call.is_awaited = isinstance(result, asyncio.Future)
+        pieces = cast("AsyncGenerator[object, object]", result)
+        return cast("R", async_stream(lambda: (call, lambda: pieces))())
+    if issubclass(kind, (asyncio.Future, concurrent.futures.Future)):
+        call.is_awaited = issubclass(kind, asyncio.Future)
         call.returned_as = "asyncio future" if call.is_awaited else "future"
-        result.add_done_callback(functools.partial(_settle_future, call))
+        cast("asyncio.Future[object]", result).add_done_callback(functools.partial(_settle_future, call))
         return result
     call.succeeded(result)
     return result

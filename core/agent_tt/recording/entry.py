@@ -84,10 +84,18 @@ def agent_code(frame: FrameType, *, state: object, agent: str | None, version: s
         version=version,
         fingerprint=None if agent is not None and target is None else fingerprint(file),
         root=None if root is None else str(root),
-        cwd=str(Path.cwd()),
+        cwd=_working_directory(),
         interpreter=sys.executable or None,
         restore=restore,
     )
+
+
+def _working_directory() -> str | None:
+    """Where the process is, None where that folder is gone."""
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return None
 
 
 def script_facts(frame: FrameType, code: AgentCode) -> dict[str, Wire]:

@@ -24,6 +24,7 @@ import types
 from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.codec.encode import Encoder, encode
+from agent_tt.codec.looking import looking, must_go_on
 from agent_tt.codec.parts import class_name
 from agent_tt.codec.wire import TYPE, VALUE
 from agent_tt.recording.special_exceptions import DESCRIBED
@@ -78,8 +79,11 @@ class _Writer:
         envelope: dict[str, Wire] = {TYPE: "exception", "class": class_name(type(error))}
         self._written[id(error)] = error, envelope
         try:
-            self._fill(envelope, error, depth)
-        except Exception:  # noqa: BLE001  the agent's own attributes may raise anything
+            with looking():
+                self._fill(envelope, error, depth)
+        except BaseException as failure:
+            if must_go_on(failure):
+                raise
             return Encoder().opaque(error, "type")
         return envelope
 
@@ -121,8 +125,9 @@ class _Writer:
         return encode(value)
 
     def _group(self, error: BaseException, args: list[object], depth: int) -> dict[str, Wire] | None:
-        if not isinstance(error, BaseExceptionGroup):
+        if not issubclass(type(error), BaseExceptionGroup):
             return None
+        error = cast("BaseExceptionGroup[BaseException]", error)
         shown = len(args) == 2 and args[0] == error.message and isinstance(args[1], (list, tuple))
         if shown and [id(item) for item in cast("list[object]", args[1])] == [id(item) for item in error.exceptions]:
             return None

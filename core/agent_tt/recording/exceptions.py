@@ -5,12 +5,18 @@ from __future__ import annotations
 import os
 import traceback
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
+from agent_tt.codec.looking import must_go_on, shortened, shown
 from agent_tt.codec.parts import class_name
 from agent_tt.model import ErrorInfo
 from agent_tt.recording.exception_values import exception_value
 
+MOST_TEXT: Final = 1_000_000
+"""Characters that are kept of a message or a traceback."""
+
+_MOST_FORMATTED: Final = 1 << 62
+_TRACEBACK: Final = vars(BaseException)["__traceback__"]
 _OWN_FRAMES: Final = f"{Path(__file__).parent.parent}{os.sep}"
 
 
@@ -25,20 +31,28 @@ def error_info(error: BaseException) -> ErrorInfo:
 
 
 def _message(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception as broken:  # noqa: BLE001  the agent's own __str__ may raise anything
-        return f"<str failed: {type(broken).__name__}>"
+    return shown(str, error, MOST_TEXT)
 
 
 def traceback_text(error: BaseException) -> str:
     """The traceback as Python prints it, without our own frames. Never raises."""
+    return shortened(shown(_formatted, error, _MOST_FORMATTED), MOST_TEXT)
+
+
+def _formatted(error: object) -> str:
+    """The traceback; without messages where those cannot be had. It calls `__str__` and more of the agent's objects."""
+    if not issubclass(type(error), BaseException):
+        return ""
+    trouble = cast("BaseException", error)
     try:
-        formatted = traceback.TracebackException.from_exception(error, compact=True)
+        formatted = traceback.TracebackException.from_exception(trouble, compact=True)
         _drop_own_frames(formatted)
         return "".join(formatted.format())
-    except Exception:  # noqa: BLE001  formatting calls __str__ and __repr__ of the agent's objects
-        return "".join(traceback.format_tb(error.__traceback__)) + class_name(type(error)) + "\n"
+    except BaseException as failure:
+        if must_go_on(failure):
+            raise
+        last = _TRACEBACK.__get__(trouble)
+        return "".join(traceback.format_tb(last)) + class_name(type(trouble)) + "\n"
 
 
 def _drop_own_frames(formatted: traceback.TracebackException) -> None:

@@ -11,7 +11,7 @@ import contextlib
 import logging
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from agent_tt.errors import AgentTTError, StoreUnreadable
 from agent_tt.recording.handover import Handover
@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
+
+
+@runtime_checkable
+class GoesOnForked(Protocol):
+    """A writer that has to know when its process was forked."""
+
+    def go_on_forked(self) -> None:
+        """This is the new process."""
+        ...
 
 
 class _Depth(threading.local):
@@ -57,6 +66,8 @@ class Journal:
         self._active = 0
         self._deferred.clear()
         self.handover = Handover()
+        if isinstance(self._writer, GoesOnForked):
+            self._writer.go_on_forked()
 
     @property
     def run_id(self) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from asyncio import CancelledError
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, cast
+
+from agent_tt.codec.looking import seen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.model import RunStatus, StepStatus
 
+_CODE: Final = vars(SystemExit)["code"]
 _STOPS = (KeyboardInterrupt, CancelledError, GeneratorExit)
 
 
@@ -39,10 +42,14 @@ def run_status(error: BaseException | None, *, failures: Sequence[BaseException]
 
 def _is_stop(error: BaseException) -> bool:
     """Whether somebody stopped it; of a group, whether nothing else is in it."""
-    if isinstance(error, BaseExceptionGroup):
-        return error.split(_STOPS)[1] is None
-    return isinstance(error, _STOPS)
+    kind = type(error)  # its `__class__` may be a property
+    if issubclass(kind, BaseExceptionGroup):
+        return seen(lambda: cast("BaseExceptionGroup[BaseException]", error).split(_STOPS)[1] is None, otherwise=False)
+    return issubclass(kind, _STOPS)
 
 
 def _is_clean_exit(error: BaseException) -> bool:
-    return isinstance(error, SystemExit) and error.code in (None, 0)
+    if not issubclass(type(error), SystemExit):
+        return False
+    code = _CODE.__get__(error)
+    return code is None or (type(code) in (int, bool) and code == 0)

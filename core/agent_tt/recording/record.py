@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from agent_tt.codec.encode import encode
-from agent_tt.errors import UsageError
-from agent_tt.model import ModelConfig, NewRun
+from agent_tt.codec.looking import looking, must_go_on, shown
+from agent_tt.config import load
+from agent_tt.errors import AgentTTError, UsageError
+from agent_tt.model import AgentCode, ModelConfig, NewRun
 from agent_tt.recording.checkpointing import parse_rules
 from agent_tt.recording.entry import Maker, agent_code, script_facts
+from agent_tt.recording.exceptions import MOST_TEXT
 from agent_tt.recording.kept_headers import as_metadata
 from agent_tt.recording.recorder import Recording
 
@@ -20,9 +24,11 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.recording.checkpointing import CheckpointRule
-    from agent_tt.recording.recorder import Durability, StepsFrom
+    from agent_tt.recording.recorder import Durability, OnStoreError, StepsFrom
 
 __all__ = ["record"]
+
+_LOG = logging.getLogger(__name__)
 
 
 def record(
@@ -40,6 +46,7 @@ def record(
     steps: StepsFrom = "names",
     headers: Sequence[str] | None = None,
     checkpoints: CheckpointRule | Iterable[CheckpointRule] = "all",
+    on_store_error: OnStoreError | None = None,
 ) -> Recording:
     """Record one run of an agent: `with agent_tt.record("refund-loop", state=state) as run:` (or `async with`).
 
@@ -76,11 +83,22 @@ def record(
             the project's settings.
         checkpoints: which steps get a checkpoint, see `agent_tt.recording.checkpointing`: `all`, `none`, `every:10`,
             `error`, `write`, `sample:0.1`, a function of the step, or several of them.
+        on_store_error: what becomes of the agent where the store cannot be written. With `continue` it goes on: the
+            run is recorded into a file beside the store, or in the folder for temporary files, and taken into the
+            store later; where nothing can be written at all, it ends there and is marked incomplete. With `stop` the
+            agent gets the error, before anything happens that would not be on record. Else what the project's settings
+            say, else `continue`. In a process that runs a fork it is always `stop`.
 
     Raises:
-        UsageError: the name is empty, `agent` does not name an entry point, or `checkpoints` is no rule.
+        UsageError: the name is empty, `agent` does not name an entry point, `checkpoints` is no rule, or
+            `on_store_error` is another word.
+        StoreUnreadable: with `stop`, on entering the block: the store cannot be opened, or not be written.
     """
     rules = parse_rules(checkpoints)
+    if on_store_error is None:
+        on_store_error = load().on_store_error or "continue"
+    if on_store_error not in ("continue", "stop"):
+        raise UsageError(f"on_store_error={on_store_error!r}", hint='write on_store_error="continue" or "stop"')
     if not name.strip():
         raise UsageError("a run needs a name", hint='write agent_tt.record("my-agent")')
     frame = inspect.currentframe()
@@ -91,8 +109,17 @@ def record(
     facts: dict[str, Wire] = {_fact_name(key): encode(value) for key, value in (metadata or {}).items()}
     if parameters:
         facts["model_parameters"] = encode(parameters)
-    code = agent_code(caller, state=state, agent=agent, version=version)
-    facts |= script_facts(caller, code)
+    try:
+        with looking():
+            code = agent_code(caller, state=state, agent=agent, version=version)
+            facts |= script_facts(caller, code)
+    except AgentTTError:
+        raise
+    except BaseException as error:
+        if must_go_on(error):
+            raise
+        _LOG.warning("which code run %r runs could not be found out", name, exc_info=True)
+        code = AgentCode(entry=agent, version=version)
     facts |= as_metadata(headers)
     new = NewRun(
         name=name,
@@ -104,13 +131,21 @@ def record(
     )
     maker = Maker.of(caller) if agent is None else None
     return Recording(
-        new, state, maker=maker, store=store, durability=durability, steps=steps, rules=rules, is_agents=True
+        new,
+        state,
+        maker=maker,
+        store=store,
+        durability=durability,
+        steps=steps,
+        rules=rules,
+        is_agents=True,
+        on_store_error=on_store_error,
     )
 
 
 def _fact_name(key: object) -> str:
     """A key of metadata as text that a file can hold: lone surrogates are written as escapes."""
-    return str(key).encode("utf-8", "backslashreplace").decode()
+    return shown(str, key, MOST_TEXT).encode("utf-8", "backslashreplace").decode()
 
 
 def _model_config(

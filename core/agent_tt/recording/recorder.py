@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
+from agent_tt.codec.looking import looking, must_go_on
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.protocols import KeepsOutput
-from agent_tt.recording.adoption import store_for_all, take
+from agent_tt.recording.adoption import process_policy, store_for_all, take
 from agent_tt.recording.amending import amender_here
 from agent_tt.recording.begun import tell_begun
 from agent_tt.recording.block import Block
@@ -40,11 +41,12 @@ from agent_tt.recording.tracks import Tracks
 from agent_tt.redaction.given import GIVEN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import AgentCode, NewRun, Output
     from agent_tt.protocols import RunWriter, Store
+    from agent_tt.recording.fallback import FallbackWriter
     from agent_tt.recording.lanes import Lane
     from agent_tt.recording.pace import Stretch
     from agent_tt.recording.scope import Scope
@@ -53,6 +55,8 @@ _LOG = logging.getLogger(__name__)
 R = TypeVar("R")
 Durability = Literal["full", "normal"]
 StepsFrom = Literal["names", "model calls"]
+OnStoreError = Literal["continue", "stop"]
+"""Whether an agent whose store fails goes on, recorded elsewhere or not at all, or gets the error."""
 
 
 class Recording(Block):
@@ -84,6 +88,7 @@ class Recording(Block):
         steps: StepsFrom = "names",
         is_agents: bool = False,
         rules: Rules = Rules(),  # noqa: B008  frozen: all steps
+        on_store_error: OnStoreError = "stop",
     ) -> None:
         self._new = new
         self._maker = maker
@@ -92,6 +97,8 @@ class Recording(Block):
         self._durability: Durability = durability
         self._store: Store | None = None
         self._owns_store = True
+        self._on_store_error: OnStoreError = on_store_error
+        self._fallback: FallbackWriter | None = None
         self._journal: Journal | None = None
         self._tags = list(new.tags)
         self._agent = state if new.code.restore == "attributes" else None
@@ -154,18 +161,30 @@ class Recording(Block):
 
     def note(self, text: str) -> None:
         """Write a note on the step that this code is in, or on the run."""
-        store = self._open_store_or_raise("a note cannot be written")
+        self.check_open("a note cannot be written")
         step = innermost_step(self)
         number = None if step is None else step.number
-        self.journal.write(lambda _: store.add_note(self.journal.run_id, number, "note", text))
+        self.journal.write(lambda _: self._write_note(number, text))
+
+    def _write_note(self, step: int | None, text: str) -> None:
+        if self._fallback is not None:
+            self._fallback.add_note(step, "note", text)
+        else:
+            cast("Store", self._store).add_note(self.journal.run_id, step, "note", text)
 
     def tag(self, *tags: str) -> None:
         """Add tags to the run."""
-        store = self._open_store_or_raise("a tag cannot be written")
+        self.check_open("a tag cannot be written")
         with self._lock:
             self._tags += [tag for tag in dict.fromkeys(tags) if tag not in self._tags]
             every = tuple(self._tags)
-        self.journal.write(lambda _: store.set_tags(self.journal.run_id, every))
+        self.journal.write(lambda _: self._write_tags(every))
+
+    def _write_tags(self, tags: Sequence[str]) -> None:
+        if self._fallback is not None:
+            self._fallback.set_tags(tags)
+        else:
+            cast("Store", self._store).set_tags(self.journal.run_id, tags)
 
     # ------------------------------------------------------------ for the recorder's other parts
 
@@ -193,7 +212,8 @@ class Recording(Block):
 
     def snapshot(self, state: object) -> object:
         """What is kept of a state object; see `agent_tt.recording.snapshot`."""
-        return snapshot(state, is_agent=state is not None and state is self._agent)
+        with looking():
+            return snapshot(state, is_agent=state is not None and state is self._agent)
 
     def check_open(self, what: str) -> None:
         """Refuse `what` before the run has begun and after it has ended.
@@ -290,6 +310,8 @@ class Recording(Block):
             self._store, self._owns_store = adoption.store, False
             new = replace(self._new, code=adoption.code_of(self._new.code))
             return adoption.store.adopt_run(adoption.run_id, new, state)
+        if self.goes_on_without_store:
+            return self._falling_back(self._new, state)
         self._store = open_for_recording(self._store_path, self._durability)
         try:
             return self._store.begin_run(self._new, state)
@@ -297,10 +319,31 @@ class Recording(Block):
             self._store.close()
             raise
 
+    @property
+    def goes_on_without_store(self) -> bool:
+        """Whether the agent goes on where the store fails. A fork's never does: each of its effects is on record."""
+        return self._on_store_error == "continue" and process_policy() is None
+
+    def _falling_back(self, new: NewRun, state: object, joins: str | None = None) -> FallbackWriter:
+        """The open end of a run that goes on elsewhere where the store fails.
+
+        Raises:
+            UsageError: which store it is cannot be told.
+        """
+        from agent_tt.recording.fallback import FallbackWriter
+
+        path = store_path_of(self._store_path)
+        self._fallback = FallbackWriter(
+            lambda: open_for_recording(path, self._durability), path, self._durability, new, state, joins
+        )
+        return self._fallback
+
     def _first_state(self) -> object:
         try:
             return self.snapshot(self.tracks.main.state)
-        except Exception:  # noqa: BLE001  the agent's own get_state failed; its run must go on all the same
+        except BaseException as error:
+            if must_go_on(error):
+                raise
             _LOG.warning("run %r has no initial state: it could not be read", self._new.name, exc_info=True)
             return None
 
@@ -346,8 +389,10 @@ class Recording(Block):
             _LOG.warning("the end of run %s could not be recorded", self.journal.run_id)
         finally:
             HOOKS.release()
-            if self._owns_store and self._store is not None:
-                with nowhere():
+            with nowhere():
+                if self._fallback is not None:
+                    self._fallback.close()
+                if self._owns_store and self._store is not None:
                     self._store.close()
 
     def _keep_output(self, printed: Output) -> None:
@@ -366,7 +411,9 @@ class Recording(Block):
         for track, number, live in self.checkpoints.last():
             try:
                 state = self.snapshot(live)
-            except Exception:  # noqa: BLE001  the agent's own get_state failed; its run must end all the same
+            except BaseException as error:
+                if must_go_on(error):
+                    raise
                 _LOG.warning("step %s has no checkpoint: its state could not be read", number, exc_info=True)
                 continue
             self._take_checkpoint(number, state, track)
@@ -380,14 +427,20 @@ class Recording(Block):
         for step in left:
             step.abandon()
 
-    def _open_store_or_raise(self, what: str) -> Store:
-        self.check_open(what)
-        return cast("Store", self._store)
-
 
 def open_for_recording(path: str | os.PathLike[str] | None, durability: Durability) -> Store:
     """The store to record into, made where there is none: `path`, else the one that belongs to this project or user."""
     from agent_tt.store import open_store
+
+    return open_store(store_path_of(path), create=True, durability=durability)
+
+
+def store_path_of(path: str | os.PathLike[str] | None) -> Path:
+    """The file to record into: `path`, else the one that belongs to this project or user.
+
+    Raises:
+        UsageError: a settings file cannot be read, or something in it is unknown.
+    """
     from agent_tt.store.locate import resolve_store_path
 
-    return open_store(resolve_store_path(None if path is None else Path(path)), create=True, durability=durability)
+    return resolve_store_path(None if path is None else Path(path))

@@ -12,6 +12,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent_tt.codec.looking import is_looking
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -57,7 +59,7 @@ def here() -> Scope | None:
 
     Its step may have ended: then this code belongs to a task or thread that outlived the step it was created in.
     """
-    if _STORE.depth:
+    if _STORE.depth or is_looking():
         return None
     scope = CURRENT.get()
     while scope is not None and not scope.recording.is_open:

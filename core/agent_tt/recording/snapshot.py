@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Final, Protocol, TypeGuard
 
+from agent_tt.codec.looking import seen
 from agent_tt.codec.parts import take_apart
 
 if TYPE_CHECKING:
@@ -48,12 +49,7 @@ def gives_state(state: object) -> TypeGuard[_GivesState]:
 
 def _is_data(value: object) -> bool:
     """Whether the codec has a rule for a value itself, whatever it holds inside."""
-    if type(value) in _TREES:
-        return True
-    try:
-        return take_apart(value) is not None
-    except Exception:  # noqa: BLE001  an object's own attributes may raise anything; then it cannot be kept
-        return False
+    return type(value) in _TREES or seen(lambda: take_apart(value) is not None, otherwise=False)
 
 
 def _attributes(state: object) -> Iterator[tuple[str, object]]:

@@ -7,12 +7,13 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
+from agent_tt.codec.looking import must_go_on, shown
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.model import SKIPPED, NewStep, StepEnd
 from agent_tt.protocols import NO_STATE
 from agent_tt.recording.amending import amender_here
 from agent_tt.recording.block import Block
-from agent_tt.recording.exceptions import error_info
+from agent_tt.recording.exceptions import MOST_TEXT, error_info
 from agent_tt.recording.limits import limits_here
 from agent_tt.recording.outcome import step_status
 from agent_tt.recording.scope import enter, innermost_step, leave
@@ -230,7 +231,7 @@ class RecordedStep(Block):
                 tokens_in=self._usage.tokens_in,
                 tokens_out=self._usage.tokens_out,
                 cost_usd=self._usage.cost_usd,
-                decision=None if self.decision is None else str(self.decision),
+                decision=None if self.decision is None else shown(str, self.decision, MOST_TEXT),
                 shared_track=self.shares_track,
                 extra={**self.extra, **extra},
             )
@@ -243,6 +244,8 @@ class RecordedStep(Block):
             return NO_STATE, {}
         try:
             return self._recording.snapshot(state), {}
-        except Exception as error:  # noqa: BLE001  the agent's own get_state failed; its run must go on all the same
+        except BaseException as error:
+            if must_go_on(error):
+                raise
             _LOG.warning("step %s has no checkpoint: its state could not be read", self._number, exc_info=True)
             return NO_STATE, {"state_error": error_info(error).short}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+from agent_tt.codec.looking import seen
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -71,25 +73,23 @@ def usage_of(answer: object) -> Usage:
 
 
 def _field(holder: object, name: str) -> object:
-    if isinstance(holder, Mapping):
-        return holder.get(name)
-    try:
-        return getattr(holder, name, None)
-    except Exception:  # noqa: BLE001  a property of a foreign object may raise anything; it then tells us nothing
-        return None
+    # Asked by type alone: a `__class__` may be a property. One that raises tells us nothing.
+    if issubclass(type(holder), Mapping):
+        return seen(lambda: cast("Mapping[str, object]", holder).get(name), None)
+    return seen(lambda: getattr(holder, name, None), None)
 
 
 def _first_count(usage: object, names: tuple[str, ...]) -> int | None:
     for name in names:
         count = _field(usage, name)
-        if isinstance(count, int) and not isinstance(count, bool) and count >= 0:
+        if type(count) is int and count >= 0:
             return count
     return None
 
 
 def _amount(value: object) -> float | None:
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < float("inf"):
-        return float(value)
+    if type(value) in (int, float) and 0 <= cast("float", value) < float("inf"):
+        return float(cast("float", value))
     return None
 
 

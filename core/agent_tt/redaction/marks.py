@@ -22,7 +22,7 @@ _SHORTEST: Final = 4
 _NUMBERED: Final = re.compile(r"~r(?:edacted|edacte|edact|edac|eda|ed|e)?\d+(?:~(?!r[edact]*\d))+")
 _QUOTED: Final = re.compile(r"%3[Cc]redacted%3[Ee]")
 _SIGNATURE: Final = "redacted"
-_JWT: Final = re.compile(r"eyJ[\w-]+\.[\w-]+\.redactedA*")
+_JWT: Final = re.compile(r"(?<![\w-])eyJ[\w-]+\.[\w-]+\.redactedA*")
 
 
 def numbered(number: int, length: int, *, is_begun: bool = False) -> str:

@@ -3,7 +3,8 @@
 | module | does |
 |---|---|
 | `store`, `reader`, `writer`, `call_writer` | the store as it is used: runs are read, one run is written |
-| `opening`, `connection`, `locate`, `heads`, `tables`, `sqlite_errors` | the file: where it is, how it is asked |
+| `opening`, `connection`, `in_place`, `tables`, `sqlite_errors` | the file: how it is asked, whether it is the same |
+| `locate`, `heads` | where it is, and what its first bytes say |
 | `schema`, `schema_check`, `migrate` | its format |
 | `columns` | the model's objects in columns |
 | `run_rows`, `step_rows`, `call_rows`, `deliveries`, `questions`, `outputs`, `sweeps` | rows as the model's objects |
@@ -13,6 +14,7 @@
 | `keeping`, `deleting`, `transfer` | keeping order: names, pins, archives; deleting; copying |
 | `foreign_marks` | marks on runs in files that are only read |
 | `door` | what passes before anything is compared or stored |
+| `spill` | what was recorded while the store could not be written |
 | `liveness`, `provenance` | whether a run's process is there, and whether the store was made here |
 | `verify`, `damage_watch` | what is damaged |
 """

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import quote
 
 from agent_tt.errors import AgentTTError, ReadOnlySource, StoreBusy, StoreNotFound, StoreUnreadable
+from agent_tt.store.in_place import Place, keep_forever, open_descriptors
 from agent_tt.store.sqlite_errors import BUSY_TIMEOUT_S, Translation, our_error
 
 if TYPE_CHECKING:
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_tt.history.rows import Row, SqlValue, Transaction
+    from agent_tt.store.in_place import Trouble
 
-__all__ = ["BUSY_TIMEOUT_S", "Database", "Durability", "connect"]
+__all__ = ["BUSY_TIMEOUT_S", "Database", "Durability", "connect", "waiting_at_most"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -54,12 +56,17 @@ class Database:
         self._translated = Translation(path)
         self._commits = 0
         self._closed = False
+        self._is_lost = False
+        self._is_inside = False
+        self._patience_s = _PATIENCE.seconds
         self._connection = self._connect()
         _OPEN.add(self)
 
     def _connect(self) -> sqlite3.Connection:
-        connection = connect(self.path, mode="ro" if self.read_only else "rw")
-        self._identity = _identity(self.path)
+        before = open_descriptors() if not self.read_only else frozenset[int]()
+        with waiting_at_most(self._patience_s):
+            connection = connect(self.path, mode="ro" if self.read_only else "rw")
+        self._place = Place.of(self.path, before)
         if not self.read_only:
             # Only explicit FULL checkpoints: SQLite before 3.51.3 can corrupt a file when a passive checkpoint meets
             # another connection's commit; FULL holds the writer lock.
@@ -71,15 +78,43 @@ class Database:
     def close(self) -> None:
         """Lets go of the file. Closing twice is fine."""
         with self.lock:
+            if not self._closed and not self.read_only and self._must_stay_open(self._place.trouble()):
+                self._lose()
             self._closed = True
             _OPEN.discard(self)
-            self._connection.close()
+            if not self._is_lost:
+                self._connection.close()
 
     def abandon(self) -> None:
-        """Called in a forked child: leaves the parent's connection alone and opens an own one."""
+        """Called in a forked child: leaves the parent's connection alone and opens an own one.
+
+        Where that cannot be opened, every further use of it says so.
+        """
         _ABANDONED.append(self._connection)
         self.lock = threading.RLock()
-        self._connection = self._connect()
+        self._is_inside = False
+        try:
+            self._connection = self._connect()
+        except AgentTTError as error:
+            _LOG.warning("%s could not be opened in a process that was forked: %s", self.path, error)
+            self._lose()
+
+    def _must_stay_open(self, trouble: Trouble | None) -> bool:
+        """Whether closing the connection would do harm to files that are not its own any more.
+
+        SQLite deletes the log by its name: where the store was replaced, that is the new one's.
+        """
+        return trouble in _NOT_TO_BE_CLOSED or (trouble == "removed" and self.path.exists())
+
+    def _lose(self) -> None:
+        """Never touch the connection again, not even to close it."""
+        if not self._is_lost:
+            self._is_lost = True
+            keep_forever(self._connection)
+
+    def _check_usable(self) -> None:
+        if self._is_lost:
+            raise StoreUnreadable(f"{self.path} is not open any more", hint="Open it again.")
 
     def query(self, sql: str, parameters: Sequence[SqlValue] = (), /) -> list[Row]:
         """All rows that `sql` gives.
@@ -88,6 +123,7 @@ class Database:
             StoreUnreadable: the file cannot be read (see its subclasses).
         """
         with self.lock, self._translated:
+            self._check_usable()
             try:
                 return self._connection.execute(sql, parameters).fetchall()
             except sqlite3.OperationalError as error:
@@ -119,6 +155,10 @@ class Database:
         if self.read_only:
             raise ReadOnlySource(f"{self.path} is open for reading only", hint="Open it without read_only to write.")
         with self.lock:
+            if self._is_inside:
+                with self._translated, self._part() as part:
+                    yield part
+                return
             self._check_in_place()
             with self._translated:
                 connection = self._connection
@@ -140,13 +180,64 @@ class Database:
             if self._commits % _COMMITS_PER_CHECKPOINT == 0:
                 self.checkpoint("FULL")
 
+    @contextmanager
+    def as_one(self) -> Iterator[Transaction]:
+        """Everything that this thread writes while the block lasts is one transaction: all of it, or nothing.
+
+        What remembers rows beside the file (the writer of a run) must be thrown away where the block raises.
+
+        Raises:
+            As `transaction`.
+        """
+        with self.transaction() as tx:
+            self._is_inside = True
+            try:
+                yield tx
+            finally:
+                self._is_inside = False
+
+    @contextmanager
+    def _part(self) -> Iterator[Transaction]:
+        """A transaction inside `as_one`: undone by itself where its block raises."""
+        connection = self._connection
+        connection.execute("SAVEPOINT part")
+        try:
+            yield _OpenTransaction(connection)
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK TO part")
+                connection.execute("RELEASE part")
+            raise
+        connection.execute("RELEASE part")
+
     def _check_in_place(self) -> None:
-        """Refuses to write into a file that nobody will find again: SQLite would do so without a word."""
-        if not self._closed and _identity(self.path) != self._identity:
-            raise StoreUnreadable(
-                f"{self.path} was removed or replaced while it was open",
-                hint="Put it back, or start again: what was recorded since is lost.",
-            )
+        """Refuses to write where nobody will find it, or into somebody else's file: SQLite would, without a word."""
+        if self._closed:
+            return
+        self._check_usable()
+        trouble = self._place.trouble()
+        if trouble == "log removed" and self._keep_log():
+            return
+        if trouble is not None:
+            if trouble in _NOT_TO_BE_CLOSED:  # not one that was replaced: it can still be read
+                self._lose()
+            what, hint = _TROUBLES[trouble]
+            raise StoreUnreadable(f"{self.path} {what}", hint=hint)
+
+    def _keep_log(self) -> bool:
+        """Move what the removed `-wal` file held into the store and open it anew; whether that could be done."""
+        try:
+            with self._translated:
+                self._connection.execute("PRAGMA busy_timeout = 0")
+                ((busy, *_),) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                if busy or self._place.trouble() != "log removed":
+                    return False
+                self._connection.close()
+                self._connection = self._connect()
+        except AgentTTError as error:
+            _LOG.warning("the log of %s was removed, and could not be saved: %s", self.path, error)
+            return False
+        return True
 
     def checkpoint(self, mode: Literal["FULL", "TRUNCATE"]) -> None:
         """Moves the log into the file if nobody is in the way; never waits.
@@ -154,6 +245,8 @@ class Database:
         What was committed is safe in the log, so a checkpoint that fails is only logged, and tried again later.
         """
         with self.lock:
+            if self._is_inside or self._is_lost:
+                return
             try:
                 self._execute_at_once(f"PRAGMA wal_checkpoint({mode})")
             except StoreBusy:
@@ -187,7 +280,7 @@ class Database:
             try:
                 connection.execute(statement).fetchall()
             finally:
-                connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
+                connection.execute(f"PRAGMA busy_timeout = {int(self._patience_s * 1000)}")
 
     def version(self) -> int:
         """A number that differs after this or another connection committed."""
@@ -240,21 +333,45 @@ def connect(path: Path, *, mode: Literal["ro", "rw", "rwc"]) -> sqlite3.Connecti
 
 
 def _open(uri: str) -> sqlite3.Connection:
-    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=BUSY_TIMEOUT_S)
+    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=_PATIENCE.seconds)
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    """What tells a file from another one of the same name; None where there is none."""
+class _Patience(threading.local):
+    """How long connections that this thread opens wait for another process's lock, in seconds."""
+
+    seconds = BUSY_TIMEOUT_S
+
+
+_PATIENCE: Final = _Patience()
+
+
+@contextmanager
+def waiting_at_most(seconds: float) -> Iterator[None]:
+    """Let every connection that this thread opens meanwhile wait no longer than this for a lock, now and later."""
+    before, _PATIENCE.seconds = _PATIENCE.seconds, seconds
     try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+        yield
+    finally:
+        _PATIENCE.seconds = before
 
 
 def _lenient_text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
 
+
+_NOT_TO_BE_CLOSED: Final = ("closed", "overwritten", "log replaced")
+"""Troubles in which closing the connection would write into a file that is not ours any more."""
+
+_TROUBLES: Final[dict[Trouble, tuple[str, str]]] = {
+    "removed": (
+        "was removed or replaced while it was open",
+        "Put it back, or start again: what was recorded since is lost.",
+    ),
+    "closed": ("was closed by the program that writes it", "Close no descriptors that the program did not open."),
+    "overwritten": ("was overwritten while it was open", "Put it back, or record into another file."),
+    "log removed": ("lost its -wal file while it was open", "Put it back; `agent-tt verify` says what is missing."),
+    "log replaced": ("got another -wal file while it was open", "`agent-tt verify` says what is missing."),
+}
 
 _MISSING_HINT: Final = "Record a run first, or name another file with --store."
 

@@ -33,7 +33,7 @@ def read_head(path: Path, size: int) -> bytes:
     with _LOCK:
         known = os.stat(path)  # noqa: PTH116  beside its likes
         descriptor = _KEPT.get((known.st_dev, known.st_ino))
-        if descriptor is not None:
+        if descriptor is not None and _leads_to(descriptor, known):
             return os.pread(descriptor, size, 0)
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         try:
@@ -47,3 +47,12 @@ def read_head(path: Path, size: int) -> bytes:
         else:
             os.close(descriptor)
         return head
+
+
+def _leads_to(descriptor: int, known: os.stat_result) -> bool:
+    """Whether a descriptor that was kept is still that of the file: a program may have closed all that it has."""
+    try:
+        found = os.fstat(descriptor)
+    except OSError:
+        return False
+    return (found.st_dev, found.st_ino) == (known.st_dev, known.st_ino)

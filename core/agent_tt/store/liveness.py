@@ -12,18 +12,19 @@ import platform
 import threading
 import time
 import weakref
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.errors import StoreUnreadable
+from agent_tt.errors import AgentTTError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from agent_tt.store.connection import Database
 
-__all__ = ["BEAT_S", "STALE_US", "Heart", "Owner", "current_owner", "is_alive", "now_us"]
+__all__ = ["BEAT_S", "STALE_US", "Heart", "Owner", "as_if", "current_owner", "is_alive", "now_us"]
 
 BEAT_S: Final = 5.0
 STALE_US: Final = 30_000_000
@@ -33,9 +34,30 @@ _START_FIELD: Final = 19
 _DEAD_STATES: Final = frozenset("ZXx")
 
 
+class _Moment(threading.local):
+    """The time that this thread writes down, in microseconds since the epoch, and for whom; None for what is so."""
+
+    at_us: int | None = None
+    owner: Owner | None = None
+
+
+_MOMENT: Final = _Moment()
+
+
 def now_us() -> int:
-    """The wall clock in microseconds since the epoch, UTC."""
-    return time.time_ns() // 1000
+    """The wall clock in microseconds since the epoch, UTC; inside `as_if` the time that it was given."""
+    return time.time_ns() // 1000 if _MOMENT.at_us is None else _MOMENT.at_us
+
+
+@contextmanager
+def as_if(at_us: int, owner: Owner | None) -> Iterator[None]:
+    """Let this thread write down that what it writes meanwhile was done then, and by that process."""
+    before = _MOMENT.at_us, _MOMENT.owner
+    _MOMENT.at_us, _MOMENT.owner = at_us, owner
+    try:
+        yield
+    finally:
+        _MOMENT.at_us, _MOMENT.owner = before
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +96,9 @@ class Owner:
 
 
 def current_owner() -> Owner:
-    """This process."""
+    """This process; inside `as_if` the one that it was given."""
+    if _MOMENT.owner is not None:
+        return _MOMENT.owner
     pid = os.getpid()
     return Owner(_host(), _boot(), pid, _start_of(pid) or 0)
 
@@ -167,7 +191,7 @@ class Heart:
                 return
             try:
                 beat(database, sorted(self._runs))
-            except StoreUnreadable:  # busy or closed: the next beat will tell
+            except AgentTTError:  # busy, closed, removed, read-only: whoever records will be told
                 continue
             finally:
                 del database

@@ -51,7 +51,7 @@ def resolve_store_path(
     Raises:
         UsageError: a settings file cannot be read, or something in it is unknown.
     """
-    here = (start or Path.cwd()).absolute()
+    here = _folder(start)
     variables = os.environ if environ is None else environ
     if explicit:
         return here / Path(explicit).expanduser()
@@ -61,6 +61,14 @@ def resolve_store_path(
     if root is not None:
         return config.read_project(root / "pyproject.toml").store or root / FOLDER_NAME / FILE_NAME
     return config.read_user(config.user_file()).store or _user_data() / FILE_NAME
+
+
+def _folder(start: Path | None) -> Path:
+    """The folder to look from; that of the user's own data where the working directory was removed."""
+    try:
+        return (start or Path.cwd()).absolute()
+    except FileNotFoundError:
+        return Path.home()
 
 
 def own_store_path(besides: Path) -> Path:

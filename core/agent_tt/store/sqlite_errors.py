@@ -55,7 +55,7 @@ def our_error(path: Path, error: sqlite3.Error | OverflowError) -> StoreUnreadab
         return StoreUnreadable(f"{path} was closed", hint="Open it again.")
     if _is_busy(error):
         hint = "Another process is writing; try again, or look for one that hangs."
-        return StoreBusy(f"{path} was locked for longer than {BUSY_TIMEOUT_S:.0f} seconds", hint=hint)
+        return StoreBusy(f"{path} was locked by another process for too long", hint=hint)
     if "readonly" in text:
         return ReadOnlySource(f"{path} can only be read: {text}", hint="Check the rights of the file and its folder.")
     if "full" in text:

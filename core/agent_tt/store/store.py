@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from agent_tt.errors import StepNotFound, StoreUnreadable, UsageError
 from agent_tt.history.append import fork_track
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from agent_tt.store.connection import Database, Durability
 
 __all__ = ["SqliteStore", "open_store"]
+
+W = TypeVar("W", bound=SqliteRunWriter)
 
 _DRAWS: Final = 8
 """Run ids drawn before a clash counts as an error of its own."""
@@ -61,16 +64,25 @@ class SqliteStore(StoreReader):
         super().__init__(database)
         self._heart = Heart(database)
 
-    def begin_run(self, new: NewRun, state: Wire | object) -> SqliteRunWriter:
+    def begin_run(
+        self, new: NewRun, state: Wire | object, *, run_id: str | None = None, beats: bool = True
+    ) -> SqliteRunWriter:
         """Starts a run: its row is committed before this returns, with `state` as checkpoint 0.
 
         `NO_STATE` is kept as null until a step brings a state.
+
+        Args:
+            new: what is said of it.
+            state: what its agent begins with.
+            run_id: its id, where it was drawn before; no run of the store may have it.
+            beats: whether this process records it, and says again and again that it is there.
         """
         with self.database.transaction() as tx:
-            run, run_id = self._insert_run(tx, new, door.admit_text(new.name))
+            run, run_id = self._insert_run(tx, new, door.admit_text(new.name), run_id=run_id)
             writer = self._writer(run, run_id, new, first_step=1)
             writer.start_track(tx, None if state is NO_STATE else state)
-        self._heart.add(run)
+        if beats:
+            self._heart.add(run)
         return writer
 
     def begin_fork(
@@ -153,12 +165,26 @@ class SqliteStore(StoreReader):
         Raises:
             RunNotFound: no such run.
         """
+        return self._open_end(run_id, JoinedRunWriter)
+
+    def _open_end(self, run_id: str, kind: type[W]) -> W:
         run = self.lineage.number(run_id)
         ((entry, name),) = self.database.query("SELECT agent, name FROM runs WHERE run = ?", (run,))
         parent, fork_step = self.lineage.origin(run)
         first_step = 1 if parent is None else fork_step + 1
         trainer = DictionaryTrainer(self.database, entry or name)
-        return JoinedRunWriter(self.database, self.log, self.lineage, self._heart, run, run_id, first_step, trainer)
+        return kind(self.database, self.log, self.lineage, self._heart, run, run_id, first_step, trainer)
+
+    def go_on(self, run_id: str) -> SqliteRunWriter:
+        """The open end of a run that was begun before, for what else is known of it; nobody beats for it.
+
+        Raises:
+            RunNotFound: no such run.
+            Damaged: the checkpoint that it goes on from cannot be read in full.
+        """
+        writer = self._open_end(run_id, SqliteRunWriter)
+        writer.resume()
+        return writer
 
     def reopen_run(self, run_id: str) -> None:
         """Lets a run that broke off go on: it is running again, and this process owns it until it is adopted.
@@ -196,12 +222,13 @@ class SqliteStore(StoreReader):
         parent: int | None = None,
         fork_step: int | None = None,
         facts: Mapping[str, Wire] | None = None,
+        run_id: str | None = None,
     ) -> tuple[int, str]:
         """Makes a run's row, owned by this process; gives its number and its id."""
         meta = columns.mapping_to_text({**_facts(new), **(facts or {})}) or "{}"
         now = now_us()
-        for _ in range(_DRAWS):
-            run_id = ids.new_run_id()
+        drawn = itertools.repeat(run_id, 1) if run_id else (ids.new_run_id() for _ in range(_DRAWS))
+        for run_id in drawn:
             try:
                 run = tx.execute(
                     "INSERT INTO runs(id, name, status, agent, agent_version, parent, fork_step, started_us, owner,"

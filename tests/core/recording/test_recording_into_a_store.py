@@ -240,7 +240,7 @@ def test_a_file_of_another_kind_is_refused_before_the_agent_runs(path):
     text = "not a database, but long enough to be taken for one " * 50
     path.write_text(text)
     ran = []
-    with pytest.raises(StoreUnreadable), agent_tt.record("x", store=path):
+    with pytest.raises(StoreUnreadable), agent_tt.record("x", store=path, on_store_error="stop"):
         ran.append(1)
     assert ran == []
     assert threading.Thread.start.__module__ == "threading"

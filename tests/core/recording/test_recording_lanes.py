@@ -391,7 +391,7 @@ def test_a_failing_begin_leaves_no_hooks(store, monkeypatch):
         raise OSError("disk")
 
     monkeypatch.setattr(store, "begin_run", refuse)
-    with pytest.raises(OSError, match="disk"), agent_tt.record("x"):
+    with pytest.raises(OSError, match="disk"), agent_tt.record("x", on_store_error="stop"):
         pass
     assert store.closed == 1
     assert HOOKS.is_idle

@@ -20,7 +20,7 @@ def act(x=1):
 @pytest.mark.parametrize("error", [StoreBusy("locked"), ReadOnlySource("read-only"), OSError(28, "no space left")])
 def test_a_store_error_is_raised_as_one_and_the_agent_is_not_blamed(store, error):
     def agent():
-        with agent_tt.record("x") as run, run.step("s"):
+        with agent_tt.record("x", on_store_error="stop") as run, run.step("s"):
             store.only.fail_with = error
             try:
                 act()
@@ -47,7 +47,7 @@ def test_an_intent_that_cannot_be_written_keeps_the_tool_from_running(store):
         ran.append(1)
 
     def agent():
-        with agent_tt.record("x") as run, run.step("s"):
+        with agent_tt.record("x", on_store_error="stop") as run, run.step("s"):
             store.only.fail_with = StoreBusy("locked")
             send()
 
@@ -62,13 +62,17 @@ def test_the_agents_own_exception_is_not_replaced_by_the_stores(store, caplog):
         store.only.fail_with = StoreBusy("locked")
         raise ValueError("agent's own")
 
-    with pytest.raises(ValueError, match="agent's own"), agent_tt.record("x") as run, run.step("s"):
+    with (
+        pytest.raises(ValueError, match="agent's own"),
+        agent_tt.record("x", on_store_error="stop") as run,
+        run.step("s"),
+    ):
         fail()
     assert "could not be recorded" in caplog.text
 
 
 def test_an_end_that_cannot_be_written_is_raised_when_nothing_else_is(store):
-    with pytest.raises(StoreBusy), agent_tt.record("x"):
+    with pytest.raises(StoreBusy), agent_tt.record("x", on_store_error="stop"):
         store.only.fail_with = StoreBusy("locked")
     assert store.closed == 1
 
@@ -77,7 +81,7 @@ def test_a_store_that_fails_again_and_again_interrupts_the_run_and_is_told_once(
     first = StoreBusy("locked")
 
     def agent():
-        with agent_tt.record("x") as run:
+        with agent_tt.record("x", on_store_error="stop") as run:
             try:
                 with run.step("s"):
                     store.only.fail_with = first
@@ -107,7 +111,7 @@ def test_what_the_collector_ends_inside_the_store_is_written_after_it(store, mon
 
     gc.disable()
     try:
-        with agent_tt.record("x") as run, run.step("s"):
+        with agent_tt.record("x", on_store_error="stop") as run, run.step("s"):
             holder = Cycle()
             holder.me, holder.stream = holder, endless()
             next(holder.stream)

@@ -241,7 +241,7 @@ def test_a_store_that_fails_ends_the_request(
             raise StoreUnreadable("full")
 
     monkeypatch.setattr(RecordedCall, "gave", gave)
-    with agent_tt.record("x", store=tmp_path / "runs.db"), library.Client() as client:
+    with agent_tt.record("x", store=tmp_path / "runs.db", on_store_error="stop"), library.Client() as client:
         with pytest.raises(StoreUnreadable):
             client.get(server.url + "/echo")
         assert client.get(server.url + "/echo").status_code == 200

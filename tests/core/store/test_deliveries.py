@@ -115,7 +115,7 @@ def test_a_piece_that_cannot_be_written_never_reaches_the_agent_and_its_stream_i
             closed.append(True)
 
     def agent():
-        with agent_tt.record("x", store=path) as run, run.step("s"):
+        with agent_tt.record("x", store=path, on_store_error="stop") as run, run.step("s"):
             for piece in count():
                 heard.append(piece)
                 if piece == 2:

@@ -36,7 +36,7 @@ charged, returned = [], []
 state = {"log": []}
 most = int(sys.argv[2])
 try:
-    with agent_tt.record("x", state=state, store=sys.argv[1]) as run:
+    with agent_tt.record("x", state=state, store=sys.argv[1], on_store_error="stop") as run:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
         for n in range(10_000):
             with run.step("s"):
@@ -173,7 +173,7 @@ def test_a_file_that_was_removed_under_a_recording_is_noticed_at_the_next_write(
         ran.append(n)
 
     def agent():
-        with agent_tt.record("x", state={}, store=path) as run:
+        with agent_tt.record("x", state={}, store=path, on_store_error="stop") as run:
             with run.step("s"):
                 act(1)
             path.unlink()

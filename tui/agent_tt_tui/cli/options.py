@@ -65,6 +65,8 @@ class Options:
                 raise
             hint = "`agent-tt open refund-loop` brings a sample; an agent that records makes it too."
             raise StoreNotFound(f"nothing is recorded here yet: there is no {path}", hint=hint) from error
+        finally:
+            tell_waiting(path)
         try:
             yield source
         finally:
@@ -75,6 +77,18 @@ class Options:
         from agent_tt_tui.cli.terminal import Terminal
 
         return Terminal.of(sys.stdout)
+
+
+def tell_waiting(path: Path) -> None:
+    """Say on standard error which runs are not, or not whole, in a store, because they were recorded beside it."""
+    from agent_tt.store.spill.taking_in import waiting
+    from agent_tt_tui.cli.terminal import Terminal
+
+    terminal = Terminal.of(sys.stderr)
+    for left in waiting(path):
+        files = ", ".join(str(file) for file in left.files)
+        words = f"run {left.run} is not, or not whole, in this store: it was recorded into {files} ({left.why})"
+        sys.stderr.write(f"{terminal.paint('agent-tt:', 'muted')} {terminal.safe(words)}\n")
 
 
 def common_options(function: Callable[Concatenate[Options, P], R]) -> Callable[..., R]:

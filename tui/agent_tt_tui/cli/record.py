@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import click
 
@@ -37,6 +37,11 @@ if TYPE_CHECKING:
     metavar="RULES",
     help="Which steps get a checkpoint: all, every:N, error, write, sample:P; several with commas.",
 )
+@click.option(
+    "--on-store-error",
+    type=click.Choice(["continue", "stop"]),
+    help="Whether the command goes on where the store cannot be written, recorded beside it: continue is the default.",
+)
 @common_options
 def command(
     options: Options,
@@ -46,6 +51,7 @@ def command(
     calls: tuple[str, ...],
     patch: str,
     checkpoints: str | None,
+    on_store_error: Literal["continue", "stop"] | None,
 ) -> int:
     """Run COMMAND and record its model calls, HTTP requests and tools; its code stays as it is.
 
@@ -70,6 +76,7 @@ def command(
         calls=named,
         patch=_kinds(patch),
         checkpoints=checkpoints or config.checkpoints or "all",
+        on_store_error=on_store_error or config.on_store_error or "continue",
     )
     if options.as_json:
         _write_json(recorded)

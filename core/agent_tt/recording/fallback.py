@@ -1,0 +1,373 @@
+"""Recording on where the store cannot be written: into a file beside it, else not at all. The agent never notices.
+
+The store is tried first. What it refuses, and all that follows, goes into a spill file (`agent_tt.store.spill`); where
+no such file can be written either, steps and calls are only counted, and the run is marked incomplete as soon as
+anything can be written again. At its end the run is brought into the store, if that can be written by then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TextIO, TypeVar
+
+from agent_tt.errors import AgentTTError, NotFound, StoreUnreadable
+from agent_tt.store import SqliteStore, copy_run, open_store
+from agent_tt.store.connection import waiting_at_most
+from agent_tt.store.ids import new_run_id
+from agent_tt.store.spill.files import places
+from agent_tt.store.spill.taking_in import INCOMPLETE, take_in
+from agent_tt.store.spill.writer import Numbers, SpillWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import NoReturn
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, NewCall, NewRun, NewStep, RunStatus, StepEnd
+    from agent_tt.protocols import OpenQuestion, RunWriter, Store
+    from agent_tt.questions import NewQuestion
+    from agent_tt.store.connection import Durability
+
+__all__ = ["FallbackWriter"]
+
+_LOG = logging.getLogger(__name__)
+T = TypeVar("T")
+
+_PATIENCE_S: Final = 3.0
+"""How long the agent waits for a store that another process has locked, before its run goes on elsewhere."""
+
+_PATIENCE_AT_THE_END_S: Final = 1.0
+
+
+class _Counting:
+    """The open end of a run of which nothing more can be recorded: what is not kept is numbered all the same."""
+
+    first_step = 1
+
+    def __init__(self, run_id: str, numbers: Numbers) -> None:
+        self.run_id = run_id
+        self._numbers = numbers
+
+    def open_step(self, new: NewStep) -> int:  # noqa: ARG002  the shape of a RunWriter
+        self._numbers.step += 1
+        return self._numbers.step
+
+    def close_step(self, number: int, end: StepEnd, state: object, *, track: str = "main") -> None:
+        """Nothing is kept."""
+
+    def take_checkpoint(self, number: int, state: object, *, track: str = "main") -> None:
+        """Nothing is kept."""
+
+    def begin_call(self, step: int, new: NewCall) -> int:  # noqa: ARG002
+        number = self._numbers.calls[step] = self._numbers.calls.get(step, 0) + 1
+        return number
+
+    def amend_call(self, step: int, number: int, meta: Mapping[str, Wire], *, args: Wire = None) -> None:
+        """Nothing is kept."""
+
+    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:  # noqa: ARG002
+        self._numbers.delivery += 1
+        return self._numbers.delivery
+
+    def ask(self, step: int, call: int, new: NewQuestion) -> NoReturn:  # noqa: ARG002
+        raise StoreUnreadable("a question cannot be asked while nothing can be recorded")
+
+    def end_call(self, step: int, number: int, end: CallEnd) -> None:  # noqa: ARG002
+        self._numbers.delivery += 1
+
+    def finish(self, status: RunStatus, error: ErrorInfo | None = None) -> None:
+        """Nothing is kept."""
+
+
+class FallbackWriter:
+    """The open end of a run that is recorded wherever it can be; no method of it raises what the store does.
+
+    Args:
+        open_it: opens the store, and makes it where there is none.
+        path: where the store is.
+        durability: as of `agent_tt.record`.
+        new: what is said of the run.
+        state: what its agent begins with.
+        joins: the run of another process that this one writes into, None for a run of its own.
+    """
+
+    def __init__(
+        self,
+        open_it: Callable[[], Store],
+        path: Path,
+        durability: Durability,
+        new: NewRun,
+        state: object,
+        joins: str | None = None,
+    ) -> None:
+        self._path = path
+        self._durability: Durability = durability
+        self._new = new
+        self._lock = threading.RLock()
+        self._numbers = Numbers()
+        self._store: Store | None = None
+        self._joins = joins is not None
+        self._run_id = joins or new_run_id()
+        self._token, self._part = new_run_id(), 0
+        self._places = places(path)
+        self._spill: SpillWriter | None = None
+        self._stopped: tuple[int, str] | None = None
+        self._first: tuple[object] | None = None if self._joins else (state,)
+        self._current: RunWriter
+        try:
+            self._current = self._begin_in_store(open_it, state)
+        except Exception as error:  # noqa: BLE001  whatever is wrong with it, the agent is not to blame
+            self._go_elsewhere(error)
+
+    def _begin_in_store(self, open_it: Callable[[], Store], state: object) -> RunWriter:
+        with waiting_at_most(_PATIENCE_S):
+            self._store = store = open_it()
+            with contextlib.suppress(Exception):  # said where somebody looks at the runs
+                take_in(self._path)
+        if self._joins:
+            with contextlib.suppress(NotFound):
+                return store.join_run(self._run_id)
+            self._joins, self._run_id, self._first = False, new_run_id(), (state,)
+        writer: RunWriter
+        if isinstance(store, SqliteStore):  # an id drawn here tells whether a beginning that failed was written
+            writer = store.begin_run(self._new, state, run_id=self._run_id)
+        else:
+            writer = store.begin_run(self._new, state)
+            self._run_id = writer.run_id
+        self._first = None
+        return writer
+
+    # ---------------------------------------------------------------- the shape of a RunWriter
+
+    @property
+    def run_id(self) -> str:
+        """The run that it writes."""
+        return self._run_id
+
+    @property
+    def first_step(self) -> int:
+        """The number that its first step gets."""
+        return 1
+
+    def open_step(self, new: NewStep) -> int:
+        """See `RunWriter`."""
+        with self._lock:
+            number = self._do(lambda writer: writer.open_step(new))
+            self._numbers.step = max(number, self._numbers.step)
+        return number
+
+    def close_step(self, number: int, end: StepEnd, state: object, *, track: str = "main") -> None:
+        """See `RunWriter`."""
+        self._do(lambda writer: writer.close_step(number, end, state, track=track))
+
+    def take_checkpoint(self, number: int, state: object, *, track: str = "main") -> None:
+        """See `RunWriter`."""
+        self._do(lambda writer: writer.take_checkpoint(number, state, track=track))
+
+    def begin_call(self, step: int, new: NewCall) -> int:
+        """See `RunWriter`."""
+        with self._lock:
+            number = self._do(lambda writer: writer.begin_call(step, new))
+            self._numbers.calls[step] = number
+        return number
+
+    def amend_call(self, step: int, number: int, meta: Mapping[str, Wire], *, args: Wire = None) -> None:
+        """See `RunWriter`."""
+        self._do(lambda writer: writer.amend_call(step, number, meta, args=args))
+
+    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:
+        """See `RunWriter`."""
+        with self._lock:
+            number = self._do(lambda writer: writer.deliver(step, call, kind, data))
+            self._numbers.delivery = max(number, self._numbers.delivery)
+        return number
+
+    def ask(self, step: int, call: int, new: NewQuestion) -> OpenQuestion:
+        """See `RunWriter`. Only forks ask, and they do not fall back."""
+        return self._current.ask(step, call, new)
+
+    def end_call(self, step: int, number: int, end: CallEnd) -> None:
+        """See `RunWriter`."""
+        with self._lock:
+            before = self._numbers.delivery
+            self._do(lambda writer: writer.end_call(step, number, end))
+            self._numbers.delivery = max(before + 1, self._numbers.delivery)
+
+    def finish(self, status: RunStatus, error: ErrorInfo | None = None) -> None:
+        """See `RunWriter`. What was written elsewhere is brought into the store where that can be."""
+        with self._lock:
+            self._do(lambda writer: writer.finish(status, error))
+            if self._stopped is not None:
+                self._mark_incomplete(status, error, *self._stopped)
+            if self._spill is not None:
+                self._bring_in()
+
+    # ---------------------------------------------------------------- what a recording does beside
+
+    def add_note(self, step: int | None, kind: str, body: str) -> None:
+        """Write a note on the run or a step of it."""
+        self._do(lambda writer: self._marks(writer, lambda store: store.add_note(self._run_id, step, kind, body),
+                                            lambda spill: spill.add_note(step, kind, body)))  # fmt: skip
+
+    def set_tags(self, tags: Sequence[str]) -> None:
+        """Write down all tags of the run."""
+        self._do(lambda writer: self._marks(writer, lambda store: store.set_tags(self._run_id, tags),
+                                            lambda spill: spill.set_tags(tags)))  # fmt: skip
+
+    def _marks(
+        self, writer: RunWriter, in_store: Callable[[Store], object], in_spill: Callable[[SpillWriter], object]
+    ) -> None:
+        if isinstance(writer, SpillWriter):
+            in_spill(writer)
+        elif self._store is not None and not isinstance(writer, _Counting):
+            in_store(self._store)
+
+    def go_on_forked(self) -> None:
+        """In a process that was forked: the run is the other's to end, and so are the files that it writes."""
+        self._lock = threading.RLock()
+        self._joins, self._token, self._part = True, new_run_id(), 0
+        numbers, self._numbers = self._numbers, Numbers()
+        self._numbers.step, self._numbers.delivery, self._numbers.calls = (
+            numbers.step, numbers.delivery, dict(numbers.calls)
+        )  # fmt: skip
+        if isinstance(self._current, (SpillWriter, _Counting)):
+            self._spill, self._stopped, self._first, self._places = None, None, None, places(self._path)
+            self._go_on_in_spill("the store could not be written when this process was forked")
+
+    def close(self) -> None:
+        """Let go of the store."""
+        if self._store is not None:
+            with contextlib.suppress(AgentTTError):
+                self._store.close()
+
+    # ---------------------------------------------------------------- falling back
+
+    def _do(self, action: Callable[[RunWriter], T]) -> T:
+        with self._lock:  # one at a time: where the store is locked, its lock is waited for only once
+            while True:
+                try:
+                    return action(self._current)
+                except Exception as error:
+                    if isinstance(self._current, _Counting):
+                        raise
+                    self._go_elsewhere(error)
+
+    def _go_elsewhere(self, error: Exception) -> None:
+        """Give up what the run was written into so far, for good."""
+        reason = error.message if isinstance(error, AgentTTError) else f"{type(error).__name__}: {error}"
+        _LOG.debug("run %s cannot be recorded as before", self._run_id, exc_info=error)
+        is_first = self._spill is None
+        if self._spill is not None:
+            with contextlib.suppress(OSError, ValueError):
+                self._spill.moved()
+            del self._places[0]
+        self._go_on_in_spill(reason)
+        if self._stopped is not None:
+            after = f"at step {self._stopped[0]}" if self._stopped[0] else "before its first step"
+            _say(f"the recording of {self._new.name} ({self._run_id}) ends {after}: {reason}. The agent goes on.")
+        elif is_first and self._spill is not None:
+            _say(f"{self._new.name} ({self._run_id}) cannot be recorded into its store: {reason}. "
+                 f"It goes on in {self._spill.path}, which the store takes in when it can.")  # fmt: skip
+
+    def _go_on_in_spill(self, reason: str) -> None:
+        while self._places:
+            try:
+                spill = SpillWriter(
+                    self._path,
+                    self._places[0],
+                    self._run_id,
+                    token=self._token,
+                    part=self._part,
+                    numbers=self._numbers,
+                    why=reason,
+                    is_durable=self._durability == "full",
+                    joins=self._joins,
+                )
+                self._part += 1
+                if self._first is not None:
+                    spill.begin(self._new, self._first[0])
+                    self._first = None
+            except Exception as error:  # noqa: BLE001  no room, no right, or a value that cannot be written
+                _LOG.debug("nothing can be recorded in %s either: %s", self._places[0], error)
+                del self._places[0]
+                continue
+            self._spill = self._current = spill
+            return
+        self._stopped = self._numbers.step, reason
+        self._current = _Counting(self._run_id, self._numbers)
+
+    # ---------------------------------------------------------------- the end
+
+    def _mark_incomplete(self, status: RunStatus, error: ErrorInfo | None, step: int, reason: str) -> None:
+        """Say that the run was not recorded to its end, in the last file that it was written into."""
+        try:
+            if self._spill is not None:
+                self._spill.incomplete(step, reason)
+                self._spill.finish(status, error)
+            elif self._first is None and not self._joins:
+                with waiting_at_most(_PATIENCE_AT_THE_END_S):
+                    store = open_store(self._path)
+                with contextlib.closing(store), store.database.as_one():
+                    store.go_on(self._run_id).finish(status, error)
+                    store.set_metadata(self._run_id, {INCOMPLETE: {"step": step, "reason": reason}})
+        except Exception as failure:  # noqa: BLE001  it was said before that the recording ended
+            _LOG.debug("run %s could not be marked as incomplete: %s", self._run_id, failure)
+
+    def _bring_in(self) -> None:
+        """Take in what was written beside the store, where the store can be written by now."""
+        try:
+            with waiting_at_most(_PATIENCE_AT_THE_END_S):
+                self._restore_beginning()
+                left = take_in(self._path, tokens=(self._token,))
+        except Exception as error:  # noqa: BLE001  then it stays where it is
+            _LOG.debug("run %s stays beside its store", self._run_id, exc_info=error)
+            return
+        if not left:
+            _say(f"{self._new.name} ({self._run_id}) is in its store again.")
+
+    def _restore_beginning(self) -> None:
+        """Where the store was removed, and nothing was put in its place: put back what it held of the run.
+
+        The file is still open here. It is let go before another one of its name is made: SQLite would take what lies
+        beside the two for one.
+        """
+        store = self._store if isinstance(self._store, SqliteStore) else None
+        is_needed = store is not None and self._first is None and not self._joins and not self._path.exists()
+        if store is None or not is_needed or not self._path.parent.is_dir():
+            return
+        with tempfile.TemporaryDirectory(dir=self._path.parent, prefix=f"{self._path.name}.") as folder:
+            between = open_store(Path(folder) / self._path.name, create=True)
+            with contextlib.closing(between):
+                copy_run(store, between, self._run_id)
+                store.close()
+                target = open_store(self._path, create=True)
+                with contextlib.closing(target):
+                    copy_run(between, target, self._run_id)
+
+
+def _say(words: str) -> None:
+    """Tell the person who runs the agent, wherever its standard error goes, and its log if it keeps one."""
+    if _LOG.hasHandlers():  # else logging itself would write it to standard error, too
+        _LOG.error("%s", words)
+    if sys.stderr is None or _leads_to(sys.stderr) not in (None, _STANDARD_ERROR):
+        return  # a daemon has closed it, and by now it may be a file of the agent's
+    with contextlib.suppress(Exception):
+        print(f"agent-tt: {words}", file=sys.stderr, flush=True)  # noqa: T201  loud on purpose
+
+
+def _leads_to(stream: TextIO | None) -> tuple[int, int] | None:
+    """What tells the file that a stream writes to; None where it has none, as one that a test has put there."""
+    try:
+        found = os.fstat(stream.fileno()) if stream is not None else None
+    except Exception:  # noqa: BLE001  any object may stand there
+        return None
+    return None if found is None else (found.st_dev, found.st_ino)
+
+
+_STANDARD_ERROR: Final = _leads_to(sys.__stderr__)

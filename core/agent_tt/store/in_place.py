@@ -1,0 +1,131 @@
+"""Whether an open store is still the file that its connection was made to.
+
+SQLite does not ask. It goes on writing into a file that was removed, where nobody will find it, and, where a program
+closed descriptors that are not its own (as daemons do), into whatever file got the same number next. So this is looked
+at before each transaction; it takes a few microseconds.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from agent_tt.store.heads import MAGIC
+
+__all__ = ["Place", "Trouble", "keep_forever"]
+
+Trouble: TypeAlias = Literal["removed", "closed", "overwritten", "log removed", "log replaced"]
+"""What happened to an open file: its name leads elsewhere, its descriptors were closed, it is no database any more,
+or its `-wal` file is gone or another one."""
+
+_Identity: TypeAlias = "tuple[int, int]"
+_DESCRIPTORS: Final = (Path("/proc/self/fd"), Path("/dev/fd"))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one connection writes.
+
+    Attributes:
+        path: the file.
+        identity: what tells the file from another one of the same name; None where there was none.
+        log: the same of its `-wal` file.
+        descriptors: the numbers under which this process has them open, and what each leads to; empty where that
+            cannot be told.
+        main: the number of the file itself, None where it is not known.
+    """
+
+    path: Path
+    identity: _Identity | None
+    log: _Identity | None
+    descriptors: tuple[tuple[int, _Identity], ...]
+    main: int | None
+
+    @classmethod
+    def of(cls, path: Path, before: frozenset[int]) -> Place:
+        """The place of a connection to `path` that was just made.
+
+        Args:
+            path: the file.
+            before: the descriptors that were open before, as `open_descriptors` gave them.
+        """
+        names = (path, _beside(path, "-wal"), _beside(path, "-shm"))
+        identity, log, shared = (_identity(name) for name in names)
+        ours = {found for found in (identity, log, shared) if found is not None}
+        opened = open_descriptors() - before
+        descriptors = tuple((number, found) for number in sorted(opened) if (found := _leads_to(number)) in ours)
+        main = next((number for number, found in descriptors if found == identity), None)
+        return cls(path, identity, log, descriptors, main)
+
+    def trouble(self) -> Trouble | None:
+        """What is wrong with it; None while all is well."""
+        for number, identity in self.descriptors:
+            if _leads_to(number) != identity:
+                return "closed"
+        if _identity(self.path) != self.identity:
+            return "removed"
+        if self.main is not None and not _is_database(self.main):
+            return "overwritten"
+        if self.log is not None:
+            log = _identity(_beside(self.path, "-wal"))
+            if log != self.log:
+                return "log removed" if log is None else "log replaced"
+        return None
+
+
+def open_descriptors() -> frozenset[int]:
+    """The numbers of the descriptors that this process has open; none where that cannot be told."""
+    for folder in _DESCRIPTORS:
+        try:
+            return frozenset(int(name) for name in os.listdir(folder))  # noqa: PTH208  names alone, for speed
+        except (OSError, ValueError):
+            continue
+    return frozenset()
+
+
+def keep_forever(connection: object) -> None:
+    """Keep a connection from ever being closed, at the end of the process too.
+
+    Closing it would close descriptors that belong to somebody else by now, or write into them.
+    """
+    _KEPT.append(connection)
+    try:
+        import ctypes
+
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+    except (ImportError, AttributeError):  # then at least as long as this module lives
+        return
+
+
+_KEPT: Final[list[object]] = []
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(path.name + ending)
+
+
+def _identity(path: Path) -> _Identity | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _leads_to(number: int) -> _Identity | None:
+    try:
+        found = os.fstat(number)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _is_database(number: int) -> bool:
+    """Whether the file begins as a database does; one that is being made is still empty."""
+    try:
+        head = os.pread(number, len(MAGIC), 0)
+    except OSError:
+        return False
+    return head in (MAGIC, b"")

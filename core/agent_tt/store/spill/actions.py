@@ -1,0 +1,109 @@
+"""What a recorder says, as JSON and back. What is read was written by us, and may have been changed since."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+from agent_tt.errors import Damaged
+from agent_tt.model import AgentCode, CallEnd, ErrorInfo, ModelConfig, NewCall, NewRun, NewStep, StepEnd
+from agent_tt.store import door
+
+if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
+
+__all__ = [
+    "admitted_call", "admitted_end", "admitted_run", "admitted_step", "admitted_step_end", "from_wire", "to_wire"
+]  # fmt: skip
+
+T = TypeVar("T")
+
+_INSIDE: Final[dict[str, type]] = {"error": ErrorInfo, "code": AgentCode, "model": ModelConfig}
+"""Fields that hold another object of the model."""
+
+
+def to_wire(said: object) -> Wire:
+    """An object of `agent_tt.model` that says what a recorder said, field by field."""
+    shown: dict[str, Wire] = {}
+    for field in fields(said):  # type: ignore[arg-type]  # a dataclass
+        value = getattr(said, field.name)
+        if field.name in _INSIDE and value is not None:
+            value = to_wire(value)
+        shown[field.name] = list(value) if isinstance(value, tuple) else value
+    return shown
+
+
+def from_wire(kind: type[T], found: Wire) -> T:
+    """What `to_wire` gave, as it was.
+
+    Raises:
+        Damaged: it is something else.
+    """
+    if not isinstance(found, dict):
+        raise Damaged(f"a line of a spill file holds no {kind.__name__}")
+    values: dict[str, Any] = {}
+    for name, value in found.items():
+        inside = _INSIDE.get(name)
+        values[name] = from_wire(inside, value) if inside is not None and value is not None else value
+    if kind is NewRun:
+        values["tags"] = tuple(values.get("tags") or ())
+    try:
+        return kind(**values)
+    except TypeError as error:
+        raise Damaged(f"a line of a spill file holds no {kind.__name__}: {error}") from None
+
+
+# ---------------------------------------------------------------- without secrets, as the store's own door leaves them
+
+
+def admitted_run(new: NewRun) -> Wire:
+    """A run that begins."""
+    shown = cast("dict[str, Wire]", to_wire(new))
+    return {
+        **shown,
+        "name": door.admit_text(new.name),
+        "user_id": None if new.user_id is None else door.admit_text(new.user_id),
+        "tags": [door.admit_text(tag) for tag in new.tags],
+        "metadata": door.admit_mapping(new.metadata),
+    }
+
+
+def admitted_step(new: NewStep) -> Wire:
+    """A step that opens."""
+    shown = cast("dict[str, Wire]", to_wire(new))
+    texts = {name: None if (text := shown[name]) is None else door.admit_text(str(text)) for name in ("name", "agent")}
+    return {**shown, **texts}
+
+
+def admitted_step_end(end: StepEnd) -> Wire:
+    """A step that closes."""
+    shown = cast("dict[str, Wire]", to_wire(end))
+    return {
+        **shown,
+        "error": None if end.error is None else to_wire(door.admit_error(end.error)),
+        "decision": None if end.decision is None else door.admit_text(end.decision),
+        "extra": door.admit_mapping(end.extra),
+    }
+
+
+def admitted_call(new: NewCall) -> Wire:
+    """A call that begins."""
+    shown = cast("dict[str, Wire]", to_wire(new))
+    return {
+        **shown,
+        "name": door.admit_text(new.name),
+        "args": door.admit(new.args),
+        "meta": door.admit_mapping(new.meta),
+    }
+
+
+def admitted_end(end: CallEnd) -> Wire:
+    """What came back from a call."""
+    shown = cast("dict[str, Wire]", to_wire(end))
+    return {
+        **shown,
+        "result": door.admit_answer(end.result),
+        "error": None if end.error is None else to_wire(door.admit_error(end.error)),
+        "meta": door.admit_mapping(end.meta),
+        "returned": door.admit_answer(end.returned),
+    }
