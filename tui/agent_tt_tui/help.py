@@ -94,7 +94,8 @@ class CommandProvider(Provider):
         """Offer what matches."""
         matcher = self.matcher(query)
         for command, label in self._commands():
-            score = matcher.match(label)
+            # People type the word that they see in the footer, or the id that they configure.
+            score = max(map(matcher.match, (label, command.footer, command.id)))
             if score > 0:
                 yield Hit(score, matcher.highlight(label), partial(self._run, command), help=self._keys(command))
 

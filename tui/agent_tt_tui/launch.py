@@ -9,9 +9,9 @@ from platformdirs import user_log_dir
 
 from agent_tt import config
 from agent_tt_tui.app import AgentTT
-from agent_tt_tui.look import Look
 from agent_tt_tui.screens.debugger import DebuggerScreen
 from agent_tt_tui.screens.runs import RunsScreen
+from agent_tt_tui.settings import chosen_look
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ def run_app(source: RunSource, run_id: str | None = None, step: int | None = Non
 
     Raises:
         RunNotFound: There is no such run.
-        UsageError: The configuration cannot be read.
+        UsageError: The configuration cannot be read, or names a theme, command or key that there is not.
     """
     if run_id is None:
         return run_screen(lambda: RunsScreen(source))
@@ -51,8 +51,7 @@ def run_screen(first_screen: Callable[[], Screen[None]]) -> int:
     Returns:
         The exit code of the command.
     """
-    settings = config.load()
-    look = Look.choose(theme=settings.theme or "auto", glyphs=settings.glyphs or "auto", keymap=settings.keys)
+    look = chosen_look(config.load())
     app = AgentTT(first_screen, look=look, log_file=Path(user_log_dir("agent-tt", appauthor=False)) / "tui.log")
     app.run()
     return app.return_code or 0

@@ -31,7 +31,7 @@ _UNUSUAL: Final = re.compile(r"[^\n -~]")
 def describe(wire: Wire) -> str:
     """The short name of a value's type, with its size where it has one: `str 24`, `dict 3`, `tuple 2`, `Decimal`."""
     if wire is None:
-        return "None"
+        return "null"
     if not is_envelope(wire):
         return f"{type(wire).__name__} {len(wire)}" if isinstance(wire, str | list | dict) else type(wire).__name__
     kind, payload = envelope_type(wire) or "unknown", wire.get(VALUE)

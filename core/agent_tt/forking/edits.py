@@ -99,7 +99,7 @@ def check_type(old: Wire, new: Wire) -> str:
     before, after = _type_word(old), _type_word(new)
     if before != after:
         return f"was {before}, now {after}"
-    return "still None" if before == "None" else f"still {_with_article(before)}"
+    return "still null" if before == "null" else f"still {_with_article(before)}"
 
 
 def _with_article(words: str) -> str:

@@ -296,9 +296,9 @@ def _step_fact(number: int, step: Step | None, name: str) -> Value:
         case "tokens":
             known = [count for count in (step.tokens_in, step.tokens_out) if count is not None]
             found = sum(known) if known else None
-        case "cost":
+        case "cost" | "cost_usd":
             found = step.cost_usd
-        case "ms":
+        case "ms" | "duration_ms":
             found = None if step.duration_us is None else step.duration_us / 1000
         case "name":
             found = step.name
@@ -333,7 +333,7 @@ def _call_fact(call: Call, root: str, place: Place) -> Value:
     match place[0]:
         case "error":
             found: Value = None if call.error is None else call.error.short
-        case "ms":
+        case "ms" | "duration_ms":
             found = None if call.duration_us is None else call.duration_us / 1000
         case "name":
             found = call.name

@@ -27,7 +27,7 @@ PARIS = dt.datetime(2026, 1, 2, 3, 4, tzinfo=ZoneInfo("Europe/Paris"))
 @pytest.mark.parametrize(
     ("value", "kind", "line"),
     [
-        (None, "None", "null"),
+        (None, "null", "null"),
         (True, "bool", "true"),
         ("hi\n", "str 3", '"hi\\n"'),
         ({"a": [1, 1.0]}, "dict 1", '{"a": [1, 1.0]}'),

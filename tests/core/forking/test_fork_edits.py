@@ -182,7 +182,7 @@ def test_an_edit_made_from_a_python_value_is_encoded_and_knows_the_old_one() -> 
         (1, "1", "was int, now str"),
         (1, 1.0, "was int, now float"),
         (1, True, "was int, now bool"),
-        (None, None, "still None"),
+        (None, None, "still null"),
         ([1], [], "still a list"),
         ((1,), [1], "was tuple, now list"),
     ],

@@ -12,6 +12,7 @@ from agent_tt_tui.screens.empty import EmptyScreen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.core.memory_source import MemorySource
     from tests.tui.cli.conftest import Command
@@ -83,3 +84,25 @@ def test_without_a_terminal_or_with_a_name_that_is_none_it_says_so(
     done = command(*arguments)
     assert (done.code, started) == (code, [])
     assert 1 <= len(done.err.splitlines()) <= 2
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_step_may_stand_in_the_name_of_the_run(command: Command, source: MemorySource, started: Started) -> None:
+    assert command("open", "support@2", "--store", "any.db").code == 0
+    assert started == [(source, "support", 2)]
+    refused = command("open", "support@2", "--at", "3", "--store", "any.db")
+    assert refused.code == 2
+    assert "support@2 names a step, and so does 3" in refused.err
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_file_opens_its_runs_and_a_run_of_it(
+    command: Command, source: MemorySource, started: Started, tmp_path: Path
+) -> None:
+    file = tmp_path / "other.db"
+    file.touch()
+    assert command("open", str(file)).code == 0
+    assert command("open", f"{file}:support").code == 0
+    assert command("open", f"{file}:support@2").code == 0
+    assert started == [(source, None, None), (source, "support", None), (source, "support", 2)]
+    assert command("open", str(file), "--store", "any.db").code == 2

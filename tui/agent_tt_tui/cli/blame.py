@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
 
 if TYPE_CHECKING:
     from agent_tt.querying.blaming import Blame, Write
@@ -43,8 +43,8 @@ def command(options: Options, run: str, path: str, *, step: str | None, limit: i
     from agent_tt.querying.blaming import blame_value
 
     with options.source(run) as source:
-        found = source.run(run)
-        number = source.step_count(found.id) if step is None else source.step_number(found, step)
+        found, at = find_place(source, run, step)
+        number = source.step_count(found.id) if at is None else at
         blame = blame_value(source, found.id, path, number, limit=limit)
     if options.as_json:
         write_json(blame.to_json())

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import pretty
 from agent_tt_tui.cli.terminal import Cell, facts
+from agent_tt_tui.cli.wording import pending_words
 from agent_tt_tui.format import cost
 from agent_tt_tui.viewmodel.messages import message_of
 from agent_tt_tui.viewmodel.provider_call import provider_call, tool_line
@@ -22,8 +23,14 @@ _ROLE_COLUMNS: Final = 9
 """As wide as `assistant`."""
 
 
-def print_call(terminal: Terminal, call: Call) -> None:
-    """Write a call under a line with its kind and name."""
+def print_call(terminal: Terminal, call: Call, *, is_running: bool = False) -> None:
+    """Write a call under a line with its kind and name.
+
+    Args:
+        terminal: Where to write it.
+        call: The call.
+        is_running: Whether the run that made it goes on.
+    """
     effect = f" {terminal.glyphs.dot} {call.effect}s" if call.effect else ""
     terminal.line(Cell(f"{call.kind} {terminal.safe(call.name)}", "strong"), Cell(effect, "muted"))
     sent = provider_call(call)
@@ -36,6 +43,8 @@ def print_call(terminal: Terminal, call: Call) -> None:
         _print_answer(terminal, call, sent)
     elif call.status == "ok":
         _print_value(terminal, "came back", call.result)
+    if call.status == "pending":
+        terminal.line(_label("came back"), Cell(pending_words(call, is_running=is_running), "changed"))
     if call.error is not None:
         terminal.line(Cell(f"  {terminal.safe(call.error.short)}", "failed"))
 

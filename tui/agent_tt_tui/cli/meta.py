@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agent_tt_tui.cli.marks import label_shape, markable
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -36,8 +36,7 @@ def command(options: Options, run: str, facts: tuple[str, ...], *, step: str | N
 
     more = dict(parse_fact(text) for text in facts)
     with options.source(run) as source:
-        found = source.run(run)
-        number = None if step is None else source.step_number(found, step)
+        found, number = find_place(source, run, step)
         if more or remove:
             markable(source).set_metadata(found.id, more, remove=remove, step=number)
             found = source.run(found.id)

@@ -46,7 +46,7 @@ def opened(options: Options, texts: Sequence[str]) -> Iterator[list[Named]]:
     from agent_tt.sources import open_source
 
     named = [split_file(text) for text in texts]
-    ours = [text.partition("@")[0] for file, text in named if file is None]
+    ours = [text for file, text in named if file is None]
     with ExitStack() as stack:
         sources = {
             file: stack.enter_context(options.source(*ours) if file is None else closing(open_source(file)))

@@ -8,7 +8,7 @@ import click
 
 from agent_tt.errors import NotFound, UsageError
 from agent_tt_tui.cli.marks import markable, notes_shape
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,8 +38,7 @@ def command(options: Options, run: str, text: str | None, step: str | None, remo
     if text is not None and not text.strip():
         raise UsageError("a note needs a text", hint="--remove ID takes one away.")
     with options.source(run) as source:
-        found = source.run(run)
-        number = None if step is None else source.step_number(found, step)
+        found, number = find_place(source, run, step)
         if text is not None:
             markable(source).add_note(found.id, number, "note", text.strip())
         elif remove is not None:

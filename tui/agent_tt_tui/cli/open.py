@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from pathlib import Path
 
 import click
 
 from agent_tt.errors import UsageError
-from agent_tt_tui.cli.options import Options, common_options, complete_runs
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place
 
 
 @click.command()
@@ -21,9 +19,27 @@ if TYPE_CHECKING:
 def command(options: Options, run: str | None, step: str | None) -> int:
     """Open RUN in the terminal app, or the list of runs.
 
-    The name of a sample (see `samples`) opens that sample's run.
+    RUN@STEP opens it at a step, a FILE (ours or a database) its list of runs, FILE:RUN one of them. The name of a
+    sample (see `samples`) opens that sample's run.
     """
-    return open_app(options, run, step)
+    return open_app(*_in_file(options, run), step)
+
+
+def _in_file(options: Options, run: str | None) -> tuple[Options, str | None]:
+    """What to look at, and the run in it, where a file was named in place of a run or before it."""
+    from agent_tt.querying.checkpoints import split_file
+
+    if run is None:
+        return options, None
+    file, rest = split_file(run)
+    whole = Path(run).expanduser()
+    if file is None and (whole.suffix or len(whole.parts) > 1) and whole.is_file():
+        file, rest = whole, ""
+    if file is None:
+        return options, run
+    if options.store is not None and options.store != file:
+        raise UsageError(f"{file} and --store {options.store} are two files", hint="Name one of them.")
+    return replace(options, store=file), rest or None
 
 
 def open_app(options: Options, run: str | None = None, step: str | None = None) -> int:
@@ -48,8 +64,7 @@ def open_app(options: Options, run: str | None = None, step: str | None = None) 
     if run is None and options.store is None and not path.exists():
         return _open_empty(path)
     with options.source(*([run] if run else [])) as source:
-        found = None if run is None else source.run(run)
-        number = None if found is None or step is None else source.step_number(found, step)
+        found, number = (None, None) if run is None else find_place(source, run, step)
         _require_terminal()
         from agent_tt_tui.launch import run_app
 

@@ -57,7 +57,7 @@ class Options:
 
         path = self.store_path()
         for name in samples:
-            ensure_sample(name, path, show_progress=not self.as_json)
+            ensure_sample(name.partition("@")[0], path, show_progress=not self.as_json)
         try:
             source = open_source(path)
         except StoreNotFound as error:
@@ -150,6 +150,32 @@ def find_checkpoint(source: RunSource, text: str) -> tuple[Run, int]:
     run_ref, step_ref = parse_checkpoint(text)
     run = source.run(run_ref)
     return run, source.step_number(run, step_ref)
+
+
+def find_place(source: RunSource, run: str, step: str | None) -> tuple[Run, int | None]:
+    """Find the run, and the step if one was named: apart, or as `RUN@STEP`. A whole name that holds an `@` comes first.
+
+    Args:
+        source: Where the runs are.
+        run: What was typed for the run.
+        step: What was typed for the step; None where nothing was.
+
+    Raises:
+        UsageError: Steps were named in both ways.
+        RunNotFound, StepNotFound: There is no such run or step.
+    """
+    from agent_tt.errors import RunNotFound, UsageError
+
+    try:
+        found = source.run(run)
+    except RunNotFound:
+        if "@" not in run:
+            raise
+        found, number = find_checkpoint(source, run)
+        if step is not None:
+            raise UsageError(f"{run} names a step, and so does {step}", hint="Name one step.") from None
+        return found, number
+    return found, None if step is None else source.step_number(found, step)
 
 
 def write_json(value: Wire, *, one_line: bool = False) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from agent_tt_tui.cli.marks import label_shape, marking
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
 
 
 @click.command()
@@ -27,12 +27,10 @@ def command(options: Options, run: str, name: str, step: str | None) -> None:
     from agent_tt.model import Label
 
     with marking(options, run) as store:
-        found = store.run(run)
-        if step is None:
+        found, number = find_place(store, run, step)
+        if number is None:
             store.rename_run(found.id, name)
-            number = None
         else:
-            number = store.step_number(found, step)
             store.name_checkpoint(found.id, number, name or None)
         renamed = store.run(found.id)
         label = None if number is None else store.labels(found.id).get(number, Label(number))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from agent_tt.errors import RunNotFound, UsageError
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_checkpoint, write_json
+from agent_tt.errors import UsageError
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -48,8 +48,8 @@ def command(options: Options, run: str, step: str | None, *, effects: bool, only
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     if effects and only_odd:
         raise UsageError("--effects and --oddities are two questions", hint="ask one after the other")
-    with options.source(run.partition("@")[0]) as source:
-        found, number = _find(source, run, step)
+    with options.source(run) as source:
+        found, number = find_place(source, run, step)
         if number is not None and (effects or only_odd):
             what = "effects" if effects else "oddities"
             raise UsageError(f"{what} are those of a whole run", hint="leave out the step")
@@ -61,17 +61,6 @@ def command(options: Options, run: str, step: str | None, *, effects: bool, only
             _show_run(options, source, found)
         else:
             _show_step(options, source, found, number)
-
-
-def _find(source: RunSource, run: str, step: str | None) -> tuple[Run, int | None]:
-    """The run, and the step if one was named: apart, or as `RUN@STEP` (a whole name that holds an `@` comes first)."""
-    try:
-        found = source.run(run)
-    except RunNotFound:
-        if step is not None or "@" not in run:
-            raise
-        return find_checkpoint(source, run)
-    return found, None if step is None else source.step_number(found, step)
 
 
 def _show_effects(options: Options, source: RunSource, run: Run) -> None:
@@ -115,11 +104,26 @@ def _show_run(options: Options, source: RunSource, run: Run) -> None:
         Column(""),
     )
     # A step whose strongest call is a model's says what was decided; its calls would bring whole conversations.
-    calls = {step.number: [] if step.kind == "llm" else _calls(source, run, step) for step in steps}
+    whole = {step.number for step in steps if step.kind != "llm" or step.status != "ok"}
+    calls = {step.number: _calls(source, run, step) if step.number in whole else [] for step in steps}
     gone = repeated(run, (call for part in calls.values() for call in part))
     _print_odd(terminal, source, run, {step.number: calls[step.number] for step in steps if step.kind != "llm"})
     shown = [(step, [call for call in calls[step.number] if place_of(call) not in gone]) for step in steps]
     terminal.table(columns, [step_cells(step, calls, terminal.glyphs) for step, calls in shown])
+    _print_in_flight(terminal, run, shown)
+
+
+def _print_in_flight(terminal: Terminal, run: Run, shown: Iterable[tuple[Step, list[Call]]]) -> None:
+    """Write each call that has no answer, whole: after a crash it is what may have happened, or not."""
+    from agent_tt_tui.cli.calls import print_call
+    from agent_tt_tui.cli.terminal import Cell
+
+    for step, calls in shown:
+        for call in calls:
+            if call.status == "pending":
+                terminal.line()
+                terminal.line(Cell("IN FLIGHT  ", "muted"), Cell(f"step {step.number}, call {call.number}", "changed"))
+                print_call(terminal, call, is_running=run.status == "running")
 
 
 def _show_oddities(options: Options, source: RunSource, run: Run) -> None:
@@ -205,7 +209,7 @@ def _show_step(options: Options, source: RunSource, run: Run, number: int) -> No
     if step is None:
         terminal.line(Cell("0", "strong"), "  input")
     else:
-        _print_step(terminal, step, calls)
+        _print_step(terminal, step, calls, is_running=run.status == "running")
     terminal.line()
     terminal.line(Cell("STATE", "strong"))
     odd = [] if step is None else remarks(step)
@@ -215,7 +219,7 @@ def _show_step(options: Options, source: RunSource, run: Run, number: int) -> No
         terminal.line(terminal.safe(line))
 
 
-def _print_step(terminal: Terminal, step: Step, calls: Iterable[Call]) -> None:
+def _print_step(terminal: Terminal, step: Step, calls: Iterable[Call], *, is_running: bool) -> None:
     from agent_tt_tui import format as shown
     from agent_tt_tui.cli.calls import print_call
     from agent_tt_tui.cli.terminal import Cell, facts
@@ -234,7 +238,7 @@ def _print_step(terminal: Terminal, step: Step, calls: Iterable[Call]) -> None:
             terminal.line(Cell(terminal.safe(line), "failed"))
     for call in calls:
         terminal.line()
-        print_call(terminal, call)
+        print_call(terminal, call, is_running=is_running)
 
 
 def _calls(source: RunSource, run: Run, step: Step) -> list[Call]:

@@ -10,7 +10,7 @@ import click
 
 from agent_tt.errors import InvalidExpression, NotFound, UsageError
 from agent_tt_tui.cli.marks import markable
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
 
 if TYPE_CHECKING:
     from agent_tt.model import Run
@@ -74,13 +74,13 @@ def command(
     if remove and any(change is not None for change in changes.values()):
         raise UsageError("--remove takes no changes", hint="Change it, or take it away.")
     with options.source(run) as source:
-        found = source.run(run)
+        found, number = find_place(source, run, after)
         if expression is not None:
             kept = _change(source, found, expression, name=name, breaks=breaks, on=on, to=to, remove=remove)
         else:
             kept = None
         if follow:
-            passed = last_ended(source, found.id) if after is None else source.step_number(found, after)
+            passed = last_ended(source, found.id) if number is None else number
             return _follow(options, source, found, None if kept is None else kept.id, passed)
         return _show(options, source, found, None if kept is None else kept.id)
 

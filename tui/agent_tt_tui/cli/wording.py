@@ -112,13 +112,24 @@ def told(step: Step, call: Call) -> str:
 def came_back(call: Call) -> str:
     """` = 3`, or what is there in place of a result."""
     from agent_tt.codec.text import summary as value_summary
-    from agent_tt.questions import is_held
 
     if call.error is not None:
         return f": {call.error.short}"
     if call.status == "pending":
-        return ": no answer yet" if call.kind == "human" or is_held(call.meta) else ": outcome unknown"
+        return f": {pending_words(call)}"
     return f" = {value_summary(call.result, 60)}"
+
+
+def pending_words(call: Call, *, is_running: bool = False) -> str:
+    """What is known of a call that has no answer.
+
+    Args:
+        call: The call.
+        is_running: Whether the run that made it goes on.
+    """
+    from agent_tt.questions import is_held
+
+    return "no answer yet" if is_running or call.kind == "human" or is_held(call.meta) else "outcome unknown"
 
 
 def asked(step: Step, call: Call) -> str:

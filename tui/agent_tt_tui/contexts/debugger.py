@@ -18,6 +18,7 @@ from agent_tt_tui.contexts.shared import (
     MOVES,
     PALETTE,
     RUN_AGAIN,
+    SUSPEND,
 )
 from agent_tt_tui.contexts.sweep import SWEEP_OPEN
 from agent_tt_tui.contexts.widgets import FOLDING, TIMELINE
@@ -217,7 +218,7 @@ BLAME = Context(
                 replace(ESCAPE, help="Go back to the step where it was asked who wrote it", footer="back", pinned=True),
             ),
         ),
-        Group("Everywhere", (HELP, PALETTE)),
+        Group("Everywhere", (HELP, PALETTE, SUSPEND)),
     ),
 )
 """The list of a value's way back, beside the other keys of the debugger."""
@@ -307,7 +308,7 @@ FIND = Context(
                 ),
             ),
         ),
-        Group("Everywhere", (HELP_WHILE_TYPING, PALETTE)),
+        Group("Everywhere", (HELP_WHILE_TYPING, PALETTE, SUSPEND)),
     ),
 )
 """The line that a search is typed into, in the debugger."""

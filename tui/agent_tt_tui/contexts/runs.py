@@ -17,6 +17,7 @@ from agent_tt_tui.contexts.shared import (
     PALETTE,
     QUIT,
     RUN_AGAIN,
+    SUSPEND,
 )
 
 RUNS = Context(
@@ -91,7 +92,7 @@ RUNS = Context(
                 ABOUT_RUN,
             ),
         ),
-        Group("Everywhere", (HELP, PALETTE, ESCAPE, QUIT)),
+        Group("Everywhere", (HELP, PALETTE, SUSPEND, ESCAPE, QUIT)),
     ),
 )
 
@@ -144,6 +145,6 @@ EMPTY = Context(
                 Command("empty.open", "open_file", ("o",), "Open a store by its path", footer="open file", rank=30),
             ),
         ),
-        Group("Everywhere", (HELP, PALETTE, QUIT)),
+        Group("Everywhere", (HELP, PALETTE, SUSPEND, QUIT)),
     ),
 )

@@ -12,6 +12,10 @@ HELP_WHILE_TYPING = replace(HELP, keys=("f1",))
 
 PALETTE = Command("app.palette", "app.command_palette", ("ctrl+p",), "Find a command by its name")
 
+SUSPEND = Command(
+    "app.suspend", "app.suspend_process", ("ctrl+z",), "Suspend the app; `fg` in the shell brings it back"
+)
+
 NEXT_PANE = Command("pane.next", "app.focus_next", ("tab",), "Go to the next pane")
 
 PREVIOUS_PANE = Command("pane.previous", "app.focus_previous", ("shift+tab",), "Go to the previous pane")
@@ -24,7 +28,7 @@ QUIT = replace(BACK, help="Quit", footer="quit", rank=80)
 
 CANCEL = Command("app.escape", "escape", ("escape",), "Close without doing anything", footer="cancel", pinned=True)
 
-EVERYWHERE = Group("Everywhere", (HELP, PALETTE, NEXT_PANE, PREVIOUS_PANE, ESCAPE, BACK))
+EVERYWHERE = Group("Everywhere", (HELP, PALETTE, SUSPEND, NEXT_PANE, PREVIOUS_PANE, ESCAPE, BACK))
 
 MOVES = (
     Command("list.down", "move(1)", ("j", "down"), "Go one row down", scope="widget"),

@@ -12,6 +12,7 @@ from agent_tt_tui.screens import run_reading as reading
 from agent_tt_tui.screens.past_reading import StepsFound
 from agent_tt_tui.screens.searching import IndexGrew, NotUnderstood, Searched, Searching
 from agent_tt_tui.screens.watching import WatchingScreen
+from agent_tt_tui.viewmodel.blame import Place
 from agent_tt_tui.viewmodel.finding import StepHit
 from agent_tt_tui.widgets.find_panel import FindPanel
 
@@ -176,7 +177,14 @@ class FindingScreen(WatchingScreen):
         self.share_screen()
 
     def _go_to_hit(self, row: HitRow | None) -> None:
-        self._go_to_step(None if row is None else row.hit.step)
+        """Go to the step of a hit, and to the value or call in it that was found."""
+        if row is None:
+            return
+        hit = row.hit
+        if isinstance(hit, StepHit) or (hit.call is None and not (hit.where == "state" and hit.path)):
+            self._go_to_step(hit.step)
+        else:
+            self._show_place(Place(hit.step, hit.call, hit.path, is_outcome=hit.where == "result"))
 
     def _go_to_step(self, step: int | None) -> None:
         if step is not None and step != self.number:

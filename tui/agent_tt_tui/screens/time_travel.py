@@ -117,7 +117,7 @@ class TimeTravelScreen(DebuggerFrame):
             self._writes, signs = message.writes, message.writes.signs
             self.timeline.show_writes(signs)
             self.inspector.show_writes(message.path, message.writes)
-            self.scrubber.show_writes(self._path_text(), signs)
+            self.scrubber.show_writes(self._path_text(), message.writes)
             self._read_writes_again()
 
     @on(reading.RunGrew)
@@ -163,7 +163,7 @@ class TimeTravelScreen(DebuggerFrame):
             return
         self.path = message.path
         self.timeline.show_writes({})
-        self.scrubber.show_writes(self._path_text(), {})
+        self.scrubber.show_writes(self._path_text(), None)
         self._read_writes()
         self.refresh_footer()
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.row import Row
     from agent_tt_tui.viewmodel.runmodel import RunModel
     from agent_tt_tui.viewmodel.watch_marks import WatchMark
+    from agent_tt_tui.viewmodel.writes import Writes
 
 _CLOCK = 9
 _CLOCK_WIDE = 18
@@ -55,7 +56,7 @@ class Scrubber(RowWidget):
         self._number = 0
         self._clock_us: int | None = None
         self._path = ""
-        self._writes: Mapping[int, str] = {}
+        self._writes: Writes | None = None
         self._hits: Sequence[int] | None = None
         self._as_spans = False
         self._hit_columns: tuple[StripLayout | None, int, Sequence[int]] = (None, 0, ())
@@ -72,8 +73,13 @@ class Scrubber(RowWidget):
             self._clock_us = 0
         self.refresh()
 
-    def show_writes(self, path: str, writes: Mapping[int, str]) -> None:
-        """Show which steps wrote the selected path."""
+    def show_writes(self, path: str, writes: Writes | None) -> None:
+        """Show which steps wrote the selected path.
+
+        Args:
+            path: The path, as people write it.
+            writes: Who wrote it, as far as it was looked for; None while nothing is known.
+        """
         self._path, self._writes = path, writes
         self.refresh()
 
@@ -239,9 +245,19 @@ class Scrubber(RowWidget):
             "-": (glyphs.removed, styles.removed_mark),
             "~": (glyphs.changed, styles.changed_mark),
         }
-        for number in sorted(self._writes):
-            text, style = signs[self._writes[number]]
-            _put(row, layout.start + layout.column(number), text, style)
+        writes = self._writes
+        if writes is None:
+            if self._path:
+                row.add(" " * _GAP).add("looking", styles.faint)
+        else:
+            wrote = {layout.column(number): writes.signs[number] for number in sorted(writes.signs, reverse=True)}
+            first, last = layout.column(writes.first), layout.column(writes.last)
+            for column in range(-1, layout.columns):
+                if column in wrote:
+                    text, style = signs[wrote[column]]
+                    _put(row, layout.start + column, text, style)
+                elif not first <= column <= last and not layout.is_between(column):  # nobody looked at this step
+                    _put(row, layout.start + column, "?", styles.faint)
         room = columns - 1 - row.cells - _GAP
         path = show(self._path, max(0, room), glyphs.cut)
         return (

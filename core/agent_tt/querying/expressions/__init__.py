@@ -11,6 +11,7 @@ module, or SQL. Whatever is written, the answer comes in bounded time, or an `In
 | `step` `name` `agent` `kind` `status` `lane` `decision` | of the step: its number, its name, ... |
 | `error` | what the step failed with, as text |
 | `tokens` `tokens_in` `tokens_out` `cost` `ms` | of the step; `cost` in US dollars, `ms` milliseconds |
+| `cost_usd` `duration_ms` | the same two, as JSON names them; also `call.duration_ms` |
 | `tool` `args.amount` `result.items[0]` `model` | of one call: the tool's name, what was asked, what came back |
 | `call.name` `call.kind` `call.effect` `call.status` `call.error` `call.ms` `call.lane` | further facts of that call |
 | `changed("messages[-1]")`, `changed(state.plan)` | whether the step changed the value at a path of the state |

@@ -38,13 +38,13 @@ _MEANT: Final = {
     **dict.fromkeys(("nil", "undefined", "none", "null"), "null"),
     "true": "true",
     "false": "false",
-    **dict.fromkeys(("duration", "time", "seconds", "duration_ms", "elapsed"), "ms, in milliseconds"),
+    **dict.fromkeys(("duration", "time", "seconds", "elapsed"), "ms, in milliseconds"),
     **dict.fromkeys(("arguments", "arg", "params", "input"), "args"),
     **dict.fromkeys(("output", "answer", "returned", "results"), "result"),
     **dict.fromkeys(("tool_name", "function"), "tool"),
     **dict.fromkeys(("exception", "failed", "errors"), "error"),
     **dict.fromkeys(("total_tokens", "token"), "tokens"),
-    **dict.fromkeys(("price", "usd", "cost_usd"), "cost"),
+    **dict.fromkeys(("price", "usd"), "cost"),
     **dict.fromkeys(("number", "step_number"), "step"),
 }
 """Names that people guess, and what there is."""

@@ -35,10 +35,10 @@ __all__ = [
 
 STEP_NAMES: Final = (
     *("step", "name", "agent", "kind", "status", "lane", "decision", "error"),
-    *("tokens", "tokens_in", "tokens_out", "cost", "ms"),
+    *("tokens", "tokens_in", "tokens_out", "cost", "cost_usd", "ms", "duration_ms"),
 )
 CALL_NAMES: Final = ("tool", "model", "args", "result", "call")
-CALL_FACTS: Final = ("name", "kind", "effect", "status", "error", "ms", "lane")
+CALL_FACTS: Final = ("name", "kind", "effect", "status", "error", "ms", "duration_ms", "lane")
 FUNCTIONS: Final = ("len", "type", "exists", "lower")
 
 Place: TypeAlias = "tuple[str | int, ...]"
