@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, assert_type
+from typing import Any, Literal, assert_type
 
 import agent_tt
 from agent_tt.codec.wire import Wire
 from agent_tt.model import RunStatus
-from agent_tt.replaying import given, served
+from agent_tt.replaying import given, in_order, served
 from agent_tt.resuming import Happened
 
 
@@ -99,12 +99,15 @@ def main(state: dict[str, list[str]] | None = None) -> None:
 def again() -> None:
     report = agent_tt.replay("refund-loop", store=Path("runs.db"), observe=True, arguments=["--fast"], timeout=10)
     assert_type(report.is_faithful, bool)
+    assert_type(report.verdict, Literal["as_recorded", "reserved", "diverged"])
+    assert_type([note.text for note in report.reservations], list[str])
+    agent_tt.replay("refund-loop", agent="src/refunds.py:main")
     for divergence in report.divergences:
         assert_type(divergence.step, int | None)
         assert_type([change.path for change in divergence.changes], list[str])
     with served("refund-loop", from_step=2, whole=False) as replay:
         assert_type(replay.served, int)
-    with given({"my_app.api.charge": {"id": 7}}):
+    with given({"my_app.api.charge": {"id": 7}, "my_app.api.refund": in_order(1, OSError("no"))}):
         pass
 
 

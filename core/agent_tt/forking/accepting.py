@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from agent_tt.errors import InvalidEdit
 from agent_tt.forking.boundary import expected_after
 from agent_tt.forking.call_edits import CALLS
+from agent_tt.replaying.divergence import AT_THE_END
 from agent_tt.replaying.launch import run_replay
 from agent_tt.sources import open_source
 
@@ -33,7 +34,8 @@ def from_where_it_changed(plan: ForkPlan) -> ForkPlan:
     agent = None if plan.code.entry == plan.run.code.entry else plan.code.entry
     with closing(open_source(plan.store)) as source:
         report = run_replay(source, plan.run, agent=agent)
-        changed = min((found.step for found in report.divergences if found.step is not None), default=None)
+        others = [found.step for found in report.divergences if found.kind not in AT_THE_END]
+        changed = min((step for step in others if step is not None), default=1 if report.failed_before_asking else None)
         is_edited = any(edit.target in CALLS for edit in plan.edits)
         if changed is None or changed > plan.step + is_edited:
             return plan

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agent_tt.comparing.words import Segment
     from agent_tt.model import Call, CallKind
 
-__all__ = ["HALTING", "ChangedPart", "Divergence", "DivergenceKind", "Finding", "Near", "divergence_in"]
+__all__ = ["AT_THE_END", "HALTING", "ChangedPart", "Divergence", "DivergenceKind", "Finding", "Near", "divergence_in"]
 
 DivergenceKind: TypeAlias = Literal[
     "changed request",
@@ -42,6 +42,9 @@ DivergenceKind: TypeAlias = Literal[
     "changed output",
     "edit does not apply",
 ]
+
+AT_THE_END: Final[frozenset[DivergenceKind]] = frozenset({"changed state", "changed output"})
+"""Kinds that say what came out otherwise, and of no call that it was another one."""
 
 HALTING: Final[frozenset[DivergenceKind]] = frozenset(
     {"extra call", "read past the recorded part", "unrecorded effect", "changed result type", "edit does not apply"}
