@@ -41,6 +41,7 @@ class OutputTap:
     """Keeps what is printed from `open` to `close`. Never raises into who prints, and never waits for a lock there."""
 
     def __init__(self) -> None:
+        self._stream: Any = None
         self._target: Any = None
         self._original: Callable[[Any], Any] | None = None
         self._is_open = False
@@ -65,7 +66,7 @@ class OutputTap:
             target = getattr(stream, "buffer", stream)
             self._original = target.write
             target.write = self._write
-            self._target, self._is_open = target, True
+            self._stream, self._target, self._is_open = stream, target, True
 
     def drop(self) -> None:
         """Keep nothing: this is another process, which was forked from the one that records."""
@@ -77,7 +78,7 @@ class OutputTap:
         if not self._is_open:
             return None
         with contextlib.suppress(Exception):
-            sys.stdout.flush()
+            self._stream.flush()
         self._is_open = False
         with contextlib.suppress(Exception):
             if vars(self._target).get("write") == self._write:  # else another one was put around it, which goes on

@@ -315,6 +315,19 @@ def test_a_stream_that_fails_fails_as_ever(monkeypatch: pytest.MonkeyPatch):
         tapped(monkeypatch, _Broken(), "one")
 
 
+def test_what_waits_in_a_stream_that_was_put_aside_meanwhile_counts(monkeypatch: pytest.MonkeyPatch):
+    below = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(below, encoding="utf-8"))
+    print("before")
+    tap = OutputTap()
+    tap.open()
+    print("waits")
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    kept = tap.close()
+    assert kept is not None
+    assert (kept.text, below.getvalue()) == ("waits\n", b"before\nwaits\n")
+
+
 def test_two_taps_in_any_order_of_ending_keep_their_own(monkeypatch: pytest.MonkeyPatch):
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stdout", stream)
