@@ -12,7 +12,9 @@ from contextlib import closing
 from pathlib import Path
 
 from agent_tt import samples
+from agent_tt.history.proofs import CALLS, RUNS, STEPS
 from agent_tt.store import copy_run, open_store
+from agent_tt.store.connection import transaction_of
 
 
 def build(target: Path) -> None:
@@ -38,10 +40,14 @@ def pack(path: Path, *, forget: Path) -> None:
         forget: the folder that the agents ran in; tracebacks name files as calls do, relative to the agents' folder.
     """
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("UPDATE runs SET owner = NULL, meta = json_remove(meta, '$.code.interpreter')")
-        for table in ("runs", "steps", "calls"):
-            prefix = f"{forget / samples.WORKPLACE}/"
-            connection.execute(f"UPDATE {table} SET error = replace(error, ?, '')", (prefix,))  # noqa: S608  our tables
+        prefix = f"{forget / samples.WORKPLACE}/"
+        with transaction_of(connection) as tx:
+            for run, meta in tx.query("SELECT run, json_remove(meta, '$.code.interpreter') FROM runs"):
+                RUNS.update(tx, (run,), {"owner": None, "meta": meta})
+            for table in (RUNS, STEPS, CALLS):
+                key = ", ".join(table.key)
+                for *row, error in tx.query(f"SELECT {key}, error FROM {table.name} WHERE error IS NOT NULL"):  # noqa: S608
+                    table.update(tx, row, {"error": error.replace(prefix, "")})
         connection.execute("PRAGMA journal_mode = DELETE")
         connection.execute("VACUUM")
 

@@ -68,7 +68,7 @@ def main() -> int:
         _write(job, {"stopped": error.message})
         return error.exit_code
     except AgentTTError as error:
-        _write(job, {"error": {"message": error.message, "hint": error.hint}})
+        _write(job, {"error": {"message": error.message, "hint": error.hint, "exit_code": error.exit_code}})
         return error.exit_code
     return 0
 

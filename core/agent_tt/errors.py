@@ -22,6 +22,7 @@ AgentTTError
 ├── StoreUnreadable            exit 4
 │   ├── NotAStore
 │   ├── NewerFormat
+│   ├── OlderFormat
 │   ├── StoreBusy
 │   └── Damaged                a row, blob or keyframe does not hold what it should
 │       └── CorruptDelta
@@ -73,6 +74,7 @@ __all__ = [
     "NotAStore",
     "NotFound",
     "NotRebuildable",
+    "OlderFormat",
     "PathNotFound",
     "QuestionClosed",
     "QuestionNotFound",
@@ -276,6 +278,22 @@ class NewerFormat(StoreUnreadable):
     """
 
     kind = "newer_format"
+
+    def __init__(self, message: str, *, found: int, supported: int, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.found = found
+        self.supported = supported
+
+
+class OlderFormat(StoreUnreadable):
+    """The store was written by an older agent-tt, in a format that this one does not read.
+
+    Attributes:
+        found: the file's format number.
+        supported: the format number that this program reads.
+    """
+
+    kind = "older_format"
 
     def __init__(self, message: str, *, found: int, supported: int, hint: str = "") -> None:
         super().__init__(message, hint=hint)

@@ -67,7 +67,7 @@ def open_source(path: str | Path, *, read_only: bool = False) -> RunSource:
     Raises:
         StoreNotFound: there is no such file.
         NotAStore: the file holds no runs that can be read; the message says what it looks like.
-        NewerFormat: a newer agent-tt wrote it.
+        NewerFormat, OlderFormat: another agent-tt wrote it.
         StoreUnreadable: it cannot be read.
     """
     path = Path(path)

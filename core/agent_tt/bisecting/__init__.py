@@ -80,6 +80,7 @@ def bisect(
     from agent_tt.errors import UsageError
     from agent_tt.forking.policies import configured_policy, written_rules
     from agent_tt.forking.terms import terms_from
+    from agent_tt.protocols import check_proven
     from agent_tt.sources import open_source
     from agent_tt.store.locate import resolve_store_path
 
@@ -97,6 +98,7 @@ def bisect(
         raise UsageError(f"{given[0]} is for forks", hint="add live=True")
     with closing(open_source(resolve_store_path(store))) as source:
         found = source.run(run)
+        check_proven(source, found)
         if not live:
             return bisect_recorded(source, found, expression)
         return bisect_live(

@@ -12,7 +12,7 @@ from agent_tt.comparing.outcome import read_outcome
 from agent_tt.comparing.unrecorded_effects import effects_outside
 from agent_tt.comparing.updates import read_updates
 from agent_tt.errors import AgentTTError, Interrupted
-from agent_tt.protocols import ListsCalls, PagesCalls
+from agent_tt.protocols import ListsCalls, PagesCalls, check_count, check_run, check_shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -35,6 +35,9 @@ class Side:
         source: Where the run is.
         run: The run.
 
+    Raises:
+        Damaged: Its row, or a step, is not as it was recorded, or is missing.
+
     Attributes:
         source: Where the run is.
         run: The run.
@@ -49,7 +52,9 @@ class Side:
     def __init__(self, source: RunSource, run: Run) -> None:
         self.source = source
         self.run = run
+        check_run(run)
         self.steps: list[Step] = source.steps(run.id)
+        check_shown(run, *self.steps)
         self.by_number = {step.number: step for step in self.steps}
         self.live = run.status == "running"
         self.cancelled: Callable[[], bool] = lambda: False
@@ -119,7 +124,9 @@ class Side:
 
     def calls(self, number: int) -> list[Call]:
         """The calls of a step, with all that they carried."""
-        return self.source.calls(self.run.id, number)
+        calls = self.source.calls(self.run.id, number)
+        check_shown(self.run, *calls)
+        return calls
 
     def updates(self, step: Step) -> dict[str, str]:
         """What a step wrote to the state; nothing for one that contains steps, of which each is compared itself.
@@ -189,7 +196,9 @@ class Side:
     def heads(self) -> list[Call]:
         """Every call of the run, without what it carried."""
         if isinstance(self.source, ListsCalls):
-            return self.source.call_heads(self.run.id)
+            known = self.source.call_heads(self.run.id)
+            check_shown(self.run, *known)
+            return known
         heads: list[Call] = []
         for step in self.steps:
             if step.number not in self._heads:
@@ -204,13 +213,23 @@ class Side:
             by_step: defaultdict[int, list[Call]] = defaultdict(list)
             for call in self.pages.call_page(self.run.id, steps[0].number, steps[-1].number + 1):
                 by_step[call.step].append(call)
-            return iter([by_step[step.number] for step in steps])
+            return iter([self._whole(step, by_step[step.number]) for step in steps])
         return iter([self._read_calls(step) for step in steps])
 
     def _read_calls(self, step: Step) -> Sequence[Call]:
         self.check()
         calls = self.source.calls(self.run.id, step.number) if step.calls else []
         self._heads[step.number] = [replace(call, args=None, result=None) for call in calls]
+        return self._whole(step, calls)
+
+    def _whole(self, step: Step, calls: Sequence[Call]) -> Sequence[Call]:
+        """The calls of a step, none of which may be damaged or missing.
+
+        Raises:
+            Damaged: One is.
+        """
+        check_shown(self.run, *calls)
+        check_count(self.run, step, len(calls))
         return calls
 
     def _runs(self, step: Step) -> bool:

@@ -24,6 +24,7 @@ from agent_tt.forking.policies import Rule, check_denials, check_rule, check_soc
 from agent_tt.forking.request_edits import REQUESTS, with_recorded_requests
 from agent_tt.forking.terms import Terms
 from agent_tt.model import Run
+from agent_tt.protocols import check_proven
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -194,6 +195,7 @@ def plan_fork(
     terms = terms or Terms()
     original = run if isinstance(run, Run) else source.run(run)
     check_origin(source, original)
+    check_proven(source, original)
     steps = source.steps(original.id)
     calls = [edit for edit in edits if edit.target in CALLS]
     asked = _asked_step(step, calls)

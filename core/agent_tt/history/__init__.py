@@ -12,5 +12,7 @@
 | `states`, `cursor` | reading any checkpoint, and moving along them |
 | `index` | who wrote a path |
 | `blobs`, `large_parts`, `payload`, `frames`, `training` | large values once, and every payload compressed |
+| `templates` | headers of HTTP messages, whose unchanging part is kept once |
+| `proofs` | what shows that a row is as it was written, and that none is missing |
 | `damage` | what stands in place of what cannot be read |
 """

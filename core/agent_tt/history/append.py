@@ -13,6 +13,7 @@ from agent_tt.history.digest import chain, digest
 from agent_tt.history.index import BLOCK, PendingMarks
 from agent_tt.history.keyframes import KeyframePolicy
 from agent_tt.history.payload import pack_ops
+from agent_tt.history.proofs import DELTAS, TRACKS
 from agent_tt.history.rows import row_key
 from agent_tt.history.shadow import Shadow
 from agent_tt.history.states import load
@@ -171,10 +172,7 @@ def create_track(
     tx: Transaction, run: int, name: str, *, parent: int | None = None, fork_seq: int | None = None
 ) -> int:
     """Makes a track's row and gives its number. A fork's track still lacks its first checkpoint."""
-    return tx.execute(
-        "INSERT INTO tracks(run, name, parent, fork_seq, indexed_to) VALUES(?, ?, ?, ?, ?)",
-        (run, name, parent, fork_seq, -1 if fork_seq is None else fork_seq - 1),
-    )
+    return TRACKS.insert(tx, (None, run, name, parent, fork_seq, -1 if fork_seq is None else fork_seq - 1, 0))
 
 
 def fork_track(
@@ -212,8 +210,8 @@ def _insert(
     sink = _BlobSink(log, tx)
     plain = pack_ops(checkpoint.ops, sink.put)
     linked = chain(before, checkpoint.seq, checkpoint.digest, plain)
-    tx.execute(
-        "INSERT INTO deltas(id, digest, chain, dict, size, flags, refs, ops) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+    DELTAS.insert(
+        tx,
         (
             row_key(track, checkpoint.seq),
             checkpoint.digest,

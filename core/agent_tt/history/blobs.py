@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from agent_tt.errors import Damaged
 from agent_tt.history.hashing import content_hash, row_id
+from agent_tt.history.proofs import BLOBS
 
 if TYPE_CHECKING:
     from agent_tt.history.frames import Frames
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Blobs"]
 
-_INSERT: Final = "INSERT INTO blobs(id, hash, form, size, data) VALUES(?, ?, ?, ?, ?)"
 _HINT: Final = "Run `agent-tt verify` to see which checkpoints hold it."
 
 
@@ -29,7 +29,7 @@ class Blobs:
         digest = content_hash(plain)
         number = _free_number(tx, digest)
         if number is not None:
-            tx.execute(_INSERT, (number, digest, form, len(plain), self._frames.compress(plain)))
+            BLOBS.insert(tx, (number, digest, form, len(plain), self._frames.compress(plain)))
         return digest
 
     def copy(self, tx: Transaction, digest: bytes) -> None:
@@ -41,7 +41,7 @@ class Blobs:
         number = _free_number(tx, digest)
         if number is not None:
             form, size, data = self._row(digest)
-            tx.execute(_INSERT, (number, digest, form, size, data))
+            BLOBS.insert(tx, (number, digest, form, size, data))
 
     def get(self, digest: bytes) -> bytes:
         """The content that `digest` names.

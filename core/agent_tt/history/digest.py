@@ -82,7 +82,7 @@ def chain(previous: bytes, seq: int, state_digest: bytes, ops: bytes) -> bytes:
         state_digest: `digest` of its state.
         ops: its operations exactly as stored (before compression); never encode them again, JSON is not unique.
     """
-    plain = previous + seq.to_bytes(8, "big") + state_digest + ops
+    plain = previous + seq.to_bytes(8, "big") + state_digest + blake2b(ops, digest_size=DIGEST_SIZE).digest()
     return blake2b(plain, digest_size=DIGEST_SIZE).digest()
 
 

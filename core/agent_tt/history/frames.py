@@ -12,6 +12,7 @@ import zstandard
 
 from agent_tt.errors import Damaged, StoreUnreadable
 from agent_tt.history.hashing import content_hash, row_id
+from agent_tt.history.proofs import DICTS
 
 if TYPE_CHECKING:
     from agent_tt.history.rows import Rows, Transaction
@@ -129,10 +130,9 @@ def store_dictionary(tx: Transaction, frames: Frames, content: bytes, agent: str
     """Keeps `content` as the agent's dictionary and gives its id."""
     number = row_id(content_hash(content))
     frame = frames.compress(content)
-    tx.execute_many(
-        "INSERT OR IGNORE INTO dicts(id, copy, agent, data) VALUES(?, ?, ?, ?)",
-        [(number, copy, agent, frame) for copy in range(_COPIES)],
-    )
+    if not tx.query("SELECT 1 FROM dicts WHERE id = ?", (number,)):
+        for copy in range(_COPIES):
+            DICTS.insert(tx, (number, copy, agent, frame))
     return number
 
 

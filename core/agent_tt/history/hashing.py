@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["HASH_SIZE", "content_hash", "path_id", "path_text", "row_id"]
+__all__ = ["HASH_SIZE", "blob_names", "content_hash", "path_id", "path_text", "row_id"]
 
 HASH_SIZE: Final = 20
 """Bytes of a blob's or dictionary's hash."""
@@ -34,3 +34,10 @@ def path_text(path: Sequence[str | int]) -> str:
 def path_id(path: Sequence[str | int]) -> int:
     """The row number of a path in `paths`."""
     return row_id(blake2b(path_text(path).encode(), digest_size=8).digest())
+
+
+def blob_names(refs: object) -> list[bytes]:
+    """The hashes in a `refs` column."""
+    if not isinstance(refs, bytes):
+        return []
+    return [refs[at : at + HASH_SIZE] for at in range(0, len(refs), HASH_SIZE)]

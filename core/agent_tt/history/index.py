@@ -16,6 +16,7 @@ from agent_tt.codec.paths import without_envelopes
 from agent_tt.errors import Damaged
 from agent_tt.history.hashing import path_id, path_text
 from agent_tt.history.ops import touches, trace
+from agent_tt.history.proofs import TRACKS
 from agent_tt.history.trace import trace_forward
 
 if TYPE_CHECKING:
@@ -48,18 +49,19 @@ class _Bits:
 
 
 class PendingMarks:
-    """What a writer still has to put into the index: the marks of one track's unfinished block."""
+    """Marks of one track, by block: what a writer still has to put into the index."""
 
     def __init__(self) -> None:
-        self._bits: dict[Path, _Bits] = {}
+        self._blocks: dict[int, dict[Path, _Bits]] = {}
 
     def add(self, seq: int, ops: list[Op]) -> None:
         """Notes what checkpoint `seq` did."""
         bit = 1 << (seq % BLOCK)
+        block = self._blocks.setdefault(seq // BLOCK, {})
         for path, touch in touches(ops).items():
-            bits = self._bits.get(path)
+            bits = block.get(path)
             if bits is None:
-                bits = self._bits[path] = _Bits()
+                bits = block[path] = _Bits()
             bits.touched |= bit
             if touch.struct:
                 bits.struct |= bit
@@ -69,23 +71,34 @@ class PendingMarks:
                     bits.length = touch.length
 
     def flush(self, tx: Transaction, track: int, seq: int) -> None:
-        """Writes the marks of the block that `seq` lies in; from now on the index reaches to `seq`."""
-        paths = [(path_id(path), path) for path in self._bits]
+        """Writes the marks; from now on the index reaches to `seq`."""
+        marks = self.rows(track)
         tx.execute_many(
             "INSERT OR IGNORE INTO paths(id, path) VALUES(?, ?)",
-            [(number, path_text(path)) for number, path in paths],
+            list(self.paths().items()),
         )
         tx.execute_many(
             "INSERT INTO changes(track, path, block, touched, struct, grown, len0) VALUES(?, ?, ?, ?, ?, ?, ?)"
             " ON CONFLICT(track, path, block) DO UPDATE SET touched = touched | excluded.touched,"
             " struct = struct | excluded.struct, grown = grown | excluded.grown, len0 = ifnull(len0, excluded.len0)",
-            sorted(
-                (track, number, seq // BLOCK, _signed(b.touched), _signed(b.struct), _signed(b.grown), b.length)
-                for number, b in ((number, self._bits[path]) for number, path in paths)
-            ),
+            marks,
         )
-        tx.execute("UPDATE tracks SET indexed_to = ? WHERE track = ?", (seq, track))
-        self._bits.clear()
+        ((reach,),) = tx.query("SELECT indexed_to FROM tracks WHERE track = ?", (track,))
+        if reach < seq:  # another process may have come further
+            TRACKS.update(tx, (track,), {"indexed_to": seq})
+        self._blocks.clear()
+
+    def paths(self) -> dict[int, str]:
+        """The paths that are marked, as rows of `paths`."""
+        return {path_id(path): path_text(path) for block in self._blocks.values() for path in block}
+
+    def rows(self, track: int) -> list[tuple[int, int, int, int, int, int, int | None]]:
+        """The marks as rows of `changes`, in the order of their key."""
+        return sorted(
+            (track, path_id(path), block, _signed(b.touched), _signed(b.struct), _signed(b.grown), b.length)
+            for block, paths in self._blocks.items()
+            for path, b in paths.items()
+        )
 
 
 def _signed(bits: int) -> int:

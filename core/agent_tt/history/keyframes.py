@@ -23,6 +23,7 @@ from agent_tt.codec.paths import get
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import Damaged
 from agent_tt.history.payload import blob_value, bounded, pack, place_part, unpack
+from agent_tt.history.proofs import KEYFRAMES
 from agent_tt.history.rows import SEQ_BITS, row_key
 
 if TYPE_CHECKING:
@@ -72,13 +73,19 @@ class KeyframePolicy:
 
 @dataclass(frozen=True, slots=True)
 class StoredKeyframe:
-    """A keyframe as it lies in the file. `segment` is its position among the segments it was looked for in."""
+    """A keyframe as it lies in the file.
+
+    Attributes:
+        segment: its position among the segments it was looked for in.
+        proven: whether its row is as it was written.
+    """
 
     segment: int
     track: int
     seq: int
     size: int
     frame: bytes
+    proven: bool
 
     @property
     def what(self) -> str:
@@ -97,10 +104,8 @@ def write(
 ) -> None:
     """Stores a keyframe for the checkpoint of that row key; `blobs` are the hashes that it names."""
     plain = pack({"v": skeleton, "r": [*refs], "d": digest.hex()})
-    tx.execute(
-        "INSERT OR REPLACE INTO keyframes(id, size, refs, state) VALUES(?, ?, ?, ?)",
-        (key, len(plain), b"".join(blobs) or None, log.frames.compress(plain)),
-    )
+    KEYFRAMES.delete(tx, "id = ?", (key,))
+    KEYFRAMES.insert(tx, (key, len(plain), b"".join(blobs) or None, log.frames.compress(plain)))
 
 
 def newest(log: StateLog, segments: Sequence[Segment], before: StoredKeyframe | None = None) -> StoredKeyframe | None:
@@ -113,7 +118,7 @@ def newest(log: StateLog, segments: Sequence[Segment], before: StoredKeyframe | 
         if segment.first > last:
             continue
         found = log.rows.query(
-            "SELECT id, size, state FROM keyframes WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1",
+            f"SELECT {KEYFRAMES.selected} FROM keyframes WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1",  # noqa: S608
             (row_key(segment.track, segment.first), row_key(segment.track, last)),
         )
         if found:
@@ -122,14 +127,14 @@ def newest(log: StateLog, segments: Sequence[Segment], before: StoredKeyframe | 
 
 
 def _stored(position: int, track: int, columns: Row) -> StoredKeyframe:
-    key, size, frame = columns
-    return StoredKeyframe(position, track, key & _SEQ_MASK, size, frame)
+    key, size, _, frame, _ = columns
+    return StoredKeyframe(position, track, key & _SEQ_MASK, size, frame, KEYFRAMES.holds(columns))
 
 
 def within(log: StateLog, segment: Segment) -> dict[int, StoredKeyframe]:
     """All keyframes of a segment, by checkpoint; their `segment` is 0."""
     found = log.rows.query(
-        "SELECT id, size, state FROM keyframes WHERE id BETWEEN ? AND ? ORDER BY id",
+        f"SELECT {KEYFRAMES.selected} FROM keyframes WHERE id BETWEEN ? AND ? ORDER BY id",  # noqa: S608
         (row_key(segment.track, segment.first), row_key(segment.track, segment.last)),
     )
     stored = [_stored(0, segment.track, columns) for columns in found]
@@ -191,6 +196,8 @@ def fill(log: StateLog, segments: Sequence[Segment], keyframe: StoredKeyframe) -
 def _payload(log: StateLog, keyframe: StoredKeyframe) -> tuple[Wire, list[Wire]]:
     """The skeleton and the references of a keyframe that belongs where it lies."""
     what = keyframe.what
+    if not keyframe.proven:
+        raise Damaged(f"{what} is damaged: its row is not as it was written", hint=_HINT)
     payload = unpack(log.frames.decompress(keyframe.frame, keyframe.size, what), what)
     if not isinstance(payload, dict) or payload.keys() != {"v", "r", "d"}:
         raise _malformed(what)

@@ -14,6 +14,7 @@ from agent_tt.history.blobs import Blobs
 from agent_tt.history.frames import MOST_PLAIN, Frames
 from agent_tt.history.pages import PAGE, PageCache
 from agent_tt.history.payload import blob_value, bounded, place_part, unpack
+from agent_tt.history.proofs import DELTAS, TRACKS
 from agent_tt.history.rows import SEQ_BITS, row_key, whole
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ class LogRow:
         dictionary: id of the dictionary of `frame`.
         size: bytes of the operations before compression.
         frame: the compressed operations.
+        refs: the hashes of the blobs that they name, joined.
+        proven: whether the row is as it was written; what else it says must not be used where it is not.
     """
 
     track: int
@@ -63,6 +66,8 @@ class LogRow:
     dictionary: int
     size: int
     frame: bytes
+    refs: bytes | None
+    proven: bool
 
     @property
     def what(self) -> str:
@@ -115,10 +120,12 @@ class StateLog:
     def _parent(self, track: int) -> tuple[int | None, int | None]:
         known = self._parents.get(track)
         if known is None:
-            found = self.rows.query("SELECT parent, fork_seq FROM tracks WHERE track = ?", (track,))
+            found = TRACKS.read(self.rows, "track = ?", (track,))
             if not found:
                 raise Damaged(f"track {track} is missing", hint=_HINT)
-            parent, fork_seq = (None if value is None else whole(value, f"track {track}") for value in found[0])
+            if not TRACKS.holds(found[0]):
+                raise Damaged(f"track {track} is damaged: its row is not as it was written", hint=_HINT)
+            parent, fork_seq = (None if value is None else whole(value, f"track {track}") for value in found[0][3:5])
             known = self._parents[track] = (parent, fork_seq)
         return known
 
@@ -132,10 +139,13 @@ class StateLog:
 
         Raises:
             StepNotFound: there is no such checkpoint.
+            Damaged: the row is not as it was written.
         """
         for segment in reversed(self.segments(track, seq)):
             if segment.first <= seq <= segment.last:
                 for row in self._fetch(segment.track, seq, seq):
+                    if not row.proven:
+                        raise _unproven(row.what)
                     return row
         raise StepNotFound(f"there is no checkpoint {seq} on track {track}")
 
@@ -162,7 +172,7 @@ class StateLog:
 
     def _fetch(self, track: int, first: int, last: int) -> list[LogRow]:
         found = self.rows.query(
-            "SELECT id, digest, chain, dict, size, ops FROM deltas WHERE id BETWEEN ? AND ? ORDER BY id",
+            f"SELECT {DELTAS.selected} FROM deltas WHERE id BETWEEN ? AND ? ORDER BY id",  # noqa: S608  # our own
             (row_key(track, first), row_key(track, last)),
         )
         return [_log_row(track, columns) for columns in found]
@@ -171,8 +181,10 @@ class StateLog:
         """The operations of a row exactly as they were stored, before compression: what the chain covers.
 
         Raises:
-            Damaged: they cannot be read.
+            Damaged: they cannot be read, or the row is not as it was written.
         """
+        if not row.proven:
+            raise _unproven(row.what)
         return self.frames.decompress(row.frame, row.size, row.what, row.dictionary)
 
     def ops(self, row: LogRow, wanted: Wanted | None = None) -> RowOps:
@@ -191,12 +203,14 @@ class StateLog:
         """What `ops` gives, where `plain` was read already."""
         return self._decode(plain, row.seq, row.what, wanted)
 
-    def decode(self, key: int, dictionary: int, size: int, frame: object) -> RowOps:
-        """The operations of a row from its columns, with their blobs in place.
+    def decode(self, columns: Row) -> RowOps:
+        """The operations of a row from its columns and proof, with their blobs in place.
 
         Raises:
             Damaged: the row cannot be read (a blob that cannot be is a placeholder instead).
         """
+        _prove(columns)
+        key, _, _, dictionary, size, _, _, frame, _ = columns
         seq = key & _SEQ_MASK
         what = _what(key >> SEQ_BITS, seq)
         return self._decode(self.frames.decompress(frame, size, what, dictionary), seq, what, None)
@@ -225,13 +239,14 @@ class StateLog:
         """Rows first..last of one track, decompressed."""
         decompress = self.frames.decompress
         seq = first
-        for key, dictionary, size, frame in self.rows.query(
-            "SELECT id, dict, size, ops FROM deltas WHERE id BETWEEN ? AND ? ORDER BY id",
+        for columns in self.rows.query(
+            f"SELECT {DELTAS.selected} FROM deltas WHERE id BETWEEN ? AND ? ORDER BY id",  # noqa: S608  # our own
             (row_key(track, first), row_key(track, last)),
         ):
-            if key & _SEQ_MASK != seq:
+            if columns[0] & _SEQ_MASK != seq:
                 break
-            yield seq, decompress(frame, size, _what(track, seq), dictionary)
+            _prove(columns)
+            yield seq, decompress(columns[7], columns[4], _what(track, seq), columns[3])
             seq += 1
         if seq <= last:
             raise _missing(track, seq)
@@ -283,11 +298,22 @@ def _copied_text(ops: list[Op]) -> int:
 
 
 def _log_row(track: int, columns: Row) -> LogRow:
-    key, digest, chain, dictionary, size, frame = columns
-    row = LogRow(track, key & _SEQ_MASK, digest, chain, dictionary, size, frame)
-    if not (isinstance(digest, bytes) and isinstance(chain, bytes) and isinstance(dictionary, int)):
-        raise _malformed(row.what)
-    return row
+    key, digest, chain, dictionary, size, _, refs, frame, _ = columns
+    return LogRow(track, key & _SEQ_MASK, digest, chain, dictionary, size, frame, refs, DELTAS.holds(columns))
+
+
+def _prove(columns: Row) -> None:
+    """Refuses a row of the log that is not as it was written.
+
+    Raises:
+        CorruptDelta: it is not.
+    """
+    if not DELTAS.holds(columns):
+        raise _unproven(_what(columns[0] >> SEQ_BITS, columns[0] & _SEQ_MASK))
+
+
+def _unproven(what: str) -> CorruptDelta:
+    return CorruptDelta(f"{what} is damaged: its row is not as it was written", hint=_HINT)
 
 
 def _what(track: int, seq: int) -> str:

@@ -7,7 +7,9 @@
 
 A reference is `[place, "b", hash in hex]`. Null stands at the place: a path inside the value, for operations the number
 of the operation and then the path inside its last item. Blobs never name blobs. A plain object with just the keys `v`
-and `r` is kept in the second form too, so that the two never look alike.
+and `r` is kept in the second form too, so that the two never look alike. In the second line a reference may also be
+`[["headers"], "t", hash in hex]`, of a template: see `history.templates`. What a piece of a stream brought, and the
+facts of a call, are kept as arguments are.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from agent_tt.history.damage import placeholder
 from agent_tt.history.frames import MOST_PLAIN
 from agent_tt.history.hashing import HASH_SIZE
 from agent_tt.history.large_parts import move_out, place
+from agent_tt.history.templates import HEADERS, filled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.history.large_parts import PutBlob, Reference
     from agent_tt.history.ops import Op
+    from agent_tt.history.templates import Templates
 
 __all__ = [
     "GetBlob",
@@ -65,12 +69,14 @@ def pack(value: Wire) -> bytes:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
-def unpack(plain: bytes | str, what: str) -> Wire:
+def unpack(plain: object, what: str) -> Wire:
     """The value of a JSON text from a file.
 
     Raises:
         Damaged: it is not JSON, or JSON that takes far more memory than bytes.
     """
+    if not isinstance(plain, bytes | str):
+        raise Damaged(f"{what} is damaged: it is not text", hint=_HINT)
     if len(plain) > _SMALL and _memory(plain) > _MOST_MEMORY:
         raise Damaged(f"{what} is damaged: it holds more values than any does", hint=_HINT)
     try:
@@ -122,13 +128,23 @@ def pack_ops(ops: list[Op], put: PutBlob) -> bytes:
     return pack({"o": kept, "r": _wire(refs)} if refs else kept)
 
 
-def pack_call_value(value: Wire, put: PutBlob) -> str:
+def pack_call_value(value: Wire, put: PutBlob, templates: Templates | None = None) -> str:
     """Arguments or a result as the text of their column.
 
     Plain JSON where nothing was taken out, else `{"v": value, "r": references}`. A plain object with exactly these two
     keys is wrapped as well, so that the two never look alike.
+
+    Args:
+        value: the value; it is left as it is.
+        put: stores a blob.
+        templates: makes templates of its headers; None keeps them in it.
     """
     refs: list[Reference] = []
+    if templates is not None and type(value) is dict and HEADERS in value:
+        split = templates.split(value[HEADERS])
+        if split is not None:
+            value = {**value, HEADERS: split[1]}
+            refs.append([[HEADERS], "t", put(split[0])])
     kept = _move_out(value, None, refs, put)
     if refs or (isinstance(value, dict) and value.keys() == _WRAPPER_KEYS):
         kept = {"v": kept, "r": _wire(refs)}
@@ -136,7 +152,7 @@ def pack_call_value(value: Wire, put: PutBlob) -> str:
 
 
 def unpack_call_value(text: object, what: str, get: GetBlob) -> Wire:
-    """The value of an `args` or `result` column; what cannot be read is a placeholder in its place."""
+    """The value of a column that `pack_call_value` made; what cannot be read is a placeholder in its place."""
     if text is None:
         return None
     if not isinstance(text, str):
@@ -160,10 +176,14 @@ def join(root: Wire, refs: Wire, get: GetBlob) -> tuple[Wire, bool]:
         raise _not_a_reference(refs)
     whole, get = True, bounded(get)
     for ref in refs:
-        if not isinstance(ref, list) or len(ref) != 3 or ref[1] != "b":
+        if not isinstance(ref, list) or len(ref) != 3 or (ref[1] != "b" and (ref[1] != "t" or ref[0] != [HEADERS])):
             raise _not_a_reference(ref)
         part, readable = blob_value(ref[2], get)
         whole &= readable
+        if ref[1] == "t" and readable:
+            if not isinstance(root, dict) or HEADERS not in root:
+                raise _not_a_reference(ref)
+            part = filled(part, root[HEADERS], _not_a_reference)
         root = place_part(root, ref[0], part)
     return root, whole
 

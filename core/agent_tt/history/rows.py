@@ -38,6 +38,17 @@ class Transaction(Rows, Protocol):
         """Runs one statement for each of `rows`."""
         ...
 
+    def seal(self, name: str, owner: SqlValue, proof: SqlValue, count: int, /) -> None:
+        """Counts a row of a table into the seal of its owner, or out of it.
+
+        Args:
+            name: the table's.
+            owner: whose the row is.
+            proof: what its column `proof` holds.
+            count: 1 for a row that is there now, -1 for one that is not any more.
+        """
+        ...
+
 
 def row_key(track: int, seq: int) -> int:
     """The row number of checkpoint `seq` of a track, in `deltas` and `keyframes`."""

@@ -101,6 +101,8 @@ class Run:
         pinned: somebody wants it kept: it is neither archived nor deleted before it is unpinned.
         archived: left out of lists unless they are asked for all runs.
         former_names: what it was called before it was renamed, oldest first; they still name it.
+        damaged: what is wrong with what is stored of it; then only id and name are shown, as they stand there. None of
+            one that is as it was recorded.
     """
 
     id: str
@@ -128,6 +130,7 @@ class Run:
     pinned: bool = False
     archived: bool = False
     former_names: tuple[str, ...] = ()
+    damaged: str | None = None
 
     @property
     def agent(self) -> str | None:

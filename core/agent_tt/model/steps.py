@@ -31,6 +31,8 @@ class Step:
         decision: what the agent decided, in its own words.
         messages: how many messages the state or request held, where known.
         extra: further facts of the source (`checkpoint_id`, `langgraph_step`, …) for `--json`.
+        damaged: what is wrong with what is stored of it; then nothing else here but the number says anything. None of
+            one that is as it was recorded.
     """
 
     number: int
@@ -53,6 +55,7 @@ class Step:
     calls: int = 0
     repeat_of: int | None = None
     extra: Mapping[str, Wire] = field(default_factory=dict)
+    damaged: str | None = None
 
     @property
     def id(self) -> str:
@@ -81,6 +84,8 @@ class Call:
         delivered: run-wide number under which the answer reached the agent, from 1; of an answer that came in pieces,
             the last one's. None while it is pending.
         meta: facts for display: `model`, `tokens_in`, `tokens_out`, `cost_usd`, `file`, `line`, ….
+        damaged: what is wrong with what is stored of it: placeholders stand for what it carried, or for all but its
+            numbers. None of one that is as it was recorded.
     """
 
     step: int
@@ -99,6 +104,7 @@ class Call:
     ended_us: int | None = None
     delivered: int | None = None
     meta: Mapping[str, Wire] = field(default_factory=dict)
+    damaged: str | None = None
 
     @property
     def duration_us(self) -> int | None:
@@ -118,9 +124,11 @@ class Delivery:
         kind: `chunk` for a piece; then one of `end`, `error` (the call's own says which) and `closed` (the agent left).
         at_us: when it was committed, just before the agent saw it.
         data: the piece, or what a generator returned at its `end`.
+        damaged: what is wrong with what is stored of it; None of one that is as it was recorded.
     """
 
     number: int
     kind: DeliveryKind
     at_us: int | None = None
     data: Wire = None
+    damaged: str | None = None

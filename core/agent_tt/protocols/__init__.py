@@ -11,11 +11,13 @@ up to `fork_step` are its parent's (`Step.inherited`), and checkpoint `fork_step
 | `reading` | what any source of runs can be asked |
 | `marks` | what people may write down about runs |
 | `writing` | what a store takes |
+| `proven` | refusing to use what is damaged |
 """
 
 from __future__ import annotations
 
 from agent_tt.protocols.marks import Anchored, MarkedRuns, Marks
+from agent_tt.protocols.proven import Proves, check_count, check_proven, check_run, check_shown
 from agent_tt.protocols.reading import Cursor, HoldsOutput, ListsCalls, PagesCalls, RunSource
 from agent_tt.protocols.writing import NO_STATE, KeepsOutput, OpenQuestion, RunWriter, Store
 
@@ -30,7 +32,12 @@ __all__ = [
     "Marks",
     "OpenQuestion",
     "PagesCalls",
+    "Proves",
     "RunSource",
     "RunWriter",
     "Store",
+    "check_count",
+    "check_proven",
+    "check_run",
+    "check_shown",
 ]

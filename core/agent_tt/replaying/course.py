@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent_tt.protocols import check_proven
 from agent_tt.replaying.repeats import without_repeats
 
 if TYPE_CHECKING:
@@ -69,7 +70,9 @@ def read_calls(source: RunSource, run: Run, *, from_step: int = 0) -> list[tuple
 
     Raises:
         RunNotFound, StoreUnreadable: it cannot be read.
+        Damaged: something of it is not as it was recorded, or is missing.
     """
+    check_proven(source, run)
     found: list[tuple[Call, Sequence[Delivery]]] = []
     for part in course_of(source, run):
         first = max(part.first, from_step + 1)
@@ -90,7 +93,11 @@ def calls_until(source: RunSource, run: Run, last: int, *, first: int = 1) -> li
         run: the run.
         last: the last step that is taken.
         first: the first.
+
+    Raises:
+        Damaged: something of the run is not as it was recorded, or is missing.
     """
+    check_proven(source, run)
     steps = source.steps(run.id, first, last + 1)
     calls = without_repeats(run, _calls(source, run, steps))
     later = _begun_meanwhile(source, run, steps, last)

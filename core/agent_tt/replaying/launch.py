@@ -14,7 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from agent_tt.errors import AgentFailed, Interrupted, InvalidEntryPoint
+from agent_tt.errors import AgentFailed, Damaged, Interrupted, InvalidEntryPoint
+from agent_tt.protocols import check_proven
 from agent_tt.replaying.agent_process import start_agent
 from agent_tt.replaying.job import JOB_VARIABLE, Job
 from agent_tt.replaying.progress import calls_answered
@@ -66,6 +67,7 @@ def run_replay(
 
     Raises:
         Untrusted: the store came from elsewhere.
+        Damaged: something of the run is not as it was recorded, or is missing.
         InvalidEntryPoint: the agent cannot be started.
         AgentFailed: its process died, took too long, or was stopped because it is not wanted any more.
         Interrupted: somebody stopped it in the debugger.
@@ -73,6 +75,7 @@ def run_replay(
     """
     check_made_here(source.path, run)
     agent = None if agent is None else _from_here(agent)
+    check_proven(source, run)
     with tempfile.TemporaryDirectory(prefix="agent-tt-replay-") as scratch, tempfile.TemporaryFile() as output:
         report, count = Path(scratch) / "report.json", Path(scratch) / "answered"
         job = Job(
@@ -96,7 +99,9 @@ def run_replay(
         if "stopped" in shape:
             raise Interrupted(shape["stopped"])
         if "error" in shape:
-            raise InvalidEntryPoint(shape["error"]["message"], hint=shape["error"]["hint"])
+            is_damaged = shape["error"].get("exit_code") == Damaged.exit_code
+            kind = Damaged if is_damaged else InvalidEntryPoint
+            raise kind(shape["error"]["message"], hint=shape["error"]["hint"])
         return replace(report_from_json(shape), output=_tail(output))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import ReadOnlySource, UsageError
+from agent_tt.protocols import check_proven
 from agent_tt.questions import is_held
 from agent_tt.recording.call_spec import KEY
 from agent_tt.replaying.repeats import entries_of, place_of, place_said
@@ -140,10 +141,12 @@ def plan_resume(source: RunSource, run: Run) -> ResumePlan:
     Raises:
         ReadOnlySource: it lies in a file that is only read.
         UsageError: it runs, or has ended by itself; or it cannot be gone on with.
+        Damaged: something of it is not as it was recorded, or is missing.
     """
     if source.read_only or run.read_only:
         raise ReadOnlySource(f"{run.name} lies in a file that is only read", hint="resume works in stores of agent-tt")
     _check_status(run)
+    check_proven(source, run)
     marks = marks_now(source, run)
     past = read_past(source, run, marks)
     waiting = past.in_flight

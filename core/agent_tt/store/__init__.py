@@ -5,7 +5,7 @@
 | `store`, `reader`, `writer`, `call_writer` | the store as it is used: runs are read, one run is written |
 | `opening`, `connection`, `in_place`, `tables`, `sqlite_errors` | the file: how it is asked, whether it is the same |
 | `locate`, `heads` | where it is, and what its first bytes say |
-| `schema`, `schema_check`, `migrate` | its format |
+| `schema`, `schema_check` | its format |
 | `columns` | the model's objects in columns |
 | `run_rows`, `step_rows`, `call_rows`, `deliveries`, `questions`, `outputs`, `sweeps` | rows as the model's objects |
 | `lineage`, `usage` | what a fork shares with its ancestors: steps, checkpoints, tokens and dollars |
@@ -16,7 +16,7 @@
 | `door` | what passes before anything is compared or stored |
 | `spill` | what was recorded while the store could not be written |
 | `liveness`, `provenance` | whether a run's process is there, and whether the store was made here |
-| `verify`, `damage_watch` | what is damaged |
+| `verify`, `verify_rows`, `damage_watch` | what is damaged |
 """
 
 from __future__ import annotations

@@ -5,46 +5,43 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from agent_tt.history.damage import placeholder
 from agent_tt.history.payload import unpack_call_value
+from agent_tt.history.proofs import CALLS
 from agent_tt.model import Call
 from agent_tt.store import columns
 from agent_tt.store.columns import ANY, COUNT, NAME, TEXT, WHOLE
 from agent_tt.store.deliveries import NUMBER_MASK, keys_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.history.blobs import Blobs
-    from agent_tt.history.rows import Rows
+    from agent_tt.history.rows import Row, Rows
     from agent_tt.model import CallKind
     from agent_tt.store.lineage import Lineage
 
-__all__ = ["CallRows"]
+__all__ = ["CallRows", "damaged_call"]
 
-_HEAD: Final = "step, call, lane, kind, name, effect, status, meta"
-_HEAD_KINDS: Final = (WHOLE, WHOLE, NAME, NAME, TEXT, TEXT, ANY, ANY)
-_HEADS: Final = f"SELECT {_HEAD} FROM calls WHERE run = ? AND step BETWEEN ? AND ? ORDER BY step, call"  # noqa: S608
+_LIGHT: Final = CALLS.selected.replace("args, result, error,", "NULL, NULL, NULL,")
+_HEADS: Final = f"SELECT {_LIGHT} FROM calls WHERE run = ? AND step BETWEEN ? AND ? ORDER BY step, call"  # noqa: S608
 _DELIVERED: Final = (
     "CASE WHEN delivered IS NULL AND status <> 'pending' THEN (SELECT max(id) & ? FROM deliveries d"
     " WHERE d.step = c.step AND d.call = c.call AND d.id BETWEEN ? AND ?) ELSE delivered END"
 )
-_OF_STEP: Final = (
-    f"SELECT {_HEAD}, lane_seq, lower(hex(signature)), started_us, ended_us, {_DELIVERED}, args, result, error"  # noqa: S608
-    " FROM calls c WHERE run = ? AND step = ? ORDER BY call"
+_OF_STEP: Final = f"SELECT {_DELIVERED}, {CALLS.selected} FROM calls c WHERE run = ? AND step = ? ORDER BY call"  # noqa: S608
+_NO_REQUESTS: Final = CALLS.selected.replace("args,", "CASE kind WHEN 'llm' THEN NULL ELSE args END,")
+_PAGE: Final = f"SELECT {_NO_REQUESTS} FROM calls WHERE run = ? AND step BETWEEN ? AND ? ORDER BY step, call"  # noqa: S608
+_KINDS: Final = (
+    *(WHOLE, WHOLE, WHOLE, NAME, WHOLE, NAME, TEXT, TEXT, ANY, ANY, ANY, ANY, ANY, ANY, COUNT, COUNT, COUNT, ANY, ANY),
 )
-_KINDS: Final = (*_HEAD_KINDS, WHOLE, TEXT, COUNT, COUNT, COUNT, ANY, ANY, ANY)
-_PAGE: Final = (
-    "SELECT step, call, lane, kind, name, effect, status, CASE kind WHEN 'llm' THEN NULL ELSE args END, result, error,"
-    " CASE kind WHEN 'llm' THEN lower(hex(signature)) END"
-    " FROM calls WHERE run = ? AND step BETWEEN ? AND ? ORDER BY step, call"
-)
-_PAGE_KINDS: Final = (WHOLE, WHOLE, NAME, NAME, TEXT, TEXT, ANY, ANY, ANY, ANY, TEXT)
-_VALUES: Final = "SELECT args, result, error FROM calls WHERE run = ? AND step = ? AND call = ?"
+"""What the columns of `CALLS.selected` hold."""
 _LAST: Final = 1 << 62
 _LARGE: Final = '"…"'.encode()
 """Stands in place of a large part of an answer, which is not read."""
-_Draft: Final = columns.draft_of(Call)
+_MOST_TEMPLATES: Final = 256
+_UNNAMED: Final = "(damaged)"
 
 
 class CallRows:
@@ -60,22 +57,19 @@ class CallRows:
         self._rows = rows
         self._lineage = lineage
         self._blobs = blobs
+        self._templates: dict[bytes, bytes] = {}
 
     def of_step(self, run: int, step: int) -> list[Call]:
         """The calls of a step in order of starting."""
         holder = self._lineage.holder(run, step)
         found = self._rows.query(_OF_STEP, (NUMBER_MASK, *keys_of(holder), holder, step))
-        return [self._whole(row) for row in columns.fitted(found, _KINDS)]
+        calls = self._calls([row[1:] for row in found], self._whole)
+        delivered = {row[3]: row[0] for row in found if type(row[0]) is int}
+        return [replace(call, delivered=delivered.get(call.number)) if call.damaged is None else call for call in calls]
 
     def heads(self, run: int, start: int) -> list[Call]:
         """The calls of all steps from `start` on, in order, without arguments, results and errors."""
-        heads: list[Call] = []
-        for stretch in self._lineage.stretches(run):
-            first, last = max(stretch.first, start), _LAST if stretch.last is None else stretch.last
-            if first <= last:
-                found = self._rows.query(_HEADS, (stretch.run, first, last))
-                heads += map(_call, columns.fitted(found, _HEAD_KINDS))
-        return heads
+        return self._between(run, start, _LAST, _HEADS, self._head)
 
     def page(self, run: int, start: int, stop: int) -> list[Call]:
         """The calls of steps start..stop-1 in order, with what they carried: what comparing two long runs reads.
@@ -83,23 +77,39 @@ class CallRows:
         What models were asked is left out, as it is the whole conversation each time; its signature is there instead.
         So are times and facts for display.
         """
+        return self._between(run, start, stop - 1, _PAGE, self._on_page)
+
+    def _between(self, run: int, start: int, stop: int, statement: str, make: Callable[[Row], Call]) -> list[Call]:
         calls: list[Call] = []
         for stretch in self._lineage.stretches(run):
-            first, last = max(stretch.first, start), stop - 1 if stretch.last is None else min(stretch.last, stop - 1)
+            first, last = max(stretch.first, start), stop if stretch.last is None else min(stretch.last, stop)
             if first <= last:
-                found = self._rows.query(_PAGE, (stretch.run, first, last))
-                calls += map(self._on_page, columns.fitted(found, _PAGE_KINDS))
+                calls += self._calls(self._rows.query(statement, (stretch.run, first, last)), make)
         return calls
+
+    def _calls(self, rows: Sequence[Row], make: Callable[[Row], Call]) -> list[Call]:
+        """Rows as calls; those that are not as they were written are placeholders. One without a number is left out."""
+        found = columns.fitted(rows, _KINDS)
+        if found is rows:
+            return [make(row) for row in rows]
+        return [
+            make(row) if fit == tuple(row) else damaged_call(row[1], row[2])
+            for row, fit in zip(rows, found, strict=True)
+            if type(row[1]) is int and type(row[2]) is int
+        ]
 
     def with_values(self, run: int, head: Call) -> Call:
         """A call with its arguments and error, and with its result, in which `…` stands for each large part."""
         holder, what = self._lineage.holder(run, head.step), f"call {head.number} of step {head.step}"
-        for args, result, error in self._rows.query(_VALUES, (holder, head.step, head.number)):
+        for row in CALLS.read(self._rows, "run = ? AND step = ? AND call = ?", (holder, head.step, head.number)):
+            if not CALLS.holds(row):
+                (call,) = self._calls([row], self._whole)
+                return call
             return replace(
                 head,
-                args=self.value(args, f"the arguments of {what}"),
-                result=unpack_call_value(result, f"the result of {what}", lambda _: _LARGE),
-                error=columns.error_from_text(error),
+                args=self.value(row[_ARGS], f"the arguments of {what}"),
+                result=unpack_call_value(row[_RESULT], f"the result of {what}", lambda _: _LARGE),
+                error=columns.error_from_text(row[_ERROR]),
             )
         return head
 
@@ -107,49 +117,130 @@ class CallRows:
         """What a column of arguments or results holds; `what` names it where it is damaged."""
         return unpack_call_value(column, what, self._blobs.get)
 
-    def _on_page(self, row: Sequence[Any]) -> Call:
-        call: Any = _Draft()
-        call.step, call.number, call.lane, call.kind, name, effect, status, args, result, error, signature = row
-        what = f"call {call.number} of step {call.step}"
-        call.name = name or ""
-        call.effect = columns.effect(effect)
-        call.status = columns.call_status(status)
-        call.args = None if args is None else self.value(args, f"the arguments of {what}")
-        call.result = None if result is None else self.value(result, f"the result of {what}")
-        call.error = None if error is None else columns.error_from_text(error)
-        call.lane_seq = 0
-        call.signature = signature or None
-        call.started_us = call.ended_us = call.delivered = None
-        call.meta = {}
-        call.__class__ = Call
-        return cast("Call", call)
+    def damaged(self, run: int, last: int) -> set[int]:
+        """Steps of a run's own up to `last` with calls that are not as they were written; what they carried apart."""
+        found = self._rows.query(_HEADS, (run, 0, last))
+        return {row[1] for row in found if type(row[1]) is int and not CALLS.holds_without(row)}
 
-    def _whole(self, row: Sequence[Any]) -> Call:
-        lane_seq, signature, started, ended, delivered, args, result, error = row[8:]
-        what = f"call {row[1]} of step {row[0]}"
-        return _call(
-            row[:8],
+    # ---------------------------------------------------------------- one row
+
+    def _head(self, row: Row) -> Call:
+        return self._bare(row, meta=self._facts(row[-2])) if CALLS.holds_without(row) else damaged_call(row[1], row[2])
+
+    def _bare(self, row: Row, **more: Any) -> Call:
+        """A call without its times and what numbers it."""
+        _, step, number, lane, _, kind, name, effect, status, *_ = row
+        return Call(
+            step,
+            number,
+            cast("CallKind", kind),
+            name or "",
+            columns.call_status(status),
+            columns.effect(effect),
+            lane,
+            **more,
+        )
+
+    def _on_page(self, row: Row) -> Call:
+        unread = row[_KIND] == "llm"
+        if not unread:
+            if not CALLS.holds(row):
+                return self._partly(row)
+            what = _what(row)
+            return self._bare(
+                row,
+                args=self.value(row[_ARGS], f"the arguments of {what}"),
+                result=self.value(row[_RESULT], f"the result of {what}"),
+                error=columns.error_from_text(row[_ERROR]),
+            )
+        is_whole = CALLS.holds_without(row) and not set(CALLS.wrong_parts(row)) - {"args"}
+        if not is_whole:
+            return self._partly(row, unread=("args",))
+        what = f"the result of {_what(row)}"
+        return self._bare(
+            row,
+            result=self.value(row[_RESULT], what),
+            error=columns.error_from_text(row[_ERROR]),
+            signature=_hex(row[_SIGNATURE]),
+        )
+
+    def _whole(self, row: Row) -> Call:
+        return self._with_parts(row) if CALLS.holds(row) else self._partly(row)
+
+    def _partly(self, row: Row, unread: Sequence[str] = ()) -> Call:
+        """A call of which something is damaged: what it carried, or all of it."""
+        if not CALLS.holds_without(row):
+            return damaged_call(row[1], row[2])
+        wrong = [name for name in CALLS.wrong_parts(row) if name not in unread]
+        why = f"the {' and the '.join(wrong)} of {_what(row)} is not what was recorded"
+        call = self._with_parts(
+            [None if at in map(CALLS.columns.index, wrong) else value for at, value in enumerate(row)]
+        )
+        return replace(
+            call,
+            args=placeholder(why) if "args" in wrong else call.args,
+            result=placeholder(why) if {"result", "error"} & {*wrong} else call.result,
+            damaged=why,
+        )
+
+    def _with_parts(self, row: Row | Sequence[Any]) -> Call:
+        what = _what(row)
+        return self._call(
+            row,
+            args=self.value(row[_ARGS], f"the arguments of {what}"),
+            result=self.value(row[_RESULT], f"the result of {what}"),
+            error=columns.error_from_text(row[_ERROR]),
+        )
+
+    def _call(self, row: Row | Sequence[Any], **parts: Any) -> Call:
+        _, step, number, lane, lane_seq, kind, name, effect, status, signature, _, _, _, _, *rest = row
+        started, ended, delivered, meta, _ = rest
+        return Call(
+            step=step,
+            number=number,
+            kind=cast("CallKind", kind),
+            name=name or "",
+            status=columns.call_status(status),
+            effect=columns.effect(effect),
+            lane=lane,
             lane_seq=lane_seq,
-            signature=signature or None,
+            signature=_hex(signature),
             started_us=started,
             ended_us=ended,
             delivered=delivered,
-            args=self.value(args, f"the arguments of {what}"),
-            result=self.value(result, f"the result of {what}"),
-            error=columns.error_from_text(error),
+            meta=self._facts(meta),
+            **parts,
         )
 
+    def _facts(self, meta: object) -> dict[str, Wire]:
+        facts = unpack_call_value(meta, "the facts of a call", self._template)
+        return facts if isinstance(facts, dict) else {}
 
-def _call(head: Sequence[Any], **more: Any) -> Call:
-    step, number, lane, kind, name, effect, status, meta = head
-    return Call(
-        step=step,
-        number=number,
-        kind=cast("CallKind", kind),
-        name=name or "",
-        status=columns.call_status(status),
-        effect=columns.effect(effect),
-        lane=lane,
-        meta=columns.mapping_from_text(meta),
-        **more,
-    )
+    def _template(self, name: bytes) -> bytes:
+        """A blob that facts name: a template of headers most of the time, which many calls share."""
+        known = self._templates.get(name)
+        if known is None:
+            known = self._blobs.get(name)
+            if len(self._templates) < _MOST_TEMPLATES:
+                self._templates[name] = known
+        return known
+
+
+def damaged_call(step: int, number: int) -> Call:
+    """What stands for a call whose row is not as it was written."""
+    why = f"call {number} of step {step} is damaged: its row is not what was recorded"
+    shown = placeholder(why)
+    return Call(step, number, "tool", _UNNAMED, "pending", args=shown, result=shown, damaged=why)
+
+
+def _hex(signature: object) -> str | None:
+    return signature.hex() if isinstance(signature, bytes) and signature else None
+
+
+def _what(row: Row | Sequence[Any]) -> str:
+    return f"call {row[2]} of step {row[1]}"
+
+
+_KIND, _SIGNATURE, _ARGS, _RESULT, _ERROR = map(
+    CALLS.columns.index, ("kind", "signature", "args", "result", "error")
+)

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from agent_tt.errors import StepNotFound
-from agent_tt.history.payload import pack_call_value
+from agent_tt.errors import Damaged, StepNotFound
+from agent_tt.history.hashing import blob_names
+from agent_tt.history.payload import pack_call_value, unpack_call_value
+from agent_tt.history.proofs import CALLS, PartDigest, part_digest
+from agent_tt.history.templates import Templates
 from agent_tt.model import Delivery
 from agent_tt.store import columns, deliveries, door
 from agent_tt.store.liveness import now_us
 from agent_tt.store.open_step import answer_fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.history.blobs import Blobs
     from agent_tt.history.large_parts import PutBlob
-    from agent_tt.history.rows import Transaction
+    from agent_tt.history.rows import SqlValue, Transaction
     from agent_tt.model import CallEnd, DeliveryKind, NewCall
     from agent_tt.store.connection import Database
     from agent_tt.store.open_step import OpenStep
 
 __all__ = ["CallWriter"]
+
+_PLACES: Final = {name: at for at, name in enumerate(CALLS.columns)}
+_CARRIED: Final = tuple(_PLACES[name] for name in CALLS.parts)
 
 
 class CallWriter:
@@ -40,6 +46,7 @@ class CallWriter:
         self._run = run
         self._run_id = run_id
         self._open = open_steps
+        self._templates = Templates()
         self.delivered_before = 0
 
     def begin(self, step: int, new: NewCall) -> int:
@@ -48,30 +55,22 @@ class CallWriter:
         meta = door.admit_mapping(new.meta)
         with self._database.lock:
             with self._database.transaction() as tx:
-                args = pack_call_value(door.admit(new.args), self._blob_sink(tx, refs))
+                put = self._blob_sink(tx, refs)
+                args = pack_call_value(door.admit(new.args), put)
                 ((last,),) = tx.query("SELECT max(call) FROM calls WHERE run = ? AND step = ?", (self._run, step))
                 number = 1 if last is None else int(last) + 1
-                tx.execute(
-                    "INSERT INTO calls(run, step, call, lane, lane_seq, kind, name, effect, status, signature, args,"
-                    " refs, started_us, meta) VALUES(?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?)",
+                facts = self._pack_facts(meta, put)
+                row = CALLS.stored(
                     (
-                        self._run,
-                        step,
-                        number,
-                        door.admit_text(new.lane),
-                        new.lane_seq,
-                        new.kind,
-                        door.admit_text(new.name),
-                        new.effect,
-                        _signature(new.signature),
-                        args,
-                        b"".join(refs) or None,
-                        now_us(),
-                        columns.mapping_to_text(meta),
-                    ),
+                        *(self._run, step, number, door.admit_text(new.lane), new.lane_seq, new.kind),
+                        *(door.admit_text(new.name), new.effect, "pending", _signature(new.signature)),
+                        *(args, None, None, b"".join(refs) or None, now_us(), None, None, facts),
+                    )
                 )
+                CALLS.insert(tx, row)
             open_step = self._open.get(step)
             if open_step is not None:
+                open_step.pending[number] = _light(row)
                 open_step.kinds.append((new.kind, new.effect))
                 open_step.meta[number] = meta
                 open_step.ask(number, new.kind, new.signature)
@@ -87,15 +86,15 @@ class CallWriter:
         with self._database.lock:
             with self._database.transaction() as tx:
                 facts = {**self._facts(tx, step, call), **door.admit_mapping(meta)}
-                packed = None if args is None else pack_call_value(door.admit(args), self._blob_sink(tx, refs))
-                tx.execute(
-                    "UPDATE calls SET meta = ?, args = ifnull(?, args),"
-                    " refs = nullif(CAST(ifnull(refs, x'') || ? AS BLOB), x'') WHERE run = ? AND step = ? AND call = ?",
-                    (columns.mapping_to_text(facts), packed, b"".join(refs), self._run, step, call),
-                )
+                put = self._blob_sink(tx, refs)
+                changes: dict[str, SqlValue] = {"meta": self._pack_facts(facts, put)}
+                if args is not None:
+                    changes["args"] = pack_call_value(door.admit(args), put)
+                row = self._change(tx, step, call, changes, refs)
             open_step = self._open.get(step)
             if open_step is not None:
                 open_step.meta[call] = facts
+                open_step.pending[call] = _light(row)
 
     def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire) -> int:
         """Commits a piece of an answer; gives its run-wide number.
@@ -106,9 +105,15 @@ class CallWriter:
         with self._database.transaction() as tx:
             self._facts(tx, step, call)
             number = self._next_number(tx)
-            delivery = Delivery(number, kind, now_us(), door.admit_answer(data))
-            deliveries.insert(tx, self._blobs, delivery, run=self._run, step=step, call=call)
+            self._deliver(tx, step, call, Delivery(number, kind, now_us(), data))
         return number
+
+    def _deliver(self, tx: Transaction, step: int, call: int, delivery: Delivery) -> None:
+        refs: list[bytes] = []
+        data = None
+        if delivery.data is not None:
+            data = pack_call_value(door.admit_answer(delivery.data), self._blob_sink(tx, refs), self._templates)
+        deliveries.insert(tx, delivery, data, b"".join(refs) or None, run=self._run, step=step, call=call)
 
     def end(self, step: int, call: int, end: CallEnd) -> None:
         """Commits what came back; the end of a stream is a delivery of its own.
@@ -121,35 +126,60 @@ class CallWriter:
         error = columns.error_to_text(door.admit_error(end.error))
         with self._database.lock:
             with self._database.transaction() as tx:
+                put = self._blob_sink(tx, refs)
                 if end.status == "ok":
-                    result = pack_call_value(door.admit_answer(end.result), self._blob_sink(tx, refs))
+                    result = pack_call_value(door.admit_answer(end.result), put)
                 facts = {**self._facts(tx, step, call), **door.admit_mapping(end.meta)}
                 number, now = self._next_number(tx), now_us()
                 if end.stream is not None:
-                    delivery = Delivery(number, end.stream, now, door.admit_answer(end.returned))
-                    deliveries.insert(tx, self._blobs, delivery, run=self._run, step=step, call=call)
-                tx.execute(
-                    "UPDATE calls SET status = ?, result = ?, error = ?,"
-                    " refs = nullif(CAST(ifnull(refs, x'') || ? AS BLOB), x''), ended_us = ?, delivered = ?, meta = ?"
-                    " WHERE run = ? AND step = ? AND call = ?",
-                    (
-                        end.status,
-                        result,
-                        error,
-                        b"".join(refs),
-                        now,
-                        number if end.stream is None else None,
-                        columns.mapping_to_text(facts),
-                        self._run,
-                        step,
-                        call,
-                    ),
-                )
+                    self._deliver(tx, step, call, Delivery(number, end.stream, now, end.returned))
+                changes: dict[str, SqlValue] = {
+                    "status": end.status,
+                    "result": result,
+                    "error": error,
+                    "ended_us": now,
+                    "delivered": number if end.stream is None else None,
+                    "meta": self._pack_facts(facts, put),
+                }
+                self._change(tx, step, call, changes, refs)
             open_step = self._open.get(step)
             if open_step is not None:
                 open_step.meta.pop(call, None)
+                open_step.pending.pop(call, None)
                 if call in open_step.asked:
                     open_step.answers[call] = answer_fingerprint(end.status, result, error)
+
+    def _change(
+        self, tx: Transaction, step: int, call: int, changes: dict[str, SqlValue], refs: list[bytes]
+    ) -> Sequence[SqlValue]:
+        """Updates the row of a call that is there, to whose blobs `refs` are added; gives its values now."""
+        key = (self._run, step, call)
+        open_step = self._open.get(step)
+        known = open_step.pending.get(call) if open_step is not None else None
+        if known is None:
+            (row,) = CALLS.read(tx, "run = ? AND step = ? AND call = ?", key)
+            if not CALLS.holds(row):
+                raise Damaged(f"call {call} of step {step} of run {self._run_id} is damaged, and cannot go on")
+            known = row[:-1]
+        now = list(known)
+        for name, value in changes.items():
+            now[_PLACES[name]] = value
+        before = known[_PLACES["refs"]]
+        named = blob_names(before)
+        if more := [name for name in dict.fromkeys(refs) if name not in named]:
+            now[_PLACES["refs"]] = changes["refs"] = b"".join([*named, *more])
+        now = list(CALLS.stored(now))
+        CALLS.rewrite(tx, key, now, CALLS.proof(known), tuple(changes))
+        return now
+
+    def _pack_facts(self, facts: Mapping[str, Wire], put: PutBlob) -> str | None:
+        kept: dict[str, Wire] = {name: fact for name, fact in facts.items() if fact is not None}
+        if not kept:
+            return None
+        try:
+            return pack_call_value(kept, put, self._templates)
+        except UnicodeEncodeError:  # the name of a file may hold bytes that are not UTF-8
+            return pack_call_value(columns.sound_tree(kept), put)
 
     def _next_number(self, tx: Transaction) -> int:
         """Asked of the file, because a process that the agent forked may deliver too."""
@@ -164,7 +194,8 @@ class CallWriter:
         found = tx.query("SELECT meta FROM calls WHERE run = ? AND step = ? AND call = ?", (self._run, step, call))
         if not found:
             raise StepNotFound(f"step {step} of run {self._run_id} has no call {call}")
-        return columns.mapping_from_text(found[0][0])
+        facts = unpack_call_value(found[0][0], f"call {call} of step {step}", self._blobs.get)
+        return facts if isinstance(facts, dict) else {}
 
     def _blob_sink(self, tx: Transaction, refs: list[bytes]) -> PutBlob:
         def put(plain: bytes) -> str:
@@ -173,6 +204,15 @@ class CallWriter:
             return digest.hex()
 
         return put
+
+
+def _light(row: Sequence[SqlValue]) -> Sequence[SqlValue]:
+    """A row to remember: digests stand for what a call carried, which may be large."""
+    light = list(row)
+    for at in _CARRIED:
+        if light[at] is not None and type(light[at]) is not PartDigest:
+            light[at] = PartDigest(part_digest(light[at]) or b"")
+    return light
 
 
 def _signature(text: str) -> bytes | None:

@@ -40,6 +40,7 @@ __all__ = [
     "model_from_wire",
     "run_status",
     "sound",
+    "sound_tree",
     "step_status",
     "strings_of",
     "text",
@@ -167,14 +168,15 @@ def mapping_to_text(facts: Mapping[str, Wire]) -> str | None:
     try:
         return pack(kept).decode()
     except UnicodeEncodeError:  # the name of a file may hold bytes that are not UTF-8
-        return pack(_sound_tree(kept)).decode()
+        return pack(sound_tree(kept)).decode()
 
 
-def _sound_tree(value: Wire) -> Wire:
+def sound_tree(value: Wire) -> Wire:
+    """A value whose texts are without lone surrogates, which UTF-8 cannot hold."""
     if isinstance(value, dict):
-        return {sound(key): _sound_tree(item) for key, item in value.items()}
+        return {sound(key): sound_tree(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_sound_tree(item) for item in value]
+        return [sound_tree(item) for item in value]
     return sound(value) if isinstance(value, str) else value
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import quote
 
 from agent_tt.errors import AgentTTError, ReadOnlySource, StoreBusy, StoreNotFound, StoreUnreadable
+from agent_tt.history.proofs import seal_terms
 from agent_tt.store.in_place import Place, keep_forever, open_descriptors
 from agent_tt.store.sqlite_errors import BUSY_TIMEOUT_S, Translation, our_error
 
@@ -30,13 +31,20 @@ if TYPE_CHECKING:
     from agent_tt.history.rows import Row, SqlValue, Transaction
     from agent_tt.store.in_place import Trouble
 
-__all__ = ["BUSY_TIMEOUT_S", "Database", "Durability", "connect", "waiting_at_most"]
+__all__ = ["BUSY_TIMEOUT_S", "Database", "Durability", "connect", "transaction_of", "waiting_at_most"]
 
 _LOG = logging.getLogger(__name__)
 
 Durability = Literal["full", "normal"]
 
 _COMMITS_PER_CHECKPOINT: Final = 256
+
+_SEAL_MASK: Final = (1 << 62) - 1
+_SEAL: Final = (
+    "INSERT INTO seals(name, owner, n, a, b) VALUES(?, ?, ?, ?, ?) ON CONFLICT(name, owner) DO UPDATE SET"
+    f" n = n + excluded.n, a = (a + excluded.a) & {_SEAL_MASK}, b = (b + excluded.b) & {_SEAL_MASK}"
+)
+"""Adds to a seal; see `agent_tt.history.proofs`."""
 
 
 class Database:
@@ -168,7 +176,9 @@ class Database:
                 try:
                     connection.execute("BEGIN IMMEDIATE")
                     try:
-                        yield _OpenTransaction(connection)
+                        tx = _OpenTransaction(connection)
+                        yield tx
+                        tx.write_seals()
                         connection.execute("COMMIT")
                     finally:
                         if connection.in_transaction:  # the block, or the commit itself, failed
@@ -291,10 +301,11 @@ class Database:
 class _OpenTransaction:
     """What a transaction offers; its errors are translated by the transaction around it."""
 
-    __slots__ = ("_connection",)
+    __slots__ = ("_connection", "_seals")
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._seals: dict[tuple[str, SqlValue], list[int]] = {}
 
     def query(self, sql: str, parameters: Sequence[SqlValue] = (), /) -> list[Row]:
         return self._connection.execute(sql, parameters).fetchall()
@@ -304,6 +315,38 @@ class _OpenTransaction:
 
     def execute_many(self, sql: str, rows: Iterable[Sequence[SqlValue]], /) -> None:
         self._connection.executemany(sql, rows)
+
+    def seal(self, name: str, owner: SqlValue, proof: SqlValue, count: int, /) -> None:
+        """Remembers a change of a seal; all of them are written together, before the commit."""
+        if type(proof) is not bytes or type(owner) is not int:  # damaged: its seal tells
+            return
+        seal = self._seals.get((name, owner))
+        if seal is None:
+            seal = self._seals[name, owner] = [0, 0, 0]
+        one, other = seal_terms(proof)
+        seal[0] += count
+        seal[1] += count * one
+        seal[2] += count * other
+
+    def write_seals(self) -> None:
+        """Writes the seals of the rows that were changed."""
+        for (name, owner), (count, one, other) in self._seals.items():
+            self._connection.execute(_SEAL, (name, owner, count, one & _SEAL_MASK, other & _SEAL_MASK))
+        self._seals.clear()
+
+
+@contextmanager
+def transaction_of(connection: sqlite3.Connection) -> Iterator[Transaction]:
+    """A write transaction on a plain connection, of a file that is not open otherwise; errors are SQLite's."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        tx = _OpenTransaction(connection)
+        yield tx
+        tx.write_seals()
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 def connect(path: Path, *, mode: Literal["ro", "rw", "rwc"]) -> sqlite3.Connection:

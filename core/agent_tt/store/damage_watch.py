@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import Damaged, StepNotFound
 from agent_tt.history.damage import find_placeholder, is_placeholder
+from agent_tt.history.hashing import blob_names
 from agent_tt.history.rows import SEQ_BITS, row_key
 from agent_tt.history.states import RollingState, load
-from agent_tt.store.verify import blob_names
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Path, Wire

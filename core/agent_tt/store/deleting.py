@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.errors import Damaged, HasForks, IsPinned, IsRunning
+from agent_tt.errors import HasForks, IsPinned, IsRunning
+from agent_tt.history.hashing import blob_names
+from agent_tt.history.proofs import BLOBS, DICTS, META, RUNS
 from agent_tt.history.rows import row_key
 from agent_tt.model import Deletion
 from agent_tt.store import keeping
-from agent_tt.store.deliveries import NUMBER_MASK, blob_of, keys_of
+from agent_tt.store.deliveries import NUMBER_MASK, keys_of
 from agent_tt.store.run_rows import RunRows, descendants, shown_status
-from agent_tt.store.sweeps import is_kept
-from agent_tt.store.verify import blob_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["delete_runs", "plan_deletion"]
 
-_OF_A_RUN: Final = ("steps", "calls", "tags", "notes", "sweeps", "tracks", "runs")
+_OF_A_RUN: Final = ("steps", "calls", "tags", "notes", "sweeps", "tracks")
 """Tables whose rows name their run in a column."""
 
 _MOST_COMPACTED_BYTES: Final = 256 << 20
@@ -105,12 +105,14 @@ def _delete_rows(tx: Transaction, run: int) -> None:
                 f"DELETE FROM {table} WHERE id BETWEEN ? AND ?",  # noqa: S608  # tables of our own
                 (row_key(track, 0), row_key(track, NUMBER_MASK)),
             )
+            tx.execute("DELETE FROM seals WHERE name = ? AND owner = ?", (table, track))
         tx.execute("DELETE FROM changes WHERE track = ?", (track,))
     tx.execute("DELETE FROM deliveries WHERE id BETWEEN ? AND ?", keys_of(run))
+    tx.execute("DELETE FROM seals WHERE name = 'deliveries' AND owner = ?", (run,))
     for table in _OF_A_RUN:
-        if table == "sweeps" and not is_kept(tx):
-            continue
         tx.execute(f"DELETE FROM {table} WHERE run = ?", (run,))  # noqa: S608  # tables of our own
+        tx.execute("DELETE FROM seals WHERE name = ? AND owner = ?", (table, run))
+    RUNS.delete(tx, "run = ?", (run,))
 
 
 # -------------------------------------------------------------------- sweeping
@@ -121,27 +123,22 @@ def _sweep(tx: Transaction) -> None:
     named = set(_named_blobs(tx))
     unnamed = [(number,) for number, name in tx.query("SELECT id, hash FROM blobs") if name not in named]
     if unnamed:
-        tx.execute_many("DELETE FROM blobs WHERE id = ?", unnamed)
+        for blob in unnamed:
+            BLOBS.delete(tx, "id = ?", blob)
         # So that a writer that remembers blobs (this version's do not) can tell that its memory is old.
-        tx.execute("UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE key = 'gc_epoch'")
+        for (value,) in tx.query("SELECT value FROM meta WHERE key = 'gc_epoch'"):
+            META.update(tx, ("gc_epoch",), {"value": str(int(value) + 1 if str(value).isdecimal() else 1)})
     # Whoever begins a run has chosen its dictionary by the time that its row can be seen.
     if not tx.query("SELECT 1 FROM runs WHERE status = 'running' LIMIT 1"):
-        tx.execute("DELETE FROM dicts WHERE id NOT IN (SELECT dict FROM deltas)")
+        DICTS.delete(tx, "id NOT IN (SELECT dict FROM deltas)", ())
         tx.execute("DELETE FROM paths WHERE id NOT IN (SELECT path FROM changes)")
 
 
 def _named_blobs(rows: Rows) -> Iterator[bytes]:
     """Every hash that a row names; one that is damaged names nothing."""
-    for table in ("deltas", "keyframes", "calls"):
+    for table in ("deltas", "keyframes", "calls", "deliveries"):
         for (refs,) in rows.query(f"SELECT refs FROM {table} WHERE refs IS NOT NULL"):  # noqa: S608  # tables of our own
             yield from blob_names(refs)
-    for (data,) in rows.query("SELECT data FROM deliveries WHERE typeof(data) = 'text'"):
-        try:
-            name = blob_of(data)
-        except Damaged:
-            continue
-        if name is not None:
-            yield name
 
 
 def _free_pages(rows: Rows) -> int:

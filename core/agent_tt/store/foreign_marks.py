@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import NotFound
-from agent_tt.store import columns, door, schema
+from agent_tt.history.proofs import FOREIGN_MARKS
+from agent_tt.store import columns, door
 from agent_tt.store.columns import COUNT, NAME, TEXT, WHOLE
 from agent_tt.store.liveness import now_us
 
@@ -17,12 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.rows import Rows, Transaction
+    from agent_tt.history.rows import Transaction
     from agent_tt.store.connection import Database
 
 __all__ = ["Change", "ForeignMark", "ForeignMarks", "Place"]
 
-_COLUMNS: Final = "mark, run, checkpoint, step, kind, body, created_us"
 _KINDS: Final = (WHOLE, NAME, TEXT, COUNT, NAME, TEXT, WHOLE)
 
 
@@ -90,13 +90,9 @@ class ForeignMarks:
         self._file = columns.sound(file)
 
     def all(self) -> list[ForeignMark]:
-        """All of them, oldest first."""
-        if not _is_kept(self._database):
-            return []
-        found = self._database.query(
-            f"SELECT {_COLUMNS} FROM foreign_marks WHERE file = ? ORDER BY mark",  # noqa: S608  a constant
-            (self._file,),
-        )
+        """All of them, oldest first; those that are damaged are left out, and `verify` names them."""
+        rows = FOREIGN_MARKS.read(self._database, "file = ? ORDER BY mark", (self._file,))
+        found = [(row[0], *row[2:8]) for row in rows if FOREIGN_MARKS.holds(row)]
         return [
             ForeignMark(mark, Place(run, checkpoint, step), kind, body or "", created_us)
             for mark, run, checkpoint, step, kind, body, created_us in columns.fitted(found, _KINDS)
@@ -118,15 +114,14 @@ class ForeignMarks:
         words = door.admit_text(body)
         with self._database.transaction() as tx:
             where = "mark = ? AND file = ? AND kind IN ('note', 'bookmark', 'watch')"
-            if not (_is_kept(tx) and tx.query(f"SELECT 1 FROM foreign_marks WHERE {where}", (mark, self._file))):  # noqa: S608  a constant
+            if not tx.query(f"SELECT 1 FROM foreign_marks WHERE {where}", (mark, self._file)):  # noqa: S608  a constant
                 raise NotFound(f"note {mark} is gone", hint="Somebody took it away meanwhile.")
-            tx.execute("UPDATE foreign_marks SET body = ? WHERE mark = ?", (words, mark))
+            FOREIGN_MARKS.update(tx, (mark,), {"body": words})
 
     def remove(self, mark: int) -> None:
         """Takes a text away; one that is gone already stays gone."""
         with self._database.transaction() as tx:
-            if _is_kept(tx):
-                tx.execute("DELETE FROM foreign_marks WHERE mark = ? AND file = ?", (mark, self._file))
+            FOREIGN_MARKS.delete(tx, "mark = ? AND file = ?", (mark, self._file))
 
     def change(self, changes: Sequence[Change]) -> None:
         """Changes facts: all of them, or none."""
@@ -139,14 +134,14 @@ class ForeignMarks:
         each.change(facts)
         body = columns.mapping_to_text(facts) or "{}"
         if mark is not None:
-            tx.execute("UPDATE foreign_marks SET body = ? WHERE mark = ?", (body, mark))
+            FOREIGN_MARKS.update(tx, (mark,), {"body": body})
         else:
             self._insert(tx, each.place, each.kind, body, now_us())
 
     def _facts(self, tx: Transaction, each: Change) -> tuple[int | None, dict[str, Wire]]:
         """The row to change and its facts; one for just this place may have been written a moment ago."""
         place = each.place
-        found = _is_kept(tx) and tx.query(
+        found = tx.query(
             "SELECT mark, body FROM foreign_marks WHERE file = ? AND (mark = ? OR (? IS NULL AND kind = ? AND run = ?"
             " AND checkpoint IS ? AND step IS ?)) ORDER BY mark DESC LIMIT 1",
             (self._file, each.mark, each.mark, each.kind, place.run, place.checkpoint, place.step),
@@ -154,12 +149,10 @@ class ForeignMarks:
         return (found[0][0], columns.mapping_from_text(found[0][1])) if found else (None, {})
 
     def _insert(self, tx: Transaction, place: Place, kind: str, body: str, now: int) -> int:
-        if not _is_kept(tx):
-            tx.execute(schema.FOREIGN_MARKS)
-        return tx.execute(
-            "INSERT INTO foreign_marks(file, run, checkpoint, step, kind, body, created_us)"
-            " VALUES(?, ?, ?, ?, ?, ?, ?)",
+        return FOREIGN_MARKS.insert(
+            tx,
             (
+                None,
                 self._file,
                 columns.sound(place.run),
                 None if place.checkpoint is None else columns.sound(place.checkpoint),
@@ -169,8 +162,3 @@ class ForeignMarks:
                 now,
             ),
         )
-
-
-def _is_kept(rows: Rows) -> bool:
-    """Whether a file has the table; those that were made earlier have none."""
-    return bool(rows.query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'foreign_marks'"))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.facts import TEXT_FACTS
 from agent_tt.errors import IsPinned, NotFound, RunNotFound, UsageError
+from agent_tt.history.proofs import NOTES, RUNS
 from agent_tt.store import columns, door, naming
 from agent_tt.store.liveness import now_us
 from agent_tt.store.run_rows import LABEL, descendants, label_of
@@ -68,7 +69,7 @@ def change_note(tx: Transaction, note: int, body: str) -> None:
     kinds = ("note", "bookmark", "watch")
     if not tx.query("SELECT 1 FROM notes WHERE note = ? AND kind IN (?, ?, ?)", (note, *kinds)):
         raise NotFound(f"note {note} is gone", hint="Somebody took it away meanwhile.")
-    tx.execute("UPDATE notes SET body = ? WHERE note = ?", (body, note))
+    NOTES.update(tx, (note,), {"body": body})
 
 
 # -------------------------------------------------------------------- runs
@@ -106,7 +107,7 @@ def _set_name(tx: Transaction, run: int, name: str) -> None:
         facts["former_names"] = [*kept, old][-_FORMER_NAMES_KEPT:]
 
     _change_facts(tx, run, remember)
-    tx.execute("UPDATE runs SET name = ? WHERE run = ?", (name, run))
+    RUNS.update(tx, (run,), {"name": name})
 
 
 def set_pinned(tx: Transaction, run_ids: Sequence[str], *, pinned: bool) -> None:
@@ -115,7 +116,7 @@ def set_pinned(tx: Transaction, run_ids: Sequence[str], *, pinned: bool) -> None
         run = row_number(tx, run_id)
         _change_facts(tx, run, lambda facts: facts.update(pinned=True if pinned else None))
         if pinned:
-            tx.execute("UPDATE runs SET hidden = 0 WHERE run = ?", (run,))
+            RUNS.update(tx, (run,), {"hidden": 0})
 
 
 def set_archived(tx: Transaction, run_ids: Sequence[str], *, archived: bool) -> None:
@@ -128,7 +129,8 @@ def set_archived(tx: Transaction, run_ids: Sequence[str], *, archived: bool) -> 
     if archived and (held := pinned_names(tx, runs)):
         verb = "is" if len(held) == 1 else "are"
         raise IsPinned(f"{listed(held)} {verb} pinned: nothing was archived", runs=held, hint="Unpin first.")
-    tx.execute_many("UPDATE runs SET hidden = ? WHERE run = ?", [(int(archived), run) for run in runs])
+    for run in runs:
+        RUNS.update(tx, (run,), {"hidden": int(archived)})
 
 
 def pinned_names(rows: Rows, runs: Sequence[int]) -> list[str]:
@@ -191,12 +193,9 @@ def _change_label(tx: Transaction, run: int, step: int, change: Callable[[Label]
     """Replaces the label of a checkpoint; one that says nothing is taken away."""
     found = tx.query("SELECT body FROM notes WHERE run = ? AND kind = ? AND step = ?", (run, LABEL, step))
     body = columns.mapping_to_text(change(label_of(step, found[0][0] if found else None)))
-    tx.execute("DELETE FROM notes WHERE run = ? AND kind = ? AND step = ?", (run, LABEL, step))
+    NOTES.delete(tx, "run = ? AND kind = ? AND step = ?", (run, LABEL, step))
     if body is not None:
-        tx.execute(
-            "INSERT INTO notes(run, step, kind, body, created_us) VALUES(?, ?, ?, ?, ?)",
-            (run, step, LABEL, body, now_us()),
-        )
+        NOTES.insert(tx, (None, run, step, LABEL, body, now_us()))
 
 
 def _change_facts(tx: Transaction, run: int, change: Callable[[dict[str, Wire]], None]) -> None:
@@ -204,7 +203,7 @@ def _change_facts(tx: Transaction, run: int, change: Callable[[dict[str, Wire]],
     ((meta,),) = tx.query("SELECT meta FROM runs WHERE run = ?", (run,))
     facts = columns.mapping_from_text(meta)
     change(facts)
-    tx.execute("UPDATE runs SET meta = ? WHERE run = ?", (columns.mapping_to_text(facts) or "{}", run))
+    RUNS.update(tx, (run,), {"meta": columns.mapping_to_text(facts) or "{}"})
 
 
 def _merged(before: Wire, more: Mapping[str, Wire], remove: Sequence[str]) -> Wire:

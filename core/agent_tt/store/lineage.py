@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import Damaged, RunNotFound, StepNotFound
+from agent_tt.history.proofs import RUNS, STEPS
 from agent_tt.history.rows import whole
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["Lineage", "Position", "Stretch"]
 
 _HINT: Final = "Run `agent-tt verify` on the store."
+_EXTENT: Final = "SELECT max(step), (SELECT n FROM seals WHERE name = 'steps' AND owner = ?) FROM steps WHERE run = ?"
+"""The number of a run's last row of a step, and how many there should be."""
 _MOST_ANCESTORS: Final = 256
 """Forks of forks; deeper ones are only made by someone who wants to see us fall."""
 
@@ -84,13 +87,15 @@ class Lineage:
         """The run that a run was forked from, and the step it was forked at (0 where there is none)."""
         known = self._origins.get(run)
         if known is None:
-            found = self._rows.query("SELECT parent, fork_step FROM runs WHERE run = ?", (run,))
+            found = RUNS.read(self._rows, "run = ?", (run,))
             if not found and run in self._numbers.values():  # it was there when it was asked for
                 raise RunNotFound("the run was deleted meanwhile", hint="`agent-tt runs` lists what there is.")
             if not found:
                 raise Damaged(f"the row of run number {run} is missing", hint=_HINT)
             what = f"the row of run number {run}"
-            parent, fork_step = (None if value is None else whole(value, what) for value in found[0])
+            parent, fork_step = (None if value is None else whole(value, what) for value in found[0][6:8])
+            if (parent is not None or fork_step is not None) and not RUNS.holds(found[0]):
+                raise Damaged(f"{what} is damaged: it is not what was recorded", hint=_HINT)
             known = self._origins[run] = _Origin(run, parent, fork_step or 0)
         return known.parent, known.fork_step
 
@@ -131,11 +136,27 @@ class Lineage:
 
     def count(self, run: int) -> int:
         """The number of the last step, those of ancestors included; 0 when there is none."""
-        ((last,),) = self._rows.query("SELECT max(step) FROM steps WHERE run = ?", (run,))
-        if last is not None:
-            return whole(last, f"a step of run number {run}")
         parent, fork_step = self.origin(run)
-        return fork_step if parent is not None else 0
+        return max(self.own_last(run), fork_step if parent is not None else 0)
+
+    def own_last(self, run: int) -> int:
+        """The number of the last step that is a run's own row, 0 when there is none.
+
+        Numbers follow one another. Where the last row says another number than there are rows, one of the two is
+        damaged, and the rows are counted.
+        """
+        _, fork_step = self.origin(run)
+        ((last, count),) = self._rows.query(_EXTENT, (run, run))
+        if last is None:
+            self._origins.pop(run, None)
+            self.origin(run)  # which tells where the run is gone
+            return 0
+        if type(last) is int and type(count) is int and last == fork_step + count:
+            return last
+        ((count,),) = self._rows.query("SELECT count(*) FROM steps WHERE run = ?", (run,))
+        if type(last) is int and fork_step < last <= fork_step + 2 * count:
+            return last
+        return fork_step + int(count)
 
     def position(self, run: int, step: int) -> Position:
         """The checkpoint that shows the state after a step.
@@ -170,11 +191,16 @@ class Lineage:
     def _own_position(self, run: int, step: int) -> Position:
         if step == 0:
             return Position(self._main_track(run), 0)
-        found = self._rows.query("SELECT track, seq FROM steps WHERE run = ? AND step = ?", (run, step))
+        found = STEPS.read(self._rows, "run = ? AND step = ?", (run, step))
         if not found:
             self._origins.pop(run, None)
-            raise StepNotFound(f"there is no step {step}: the last one is {self.count(run)}")
-        track, seq = (None if value is None else whole(value, f"step {step}") for value in found[0])
+            last = self.count(run)
+            if 0 < step <= last:
+                raise Damaged(f"step {step} is missing", hint=_HINT)
+            raise StepNotFound(f"there is no step {step}: the last one is {last}")
+        if not STEPS.holds(found[0]):
+            raise Damaged(f"step {step} is damaged: its row is not what was recorded", hint=_HINT)
+        track, seq = (None if value is None else whole(value, f"step {step}") for value in found[0][14:16])
         if track is not None and seq is not None:
             return Position(track, seq)
         return self._newest_before(run, step, track)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import AgentTTError
+from agent_tt.history.proofs import RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -201,4 +202,5 @@ def beat(database: Database, runs: Iterable[int]) -> None:
     """Writes down that the runs' process is still there."""
     now = now_us()
     with database.transaction(durable=False) as tx:
-        tx.execute_many("UPDATE runs SET beat_us = ? WHERE run = ?", [(now, run) for run in runs])
+        for run in runs:
+            RUNS.update(tx, (run,), {"beat_us": now})

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.model import ACTING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent_tt.codec.wire import Wire
+    from agent_tt.history.rows import SqlValue
     from agent_tt.model import CallKind, Effect
 
 __all__ = ["OpenStep", "answer_fingerprint"]
@@ -28,6 +31,8 @@ class OpenStep:
         acting: which of these do something, instead of asking a model.
         answers: fingerprint of what came back, by call.
         meta: the facts of calls that are still pending.
+        row: the step's own row as this process wrote it; None where another one did.
+        pending: the rows of calls that are still pending, the parts of each as digests.
     """
 
     kinds: list[tuple[CallKind, Effect | None]] = field(default_factory=list)
@@ -35,6 +40,8 @@ class OpenStep:
     acting: set[int] = field(default_factory=set)
     answers: dict[int, bytes] = field(default_factory=dict)
     meta: dict[int, dict[str, Wire]] = field(default_factory=dict)
+    row: tuple[SqlValue, ...] | None = None
+    pending: dict[int, Sequence[SqlValue]] = field(default_factory=dict)
 
     def ask(self, call: int, kind: str, signature: str) -> None:
         """Note what a call asked."""

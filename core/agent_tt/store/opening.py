@@ -8,15 +8,17 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from agent_tt import _version
-from agent_tt.errors import NewerFormat, NotAStore, ReadOnlySource, StoreNotFound, StoreUnreadable
-from agent_tt.store import locate, migrate, provenance, schema
-from agent_tt.store.connection import BUSY_TIMEOUT_S, Database, connect
+from agent_tt.errors import NewerFormat, NotAStore, OlderFormat, ReadOnlySource, StoreNotFound, StoreUnreadable
+from agent_tt.history.proofs import META
+from agent_tt.store import locate, provenance, schema
+from agent_tt.store.connection import BUSY_TIMEOUT_S, Database, connect, transaction_of
 from agent_tt.store.sqlite_errors import our_error
 from agent_tt.store.tables import check_tables
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from agent_tt.history.rows import Transaction
     from agent_tt.store.connection import Durability
 
 __all__ = ["open_database"]
@@ -29,12 +31,12 @@ _PLACE_HINT: Final = "Check the rights of the folder, or name another file with 
 def open_database(
     path: Path, *, create: bool = False, read_only: bool = False, durability: Durability = "full"
 ) -> Database:
-    """Opens a store file, after making or migrating it where that is allowed.
+    """Opens a store file, after making it where that is allowed.
 
     Raises:
         StoreNotFound: there is none, and `create` is False.
         NotAStore: it is a folder, or a file of another kind.
-        NewerFormat: a newer agent-tt wrote it.
+        NewerFormat, OlderFormat: another agent-tt wrote it.
     """
     if path.is_dir():
         inside = path / locate.FILE_NAME
@@ -67,10 +69,9 @@ def _create(path: Path) -> None:
         if not _is_made(path, connection):
             connection.execute(f"PRAGMA page_size = {schema.PAGE_SIZE}")
             connection.execute("PRAGMA synchronous = full")
-            connection.execute("BEGIN IMMEDIATE")
-            if not _has_tables(connection):
-                _make_tables(connection)
-            connection.execute("COMMIT")
+            with transaction_of(connection) as tx:
+                if not _has_tables(connection):
+                    _make_tables(connection, tx)
         _switch_to_wal(path, connection)
     except sqlite3.DatabaseError as error:
         raise _unusable(path, error) from error
@@ -78,7 +79,7 @@ def _create(path: Path) -> None:
         connection.close()
 
 
-def _make_tables(connection: sqlite3.Connection) -> None:
+def _make_tables(connection: sqlite3.Connection, tx: Transaction) -> None:
     for statement in schema.STATEMENTS:
         connection.execute(statement)
     facts = {
@@ -89,7 +90,8 @@ def _make_tables(connection: sqlite3.Connection) -> None:
     stamp = provenance.new_stamp()
     if stamp is not None:
         facts[provenance.META_KEY] = stamp
-    connection.executemany("INSERT INTO meta(key, value) VALUES(?, ?)", list(facts.items()))
+    for fact in facts.items():
+        META.insert(tx, fact)
     connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {schema.FORMAT_VERSION}")
 
@@ -147,12 +149,12 @@ def _check_format(path: Path, *, read_only: bool) -> None:
             hint="Upgrade agent-tt.",
         )
     if found < schema.FORMAT_VERSION:
-        if read_only:
-            raise StoreUnreadable(
-                f"{path} has the old format {found}, which must be migrated first",
-                hint="Open it once for writing, for example with `agent-tt runs`.",
-            )
-        migrate.migrate(path, found)
+        raise OlderFormat(
+            f"{path} has format {found}, older than the {schema.FORMAT_VERSION} that this agent-tt reads",
+            found=found,
+            supported=schema.FORMAT_VERSION,
+            hint="Record the run again, into a new file; or read this one with the agent-tt that wrote it.",
+        )
 
 
 def _stored_format(connection: sqlite3.Connection) -> int | None:

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import ReadOnlySource, Untrusted
-from agent_tt.store.connection import connect
+from agent_tt.history.proofs import META
+from agent_tt.store.connection import connect, transaction_of
 from agent_tt.store.sqlite_errors import our_error
 
 if TYPE_CHECKING:
@@ -74,9 +75,9 @@ def trust_store(path: Path) -> None:
             f"{path} cannot be trusted: your data folder takes no key to sign it with", hint="make it writable"
         )
     try:
-        with closing(connect(path, mode="rw")) as connection:
-            connection.execute("INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)", (META_KEY, stamp))
-            connection.commit()
+        with closing(connect(path, mode="rw")) as connection, transaction_of(connection) as tx:
+            META.delete(tx, "key = ?", (META_KEY,))
+            META.insert(tx, (META_KEY, stamp))
     except sqlite3.DatabaseError as error:
         if "readonly" in str(error):
             raise ReadOnlySource(f"{path} cannot be written", hint="copy it, and trust the copy") from error

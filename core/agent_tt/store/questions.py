@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.errors import QuestionClosed, QuestionNotFound
+from agent_tt.history.proofs import CALLS, NOTES
 from agent_tt.questions import CallQuestion, Decision
 from agent_tt.store import columns, door
 from agent_tt.store.liveness import Owner, current_owner, is_alive, now_us
@@ -35,7 +36,6 @@ _WORDS: Final[Mapping[str, DecisionWord]] = {
 }
 _OPEN: Final = """SELECT n.note, r.run, r.id, n.step, n.body, n.created_us, r.status, r.owner, r.beat_us
   FROM notes n JOIN runs r ON r.run = n.run WHERE n.kind = ? AND r.status = 'running'"""
-_CALL: Final = "SELECT kind, name, effect, args FROM calls WHERE run = ? AND step = ? AND call = ?"
 _ONE: Final = """SELECT n.body, r.name, r.status, r.owner, r.beat_us FROM notes n JOIN runs r ON r.run = n.run
   WHERE n.note = ? AND n.kind = ?"""
 
@@ -53,10 +53,12 @@ class AskedQuestion:
 
     def decision(self) -> Decision | None:
         """What was decided; None as long as nothing was."""
-        found = self._database.query("SELECT body FROM notes WHERE note = ? AND kind = ?", (self.id, QUESTION))
+        found = NOTES.read(self._database, "note = ?", (self.id,))
         if not found:
             return Decision("stop", why="the question was deleted")
-        return _decision(columns.mapping_from_text(found[0][0]).get("decision"))
+        if not NOTES.holds(found[0]):
+            return Decision("refuse", why=f"what is stored of question {self.id} is damaged")
+        return _decision(columns.mapping_from_text(found[0][4]).get("decision"))
 
     def withdraw(self) -> None:
         """Nobody waits for a decision any more."""
@@ -74,10 +76,7 @@ def ask(database: Database, run: int, step: int, call: int, new: NewQuestion) ->
         "owner": current_owner().to_json(),
     }
     with database.transaction() as tx:
-        number = tx.execute(
-            "INSERT INTO notes(run, step, kind, body, created_us) VALUES(?, ?, ?, ?, ?)",
-            (run, step, QUESTION, columns.mapping_to_text(body), now_us()),
-        )
+        number = NOTES.insert(tx, (None, run, step, QUESTION, columns.mapping_to_text(body), now_us()))
     return AskedQuestion(database, number)
 
 
@@ -98,8 +97,13 @@ def open_questions(rows: Rows, unpack: Callable[[object, str], Wire], run: int |
         asker = Owner.from_json(facts.get("owner"))
         if "decision" in facts or asker is None or not _waits(asker, status, owner, beat):
             continue
+        if not all(map(NOTES.holds, NOTES.read(rows, "note = ?", (number,)))):
+            continue
         call = columns.integer(facts.get("call")) or 0
-        for kind, name, effect, args in rows.query(_CALL, (row, step, call)):
+        for asked in CALLS.read(rows, "run = ? AND step = ? AND call = ?", (row, step, call)):
+            if not CALLS.holds(asked):  # nobody can decide of what is not what was asked
+                continue
+            _, _, _, _, _, kind, name, effect, _, _, args, *_ = asked
             shown = unpack(args, f"the arguments of call {call} of step {step}")
             editable = facts.get("editable")
             found.append(
@@ -145,7 +149,7 @@ def decide(tx: Transaction, number: int, decision: Decision) -> None:
             hint="`agent-tt answer` lists those that wait.",
         )
     facts["decision"] = _to_wire(decision)
-    tx.execute("UPDATE notes SET body = ? WHERE note = ?", (columns.mapping_to_text(facts), number))
+    NOTES.update(tx, (number,), {"body": columns.mapping_to_text(facts)})
 
 
 def _waits(asker: Owner, status: object, owner: object, beat: object) -> bool:
@@ -164,7 +168,7 @@ def _stop(tx: Transaction, where: str, given: tuple[SqlValue, ...]) -> None:
         facts = columns.mapping_from_text(body)
         if "decision" not in facts:
             facts["decision"] = _to_wire(Decision("stop"))
-            tx.execute("UPDATE notes SET body = ? WHERE note = ?", (columns.mapping_to_text(facts), number))
+            NOTES.update(tx, (number,), {"body": columns.mapping_to_text(facts)})
 
 
 def _to_wire(decision: Decision) -> Wire:

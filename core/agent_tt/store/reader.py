@@ -10,6 +10,7 @@ from agent_tt.errors import StepNotFound
 from agent_tt.history.cursor import TrackCursor
 from agent_tt.history.index import PathIndex
 from agent_tt.history.log import StateLog
+from agent_tt.history.proofs import CALLS, DELIVERIES, DELTAS, RUNS, STEPS, TRACKS
 from agent_tt.history.states import load
 from agent_tt.store import deliveries, ids, outputs
 from agent_tt.store.call_rows import CallRows
@@ -19,6 +20,7 @@ from agent_tt.store.questions import open_questions
 from agent_tt.store.run_rows import RunRows
 from agent_tt.store.step_rows import StepRows
 from agent_tt.store.verify import verify_file, verify_run
+from agent_tt.store.verify_rows import verify_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,13 +35,16 @@ if TYPE_CHECKING:
 __all__ = ["StoreCursor", "StoreReader"]
 
 _OWN_ROW: Final = (
-    "SELECT d.id, d.dict, d.size, d.ops FROM steps s JOIN deltas d ON d.id = (s.track << 32) + s.seq"
-    " WHERE s.run = ? AND s.step = ?"
+    f"SELECT {', '.join(f'd.{column}' for column in (*DELTAS.columns, 'proof'))}"  # noqa: S608  # our own
+    " FROM steps s JOIN deltas d ON d.id = (s.track << 32) + s.seq WHERE s.run = ? AND s.step = ?"
 )
 """The row of the log that a step of the run itself ends with: scrubbing asks for it at every key."""
 
 _CALL_COLUMNS: Final = ("kind", "name", "effect", "status", "lane")
 """What calls can be looked up by without reading what was asked."""
+
+_USED: Final = (RUNS, TRACKS, STEPS, CALLS, DELIVERIES)
+"""Tables of what a replay or a fork uses of a run, beside its states, which are checked as they are read."""
 
 _CURSORS_KEPT: Final = 4
 """Tracks whose state a cursor keeps while it stands on another."""
@@ -203,9 +208,9 @@ class StoreReader:
     def changes(self, run_id: str, step: int) -> list[Op]:
         """The operations that turned checkpoint `base_step` into `step`."""
         run = self.lineage.number(run_id)
-        for key, dictionary, size, frame in self.database.query(_OWN_ROW, (run, step)):
-            if not self.log.begins_with(key):
-                return self.log.decode(key, dictionary, size, frame).ops
+        for row in self.database.query(_OWN_ROW, (run, step)):
+            if not self.log.begins_with(row[0]):
+                return self.log.decode(row).ops
         return self._changes_at(run, step)
 
     def _changes_at(self, run: int, step: int) -> list[Op]:
@@ -311,10 +316,25 @@ class StoreReader:
         """Names and metadata of checkpoints of a run, by step."""
         return self._runs.labels(self.lineage.number(run_id))
 
+    def damage(self, run_id: str, last: int | None = None) -> Problem | None:
+        """The first thing that is wrong with the rows of a run that a replay or a fork would use; None for nothing.
+
+        Args:
+            run_id: the run.
+            last: leave out what is wrong with later steps than this.
+        """
+        stretches = self.lineage.stretches(self.lineage.number(run_id))
+        for stretch in stretches:
+            end = min((step for step in (stretch.last, last) if step is not None), default=None)
+            for problem in verify_rows(self.path, (stretch.run,), _USED):
+                if end is None or problem.step is None or problem.step <= end:
+                    return problem
+        return None
+
     def verify(self, run_id: str | None = None) -> list[Problem]:
         """Checks chain, digests and blobs of a run, or everything."""
         if run_id is not None:
-            return verify_run(self.log, self.lineage, run_id)
+            return verify_run(self.log, self.lineage, run_id, self.path)
         return verify_file(self.log, self.lineage, self.path)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.errors import RunNotFound
-from agent_tt.history.rows import whole
+from agent_tt.history.proofs import NOTES, RUNS, TAGS
 from agent_tt.model import Label, Note, Run
 from agent_tt.store import columns
 from agent_tt.store.columns import ANY, COUNT, NAME, TEXT, WHOLE
@@ -34,14 +34,14 @@ OUTPUT: Final = "output"
 """The kind of a row of `notes` that holds what a run printed; see `agent_tt.store.outputs`."""
 
 _COLUMNS: Final = (
-    "r.run, r.id, r.name, r.status, r.parent, r.fork_step, r.started_us, r.ended_us, r.error, r.owner, r.beat_us,"
-    " r.hidden, p.id, (SELECT max(step) FROM steps s WHERE s.run = r.run), r.parent IS NULL OR p.ended_us, r.meta"
+    f"{', '.join(f'r.{column}' for column in (*RUNS.columns, 'proof'))}, p.id,"  # noqa: S608  # our own
+    " (SELECT max(step) FROM steps s WHERE s.run = r.run), r.parent IS NULL OR p.ended_us"  # our own
 )
-_KINDS: Final = (*(WHOLE, NAME, NAME, ANY, COUNT, COUNT, WHOLE, COUNT, ANY, ANY, ANY, ANY, TEXT, ANY, ANY, ANY),)
-_PARENT, _ENDED, _PARENT_ENDED, _META = 4, 7, 14, 15
-_NOTE_KINDS: Final = (WHOLE, ANY, COUNT, NAME, WHOLE)
-_LABEL_KINDS: Final = (WHOLE, ANY)
-_TAG_KINDS: Final = (WHOLE, NAME)
+_KINDS: Final = (
+    *(WHOLE, NAME, NAME, ANY, ANY, ANY, COUNT, COUNT, WHOLE, COUNT, ANY, ANY, ANY, ANY, ANY, ANY, TEXT, COUNT, ANY),
+)
+_PARENT, _ENDED, _META, _PROOF, _PARENT_ENDED = 6, 9, 14, 15, 18
+_UNREADABLE: Final = "(damaged)"
 _FROM: Final = "FROM runs r LEFT JOIN runs p ON p.run = r.parent"
 _NEWEST_FIRST: Final = "ORDER BY r.started_us DESC, r.run DESC"
 _DESCENDANTS: Final = """WITH RECURSIVE below(run) AS (
@@ -96,24 +96,19 @@ class RunRows:
         return shown_status(status, owner, beat_us)
 
     def notes(self, number: int) -> list[Note]:
-        """Notes, bookmarks, watches and unrecorded effects of a run, oldest first."""
-        found = self._rows.query(
-            "SELECT note, kind, step, body, created_us FROM notes WHERE run = ? AND kind NOT IN (?, ?, ?)"
-            " ORDER BY note",
-            (number, LABEL, QUESTION, OUTPUT),
-        )
+        """Notes, bookmarks, watches and unrecorded effects of a run, oldest first; one that is damaged says so in its place."""
+        found = NOTES.read(self._rows, "run = ? AND kind NOT IN (?, ?, ?) ORDER BY note", (number, LABEL, QUESTION, OUTPUT))
         return [
-            Note(note, kind if kind in ("bookmark", "watch", "effect") else "note", step, body, created_us)
-            for note, kind, step, body, created_us in columns.fitted(found, _NOTE_KINDS)
+            Note(note, kind if kind in ("bookmark", "watch", "effect") else "note", step, body or "", created_us)
+            if NOTES.holds((note, run, step, kind, body, created_us, proof))
+            else Note(note, "note", None, f"{_UNREADABLE} note {note} is not what was written", 0)
+            for note, run, step, kind, body, created_us, proof in found
         ]
 
     def labels(self, number: int) -> dict[int, Label]:
         """Names and metadata of a run's checkpoints, by step."""
-        found = self._rows.query(
-            "SELECT step, body FROM notes WHERE run = ? AND kind = ? AND step IS NOT NULL ORDER BY step",
-            (number, LABEL),
-        )
-        return {step: label_of(step, body) for step, body in columns.fitted(found, _LABEL_KINDS)}
+        found = NOTES.read(self._rows, "run = ? AND kind = ? AND step IS NOT NULL ORDER BY step", (number, LABEL))
+        return {row[2]: label_of(row[2], row[4]) for row in found if NOTES.holds(row) and type(row[2]) is int}
 
     # ---------------------------------------------------------------- inside
 
@@ -142,7 +137,8 @@ class RunRows:
         for row in rows:
             number = row[0]
             usage = shared.get(number, NO_USAGE) + own.get(number, NO_USAGE)
-            self._known[number] = (row, _run(row, facts[number], usage))
+            proven = RUNS.holds(tuple(row[: _PROOF + 1]))
+            self._known[number] = (row, _run(row, facts[number], usage) if proven else _damaged(row))
 
     def _with_tags(self, number: int, tags: tuple[str, ...]) -> Run:
         row, run = self._known[number]
@@ -154,20 +150,21 @@ class RunRows:
     def _tags(self, numbers: Sequence[int] | None) -> Mapping[int, tuple[str, ...]]:
         """The tags of some runs, or of all."""
         if numbers is None:
-            found = self._rows.query("SELECT run, tag FROM tags ORDER BY run, tag")
+            found = TAGS.read(self._rows, "1 ORDER BY run, tag")
         else:
-            found = self._rows.query(
-                "SELECT run, tag FROM tags WHERE run IN (SELECT value FROM json_each(?)) ORDER BY run, tag",
-                (json.dumps(numbers),),
+            found = TAGS.read(
+                self._rows, "run IN (SELECT value FROM json_each(?)) ORDER BY run, tag", (json.dumps(numbers),)
             )
         tags: defaultdict[int, list[str]] = defaultdict(list)
-        for run, tag in columns.fitted(found, _TAG_KINDS):
-            tags[run].append(tag)
+        for row in found:
+            if TAGS.holds(row):
+                tags[row[0]].append(row[1])
         return {run: tuple(those) for run, those in tags.items()}
 
 
 def _run(row: Sequence[Any], facts: Mapping[str, Wire], usage: Usage) -> Run:
-    _, run_id, name, status, parent, fork_step, started, ended, error, owner, beat, hidden, parent_id, last, *_ = row
+    _, run_id, name, status, _, _, parent, fork_step, started, ended, error, owner, beat, hidden, *rest = row
+    _, _, parent_id, last, _ = rest
     metadata, former = facts.get("metadata"), facts.get("former_names")
     shared = 0 if parent is None or fork_step is None else fork_step
     return Run(
@@ -181,7 +178,7 @@ def _run(row: Sequence[Any], facts: Mapping[str, Wire], usage: Usage) -> Run:
         user_id=columns.text(facts.get("user_id")),
         parent=parent_id,
         fork_step=fork_step,
-        steps=whole(shared if last is None else last, f"a step of {run_id}"),
+        steps=last if last is not None and last >= 0 else shared,
         tokens_in=usage.tokens_in,
         tokens_out=usage.tokens_out,
         cost_usd=usage.cost_usd,
@@ -195,6 +192,18 @@ def _run(row: Sequence[Any], facts: Mapping[str, Wire], usage: Usage) -> Run:
         archived=bool(hidden),
         former_names=tuple(text for text in former if isinstance(text, str)) if isinstance(former, list) else (),
     )
+
+
+def _damaged(row: Sequence[Any]) -> Run:
+    """What stands for a run whose row is not as it was written: what names it, and nothing that could be false."""
+    run_id, name = row[1] or f"run-{row[0]}", row[2] or _UNREADABLE
+    why = f"run {run_id} is damaged: its row is not what was recorded"
+    last = row[17]
+    steps = last if last is not None and 0 <= last <= _LARGEST else 0
+    return Run(run_id, name, "interrupted", 0, steps=steps, archived=bool(row[13]), damaged=why)
+
+
+_LARGEST: Final = (1 << 32) - 1
 
 
 def descendants(rows: Rows, number: int) -> list[int]:

@@ -83,9 +83,9 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["APPLICATION_ID", "FOREIGN_MARKS", "FORMAT_VERSION", "LATER_TABLES", "PAGE_SIZE", "STATEMENTS", "SWEEPS"]
+__all__ = ["APPLICATION_ID", "FOREIGN_MARKS", "FORMAT_VERSION", "PAGE_SIZE", "STATEMENTS", "SWEEPS"]
 
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = 2
 """Rises only when older readers would be wrong; added tables, columns, indexes, views and envelope types do not raise
 it, a new operation or kind of reference does."""
 
@@ -94,53 +94,55 @@ PAGE_SIZE: Final = 4096
 
 SWEEPS: Final = """CREATE TABLE sweeps(sweep INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
   run INTEGER NOT NULL, number INTEGER NOT NULL, step INTEGER NOT NULL, definition TEXT NOT NULL,
-  created_us INTEGER NOT NULL, owner TEXT, beat_us INTEGER, UNIQUE(run, number))"""
+  created_us INTEGER NOT NULL, owner TEXT, beat_us INTEGER, proof BLOB NOT NULL, UNIQUE(run, number))"""
 
 FOREIGN_MARKS: Final = """CREATE TABLE foreign_marks(mark INTEGER PRIMARY KEY AUTOINCREMENT, file TEXT NOT NULL,
   run TEXT NOT NULL, checkpoint TEXT, step INTEGER, kind TEXT NOT NULL, body TEXT, created_us INTEGER NOT NULL,
-  UNIQUE(file, run, mark))"""
-
-LATER_TABLES: Final = {"sweeps": SWEEPS, "foreign_marks": FOREIGN_MARKS}
-"""Tables that files may lack, because they were made before; whoever first writes to one makes it."""
+  proof BLOB NOT NULL, UNIQUE(file, run, mark))"""
 
 STATEMENTS: Final = (
-    "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL, proof BLOB NOT NULL) WITHOUT ROWID",
     """CREATE TABLE runs(run INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL,
   status TEXT NOT NULL, agent TEXT, agent_version TEXT, parent INTEGER REFERENCES runs(run), fork_step INTEGER,
   started_us INTEGER NOT NULL, ended_us INTEGER, error TEXT, owner TEXT, beat_us INTEGER,
-  hidden INTEGER NOT NULL DEFAULT 0, meta TEXT NOT NULL DEFAULT '{}')""",
+  hidden INTEGER NOT NULL DEFAULT 0, meta TEXT NOT NULL DEFAULT '{}', proof BLOB NOT NULL)""",
     "CREATE INDEX runs_by_parent ON runs(parent) WHERE parent IS NOT NULL",
     "CREATE INDEX runs_by_name ON runs(name, started_us)",
     """CREATE TABLE tracks(track INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER NOT NULL REFERENCES runs(run),
   name TEXT NOT NULL, parent INTEGER REFERENCES tracks(track), fork_seq INTEGER,
-  indexed_to INTEGER NOT NULL DEFAULT -1, dict INTEGER NOT NULL DEFAULT 0, UNIQUE(run, name))""",
+  indexed_to INTEGER NOT NULL DEFAULT -1, dict INTEGER NOT NULL DEFAULT 0,
+  proof BLOB NOT NULL, UNIQUE(run, name))""",
     """CREATE TABLE steps(run INTEGER NOT NULL, step INTEGER NOT NULL, parent_step INTEGER, kind TEXT,
   name TEXT NOT NULL, agent TEXT, lane TEXT NOT NULL DEFAULT 'main', status TEXT NOT NULL, started_us INTEGER,
   ended_us INTEGER, tokens_in INTEGER, tokens_out INTEGER, cost_usd REAL, error TEXT, track INTEGER, seq INTEGER,
-  meta TEXT, PRIMARY KEY(run, step)) WITHOUT ROWID""",
+  meta TEXT, proof BLOB NOT NULL, PRIMARY KEY(run, step)) WITHOUT ROWID""",
     """CREATE TABLE calls(run INTEGER NOT NULL, step INTEGER NOT NULL, call INTEGER NOT NULL, lane TEXT NOT NULL,
   lane_seq INTEGER NOT NULL, kind TEXT NOT NULL, name TEXT, effect TEXT, status TEXT NOT NULL, signature BLOB,
   args TEXT, result TEXT, error TEXT, refs BLOB, started_us INTEGER, ended_us INTEGER, delivered INTEGER,
-  args_track INTEGER, args_seq INTEGER, meta TEXT, PRIMARY KEY(run, step, call)) WITHOUT ROWID""",
+  meta TEXT, proof BLOB NOT NULL, PRIMARY KEY(run, step, call))""",
     """CREATE TABLE deliveries(id INTEGER PRIMARY KEY, step INTEGER NOT NULL, call INTEGER NOT NULL, kind TEXT NOT NULL,
-  at_us INTEGER, data BLOB)""",
+  at_us INTEGER, data TEXT, refs BLOB, proof BLOB NOT NULL)""",
     "CREATE INDEX calls_by_delivery ON calls(run, delivered) WHERE delivered IS NOT NULL",
     "CREATE INDEX deliveries_by_call ON deliveries(step, call)",
     """CREATE TABLE deltas(id INTEGER PRIMARY KEY, digest BLOB NOT NULL, chain BLOB NOT NULL, dict INTEGER NOT NULL,
-  size INTEGER NOT NULL, flags INTEGER NOT NULL DEFAULT 0, refs BLOB, ops BLOB NOT NULL,
+  size INTEGER NOT NULL, flags INTEGER NOT NULL DEFAULT 0, refs BLOB, ops BLOB NOT NULL, proof BLOB NOT NULL,
   track INTEGER GENERATED ALWAYS AS (id >> 32) VIRTUAL, seq INTEGER GENERATED ALWAYS AS (id & 4294967295) VIRTUAL)""",
-    "CREATE TABLE keyframes(id INTEGER PRIMARY KEY, size INTEGER NOT NULL, refs BLOB, state BLOB NOT NULL)",
+    """CREATE TABLE keyframes(id INTEGER PRIMARY KEY, size INTEGER NOT NULL, refs BLOB, state BLOB NOT NULL,
+  proof BLOB NOT NULL)""",
     """CREATE TABLE blobs(id INTEGER PRIMARY KEY, hash BLOB NOT NULL, form TEXT NOT NULL DEFAULT 'json',
-  size INTEGER NOT NULL, data BLOB NOT NULL)""",
+  size INTEGER NOT NULL, data BLOB NOT NULL, proof BLOB NOT NULL)""",
     """CREATE TABLE dicts(id INTEGER NOT NULL, copy INTEGER NOT NULL, agent TEXT, data BLOB NOT NULL,
-  PRIMARY KEY(id, copy))""",
+  proof BLOB NOT NULL, PRIMARY KEY(id, copy))""",
     "CREATE TABLE paths(id INTEGER PRIMARY KEY, path TEXT NOT NULL)",
     """CREATE TABLE changes(track INTEGER NOT NULL, path INTEGER NOT NULL, block INTEGER NOT NULL,
   touched INTEGER NOT NULL, struct INTEGER NOT NULL, grown INTEGER NOT NULL, len0 INTEGER,
   PRIMARY KEY(track, path, block)) WITHOUT ROWID""",
-    "CREATE TABLE tags(run INTEGER NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(run, tag)) WITHOUT ROWID",
+    """CREATE TABLE tags(run INTEGER NOT NULL, tag TEXT NOT NULL, proof BLOB NOT NULL,
+  PRIMARY KEY(run, tag)) WITHOUT ROWID""",
     """CREATE TABLE notes(note INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER NOT NULL, step INTEGER,
-  kind TEXT NOT NULL, body TEXT, created_us INTEGER NOT NULL)""",
+  kind TEXT NOT NULL, body TEXT, created_us INTEGER NOT NULL, proof BLOB NOT NULL)""",
+    """CREATE TABLE seals(name TEXT NOT NULL, owner INTEGER NOT NULL, n INTEGER NOT NULL, a INTEGER NOT NULL,
+  b INTEGER NOT NULL, PRIMARY KEY(name, owner)) WITHOUT ROWID""",
     SWEEPS,
     FOREIGN_MARKS,
     """CREATE VIEW timeline AS SELECT r.id AS run, s.step, s.parent_step, s.name, s.kind, s.agent, s.lane, s.status,
@@ -150,6 +152,5 @@ STATEMENTS: Final = (
     """CREATE VIEW changed_paths AS SELECT r.id AS run, t.name AS track, p.path, c.block * 64 AS first_checkpoint,
   c.touched FROM changes c JOIN tracks t USING(track) JOIN runs r USING(run) JOIN paths p ON p.id = c.path""",
     """CREATE VIEW pieces AS SELECT r.id AS run, d.id & 4294967295 AS number, d.step, d.call, d.kind,
-  CASE typeof(d.data) WHEN 'blob' THEN CAST(d.data AS TEXT) ELSE 'blob ' || d.data END AS data
-  FROM deliveries d JOIN runs r ON r.run = d.id >> 32""",
+  d.data FROM deliveries d JOIN runs r ON r.run = d.id >> 32""",
 )

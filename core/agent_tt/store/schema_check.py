@@ -44,8 +44,6 @@ def _differences(path: Path) -> list[str]:
         present = set(found.table_names())
         problems: list[str] = []
         for name in expected.table_names():
-            if name not in present and name in schema.LATER_TABLES:
-                continue
             if name not in present:
                 problems.append(f"table {name} is missing")
             else:

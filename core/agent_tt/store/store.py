@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from agent_tt.errors import StepNotFound, StoreUnreadable, UsageError
 from agent_tt.history.append import fork_track
+from agent_tt.history.proofs import NOTES, RUNS, TAGS
 from agent_tt.history.training import DictionaryTrainer
 from agent_tt.model import Note
 from agent_tt.protocols import NO_STATE
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.rows import Transaction
+    from agent_tt.history.rows import SqlValue, Transaction
     from agent_tt.model import Deletion, Edit, ErrorInfo, NewRun, NoteKind, Output, Run, RunStatus, WayBackIn
     from agent_tt.questions import Decision
     from agent_tt.store.connection import Database, Durability
@@ -52,7 +53,7 @@ def open_store(
     Raises:
         StoreNotFound: there is none, and `create` is False.
         NotAStore: it is a folder, or a file of another kind.
-        NewerFormat: a newer agent-tt wrote it.
+        NewerFormat, OlderFormat: another agent-tt wrote it.
     """
     return SqliteStore(open_database(Path(path), create=create, read_only=read_only, durability=durability))
 
@@ -140,18 +141,13 @@ class SqliteStore(StoreReader):
             before = columns.mapping_from_text(meta)
             facts = {**before, **_facts(new)}
             facts["metadata"] = _merged(before.get("metadata"), door.admit_mapping(new.metadata))
-            tx.execute(
-                "UPDATE runs SET owner = ?, beat_us = ?, agent = ifnull(?, agent),"
-                " agent_version = ifnull(?, agent_version), meta = ? WHERE run = ?",
-                (
-                    current_owner().to_json(),
-                    now_us(),
-                    _text(new.code.entry),
-                    _text(new.code.version),
-                    columns.mapping_to_text(facts) or "{}",
-                    run,
-                ),
-            )
+            changes: dict[str, SqlValue] = {
+                "owner": current_owner().to_json(),
+                "beat_us": now_us(),
+                "meta": columns.mapping_to_text(facts) or "{}",
+            }
+            said = {"agent": _text(new.code.entry), "agent_version": _text(new.code.version)}
+            RUNS.update(tx, (run,), changes | {name: text for name, text in said.items() if text is not None})
             _add_tags(tx, run, new.tags)
         parent, fork_step = self.lineage.origin(run)
         writer = self._writer(run, run_id, new, first_step=1 if parent is None else fork_step + 1)
@@ -203,10 +199,17 @@ class SqliteStore(StoreReader):
                 raise UsageError(f"run {run_id} did not break off: it is {shown}", hint="`agent-tt runs` shows it.")
             facts = columns.mapping_from_text(meta)
             facts.pop("usage", None)  # of the steps so far; there will be more
-            tx.execute(
-                "UPDATE runs SET status = 'running', owner = ?, beat_us = ?, ended_us = NULL, error = NULL, meta = ?"
-                " WHERE run = ?",
-                (current_owner().to_json(), now_us(), columns.mapping_to_text(facts) or "{}", run),
+            RUNS.update(
+                tx,
+                (run,),
+                {
+                    "status": "running",
+                    "owner": current_owner().to_json(),
+                    "beat_us": now_us(),
+                    "ended_us": None,
+                    "error": None,
+                    "meta": columns.mapping_to_text(facts) or "{}",
+                },
             )
 
     def _writer(self, run: int, run_id: str, new: NewRun, *, first_step: int) -> SqliteRunWriter:
@@ -230,20 +233,11 @@ class SqliteStore(StoreReader):
         drawn = itertools.repeat(run_id, 1) if run_id else (ids.new_run_id() for _ in range(_DRAWS))
         for run_id in drawn:
             try:
-                run = tx.execute(
-                    "INSERT INTO runs(id, name, status, agent, agent_version, parent, fork_step, started_us, owner,"
-                    " beat_us, meta) VALUES(?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?)",
+                run = RUNS.insert(
+                    tx,
                     (
-                        run_id,
-                        name,
-                        _text(new.code.entry),
-                        _text(new.code.version),
-                        parent,
-                        fork_step,
-                        now,
-                        current_owner().to_json(),
-                        now,
-                        meta,
+                        *(None, run_id, name, "running", _text(new.code.entry), _text(new.code.version)),
+                        *(parent, fork_step, now, None, None, current_owner().to_json(), now, 0, meta),
                     ),
                 )
             except sqlite3.IntegrityError:
@@ -255,15 +249,13 @@ class SqliteStore(StoreReader):
     def set_run_status(self, run_id: str, status: RunStatus, error: ErrorInfo | None = None) -> None:
         """Writes down how a run ended that cannot say it itself."""
         with self.database.transaction() as tx:
-            tx.execute(
-                "UPDATE runs SET status = ?, ended_us = ifnull(ended_us, ?), error = ifnull(?, error) WHERE run = ?",
-                (
-                    status,
-                    None if status == "running" else now_us(),
-                    columns.error_to_text(door.admit_error(error)),
-                    self.lineage.number(run_id),
-                ),
-            )
+            run = self.lineage.number(run_id)
+            changes: dict[str, SqlValue] = {"status": status}
+            if status != "running" and tx.query("SELECT 1 FROM runs WHERE run = ? AND ended_us IS NULL", (run,)):
+                changes["ended_us"] = now_us()
+            if error is not None:
+                changes["error"] = columns.error_to_text(door.admit_error(error))
+            RUNS.update(tx, (run,), changes)
 
     def answer_question(self, question: int, decision: Decision) -> None:
         """Writes down what somebody decides of a call that waits.
@@ -285,10 +277,7 @@ class SqliteStore(StoreReader):
         now, words = now_us(), door.admit_text(body)
         with self.database.transaction() as tx:
             run = keeping.row_number(tx, run_id)
-            note = tx.execute(
-                "INSERT INTO notes(run, step, kind, body, created_us) VALUES(?, ?, ?, ?, ?)",
-                (run, step, kind, words, now),
-            )
+            note = NOTES.insert(tx, (None, run, step, kind, words, now))
         return Note(note, cast("NoteKind", kind), step, words, now)
 
     def keep_output(self, run_id: str, output: Output) -> None:
@@ -309,13 +298,13 @@ class SqliteStore(StoreReader):
     def delete_note(self, note_id: int) -> None:
         """Removes a note, a bookmark or a watch; one that is gone already stays gone."""
         with self.database.transaction() as tx:
-            tx.execute("DELETE FROM notes WHERE note = ?", (note_id,))
+            NOTES.delete(tx, "note = ?", (note_id,))
 
     def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
         """Replaces a run's tags."""
         with self.database.transaction() as tx:
             run = keeping.row_number(tx, run_id)
-            tx.execute("DELETE FROM tags WHERE run = ?", (run,))
+            TAGS.delete(tx, "run = ?", (run,))
             _add_tags(tx, run, tags)
 
     def set_metadata(
@@ -415,4 +404,7 @@ def _merged(before: Wire, more: Mapping[str, Wire]) -> Wire:
 
 
 def _add_tags(tx: Transaction, run: int, tags: Sequence[str]) -> None:
-    tx.execute_many("INSERT OR IGNORE INTO tags(run, tag) VALUES(?, ?)", [(run, door.admit_text(tag)) for tag in tags])
+    known = {tag for (tag,) in tx.query("SELECT tag FROM tags WHERE run = ?", (run,))}
+    for tag in dict.fromkeys(map(door.admit_text, tags)):
+        if tag not in known:
+            TAGS.insert(tx, (run, tag))

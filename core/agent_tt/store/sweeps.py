@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_tt.errors import IsRunning, RunNotFound, StoreUnreadable
-from agent_tt.store import columns, door, ids, keeping, schema
+from agent_tt.errors import Damaged, IsRunning, RunNotFound, StoreUnreadable
+from agent_tt.history.proofs import RUNS, SWEEPS
+from agent_tt.store import columns, door, ids, keeping
 from agent_tt.store.columns import ANY, COUNT, NAME, WHOLE
 from agent_tt.store.liveness import Owner, current_owner, is_alive, now_us
 from agent_tt.store.reader import StoreReader
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.rows import Rows, Transaction
+    from agent_tt.history.rows import Transaction
     from agent_tt.protocols import RunSource
     from agent_tt.store.connection import Database
 
-__all__ = ["SweepRow", "Sweeps", "begin_keeping", "is_kept"]
+__all__ = ["SweepRow", "Sweeps"]
 
 _COLUMNS: Final = (
     "s.id, r.id, r.name, s.number, s.step, s.definition, s.created_us, s.owner, s.beat_us, s.run"
@@ -64,17 +65,6 @@ class SweepRow:
         return f"{self.run_name}/sweep-{self.number}"
 
 
-def is_kept(rows: Rows) -> bool:
-    """Whether a file has the table; those that were made before there were sweeps have none."""
-    return bool(rows.query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'sweeps'"))
-
-
-def begin_keeping(tx: Transaction) -> None:
-    """Makes the table where a file lacks it."""
-    if not is_kept(tx):
-        tx.execute(schema.SWEEPS)
-
-
 class Sweeps:
     """The sweeps of one store."""
 
@@ -88,7 +78,7 @@ class Sweeps:
         return cls(reader.database) if isinstance(reader, StoreReader) else None
 
     def all(self) -> list[SweepRow]:
-        """All of them, newest first."""
+        """All of them, newest first; those that are damaged are left out, and `verify` names them."""
         return self._some("ORDER BY s.created_us DESC, s.sweep DESC")
 
     def one(self, ref: str) -> SweepRow:
@@ -152,15 +142,11 @@ class Sweeps:
         text = columns.mapping_to_text(door.admit_mapping(definition)) or "{}"
         now = now_us()
         with self._database.transaction() as tx:
-            begin_keeping(tx)
             run = keeping.row_number(tx, run_id)
             ((last,),) = tx.query("SELECT max(number) FROM sweeps WHERE run = ?", (run,))
             sweep_id = _new_id(tx)
-            tx.execute(
-                "INSERT INTO sweeps(id, run, number, step, definition, created_us, owner, beat_us)"
-                " VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
-                (sweep_id, run, (last or 0) + 1, step, text, now, current_owner().to_json() if driven else None, now),
-            )
+            owner = current_owner().to_json() if driven else None
+            SWEEPS.insert(tx, (None, sweep_id, run, (last or 0) + 1, step, text, now, owner, now))
         return self.one(sweep_id)
 
     def claim(self, sweep_id: str, definition: Mapping[str, Wire] | None = None) -> None:
@@ -175,11 +161,11 @@ class Sweeps:
             RunNotFound: it is not there any more.
         """
         with self._database.transaction() as tx:
-            found = (
-                tx.query(f"SELECT {_COLUMNS} WHERE s.id = ?", (sweep_id,)) if is_kept(tx) else []
-            )  # constants of ours
+            found = tx.query(f"SELECT {_COLUMNS} WHERE s.id = ?", (sweep_id,))  # constants of ours
             if not found:
                 raise RunNotFound(f"no sweep {sweep_id!r}", hint="`agent-tt sweep --list` lists them.")
+            if not all(map(SWEEPS.holds, SWEEPS.read(tx, "id = ?", (sweep_id,)))):
+                raise Damaged(f"sweep {sweep_id} is damaged", hint="Run `agent-tt verify` on the store.")
             sweep = _sweep(columns.fitted(found, _KINDS)[0])
             if sweep.driven:
                 pid = Owner.from_json(found[0][7])
@@ -191,25 +177,19 @@ class Sweeps:
                 )
             if definition is not None:
                 text = columns.mapping_to_text(door.admit_mapping(definition)) or "{}"
-                tx.execute("UPDATE sweeps SET definition = ? WHERE id = ?", (text, sweep_id))
-            tx.execute(
-                "UPDATE sweeps SET owner = ?, beat_us = ? WHERE id = ?",
-                (current_owner().to_json(), now_us(), sweep_id),
-            )
+                SWEEPS.change(tx, "id = ?", (sweep_id,), {"definition": text})
+            SWEEPS.change(tx, "id = ?", (sweep_id,), {"owner": current_owner().to_json(), "beat_us": now_us()})
 
     def beat(self, sweep_id: str) -> None:
         """Writes down that this process still drives a sweep."""
         with self._database.transaction(durable=False) as tx:
-            tx.execute("UPDATE sweeps SET beat_us = ? WHERE id = ?", (now_us(), sweep_id))
+            SWEEPS.change(tx, "id = ?", (sweep_id,), {"beat_us": now_us()})
 
     def release(self, sweep_id: str) -> None:
         """Lets others drive a sweep that this process drove."""
         with self._database.transaction() as tx:
-            if is_kept(tx):
-                tx.execute(
-                    "UPDATE sweeps SET owner = NULL, beat_us = NULL WHERE id = ? AND owner = ?",
-                    (sweep_id, current_owner().to_json()),
-                )
+            mine = (sweep_id, current_owner().to_json())
+            SWEEPS.change(tx, "id = ? AND owner = ?", mine, {"owner": None, "beat_us": None})
 
     def settle(self, run_id: str) -> Owner | None:
         """Makes sure that a run of a sweep runs, or never will.
@@ -231,17 +211,13 @@ class Sweeps:
                 return None
             if is_alive(filler, columns.integer(beat_us)):
                 return filler
-            tx.execute(
-                "UPDATE runs SET status = 'crashed', ended_us = ? WHERE run = ?",
-                (columns.integer(beat_us) or now_us(), run),
-            )
+            RUNS.update(tx, (run,), {"status": "crashed", "ended_us": columns.integer(beat_us) or now_us()})
         return None
 
     def _some(self, rest: str, parameters: Sequence[str] = ()) -> list[SweepRow]:
-        if not is_kept(self._database):
-            return []
         found = self._database.query(f"SELECT {_COLUMNS} {rest}", parameters)  # constants of ours
-        return [_sweep(row) for row in columns.fitted(found, _KINDS)]
+        damaged = {row[1] for row in SWEEPS.read(self._database, "1") if not SWEEPS.holds(row)}
+        return [_sweep(row) for row in columns.fitted(found, _KINDS) if row[0] not in damaged]
 
 
 def _sweep(row: Sequence[Any]) -> SweepRow:

@@ -1,25 +1,31 @@
-"""Copying runs from one store into another, row by row and byte for byte: payloads name blobs by hash, never by row."""
+"""Copying runs from one store into another, row by row: payloads name blobs by hash, never by row.
+
+Only rows that are as they were written are copied; they are proven anew under their new numbers.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.errors import Damaged
+from agent_tt.history.hashing import blob_names
+from agent_tt.history.proofs import DELTAS, DICTS, KEYFRAMES, RUNS, SWEEPS, TABLES, TRACKS
 from agent_tt.history.rows import SEQ_BITS, row_key
 from agent_tt.store import columns, ids
-from agent_tt.store.deliveries import blob_of, keys_of
-from agent_tt.store.sweeps import begin_keeping, is_kept
-from agent_tt.store.verify import blob_names
+from agent_tt.store.deliveries import keys_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping, Sequence
 
     from agent_tt.history.blobs import Blobs
+    from agent_tt.history.proofs import Table
     from agent_tt.history.rows import Row, Rows, SqlValue, Transaction
     from agent_tt.store.store import SqliteStore
 
 __all__ = ["copy_run"]
 
 _SEQ_MASK: Final = (1 << SEQ_BITS) - 1
+_HINT: Final = "Run `agent-tt verify` on the source."
 
 
 def copy_run(source: SqliteStore, target: SqliteStore, run_id: str, *, root: str | None = None) -> str:
@@ -60,6 +66,8 @@ class _Copier:
         self._root = root
         self._runs: dict[int, int] = {}
         self._tracks: dict[int, int] = {}
+        self._dictionaries: set[SqlValue] = set()
+        self._copied: set[bytes] = set()
 
     def reuse(self, number: int) -> bool:
         """Whether the target holds an equal copy of a run (same id, start and checkpoints); then that one is used."""
@@ -83,117 +91,118 @@ class _Copier:
     def copy(self, number: int) -> str:
         """Copies a run and everything that belongs to it alone; its parent must be there already."""
         run_id = self._run(number)
-        for name in ("steps", "calls", "tags", "notes", "deliveries"):
+        for name in ("calls", "tags", "notes", "deliveries"):
             self._rows_of_run(name, number)
         for track, name, parent, fork_seq, indexed_to, dictionary in self._rows.query(
             "SELECT track, name, parent, fork_seq, indexed_to, dict FROM tracks WHERE run = ? ORDER BY track", (number,)
         ):
-            self._tracks[track] = self._tx.execute(
-                "INSERT INTO tracks(run, name, parent, fork_seq, indexed_to, dict) VALUES(?, ?, ?, ?, ?, ?)",
-                (self._runs[number], name, self._tracks.get(parent), fork_seq, indexed_to, dictionary),
-            )
+            there = (None, self._runs[number], name, self._tracks.get(parent), fork_seq, indexed_to, dictionary)
+            self._tracks[track] = TRACKS.insert(self._tx, there)
             self._history(track)
-        self._tx.execute_many(
-            "UPDATE steps SET track = ? WHERE run = ? AND track = ?",
-            [(-new, self._runs[number], old) for old, new in self._tracks.items()],
-        )
-        self._tx.execute("UPDATE steps SET track = -track WHERE run = ? AND track < 0", (self._runs[number],))
+        self._rows_of_run("steps", number)
         return run_id
 
     def sweeps(self) -> None:
         """Copies the sweeps of the runs that are there now. Whoever drives one goes on in the source alone."""
-        if not is_kept(self._rows):
-            return
-        begin_keeping(self._tx)
         for number, there in self._runs.items():
-            names, found = _table(self._rows, "sweeps", "run = ? ORDER BY sweep", (number,))
-            for row in found:
-                facts = dict(zip(names, row, strict=True))
-                del facts["sweep"]
-                facts |= {"run": there, "owner": None, "beat_us": None}
-                _insert(self._tx, "sweeps", list(facts), [list(facts.values())], clash="IGNORE")
+            for facts in self._read(SWEEPS, "run = ? ORDER BY sweep", (number,)):
+                if not self._tx.query("SELECT 1 FROM sweeps WHERE id = ?", (facts["id"],)):
+                    _insert(self._tx, SWEEPS, facts | {"sweep": None, "run": there, "owner": None, "beat_us": None})
 
     def _run(self, number: int) -> str:
-        names, (row,) = _table(self._rows, "runs", "run = ?", (number,))
-        facts = dict(zip(names, row, strict=True))
+        (facts,) = self._read(RUNS, "run = ?", (number,))
         old_id = facts["id"]
         meta = columns.mapping_from_text(facts["meta"])
         if self._tx.query("SELECT 1 FROM runs WHERE id = ?", (old_id,)):
             facts["id"] = ids.new_run_id()
             origin = meta.get("origin")
-            meta["origin"] = {**(origin if isinstance(origin, dict) else {}), "run": old_id}
+            meta["origin"] = {**(origin if isinstance(origin, dict) else {}), "run": str(old_id)}
         code = meta.get("code")
         if self._root is not None and isinstance(code, dict):
             meta["code"] = {**code, "root": self._root, "cwd": self._root}
         facts["meta"] = columns.mapping_to_text(meta) or "{}"
-        facts["parent"] = self._runs.get(facts["parent"])
+        parent = facts["parent"]
+        facts["parent"] = self._runs.get(parent) if isinstance(parent, int) else None
         if facts["status"] == "running":
             facts["status"] = "interrupted"  # nobody records into the copy
-        del facts["run"]
-        self._runs[number] = _insert(self._tx, "runs", list(facts), [list(facts.values())])
+        facts["run"] = None
+        self._runs[number] = _insert(self._tx, RUNS, facts)
         return str(facts["id"])
 
-    def _rows_of_run(self, table: str, number: int) -> None:
-        run = self._runs[number]
-        if table == "deliveries":
-            names, found = _table(self._rows, table, "id BETWEEN ? AND ?", keys_of(number))
-            moved = [[(run << SEQ_BITS) | (row[0] & _SEQ_MASK), *row[1:]] for row in found]
-        else:
-            names, found = _table(self._rows, table, "run = ?", (number,))
-            at = names.index("run")
-            moved = [[*row[:at], run, *row[at + 1 :]] for row in found]
-            if table == "notes":
-                names, moved = names[1:], [row[1:] for row in moved]  # notes get numbers of their own
-        if table == "calls":
-            self._blobs(row[names.index("refs")] for row in moved)
-        if table == "deliveries":
-            self._blobs(blob_of(row[names.index("data")]) for row in moved)
-        _insert(self._tx, table, names, moved)
+    def _rows_of_run(self, name: str, number: int) -> None:
+        table, run = TABLES[name], self._runs[number]
+        where, given = ("id BETWEEN ? AND ?", keys_of(number)) if table.packed else ("run = ?", (number,))
+        for facts in self._read(table, where, given):
+            if table.packed:
+                facts["id"] = (run << SEQ_BITS) | (_number(facts["id"]) & _SEQ_MASK)
+            else:
+                facts["run"] = run
+            if name == "notes":
+                facts["note"] = None  # notes get numbers of their own
+            if name == "steps" and isinstance(track := facts["track"], int):
+                facts["track"] = self._tracks.get(track, track)
+            self._blobs(facts.get("refs"))
+            _insert(self._tx, table, facts)
 
     def _history(self, track: int) -> None:
         """The checkpoints, keyframes and index of a track, under its new number."""
-        for table in ("deltas", "keyframes"):
-            names, found = _table(
-                self._rows, table, "id BETWEEN ? AND ?", (row_key(track, 0), row_key(track, _SEQ_MASK))
-            )
-            self._blobs(row[names.index("refs")] for row in found)
-            if table == "deltas":
-                self._dictionaries({row[names.index("dict")] for row in found})
-            moved = [[row_key(self._tracks[track], row[0] & _SEQ_MASK), *row[1:]] for row in found]
-            _insert(self._tx, table, names, moved)
-        names, found = _table(self._rows, "changes", "track = ?", (track,))
-        _insert(self._tx, "changes", names, [[self._tracks[track], *row[1:]] for row in found])
-        for (number,) in self._rows.query("SELECT DISTINCT path FROM changes WHERE track = ?", (track,)):
-            names, found = _table(self._rows, "paths", "id = ?", (number,))
-            _insert(self._tx, "paths", names, found, clash="IGNORE")
+        for table in (DELTAS, KEYFRAMES):
+            for facts in self._read(table, "id BETWEEN ? AND ?", (row_key(track, 0), row_key(track, _SEQ_MASK))):
+                self._blobs(facts["refs"])
+                self._dictionary(facts.get("dict"))
+                facts["id"] = row_key(self._tracks[track], _number(facts["id"]) & _SEQ_MASK)
+                _insert(self._tx, table, facts)
+        self._tx.execute_many(
+            "INSERT INTO changes(track, path, block, touched, struct, grown, len0) VALUES(?, ?, ?, ?, ?, ?, ?)",
+            [
+                (self._tracks[track], *row)
+                for row in self._rows.query(
+                    "SELECT path, block, touched, struct, grown, len0 FROM changes WHERE track = ?", (track,)
+                )
+            ],
+        )
+        self._tx.execute_many(
+            "INSERT OR IGNORE INTO paths(id, path) VALUES(?, ?)",
+            self._rows.query(
+                "SELECT id, path FROM paths WHERE id IN (SELECT path FROM changes WHERE track = ?)", (track,)
+            ),
+        )
 
-    def _dictionaries(self, numbers: set[int]) -> None:
-        for number in numbers - {0}:
-            names, found = _table(self._rows, "dicts", "id = ?", (number,))
-            _insert(self._tx, "dicts", names, found, clash="IGNORE")
+    def _dictionary(self, number: SqlValue) -> None:
+        if not number or number in self._dictionaries:
+            return
+        self._dictionaries.add(number)
+        if not self._tx.query("SELECT 1 FROM dicts WHERE id = ?", (number,)):
+            for facts in self._read(DICTS, "id = ?", (number,)):
+                _insert(self._tx, DICTS, facts)
 
-    def _blobs(self, columns_of_refs: Iterable[object]) -> None:
-        for name in {name for refs in columns_of_refs for name in blob_names(refs)}:
-            self._source_blobs.copy(self._tx, name)
+    def _blobs(self, refs: SqlValue) -> None:
+        for name in blob_names(refs):
+            if name not in self._copied:
+                self._copied.add(name)
+                self._source_blobs.copy(self._tx, name)
+
+    def _read(self, table: Table, where: str, given: Sequence[SqlValue]) -> list[dict[str, SqlValue]]:
+        """Rows of the source as their columns.
+
+        Raises:
+            Damaged: one is not as it was written.
+        """
+        found = table.read(self._rows, where, given)
+        for row in found:
+            if not table.holds(row):
+                key = ", ".join(str(value) for value in row[: len(table.key)])
+                raise Damaged(f"row {key} of {table.name} is damaged: it is not as it was written", hint=_HINT)
+        return [dict(zip(table.columns, row, strict=False)) for row in found]
 
 
-def _table(rows: Rows, table: str, where: str, parameters: Sequence[SqlValue]) -> tuple[list[str], list[Row]]:
-    """The stored columns of a table (not the generated ones), and rows of it."""
-    names = [name for (name,) in rows.query("SELECT name FROM pragma_table_info(?)", (table,))]
-    found = rows.query(f"SELECT {', '.join(names)} FROM {table} WHERE {where}", parameters)  # noqa: S608  # names of our own schema
-    return names, found
+def _number(found: SqlValue) -> int:
+    return found if isinstance(found, int) else 0
 
 
-def _insert(
-    tx: Transaction, table: str, names: Sequence[str], found: Iterable[Sequence[SqlValue]], clash: str = "ABORT"
-) -> int:
-    """Inserts rows; gives the row number of the last."""
-    places = ", ".join("?" * len(names))
-    statement = f"INSERT OR {clash} INTO {table}({', '.join(names)}) VALUES({places})"  # names of our own schema
-    last = 0
-    for row in found:
-        last = tx.execute(statement, row)
-    return last
+def _insert(tx: Transaction, table: Table, facts: Mapping[str, SqlValue]) -> int:
+    """Inserts a row; gives its row number."""
+    return table.insert(tx, [facts[name] for name in table.columns])
 
 
 def _end(rows: Rows, track: int) -> list[Row]:

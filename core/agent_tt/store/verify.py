@@ -1,7 +1,8 @@
-"""Checking a store: the chain and the state's digest at every checkpoint, every blob, and what refers to what.
+"""Checking a store: every row and seal, chain and digest at every checkpoint, the index, blobs, what refers to what.
 
 Nothing is sampled. The log is read once from its beginning, with a digest that follows the operations; each keyframe is
-compared with the state that the log has come to.
+compared with the state that the log has come to, and the index of changes is made once more and compared. This finds
+damage and careless edits. Whoever computes the proofs again can change anything: against that only a signature helps.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from agent_tt.history import keyframes
 from agent_tt.history.births import Births
 from agent_tt.history.digest import chain
 from agent_tt.history.frames import dictionary_content
-from agent_tt.history.hashing import HASH_SIZE
-from agent_tt.history.payload import unpack
+from agent_tt.history.hashing import HASH_SIZE, blob_names
+from agent_tt.history.index import BLOCK, PendingMarks
 from agent_tt.history.rows import SEQ_BITS
 from agent_tt.history.tally import TalliedState
 from agent_tt.model import Problem
 from agent_tt.store import deliveries
 from agent_tt.store.schema_check import schema_problems
+from agent_tt.store.verify_rows import verify_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,8 +45,9 @@ def verify_file(log: StateLog, lineage: Lineage, path: Path) -> list[Problem]:
             if line != "ok":
                 problems.append(Problem(None, None, f"SQLite: {line}"))
         problems += [Problem(None, None, what) for what in schema_problems(path)]
-        for (run_id,) in log.rows.query("SELECT id FROM runs ORDER BY run"):
-            problems += verify_run(log, lineage, run_id)
+        problems += verify_rows(path)
+        for (run,) in log.rows.query("SELECT run FROM runs ORDER BY run"):
+            problems += _contents(log, lineage, run)
         problems += [Problem(None, None, what) for what in (*_ownerless(log), *_unused_damage(log))]
     except AgentTTError as error:  # what cannot be asked at all: a table that is missing or malformed
         problems.append(Problem(None, None, error.message))
@@ -93,16 +96,27 @@ def _unused_damage(log: StateLog) -> Iterator[str]:
             yield f"copy {copy} of dictionary {number} is damaged"
 
 
-def verify_run(log: StateLog, lineage: Lineage, run_id: str) -> list[Problem]:
+def verify_run(log: StateLog, lineage: Lineage, run_id: str, path: Path) -> list[Problem]:
     """Everything that is wrong with one run; what it shares with its ancestors counts as its own."""
-    problems: list[Problem] = []
     try:
         run = lineage.number(run_id)
+        runs = [stretch.run for stretch in lineage.stretches(run)]
+        return [*verify_rows(path, runs), *_contents(log, lineage, run)]
+    except AgentTTError as error:
+        return [Problem(run_id, None, error.message)]
+
+
+def _contents(log: StateLog, lineage: Lineage, run: int) -> list[Problem]:
+    """What is wrong with what a run's rows hold, and with what they name."""
+    problems: list[Problem] = []
+    ((found,),) = log.rows.query("SELECT id FROM runs WHERE run = ?", (run,)) or [(None,)]
+    run_id = found if isinstance(found, str) else None
+    try:
         stretches = lineage.stretches(run)
         for stretch in stretches:
-            problems += [Problem(run_id, step, what) for step, what in _rows_of_steps(log, stretch)]
+            problems += [Problem(run_id, step, what) for step, what in _rows_of_steps(log, lineage, stretch)]
         for track, last in _tracks(log, lineage, run, stretches):
-            for seq, what in _Checks(log, track, last).run():
+            for seq, what in _Checks(log, track, last, whole=last == log.last_seq(track)).run():
                 problems.append(Problem(run_id, lineage.step_of(track, seq), what))
     except AgentTTError as error:
         problems.append(Problem(run_id, None, error.message))
@@ -117,51 +131,55 @@ def _tracks(log: StateLog, lineage: Lineage, run: int, stretches: list[Stretch])
                 yield track, lineage.last_seq(run, track)
 
 
-def _rows_of_steps(log: StateLog, stretch: Stretch) -> Iterator[tuple[int | None, str]]:
-    """Steps that are missing or name checkpoints that are, and calls whose contents cannot be read."""
+def _rows_of_steps(log: StateLog, lineage: Lineage, stretch: Stretch) -> Iterator[tuple[int | None, str]]:
+    """Steps that are missing or name checkpoints that are, and calls that name blobs which cannot be read."""
     last = _NO_LIMIT if stretch.last is None else stretch.last
     expected = stretch.first
+    end = lineage.own_last(stretch.run)
     found = log.rows.query(
         "SELECT s.step, s.seq, d.id FROM steps s LEFT JOIN deltas d ON d.id = (s.track << 32) + s.seq"
         " WHERE s.run = ? AND s.step <= ? ORDER BY s.step",
         (stretch.run, last),
     )
     for step, seq, key in found:
-        if step != expected:
-            yield expected, f"step {expected} is missing"
+        if type(step) is not int or not expected <= step <= end:
+            continue  # its row is not what was recorded, as was said already
+        for missing in range(expected, step):
+            yield missing, f"step {missing} is missing"
         expected = step + 1
         if seq is not None and key is None:
             yield step, f"step {step} names checkpoint {seq}, which is missing"
-    for step, call, args, result, refs in log.rows.query(
-        "SELECT step, call, args, result, refs FROM calls WHERE run = ? AND step <= ? ORDER BY step, call",
-        (stretch.run, last),
+    for step, call, refs in log.rows.query(
+        "SELECT step, call, refs FROM calls WHERE run = ? AND step <= ? AND refs IS NOT NULL"
+        " UNION ALL SELECT step, call, refs FROM deliveries WHERE id BETWEEN ? AND ? AND step <= ?"
+        " AND refs IS NOT NULL ORDER BY 1, 2",
+        (stretch.run, last, *deliveries.keys_of(stretch.run), last),
     ):
         try:
-            for column in (args, result):
-                if column is not None:
-                    unpack(column, f"call {call} of step {step}")
             for name in blob_names(refs):
                 log.blobs.get(name)
         except Damaged as error:
-            yield step, f"call {call} of step {step}: {error.message}"
-    yield from deliveries.unreadable(log.rows, log.blobs, stretch.run, last)
+            yield step if type(step) is int else None, f"call {call} of step {step}: {error.message}"
+    yield from deliveries.unreadable(log.rows, stretch.run, last)
     disorder = deliveries.numbers_out_of_order(log.rows, stretch.run)
     if disorder is not None:
         yield None, disorder
 
 
-def blob_names(refs: object) -> list[bytes]:
-    """The hashes in a `refs` column."""
-    if not isinstance(refs, bytes):
-        return []
-    return [refs[at : at + HASH_SIZE] for at in range(0, len(refs), HASH_SIZE)]
+def _reach(log: StateLog, track: int) -> int:
+    """The last checkpoint that the index of a track covers."""
+    found = log.rows.query("SELECT indexed_to FROM tracks WHERE track = ?", (track,))
+    return found[0][0] if found and type(found[0][0]) is int else -1
 
 
 class _Checks:
     """The checks of one track."""
 
-    def __init__(self, log: StateLog, track: int, last: int) -> None:
+    def __init__(self, log: StateLog, track: int, last: int, *, whole: bool) -> None:
         self._log = log
+        self._track = track
+        self._marks: PendingMarks | None = PendingMarks() if whole else None
+        self._reach = _reach(log, track)
         self._segments = log.segments(track, last)
         self._state: TalliedState | None = TalliedState()
         self._births = Births({})
@@ -177,16 +195,43 @@ class _Checks:
                     if row.seq in stored:
                         yield from self._keyframe(stored.pop(row.seq))
             except Damaged as error:  # a row is missing, and so is what follows of this segment
-                self._state = self._chain = None
+                self._state = self._chain = self._marks = None
                 yield segment.last, error.message
             for keyframe in stored.values():
                 yield from self._keyframe(keyframe)
+        if self._marks is not None:
+            yield from self._index(self._marks)
+
+    def _index(self, marks: PendingMarks) -> Iterator[tuple[int, str]]:
+        """Whether the index of the track is what its checkpoints make it."""
+        columns = "track, path, block, touched, struct, grown, len0"
+        found = self._log.rows.query(
+            f"SELECT {columns} FROM changes WHERE track = ? ORDER BY path, block",  # noqa: S608  # our own
+            (self._track,),
+        )
+        if _reach(self._log, self._track) != self._reach:
+            return  # it was written just now, by who records the run
+        made = marks.rows(self._track)
+        if found != made:
+            first = next((row for row in sorted({*found} ^ {*made}, key=str)), None)
+            block = first[2] if first is not None and type(first[2]) is int else 0
+            seq = min(max(block * BLOCK, self._segments[-1].first), self._segments[-1].last)
+            yield seq, f"the index of changes of track {self._track} is not what its checkpoints say"
+        named: dict[object, object] = dict(
+            self._log.rows.query(
+                "SELECT id, path FROM paths WHERE id IN (SELECT path FROM changes WHERE track = ?)", (self._track,)
+            )
+        )
+        wrong = [number for number, text in marks.paths().items() if named.get(number) != text]
+        if wrong:
+            what = f"{len(wrong)} of the paths that the index of track {self._track} names are missing or damaged"
+            yield self._segments[-1].last, what
 
     def _row(self, row: LogRow) -> Iterator[tuple[int, str]]:
         try:
             plain = self._log.plain(row)
         except Damaged as error:
-            self._state = self._chain = None
+            self._state = self._chain = self._marks = None
             yield row.seq, error.message
             return
         if self._chain is not None and chain(self._chain, row.seq, row.digest, plain) != row.chain:
@@ -196,10 +241,12 @@ class _Checks:
             return
         try:
             ops = self._log.parse(row, plain)
+            if self._marks is not None and row.track == self._track and row.seq <= self._reach:
+                self._marks.add(row.seq, ops.ops)
             self._births.follow(ops.ops, row.seq)
             self._state.apply(ops)
         except Damaged as error:
-            self._state = None
+            self._state = self._marks = None
             yield row.seq, error.message
             return
         if not ops.whole:

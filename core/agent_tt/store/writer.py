@@ -7,9 +7,10 @@ agent forked can go on recording beside its parent.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.history.append import TrackWriter, create_track, fork_track
+from agent_tt.history.proofs import RUNS, STEPS
 from agent_tt.protocols import NO_STATE
 from agent_tt.store import columns, deliveries, door, questions
 from agent_tt.store.call_writer import CallWriter
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.history.log import StateLog
-    from agent_tt.history.rows import Transaction
+    from agent_tt.history.rows import SqlValue, Transaction
     from agent_tt.history.training import DictionaryTrainer
     from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, NewCall, NewStep, RunStatus, StepEnd
     from agent_tt.questions import NewQuestion
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
     from agent_tt.store.questions import AskedQuestion
 
 __all__ = ["JoinedRunWriter", "SqliteRunWriter"]
+
+_ENDING: Final = (
+    *("kind", "status", "ended_us", "tokens_in", "tokens_out", "cost_usd", "error", "track", "seq", "meta"),
+)
+"""Columns of a step that its end writes."""
 
 
 class SqliteRunWriter:
@@ -82,20 +88,13 @@ class SqliteRunWriter:
         with self._database.transaction(durable=False) as tx:
             ((last,),) = tx.query("SELECT max(step) FROM steps WHERE run = ?", (self._run,))
             number = self._first_step if last is None else int(last) + 1
-            tx.execute(
-                "INSERT INTO steps(run, step, parent_step, name, agent, lane, status, started_us)"
-                " VALUES(?, ?, ?, ?, ?, ?, 'running', ?)",
-                (
-                    self._run,
-                    number,
-                    new.parent,
-                    door.admit_text(new.name),
-                    None if new.agent is None else door.admit_text(new.agent),
-                    door.admit_text(new.lane),
-                    now_us(),
-                ),
+            agent = None if new.agent is None else door.admit_text(new.agent)
+            begun: tuple[SqlValue, ...] = (
+                *(self._run, number, new.parent, None, door.admit_text(new.name), agent, door.admit_text(new.lane)),
+                *("running", now_us(), None, None, None, None, None, None, None, None),
             )
-        self._open[number] = OpenStep()
+            STEPS.insert(tx, begun)
+        self._open[number] = OpenStep(row=begun)
         return number
 
     def close_step(self, number: int, end: StepEnd, state: object, *, track: str = "main") -> None:
@@ -130,8 +129,7 @@ class SqliteRunWriter:
             with self._database.transaction() as tx:
                 if tx.query("SELECT 1 FROM steps WHERE run = ? AND step = ? AND seq IS NULL", (self._run, number)):
                     writer.store(tx, checkpoint, shared=False)
-                    known = (writer.track, checkpoint.seq, self._run, number)
-                    tx.execute("UPDATE steps SET track = ?, seq = ? WHERE run = ? AND step = ?", known)
+                    STEPS.update(tx, (self._run, number), {"track": writer.track, "seq": checkpoint.seq})
                 else:
                     self._tracks.pop(track, None)  # it remembers a state that was not written
         except BaseException:
@@ -170,24 +168,16 @@ class SqliteRunWriter:
             "decision": None if end.decision is None else door.admit_text(end.decision),
             "extra": door.admit_mapping(end.extra) or None,
         }
-        tx.execute(
-            "UPDATE steps SET kind = ?, status = ?, ended_us = ?, tokens_in = ?, tokens_out = ?, cost_usd = ?,"
-            " error = ?, track = ?, seq = ?, meta = ? WHERE run = ? AND step = ?",
-            (
-                calls.kind,
-                end.status,
-                now_us(),
-                end.tokens_in,
-                end.tokens_out,
-                end.cost_usd,
-                columns.error_to_text(door.admit_error(end.error)),
-                track,
-                seq,
-                columns.mapping_to_text(facts),
-                self._run,
-                number,
-            ),
-        )
+        error = columns.error_to_text(door.admit_error(end.error))
+        ended: tuple[SqlValue, ...] = (end.status, now_us(), end.tokens_in, end.tokens_out, end.cost_usd, error)
+        last: tuple[SqlValue, ...] = (track, seq, columns.mapping_to_text(facts))
+        known = self._open.get(number)
+        if known is None or known.row is None:  # begun by another process
+            STEPS.update(tx, (self._run, number), dict(zip(_ENDING, (calls.kind, *ended, *last), strict=True)))
+            return
+        row = known.row
+        now = STEPS.stored((*row[:3], calls.kind, *row[4:7], ended[0], row[8], *ended[1:], *last))
+        STEPS.rewrite(tx, row[:2], now, STEPS.proof(row), _ENDING)
 
     def _calls_of(self, tx: Transaction, number: int) -> OpenStep:
         """What this process knows of a step's calls; with the kinds of all, where others have written some of them."""
@@ -318,22 +308,20 @@ class SqliteRunWriter:
             for track in self._tracks.values():
                 track.flush(tx)
             now = now_us()
-            tx.execute(
-                "UPDATE steps SET status = 'interrupted', ended_us = ? WHERE run = ? AND status = 'running'",
-                (now, self._run),
-            )
+            broken: dict[str, SqlValue] = {"status": "interrupted", "ended_us": now}
+            STEPS.change(tx, "run = ? AND status = 'running'", (self._run,), broken)
             ((meta,),) = tx.query("SELECT meta FROM runs WHERE run = ?", (self._run,))
             facts = columns.mapping_from_text(meta)
             facts["usage"] = usage_of_steps(tx, self._run).to_wire()
-            tx.execute(
-                "UPDATE runs SET status = ?, ended_us = ?, error = ?, meta = ? WHERE run = ?",
-                (
-                    status,
-                    now,
-                    columns.error_to_text(door.admit_error(error)),
-                    columns.mapping_to_text(facts) or "{}",
-                    self._run,
-                ),
+            RUNS.update(
+                tx,
+                (self._run,),
+                {
+                    "status": status,
+                    "ended_us": now,
+                    "error": columns.error_to_text(door.admit_error(error)),
+                    "meta": columns.mapping_to_text(facts) or "{}",
+                },
             )
         self._tracks.clear()
         self._open.clear()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import struct
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,13 +33,13 @@ class Answer(NamedTuple):
 
 
 class IndependentReader:
-    """Reads a store of format 1."""
+    """Reads a store of format 2."""
 
     def __init__(self, path: Path) -> None:
         self.db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
         assert self._one("PRAGMA application_id") == 0x41545431
-        assert self._one("PRAGMA user_version") == 1
-        assert self._one("SELECT value FROM meta WHERE key = 'format'") == "1"
+        assert self._one("PRAGMA user_version") == 2
+        assert self._one("SELECT value FROM meta WHERE key = 'format'") == "2"
         assert self._one("PRAGMA page_size") == 4096
         assert self._one("PRAGMA encoding") == "UTF-8"
 
@@ -191,7 +192,7 @@ class IndependentReader:
                 "SELECT digest, chain, dict, size, ops FROM deltas WHERE id = ?", (row_track << 32 | seq,)
             ).fetchone()
             plain = self.plain(frame, size, dictionary)
-            chain = blake2b(chain + seq.to_bytes(8, "big") + digest + plain, digest_size=16).digest()
+            chain = hashed(chain + seq.to_bytes(8, "big") + digest + hashed(plain))
             assert chain == stored
             assert reference_digest(state) == digest
             assert as_text(self.load(row_track, seq)) == as_text(state)
@@ -233,7 +234,7 @@ class IndependentReader:
         ).fetchone()
         named: list[str] = []
         values = [self._call_value(text, named) for text in (args, result)]
-        assert "".join(named) == (refs or b"").hex()
+        assert set(named) <= {refs.hex()[at : at + 40] for refs in [refs or b""] for at in range(0, 2 * len(refs), 40)}
         return status, *values
 
     def _call_value(self, text: str | None, named: list[str]) -> Any:
@@ -242,10 +243,51 @@ class IndependentReader:
             return value
         whole = value["v"]
         for rel, kind, name in value["r"]:
-            assert kind == "b"
-            whole = put(whole, rel, self.blob(name))
             named.append(name)
+            if kind == "t":
+                assert rel == ["headers"]
+                whole["headers"] = filled(self.blob(name), whole["headers"])
+            else:
+                assert kind == "b"
+                whole = put(whole, rel, self.blob(name))
         return whole
+
+    def facts(self, run_id: str, step: int, call: int) -> Any:
+        """What is written down of a call, for display."""
+        meta = self._one(
+            "SELECT meta FROM calls WHERE run = ? AND step = ? AND call = ?",
+            self.holder(self.run(run_id), step),
+            step,
+            call,
+        )
+        return self._call_value(meta, []) or {}
+
+    # ------------------------------------------------------------ proofs
+
+    def check_proofs(self) -> int:
+        """Every row, and that those of each owner are all there; how many rows there are."""
+        sums: dict[tuple[str, int], list[int]] = {}
+        count = 0
+        for table, (columns, parts, kept, owner) in PROVEN.items():
+            for *values, proof in self.db.execute(f"SELECT {columns}, proof FROM {table}"):
+                names = columns.split(", ")
+                digests = {
+                    name: None if value is None else hashed(tlv(value))
+                    for name, value in zip(names, values, strict=True)
+                    if name in parts
+                }
+                proven = [digests.get(name, value) for name, value in zip(names, values, strict=True)]
+                assert proof == hashed(tlv((table, *proven))) + b"".join(digests[name] or bytes(16) for name in kept)
+                whose = 0 if owner is None else values[names.index(owner)]
+                seal = sums.setdefault((table, whose >> 32 if owner == "id" else whose), [0, 0, 0])
+                seal[0] += 1
+                for at in (0, 1):
+                    number = int.from_bytes(proof[8 * at : 8 * at + 8], "big") >> 2
+                    seal[1 + at] = (seal[1 + at] + number) % (1 << 62)
+                count += 1
+        stored = {(name, owner): sums for name, owner, *sums in self.db.execute("SELECT * FROM seals") if any(sums)}
+        assert stored == sums
+        return count
 
     def answers(self, run_id: str) -> list[Answer]:
         """Everything that reached the agent in the run itself, in order."""
@@ -259,11 +301,90 @@ class IndependentReader:
         for key, step, call, kind, data in self.db.execute(
             "SELECT id, step, call, kind, data FROM deliveries WHERE id >> 32 = ?", (run,)
         ):
-            value = self.blob(data) if isinstance(data, str) else None if data is None else json.loads(data)
-            found.append(Answer(key & SEQ, step, call, kind, value))
+            found.append(Answer(key & SEQ, step, call, kind, self._call_value(data, [])))
         found.sort()
         assert [answer.number for answer in found] == list(range(found[0].number, found[0].number + len(found)))
         return found
+
+
+PROVEN: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], str | None]] = {
+    "meta": ("key, value", (), (), None),
+    "runs": (
+        (
+            "run, id, name, status, agent, agent_version, parent, fork_step, started_us, ended_us, error, owner,"
+            " beat_us, hidden, meta"
+        ),
+        ("error", "meta"),
+        (),
+        None,
+    ),
+    "tracks": ("track, run, name, parent, fork_seq, indexed_to, dict", (), (), "run"),
+    "steps": (
+        (
+            "run, step, parent_step, kind, name, agent, lane, status, started_us, ended_us, tokens_in, tokens_out,"
+            " cost_usd, error, track, seq, meta"
+        ),
+        ("error", "meta"),
+        (),
+        "run",
+    ),
+    "calls": (
+        (
+            "run, step, call, lane, lane_seq, kind, name, effect, status, signature, args, result, error, refs,"
+            " started_us, ended_us, delivered, meta"
+        ),
+        ("args", "result", "error", "meta"),
+        ("args", "result", "error"),
+        "run",
+    ),
+    "deliveries": ("id, step, call, kind, at_us, data, refs", ("data",), (), "id"),
+    "deltas": ("id, digest, chain, dict, size, flags, refs, ops", ("ops",), (), "id"),
+    "keyframes": ("id, size, refs, state", ("state",), (), "id"),
+    "blobs": ("id, hash, form, size, data", ("data",), (), None),
+    "dicts": ("id, copy, agent, data", ("data",), (), None),
+    "tags": ("run, tag", (), (), "run"),
+    "notes": ("note, run, step, kind, body, created_us", ("body",), (), "run"),
+    "sweeps": ("sweep, id, run, number, step, definition, created_us, owner, beat_us", ("definition",), (), "run"),
+    "foreign_marks": ("mark, file, run, checkpoint, step, kind, body, created_us", ("body",), (), None),
+}
+"""Columns, parts, parts whose digests are kept, and whose the rows are."""
+
+
+def hashed(plain: bytes) -> bytes:
+    return blake2b(plain, digest_size=16).digest()
+
+
+def tlv(value: Any) -> bytes:
+    """The byte form of what a column holds."""
+    if value is None:
+        return b"N"
+    if isinstance(value, float):
+        return b"g" + struct.pack("<d", value)
+    if isinstance(value, int):
+        if -(1 << 31) <= value < 1 << 31:
+            return b"i" + struct.pack("<i", value)
+        digits, rest = [], abs(value)
+        while rest:
+            digits.append(rest & 0x7FFF)
+            rest >>= 15
+        count = -len(digits) if value < 0 else len(digits)
+        return b"l" + struct.pack(f"<i{len(digits)}H", count, *digits)
+    if isinstance(value, str):
+        raw = value.encode()
+        return b"u" + struct.pack("<I", len(raw)) + raw
+    if isinstance(value, bytes):
+        return b"s" + struct.pack("<I", len(value)) + value
+    assert isinstance(value, tuple)
+    return b"(" + struct.pack("<I", len(value)) + b"".join(map(tlv, value))
+
+
+def filled(template: Any, values: list[str]) -> Any:
+    """The headers that a template stands for."""
+    given = iter(values)
+    pairs = template.items() if isinstance(template, dict) else template
+    whole = [[name, next(given) if value is None else value] for name, value in pairs]
+    assert list(given) == []
+    return dict(whole) if isinstance(template, dict) else whole
 
 
 def row_id(digest: bytes) -> int:

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.core.mutations import Mutator
 from tests.core.store.recordings import begin, call, chat, many_keyframes, new_store, step
+from tests.core.store.rows import change
 
 from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import AgentTTError, Damaged, NotRebuildable
 from agent_tt.history.damage import is_placeholder
+from agent_tt.history.proofs import KEYFRAMES
 from agent_tt.model import NewStep, StepEnd
 from agent_tt.store import open_store
 
@@ -180,9 +182,7 @@ def test_an_altered_row_breaks_the_chain(tmp_path):
     run_id = chat(store, 6)
     frame = store.log.frames.compress(b'[["s",["n"],77]]')
     store.close()
-    with sqlite3.connect(store.path) as connection:
-        connection.execute("UPDATE deltas SET ops = ?, size = 16, dict = 0 WHERE seq = 3", (frame,))
-    connection.close()
+    change(store.path, "deltas", "seq = 3", ops=frame, size=16, dict=0)
     store = open_store(store.path, read_only=True)
     problems = store.verify(run_id)
     assert problems[0].step == 3
@@ -267,9 +267,7 @@ def test_a_state_that_its_digest_does_not_name_is_found_at_every_step(tmp_path):
     store = new_store(tmp_path)
     run_id = chat(store, 40)
     store.close()
-    with sqlite3.connect(store.path) as connection:
-        connection.execute("UPDATE deltas SET digest = zeroblob(16) WHERE seq = 17")
-    connection.close()
+    change(store.path, "deltas", "seq = 17", digest=bytes(16))
     store = open_store(store.path, read_only=True)
     found = [problem.what for problem in store.verify(run_id) if problem.step == 17]
     assert any("digest" in what for what in found)
@@ -289,7 +287,7 @@ def test_a_keyframe_that_holds_another_state_is_found(tmp_path, monkeypatch):
         changed = (
             plain[: digits[0]] + (b"8" if plain[digits[0] : digits[0] + 1] != b"8" else b"9") + plain[digits[0] + 1 :]
         )
-        tx.execute("UPDATE keyframes SET state = ? WHERE id = ?", (store.log.frames.compress(changed), key))
+        KEYFRAMES.update(tx, (key,), {"state": store.log.frames.compress(changed)})
     problems = store.verify(run_id)
     assert [problem.step for problem in problems] == [key & 0xFFFFFFFF]
     assert "keyframe" in problems[0].what

@@ -232,8 +232,9 @@ def spoil(path: Path, sql: str) -> None:
     ("sql", "told"),
     [
         ("UPDATE blobs SET data = x'00'", "blob"),
-        ("UPDATE deliveries SET data = CAST('{' AS BLOB) WHERE id & 1", "damaged"),
-        ("UPDATE deliveries SET data = 'no hash' WHERE id & 1", "none"),
+        ("UPDATE deliveries SET data = '{' WHERE id & 1", "not what was recorded"),
+        ("UPDATE deliveries SET data = 5 WHERE id & 1", "not what was recorded"),
+        ("UPDATE deliveries SET at_us = at_us + 1 WHERE id & 4294967295 = 1", "answer 1"),
         ("DELETE FROM deliveries WHERE id & 4294967295 = 2", "numbered 1 to 3"),
         ("UPDATE calls SET delivered = 2", "numbered"),
         ("UPDATE calls SET delivered = 'first'", "numbered"),

@@ -12,12 +12,14 @@ import orjson
 import pytest
 import zstandard
 from tests.core.store.recordings import begin, call, new_store, step
+from tests.core.store.rows import change, insert
 
 from agent_tt.errors import AgentTTError, Damaged, NotAStore, StoreUnreadable
 from agent_tt.history import frames, payload
 from agent_tt.history.hashing import content_hash, row_id
 from agent_tt.sources import open_source
 from agent_tt.store import open_store
+from agent_tt.store.connection import transaction_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,12 +57,11 @@ def altered(path: Path, *statements: str, rows: tuple[object, ...] = ()) -> Path
 def put_row(path: Path, run_id: str, number: int, plain: bytes, size: int | None = None) -> None:
     """Puts these operations in the place of those of a step."""
     frame = zstandard.ZstdCompressor(3, write_checksum=True).compress(plain)
-    altered(
-        path,
-        "UPDATE deltas SET ops = ?, size = ?, dict = 0 WHERE id = (SELECT (track << 32) + seq FROM steps"
-        f" WHERE step = {number} AND run = (SELECT run FROM runs WHERE id = '{run_id}'))",
-        rows=(frame, size or len(plain)),
+    where = (
+        f"id = (SELECT (track << 32) + seq FROM steps WHERE step = {number}"
+        f" AND run = (SELECT run FROM runs WHERE id = '{run_id}'))"
     )
+    change(path, "deltas", where, ops=frame, size=size or len(plain), dict=0)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +139,7 @@ def test_a_small_row_cannot_name_a_blob_without_end(
     blob = orjson.dumps("b" * 10_000)
     digest = content_hash(blob)
     frame = zstandard.ZstdCompressor(3, write_checksum=True).compress(blob)
-    altered(path, "INSERT INTO blobs VALUES(?, ?, 'json', ?, ?)", rows=(row_id(digest), digest, len(blob), frame))
+    altered(path, "INSERT INTO blobs VALUES(?, ?, 'json', ?, ?, x'')", rows=(row_id(digest), digest, len(blob), frame))
     refs = [[[0, at], "b", digest.hex()] for at in range(50)]
     put_row(path, run_id, 2, orjson.dumps({"o": [["s", ["n"], [None] * 50]], "r": refs}))
     monkeypatch.setattr(payload, "MOST_PLAIN", 100_000)
@@ -189,7 +190,7 @@ def test_operations_that_do_not_fit_are_damage_wherever_they_are_read(
 def test_nesting_without_end_is_damage(recorded: tuple[Path, str]) -> None:
     path, run_id = recorded
     put_row(path, run_id, 2, b'[["s",["n"],' + b"[" * 100_000 + b"]" * 100_000 + b"]]")
-    altered(path, "UPDATE calls SET args = ? WHERE step = 3", rows=("[" * 100_000 + "]" * 100_000,))
+    change(path, "calls", "step = 3", args="[" * 100_000 + "]" * 100_000)
     source = open_source(path)
     with pytest.raises(Damaged):
         source.state(run_id, 2)
@@ -264,17 +265,13 @@ def test_a_format_that_is_no_number_is_no_store(recorded: tuple[Path, str], numb
 
 def forks(path: Path, run_id: str, parents: int) -> list[str]:
     """Rows of forks, each of the one before; their ids."""
-    connection = sqlite3.connect(path)
-    ((run,),) = connection.execute("SELECT run FROM runs WHERE id = ?", (run_id,)).fetchall()
     ids = []
-    for number in range(parents):
-        ids.append(f"fork{number:08}")
-        run = connection.execute(
-            "INSERT INTO runs(id, name, status, parent, fork_step, started_us) VALUES(?, 'f', 'succeeded', ?, 2, 0)",
-            (ids[-1], run),
-        ).lastrowid
-    connection.commit()
-    connection.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection, transaction_of(connection) as tx:
+        ((run,),) = tx.query("SELECT run FROM runs WHERE id = ?", (run_id,))
+        for number in range(parents):
+            ids.append(f"fork{number:08}")
+            named = {"id": ids[-1], "name": "f", "status": "succeeded", "hidden": 0, "meta": "{}"}
+            run = insert(tx, "runs", **named, parent=run, fork_step=2, started_us=0)
     return ids
 
 
@@ -287,7 +284,9 @@ def test_forks_of_forks_are_read_however_many_and_too_many_are_refused(recorded:
     with pytest.raises(Damaged, match="ancestors"):
         source.state(ids[-1], 2)
     source.close()
-    altered(path, "UPDATE runs SET parent = (SELECT max(run) FROM runs)")
+    with closing(sqlite3.connect(path)) as connection:
+        ((last,),) = connection.execute("SELECT max(run) FROM runs").fetchall()
+    change(path, "runs", "1", parent=last)
     source = open_source(path)
     with pytest.raises(Damaged, match="descends from itself"):
         source.state(ids[0], 2)

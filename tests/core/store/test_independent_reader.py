@@ -26,6 +26,7 @@ def check_every_run(store: SqliteStore) -> None:
     """The second reader finds in the file what ours finds."""
     assert store.verify() == []
     reader = IndependentReader(store.path)
+    assert reader.check_proofs()
     for (track,) in reader.db.execute("SELECT track FROM tracks").fetchall():
         reader.check_track(track)
     for run in store.runs():
@@ -38,6 +39,7 @@ def check_every_run(store: SqliteStore) -> None:
                     as_text(found.args),
                     as_text(found.result),
                 )
+                assert as_text(reader.facts(run.id, number, found.number)) == as_text(found.meta)
     reader.close()
 
 

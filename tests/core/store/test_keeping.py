@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.core.conformance.keeping import FAMILY, check_keeping
 from tests.core.store.recordings import AGENT, begin, call, chat, fork, new_store, step
+from tests.core.store.rows import insert, update
 
 from agent_tt.errors import IsRunning, ReadOnlySource, RunNotFound, StoreUnreadable
 from agent_tt.model import CallEnd, NewCall, NewRun, NewStep, StepEnd
@@ -143,7 +144,7 @@ def test_a_run_whose_process_is_gone_can_be_deleted(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     writer = begin(store, {})
     with store.database.transaction() as tx:
-        tx.execute("UPDATE runs SET owner = NULL, beat_us = 0")
+        update(tx, "runs", owner=None, beat_us=0)
     assert store.run(writer.run_id).status == "crashed"
     store.delete_runs([writer.run_id])
     assert store.runs() == []
@@ -213,14 +214,14 @@ def test_marks_that_a_hostile_file_holds_are_only_read(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     run_id = chat(store, 2)
     with store.database.transaction() as tx:
-        tx.execute("INSERT INTO notes(run, step, kind, body, created_us) VALUES(1, 1, 'label', x'ff', 0)")
-        tx.execute("INSERT INTO notes(run, step, kind, body, created_us) VALUES(1, 2, 'label', '{\"name\": [1]}', 0)")
-        tx.execute("UPDATE runs SET hidden = 'yes', meta = '\"former_names\" {' WHERE id = ?", (run_id,))
+        insert(tx, "notes", run=1, step=1, kind="label", body=b"\xff", created_us=0)
+        insert(tx, "notes", run=1, step=2, kind="label", body='{"name": [1]}', created_us=0)
+        update(tx, "runs", "id = ?", (run_id,), hidden="yes", meta='"former_names" {')
     assert [label.name for label in store.labels(run_id).values()] == [None, None]
     with pytest.raises(RunNotFound):
         store.run("no such run")
     with store.database.transaction() as tx:
-        tx.execute("UPDATE runs SET meta = ? WHERE id = ?", ('{"former_names": {"a": 1}, "pinned": "yes"}', run_id))
+        update(tx, "runs", "id = ?", (run_id,), meta='{"former_names": {"a": 1}, "pinned": "yes"}')
     assert (store.run(run_id).former_names, store.run(run_id).pinned) == ((), False)
     store.close()
 
@@ -261,7 +262,7 @@ def test_verify_names_rows_that_belong_to_no_run(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     chat(store, 2)
     with store.database.transaction() as tx:
-        tx.execute("INSERT INTO tags(run, tag) VALUES(99, 'lost')")
+        insert(tx, "tags", run=99, tag="lost")
         tx.execute("DELETE FROM tracks")
     assert {"1 row of tags belongs to no run", "3 rows of deltas belong to no run"} <= {
         problem.what for problem in store.verify()
@@ -341,26 +342,22 @@ def _many(store: SqliteStore, runs: int) -> None:
     """Trees of 200 runs, in chains of 100."""
     now = now_us()
     with store.database.transaction() as tx:
-        tx.execute_many(
-            "INSERT INTO runs(run, id, name, status, parent, fork_step, started_us, ended_us)"
-            " VALUES(?, ?, ?, 'succeeded', ?, ?, ?, ?)",
-            [
-                (
-                    n + 1,
-                    f"r{n:011}",
-                    f"run {n}",
-                    None if n % 200 == 0 else n + 1 - (n % 200 if n % 100 == 0 else 1),
-                    None if n % 200 == 0 else n % 100,
-                    now + n,
-                    now + n + 1,
-                )
-                for n in range(runs)
-            ],
-        )
-        tx.execute_many(
-            "INSERT INTO steps(run, step, name, status, tokens_in) VALUES(?, ?, 'step', 'ok', 1)",
-            [(n + 1, n % 100 + 1) for n in range(runs)],
-        )
+        for n in range(runs):
+            insert(
+                tx,
+                "runs",
+                run=n + 1,
+                id=f"r{n:011}",
+                name=f"run {n}",
+                status="succeeded",
+                parent=None if n % 200 == 0 else n + 1 - (n % 200 if n % 100 == 0 else 1),
+                fork_step=None if n % 200 == 0 else n % 100,
+                started_us=now + n,
+                ended_us=now + n + 1,
+                hidden=0,
+                meta="{}",
+            )
+            insert(tx, "steps", run=n + 1, step=n % 100 + 1, name="step", lane="main", status="ok", tokens_in=1)
 
 
 def test_a_database_error_while_deleting_leaves_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,6 +89,8 @@ def test_steps_whose_rows_hold_what_nobody_writes_are_listed_all_the_same(tmp_pa
     with store.database.transaction() as tx:
         tx.execute("UPDATE steps SET name = x'ff00', cost_usd = 9e999 WHERE step = 2")
         tx.execute("UPDATE steps SET agent = CAST(x'c328' AS TEXT), meta = x'00' WHERE step = 3")
-    assert [found.number for found in store.steps(run_id)] == [1, 2, 3, 4]
-    assert store.steps(run_id)[0].name == store.steps(run_id)[3].name
+    steps = store.steps(run_id)
+    assert [found.number for found in steps] == [1, 2, 3, 4]
+    assert [found.damaged is not None for found in steps] == [False, True, True, False]
+    assert steps[0].name == steps[3].name
     store.close()

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.store.recordings import begin, chat, fork, new_store
+from tests.core.store.rows import update
 
 from agent_tt import config
 from agent_tt.errors import RunNotFound, UsageError
@@ -56,8 +57,8 @@ def test_a_beginning_that_fits_several_runs_lists_them(tmp_path):
     store = new_store(tmp_path)
     first, second = chat(store, 1), chat(store, 1)
     with store.database.transaction() as tx:
-        tx.execute("UPDATE runs SET id = 'abcd00000001' WHERE id = ?", (first,))
-        tx.execute("UPDATE runs SET id = 'abcd00000002' WHERE id = ?", (second,))
+        update(tx, "runs", "id = ?", (first,), id="abcd00000001")
+        update(tx, "runs", "id = ?", (second,), id="abcd00000002")
     with pytest.raises(RunNotFound, match="several") as caught:
         store.run("abcd")
     assert caught.value.nearest == ("abcd00000001", "abcd00000002")

@@ -8,10 +8,18 @@ import stat
 import pytest
 from tests.core.store.recordings import begin, chat, new_store, step
 
-from agent_tt.errors import NewerFormat, NotAStore, ReadOnlySource, StoreBusy, StoreNotFound, StoreUnreadable
+from agent_tt.errors import (
+    NewerFormat,
+    NotAStore,
+    OlderFormat,
+    ReadOnlySource,
+    StoreBusy,
+    StoreNotFound,
+    StoreUnreadable,
+)
 from agent_tt.model import NewRun
 from agent_tt.protocols import RunSource, Store
-from agent_tt.store import connection, migrate, open_store, opening, schema
+from agent_tt.store import connection, open_store
 
 
 def test_a_store_speaks_both_protocols_and_says_what_it_is(tmp_path):
@@ -20,7 +28,7 @@ def test_a_store_speaks_both_protocols_and_says_what_it_is(tmp_path):
     assert isinstance(store, Store)
     query = store.database.query
     assert query("PRAGMA application_id") == [(0x41545431,)]
-    assert query("PRAGMA user_version") == [(1,)]
+    assert query("PRAGMA user_version") == [(2,)]
     assert query("PRAGMA journal_mode") == [("wal",)]
     assert query("PRAGMA page_size") == [(4096,)]
     assert dict(query("SELECT key, value FROM meta"))["format"] == "1"
@@ -69,58 +77,21 @@ def test_a_missing_file_is_not_created_by_reading(tmp_path):
         connection.connect(tmp_path / "no.db", mode="ro")
 
 
-def test_a_newer_format_is_refused_by_name_and_number(tmp_path):
+@pytest.mark.parametrize(
+    ("number", "error", "says"), [(3, NewerFormat, "format 3, newer"), (1, OlderFormat, "format 1, older")]
+)
+def test_another_format_is_refused_by_name_and_number_and_left_alone(tmp_path, number, error, says):
     store = new_store(tmp_path)
     with store.database.transaction() as tx:
-        tx.execute("UPDATE meta SET value = '2' WHERE key = 'format'")
+        tx.execute("UPDATE meta SET value = ? WHERE key = 'format'", (str(number),))
     store.close()
-    for read_only in (False, True):
-        with pytest.raises(NewerFormat, match="format 2") as caught:
-            open_store(store.path, read_only=read_only)
-        assert (caught.value.found, caught.value.supported) == (2, 1)
-
-
-def test_an_older_format_is_migrated_after_a_copy_or_left_as_it_was(tmp_path, monkeypatch):
-    store = new_store(tmp_path)
-    run_id = chat(store, 3)
-    store.close()
-    monkeypatch.setattr(schema, "FORMAT_VERSION", 3)
-    with pytest.raises(StoreUnreadable, match="cannot migrate"):
-        open_store(store.path)
-
-    def add_column(database: sqlite3.Connection) -> None:
-        database.execute("ALTER TABLE runs ADD COLUMN extra TEXT")
-
-    def fail(database: sqlite3.Connection) -> None:
-        database.execute("SELECT * FROM no_such_table")
-
-    def migrate_with(*steps):
-        migrations = dict(enumerate(steps, 1))
-        original = migrate.migrate
-        monkeypatch.setattr(opening.migrate, "migrate", lambda path, found: original(path, found, migrations))
-
-    with pytest.raises(StoreUnreadable, match="old format"):
-        open_store(store.path, read_only=True)
-    with monkeypatch.context():
-        migrate_with(add_column, fail)
-        with pytest.raises(StoreUnreadable, match="could not be migrated"):
-            open_store(store.path)
-    with sqlite3.connect(store.path) as plain:
-        assert plain.execute("SELECT value FROM meta WHERE key = 'format'").fetchone() == ("1",)
-        assert "extra" not in [name for (_, name, *_) in plain.execute("PRAGMA table_info(runs)")]
-    plain.close()
-    monkeypatch.undo()
-    monkeypatch.setattr(schema, "FORMAT_VERSION", 2)
-    migrate_with(add_column)
-    migrated = open_store(store.path)
-    assert migrated.database.query("SELECT extra FROM runs") == [(None,)]
-    assert migrated.database.query("PRAGMA user_version") == [(2,)]
-    assert migrated.state(run_id, 3)["n"] == 3
-    migrated.close()
-    monkeypatch.undo()
-    copy = open_store(migrate.backup_path(store.path, 1))
-    assert copy.state(run_id, 3)["n"] == 3
-    copy.close()
+    before = store.path.read_bytes()
+    for options in ({"read_only": True}, {}, {"create": True}):
+        with pytest.raises(error, match=says) as caught:
+            open_store(store.path, **options)
+        assert (caught.value.found, caught.value.supported, caught.value.exit_code) == (number, 2, 4)
+        assert str(store.path) in caught.value.message
+    assert store.path.read_bytes() == before
 
 
 def test_a_store_opened_to_read_changes_no_byte_and_refuses_to_write(tmp_path):
@@ -201,9 +172,12 @@ def test_hostile_columns_open_as_something_and_never_as_an_accident(tmp_path):
         tx.execute("UPDATE calls SET args = '{', result = x'00', error = '[]', meta = 'x', status = '?' WHERE step = 2")
         tx.execute("UPDATE steps SET name = CAST(x'fffe' AS TEXT) WHERE step = 3")
     run = store.run(run_id)
-    assert run.status == "crashed"
-    assert [s.status for s in store.steps(run_id)] == ["interrupted", "ok", "ok"]
+    assert (run.id, run.name, run.status) == (run_id, "chat", "interrupted")
+    assert run.damaged is not None
+    steps = store.steps(run_id)
+    assert [s.status for s in steps] == ["interrupted", "ok", "interrupted"]
+    assert [s.damaged is None for s in steps] == [False, True, False]
     (call,) = store.calls(run_id, 2)
     assert call.status == "pending"
-    assert call.args["$type"] == "damaged"
-    assert store.steps(run_id)[2].name == "\ufffd\ufffd"
+    assert call.damaged is not None
+    assert call.args["$type"] == call.result["$type"] == "damaged"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.core.store.recordings import begin, chat, fork, new_store, step
+from tests.core.store.rows import update
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import StoreUnreadable
@@ -393,7 +394,7 @@ def test_the_heart_beats_for_runs_that_are_open_and_stops_with_the_last(tmp_path
     writer = begin(store, {})
     store.database.query("SELECT 1")
     with store.database.transaction() as tx:
-        tx.execute("UPDATE runs SET beat_us = 0")
+        update(tx, "runs", beat_us=0)
     before = store.version()
     heart = Heart(store.database, interval_s=0.01)
     ((run,),) = store.database.query("SELECT run FROM runs")

@@ -71,7 +71,7 @@ def test_a_stamp_that_was_made_up_is_none(store: Path, value: object):
     with closing(sqlite3.connect(store)) as connection:
         connection.execute("DELETE FROM meta WHERE key = 'made_at'")
         if value is not None:
-            connection.execute("INSERT INTO meta(key, value) VALUES('made_at', ?)", (value,))
+            connection.execute("INSERT INTO meta(key, value, proof) VALUES('made_at', ?, x'')", (value,))
         connection.commit()
     assert not is_made_here(store)
 

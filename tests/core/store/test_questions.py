@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.core.store.recordings import begin, new_store
+from tests.core.store.rows import update
 
 from agent_tt.codec.error_text import error_from_text
 from agent_tt.errors import QuestionClosed, QuestionNotFound, ReadOnlySource
@@ -140,17 +141,23 @@ def test_a_file_whose_questions_hold_anything_can_be_read(tmp_path: Path) -> Non
     _, asked = ask(writer)
     ((body,),) = store.database.query("SELECT body FROM notes")
     facts = json.loads(body)
-    odd = [b"\xff", 5, "{", "[]", json.dumps({**facts, "call": "1"}), json.dumps({**facts, "owner": {"pid": "x"}})]
+    odd = [b"\xff", "5", "{", "[]", json.dumps({**facts, "call": "1"}), json.dumps({**facts, "owner": {"pid": "x"}})]
     odd += [json.dumps({**facts, "editable": [1, {}], "trouble": 7, "can_give": "yes"})]
     for each in odd:
         with store.database.transaction() as tx:
-            tx.execute("UPDATE notes SET body = ?", (each,))
+            update(tx, "notes", body=each)
         for question in store.questions():
             assert question.can_give is False
             assert question.trouble == ""
     with store.database.transaction() as tx:
-        tx.execute("UPDATE notes SET body = ?", (json.dumps({**facts, "decision": {"word": "sudo", "args": 5}}),))
+        update(tx, "notes", body=json.dumps({**facts, "decision": {"word": "sudo", "args": 5}}))
     assert asked.decision() == Decision("refuse"), "what cannot be read does not let a call go out"
+    with store.database.transaction() as tx:
+        tx.execute("UPDATE notes SET body = ?", (json.dumps({**facts, "decision": {"word": "run"}}),))
+    decided = asked.decision()
+    assert decided is not None
+    assert (decided.word, decided.why) == ("refuse", f"what is stored of question {asked.id} is damaged")
+    assert store.questions() == []
     with store.database.transaction() as tx:
         tx.execute("DELETE FROM notes")
     assert asked.decision() == Decision("stop", why="the question was deleted")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from tests.core.store.recordings import AGENT, begin, call, chat, fork, new_store, step
+from tests.core.store.rows import insert
 from tests.core.strategies import values
 
 from agent_tt.codec.encode import encode
@@ -215,10 +216,8 @@ def test_reading_a_page_of_steps_costs_what_it_returns(tmp_path):
     run_id = chat(store, 3)
     with store.database.transaction() as tx:
         ((run,),) = tx.query("SELECT run FROM runs")
-        tx.execute_many(
-            "INSERT INTO steps(run, step, name, status) VALUES(?, ?, 'many', 'ok')",
-            [(run, n) for n in range(4, 30_001)],
-        )
+        for number in range(4, 30_001):
+            insert(tx, "steps", run=run, step=number, name="many", lane="main", status="ok")
     plan = store.database.query("EXPLAIN QUERY PLAN SELECT * FROM steps WHERE run = 1 AND step BETWEEN 20000 AND 20050")
     assert "SEARCH" in plan[0][3]
     assert [found.number for found in store.steps(run_id, 29_990, 29_995)] == list(range(29_990, 29_995))

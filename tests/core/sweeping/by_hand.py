@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 from typing import TYPE_CHECKING
+
+from tests.core.store.rows import update
 
 from agent_tt.forking.terms import SWEEP
 from agent_tt.model import AgentCode, ErrorInfo, NewRun, NewStep, StepEnd
@@ -75,19 +75,15 @@ class ByHand:
             writer.finish(status if status != "running" else "interrupted", error)
         elif status != "running":
             self.store.set_run_status(run_id, status, error)
-        with closing(sqlite3.connect(self.path)) as connection, connection:
+        with self.store.database.transaction() as tx:
             if status == "running":
-                connection.execute(
-                    "UPDATE runs SET status = 'running', ended_us = NULL, owner = ?, beat_us = 0 WHERE id = ?",
-                    (GONE, run_id),
-                )
+                update(tx, "runs", "id = ?", (run_id,), status="running", ended_us=None, owner=GONE, beat_us=0)
             else:
-                connection.execute(
-                    "UPDATE runs SET ended_us = started_us + ? WHERE id = ?", (seconds * 1_000_000, run_id)
-                )
+                ((started,),) = tx.query("SELECT started_us FROM runs WHERE id = ?", (run_id,))
+                update(tx, "runs", "id = ?", (run_id,), ended_us=started + seconds * 1_000_000)
         return run_id
 
     def drop(self, sweep: SweepRow) -> None:
         """Let nobody drive it, as after a kill."""
-        with closing(sqlite3.connect(self.path)) as connection, connection:
-            connection.execute("UPDATE sweeps SET owner = ?, beat_us = 0 WHERE id = ?", (GONE, sweep.id))
+        with self.store.database.transaction() as tx:
+            update(tx, "sweeps", "id = ?", (sweep.id,), owner=GONE, beat_us=0)

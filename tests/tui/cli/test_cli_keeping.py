@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.core.interop.support import database_of, digest_of_folder
 from tests.core.store.recordings import chat, fork, new_store, step
+from tests.core.store.rows import update
 from tests.tui.cli.conftest import HOSTILE
 
 import agent_tt_tui.cli.delete
@@ -313,7 +314,7 @@ def test_what_an_agent_wrote_does_not_reach_the_terminal_as_it_is(ours: Command,
     store.set_tags(run, [HOSTILE])
     store.set_metadata(run, {HOSTILE: HOSTILE, "ticket": HOSTILE})
     with store.database.transaction() as tx:
-        tx.execute("UPDATE runs SET name = ? WHERE id = ?", (HOSTILE, run))
+        update(tx, "runs", "id = ?", (run,), name=HOSTILE)
     store.close()
     for arguments in (("tree",), ("runs",), ("note", run), ("tag", run), ("meta", run), ("show", run), ("pin", run)):
         done = ours(*arguments)

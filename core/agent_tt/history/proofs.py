@@ -1,0 +1,377 @@
+"""Proofs of rows: what shows that a row is as it was written, that none is missing, and that none was added.
+
+`H(x)` is BLAKE2b of 16 bytes and `tlv` the byte form of `agent_tt.codec.tlv` (a tuple is in it `(`, uint32 count and
+its items; bytes are `s`, uint32 length and the bytes).
+
+**Row.** The column `proof` of a row begins with `H(tlv((table, value of each column ...)))`, the columns in the order
+of `TABLES`, the key among them: a row that was exchanged with another has a wrong proof too. For a column that is one
+of the table's *parts* the digest `H(tlv(value))` stands in the place of the value, None for NULL. So a part can be
+taken away later, and the row still be proven by whoever kept the part's digest. In `calls` the digests of `args`,
+`result` and `error` follow the proof, 16 bytes each, zeros for NULL: what a call carried need not be read to prove the
+rest of it.
+
+**Seal.** For each table and owner of rows (a run, a track, or 0 for the whole file) a row of `seals` says how many rows
+there are (`n`) and the sums of their proofs: `a` of bytes 0 to 7, `b` of bytes 8 to 15, each read as a big-endian
+number and shifted right by two, modulo 2^62. It changes in the transaction that changes the rows, by addition alone:
+several processes may write one run, in any order, and a crash leaves it right. A row that is missing, added, or was put
+back to what it had been, makes the sums wrong.
+
+`paths` and `changes` have no proofs: a path's number is made from its text, and the index follows from the log, from
+which `verify` makes it again.
+
+Anybody can compute all of this. It shows damage and careless edits; against somebody who computes the proofs again only
+a signature helps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.tlv import tlv
+from agent_tt.errors import Damaged
+from agent_tt.history.rows import SEQ_BITS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agent_tt.history.rows import Row, Rows, SqlValue, Transaction
+
+__all__ = [
+    "BLOBS",
+    "CALLS",
+    "DELIVERIES",
+    "DELTAS",
+    "DICTS",
+    "FOREIGN_MARKS",
+    "KEYFRAMES",
+    "META",
+    "NOTES",
+    "PROOF_SIZE",
+    "RUNS",
+    "STEPS",
+    "SWEEPS",
+    "TABLES",
+    "TAGS",
+    "TRACKS",
+    "PartDigest",
+    "Table",
+    "part_digest",
+    "seal_terms",
+]
+
+PROOF_SIZE: Final = 16
+_LANE: Final = (1 << 62) - 1
+_NONE: Final = bytes(PROOF_SIZE)
+
+
+class PartDigest(bytes):
+    """The digest of a part, in the place of a value that is not at hand."""
+
+    __slots__ = ()
+
+
+_EXACT: Final = frozenset({int, str, bytes, type(None), PartDigest})
+"""Types that come out of SQLite as they went in, whatever the column."""
+_HINT: Final = "Run `agent-tt verify` to see what else is affected."
+
+
+def part_digest(value: SqlValue) -> bytes | None:
+    """The digest that stands for a part in the proof of its row; None for NULL."""
+    return None if value is None else blake2b(tlv(value), digest_size=PROOF_SIZE).digest()
+
+
+def seal_terms(proof: bytes) -> tuple[int, int]:
+    """What a row adds to the sums of its seal."""
+    return int.from_bytes(proof[:8], "big") >> 2, int.from_bytes(proof[8:PROOF_SIZE], "big") >> 2
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table whose rows are proven.
+
+    Attributes:
+        name: its name.
+        key: the columns of its primary key.
+        columns: all proven columns, the key first.
+        parts: those that enter the proof by a digest of their own.
+        keeps: those parts whose digests follow the proof in its column.
+        owner: the column that says whose a row is; "" for those of the whole file.
+        packed: whether that column holds the owner shifted left, with a number below.
+        counted: whether the key is a number that SQLite gives.
+        reals: columns that hold fractions, in which SQLite makes a fraction of every number.
+    """
+
+    name: str
+    key: tuple[str, ...]
+    columns: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+    keeps: tuple[str, ...] = ()
+    owner: str = "run"
+    packed: bool = False
+    counted: bool = False
+    reals: tuple[str, ...] = ()
+    selected: str = field(init=False)
+    inserting: str = field(init=False)
+    _parts: tuple[int, ...] = field(init=False)
+    _keeps: tuple[int, ...] = field(init=False)
+    _reals: tuple[int, ...] = field(init=False)
+    _owner: int = field(init=False)
+    _named: str = field(init=False)
+    _where: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        at = self.columns.index
+        places = ", ".join("?" * (len(self.columns) + 1))
+        made = {
+            "selected": ", ".join((*self.columns, "proof")),
+            "inserting": f"INTO {self.name}({', '.join(self.columns)}, proof) VALUES({places})",
+            "_parts": tuple(map(at, self.parts)),
+            "_keeps": tuple(map(at, self.keeps)),
+            "_reals": tuple(map(at, self.reals)),
+            "_owner": at(self.owner) if self.owner else -1,
+            "_named": self.owner or "0",
+            "_where": " AND ".join(f"{column} = ?" for column in self.key),
+        }
+        for name, value in made.items():
+            object.__setattr__(self, name, value)
+
+    # ---------------------------------------------------------------- proving
+
+    def proof(self, values: Sequence[SqlValue]) -> bytes:
+        """What the column `proof` holds of a row with these values, as SQLite gives them back."""
+        if not self._parts:
+            return blake2b(tlv((self.name, *values)), digest_size=PROOF_SIZE).digest()
+        proven = list(values)
+        for at in self._parts:
+            if type(proven[at]) is not PartDigest:
+                proven[at] = part_digest(proven[at])
+            else:
+                proven[at] = bytes(proven[at])  # type: ignore[arg-type]  # see the line before
+        return self._of_digests(proven)
+
+    def _of_digests(self, proven: Sequence[SqlValue]) -> bytes:
+        head = blake2b(tlv((self.name, *proven)), digest_size=PROOF_SIZE).digest()
+        if not self._keeps:
+            return head
+        return head + b"".join([proven[at] or _NONE for at in self._keeps])  # type: ignore[misc]  # digests
+
+    def holds(self, row: Row) -> bool:
+        """Whether a row, read as `selected`, is as it was written."""
+        return bool(self.proof(row[:-1]) == row[-1])
+
+    def holds_without(self, row: Row) -> bool:
+        """The same of a row in which the parts that keep their digests were not read, and stand as None."""
+        proof = row[-1]
+        if type(proof) is not bytes or len(proof) != PROOF_SIZE * (1 + len(self._keeps)):
+            return False
+        proven = list(row[:-1])
+        for at in self._parts:
+            proven[at] = part_digest(proven[at])
+        for number, at in enumerate(self._keeps, 1):
+            kept = proof[number * PROOF_SIZE : (number + 1) * PROOF_SIZE]
+            proven[at] = None if kept == _NONE else kept
+        return self._of_digests(proven) == proof
+
+    def wrong_parts(self, row: Row) -> tuple[str, ...]:
+        """Those parts of a row that is otherwise proven (see `holds_without`) which are not as they were written."""
+        wrong = []
+        for number, (name, at) in enumerate(zip(self.keeps, self._keeps, strict=True), 1):
+            if (part_digest(row[at]) or _NONE) != row[-1][number * PROOF_SIZE : (number + 1) * PROOF_SIZE]:
+                wrong.append(name)
+        return tuple(wrong)
+
+    def owner_of(self, row: Sequence[SqlValue]) -> SqlValue:
+        """Whose a row is: the number of a run or a track, 0 for the whole file."""
+        return 0 if self._owner < 0 else self._owner_in((row[self._owner],))
+
+    def _owner_in(self, found: Sequence[SqlValue]) -> SqlValue:
+        owner = found[0]
+        return owner >> SEQ_BITS if self.packed and type(owner) is int else owner
+
+    # ---------------------------------------------------------------- writing
+
+    def stored(self, values: Sequence[SqlValue]) -> Sequence[SqlValue]:
+        """`values` as SQLite gives them back."""
+        if set(map(type, values)) <= _EXACT and not self._reals:
+            return values
+        return [_stored(value, real=at in self._reals) for at, value in enumerate(values)]
+
+    def insert(self, tx: Transaction, values: Sequence[SqlValue]) -> int:
+        """Inserts a row with its proof; gives its row number. A key that SQLite is to give is None."""
+        values = self.stored(values)
+        if not self.counted or values[0] is not None:
+            proof = self.proof(values)
+            number = tx.execute(f"INSERT {self.inserting}", (*values, proof))
+        else:
+            number = tx.execute(f"INSERT {self.inserting}", (*values, b""))
+            values = (number, *values[1:])
+            proof = self.proof(values)
+            tx.execute(f"UPDATE {self.name} SET proof = ? WHERE {self._where}", (proof, number))  # noqa: S608  # ours
+        tx.seal(self.name, self.owner_of(values), proof, 1)
+        return number
+
+    def update(self, tx: Transaction, key: Sequence[SqlValue], changes: Mapping[str, SqlValue]) -> None:
+        """Updates the row of that key, where there is one.
+
+        Raises:
+            Damaged: it is not as it was written; nothing is written over it.
+        """
+        self.change(tx, self._where, key, changes)
+
+    def change(self, tx: Transaction, where: str, given: Sequence[SqlValue], changes: Mapping[str, SqlValue]) -> None:
+        """Updates the rows that a condition picks.
+
+        Raises:
+            Damaged: one is not as it was written; nothing is written over it.
+        """
+        places = [self.columns.index(name) for name in self.key]
+        for row in self.read(tx, where, given):
+            if not self.holds(row):
+                raise Damaged(f"a row of {self.name} is damaged, and cannot be changed", hint=_HINT)
+            values = list(row[:-1])
+            for name, value in changes.items():
+                values[self.columns.index(name)] = value
+            self.rewrite(tx, [row[at] for at in places], self.stored(values), row[-1], tuple(changes))
+
+    def rewrite(
+        self,
+        tx: Transaction,
+        key: Sequence[SqlValue],
+        values: Sequence[SqlValue],
+        before: bytes,
+        changed: Sequence[str],
+    ) -> None:
+        """Writes the changed columns of a row, all of whose values are known.
+
+        Args:
+            tx: the transaction.
+            key: its key.
+            values: its values now, as SQLite gives them back; a part that does not change may be its `PartDigest`.
+            before: its proof until now.
+            changed: names of the columns to write.
+        """
+        proof = self.proof(values)
+        given = [values[self.columns.index(name)] for name in changed]
+        setting = ", ".join(f"{name} = ?" for name in (*changed, "proof"))
+        tx.execute(f"UPDATE {self.name} SET {setting} WHERE {self._where}", (*given, proof, *key))  # noqa: S608  # ours
+        owner = self.owner_of(values)
+        tx.seal(self.name, owner, before, -1)
+        tx.seal(self.name, owner, proof, 1)
+
+    def delete(self, tx: Transaction, where: str, given: Sequence[SqlValue]) -> None:
+        """Deletes the rows that a condition picks."""
+        for *key, proof in tx.query(f"SELECT {self._named}, proof FROM {self.name} WHERE {where}", given):  # noqa: S608  # ours
+            tx.seal(self.name, self._owner_in(key), proof, -1)
+        tx.execute(f"DELETE FROM {self.name} WHERE {where}", given)  # noqa: S608  # conditions of ours
+
+    # ---------------------------------------------------------------- reading
+
+    def read(self, rows: Rows, where: str, given: Sequence[SqlValue] = ()) -> list[Row]:
+        """Rows that a condition picks: their columns, then the proof."""
+        return rows.query(f"SELECT {self.selected} FROM {self.name} WHERE {where}", given)  # noqa: S608  # ours
+
+
+def _stored(value: SqlValue, *, real: bool) -> SqlValue:
+    """One value as SQLite gives it back."""
+    if value is None or isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, float):
+        if value != value:  # NaN, which SQLite has no form for
+            return None
+        return float(value) if real or not value.is_integer() or abs(value) >= _MOST_EXACT else int(value)
+    return float(value) if real else int(value)
+
+
+_MOST_EXACT: Final = 1 << 53
+
+RUNS: Final = Table(
+    "runs",
+    ("run",),
+    (
+        *("run", "id", "name", "status", "agent", "agent_version", "parent", "fork_step", "started_us", "ended_us"),
+        *("error", "owner", "beat_us", "hidden", "meta"),
+    ),
+    parts=("error", "meta"),
+    owner="",
+    counted=True,
+)
+TRACKS: Final = Table(
+    "tracks",
+    ("track",),
+    ("track", "run", "name", "parent", "fork_seq", "indexed_to", "dict"),
+    counted=True,
+)
+STEPS: Final = Table(
+    "steps",
+    ("run", "step"),
+    (
+        *("run", "step", "parent_step", "kind", "name", "agent", "lane", "status", "started_us", "ended_us"),
+        *("tokens_in", "tokens_out", "cost_usd", "error", "track", "seq", "meta"),
+    ),
+    parts=("error", "meta"),
+    reals=("cost_usd",),
+)
+CALLS: Final = Table(
+    "calls",
+    ("run", "step", "call"),
+    (
+        *("run", "step", "call", "lane", "lane_seq", "kind", "name", "effect", "status", "signature", "args", "result"),
+        *("error", "refs", "started_us", "ended_us", "delivered", "meta"),
+    ),
+    parts=("args", "result", "error", "meta"),
+    keeps=("args", "result", "error"),
+)
+DELIVERIES: Final = Table(
+    "deliveries",
+    ("id",),
+    ("id", "step", "call", "kind", "at_us", "data", "refs"),
+    parts=("data",),
+    owner="id",
+    packed=True,
+)
+DELTAS: Final = Table(
+    "deltas",
+    ("id",),
+    ("id", "digest", "chain", "dict", "size", "flags", "refs", "ops"),
+    parts=("ops",),
+    owner="id",
+    packed=True,
+)
+KEYFRAMES: Final = Table(
+    "keyframes", ("id",), ("id", "size", "refs", "state"), parts=("state",), owner="id", packed=True
+)
+BLOBS: Final = Table("blobs", ("id",), ("id", "hash", "form", "size", "data"), parts=("data",), owner="")
+DICTS: Final = Table("dicts", ("id", "copy"), ("id", "copy", "agent", "data"), parts=("data",), owner="")
+META: Final = Table("meta", ("key",), ("key", "value"), owner="")
+TAGS: Final = Table("tags", ("run", "tag"), ("run", "tag"))
+NOTES: Final = Table(
+    "notes", ("note",), ("note", "run", "step", "kind", "body", "created_us"), parts=("body",), counted=True
+)
+SWEEPS: Final = Table(
+    "sweeps",
+    ("sweep",),
+    ("sweep", "id", "run", "number", "step", "definition", "created_us", "owner", "beat_us"),
+    parts=("definition",),
+    counted=True,
+)
+FOREIGN_MARKS: Final = Table(
+    "foreign_marks",
+    ("mark",),
+    ("mark", "file", "run", "checkpoint", "step", "kind", "body", "created_us"),
+    parts=("body",),
+    owner="",
+    counted=True,
+)
+
+TABLES: Final[Mapping[str, Table]] = {
+    table.name: table
+    for table in (
+        *(META, RUNS, TRACKS, STEPS, CALLS, DELIVERIES, DELTAS, KEYFRAMES, BLOBS, DICTS, TAGS, NOTES, SWEEPS),
+        FOREIGN_MARKS,
+    )
+}
+"""All tables whose rows are proven."""
