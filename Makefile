@@ -1,5 +1,5 @@
 # `make check` is what CI runs. Every target works in the environment of the `python` that is first on PATH.
-.PHONY: check lint types layers test bench pictures samples
+.PHONY: check lint types layers test bench flips pictures samples
 
 check: lint types layers test
 
@@ -23,6 +23,10 @@ bench:
 	python tests/benchmarks/bench_compare.py
 	python tests/benchmarks/bench_find.py
 	python -m tests.benchmarks.bench_http
+
+# 2,000 single flipped bits, each verified and replayed: half an hour.
+flips:
+	python -m tests.benchmarks.bit_flips
 
 pictures:
 	python tests/tui/pictures.py

@@ -13,6 +13,9 @@ costs what changed. `tlv` is the byte form of `agent_tt.codec.tlv`; a pair is in
 | any other dict | `H("D" uint64 n, uint128 sum of H("p" digest(value) utf8(key)) mod 2^128)` |
 | any other list | `H("L" uint64 n, uint128 sum of digest(v_i) * B^(n-1-i) mod 2^127-1)` |
 
+The chain of checkpoint k is `H(chain(k-1) uint64-big-endian k digest H(operations))`; without the operations it can be
+followed by whoever kept their digest.
+
 Numbers are little-endian. Types count, key order does not: two runs whose parallel tools filled a dict in another
 order hold equal states. For the same reason a digest cannot be used to *detect* changes.
 """

@@ -10,11 +10,13 @@ taken away later, and the row still be proven by whoever kept the part's digest.
 `result` and `error` follow the proof, 16 bytes each, zeros for NULL: what a call carried need not be read to prove the
 rest of it.
 
-**Seal.** For each table and owner of rows (a run, a track, or 0 for the whole file) a row of `seals` says how many rows
-there are (`n`) and the sums of their proofs: `a` of bytes 0 to 7, `b` of bytes 8 to 15, each read as a big-endian
-number and shifted right by two, modulo 2^62. It changes in the transaction that changes the rows, by addition alone:
-several processes may write one run, in any order, and a crash leaves it right. A row that is missing, added, or was put
-back to what it had been, makes the sums wrong.
+**Seal.** For each table and owner of rows (a run, or 0 for the whole file) a row of `seals` says which rows there are:
+how many (`n`), and the sums of `H(tlv((table, key ...)))` over them: `a` of bytes 0 to 7, `b` of bytes 8 to 15, each
+read as a big-endian number and shifted right by two, modulo 2^62. It changes in the transaction that inserts or deletes
+a row, by addition alone: several processes may write one run, in any order, and a crash leaves it right. A row that is
+missing, or was added, makes it wrong. What changes in a row is left to the row's own proof, so that a row that was put
+back, proof and all, to what it had been before is not noticed. `deltas` and `keyframes` have no seals: checkpoints have
+no gaps, a chain goes through them, and steps name them.
 
 `paths` and `changes` have no proofs: a path's number is made from its text, and the index follows from the log, from
 which `verify` makes it again.
@@ -82,9 +84,9 @@ def part_digest(value: SqlValue) -> bytes | None:
     return None if value is None else blake2b(tlv(value), digest_size=PROOF_SIZE).digest()
 
 
-def seal_terms(proof: bytes) -> tuple[int, int]:
+def seal_terms(member: bytes) -> tuple[int, int]:
     """What a row adds to the sums of its seal."""
-    return int.from_bytes(proof[:8], "big") >> 2, int.from_bytes(proof[8:PROOF_SIZE], "big") >> 2
+    return int.from_bytes(member[:8], "big") >> 2, int.from_bytes(member[8:], "big") >> 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,7 @@ class Table:
         packed: whether that column holds the owner shifted left, with a number below.
         counted: whether the key is a number that SQLite gives.
         reals: columns that hold fractions, in which SQLite makes a fraction of every number.
+        sealed: whether seals say which rows there are.
     """
 
     name: str
@@ -112,13 +115,13 @@ class Table:
     packed: bool = False
     counted: bool = False
     reals: tuple[str, ...] = ()
+    sealed: bool = True
     selected: str = field(init=False)
     inserting: str = field(init=False)
     _parts: tuple[int, ...] = field(init=False)
     _keeps: tuple[int, ...] = field(init=False)
     _reals: tuple[int, ...] = field(init=False)
     _owner: int = field(init=False)
-    _named: str = field(init=False)
     _where: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -131,7 +134,6 @@ class Table:
             "_keeps": tuple(map(at, self.keeps)),
             "_reals": tuple(map(at, self.reals)),
             "_owner": at(self.owner) if self.owner else -1,
-            "_named": self.owner or "0",
             "_where": " AND ".join(f"{column} = ?" for column in self.key),
         }
         for name, value in made.items():
@@ -184,17 +186,14 @@ class Table:
 
     def owner_of(self, row: Sequence[SqlValue]) -> SqlValue:
         """Whose a row is: the number of a run or a track, 0 for the whole file."""
-        return 0 if self._owner < 0 else self._owner_in((row[self._owner],))
-
-    def _owner_in(self, found: Sequence[SqlValue]) -> SqlValue:
-        owner = found[0]
+        owner = row[self._owner] if self.owner else 0
         return owner >> SEQ_BITS if self.packed and type(owner) is int else owner
 
     # ---------------------------------------------------------------- writing
 
     def stored(self, values: Sequence[SqlValue]) -> Sequence[SqlValue]:
         """`values` as SQLite gives them back."""
-        if set(map(type, values)) <= _EXACT and not self._reals:
+        if set(map(type, values)) <= _EXACT and all(values[at] is None for at in self._reals):
             return values
         return [_stored(value, real=at in self._reals) for at, value in enumerate(values)]
 
@@ -209,8 +208,16 @@ class Table:
             values = (number, *values[1:])
             proof = self.proof(values)
             tx.execute(f"UPDATE {self.name} SET proof = ? WHERE {self._where}", (proof, number))  # noqa: S608  # ours
-        tx.seal(self.name, self.owner_of(values), proof, 1)
+        self._seal(tx, values, 1)
         return number
+
+    def member(self, values: Sequence[SqlValue]) -> bytes:
+        """What stands in the seal for a row whose values begin with these."""
+        return blake2b(tlv((self.name, *values[: len(self.key)])), digest_size=PROOF_SIZE).digest()
+
+    def _seal(self, tx: Transaction, values: Sequence[SqlValue], count: int) -> None:
+        if self.sealed:
+            tx.seal(self.name, self.owner_of(values), self.member(values), count)
 
     def update(self, tx: Transaction, key: Sequence[SqlValue], changes: Mapping[str, SqlValue]) -> None:
         """Updates the row of that key, where there is one.
@@ -233,14 +240,13 @@ class Table:
             values = list(row[:-1])
             for name, value in changes.items():
                 values[self.columns.index(name)] = value
-            self.rewrite(tx, [row[at] for at in places], self.stored(values), row[-1], tuple(changes))
+            self.rewrite(tx, [row[at] for at in places], self.stored(values), tuple(changes))
 
     def rewrite(
         self,
         tx: Transaction,
         key: Sequence[SqlValue],
         values: Sequence[SqlValue],
-        before: bytes,
         changed: Sequence[str],
     ) -> None:
         """Writes the changed columns of a row, all of whose values are known.
@@ -249,21 +255,18 @@ class Table:
             tx: the transaction.
             key: its key.
             values: its values now, as SQLite gives them back; a part that does not change may be its `PartDigest`.
-            before: its proof until now.
             changed: names of the columns to write.
         """
         proof = self.proof(values)
         given = [values[self.columns.index(name)] for name in changed]
         setting = ", ".join(f"{name} = ?" for name in (*changed, "proof"))
         tx.execute(f"UPDATE {self.name} SET {setting} WHERE {self._where}", (*given, proof, *key))  # noqa: S608  # ours
-        owner = self.owner_of(values)
-        tx.seal(self.name, owner, before, -1)
-        tx.seal(self.name, owner, proof, 1)
 
     def delete(self, tx: Transaction, where: str, given: Sequence[SqlValue]) -> None:
         """Deletes the rows that a condition picks."""
-        for *key, proof in tx.query(f"SELECT {self._named}, proof FROM {self.name} WHERE {where}", given):  # noqa: S608  # ours
-            tx.seal(self.name, self._owner_in(key), proof, -1)
+        if self.sealed:
+            for row in tx.query(f"SELECT {', '.join(self.columns)} FROM {self.name} WHERE {where}", given):  # noqa: S608  # ours
+                self._seal(tx, row, -1)
         tx.execute(f"DELETE FROM {self.name} WHERE {where}", given)  # noqa: S608  # conditions of ours
 
     # ---------------------------------------------------------------- reading
@@ -340,9 +343,10 @@ DELTAS: Final = Table(
     parts=("ops",),
     owner="id",
     packed=True,
+    sealed=False,
 )
 KEYFRAMES: Final = Table(
-    "keyframes", ("id",), ("id", "size", "refs", "state"), parts=("state",), owner="id", packed=True
+    "keyframes", ("id",), ("id", "size", "refs", "state"), parts=("state",), owner="id", packed=True, sealed=False
 )
 BLOBS: Final = Table("blobs", ("id",), ("id", "hash", "form", "size", "data"), parts=("data",), owner="")
 DICTS: Final = Table("dicts", ("id", "copy"), ("id", "copy", "agent", "data"), parts=("data",), owner="")

@@ -38,13 +38,13 @@ class Transaction(Rows, Protocol):
         """Runs one statement for each of `rows`."""
         ...
 
-    def seal(self, name: str, owner: SqlValue, proof: SqlValue, count: int, /) -> None:
+    def seal(self, name: str, owner: SqlValue, member: bytes, count: int, /) -> None:
         """Counts a row of a table into the seal of its owner, or out of it.
 
         Args:
             name: the table's.
             owner: whose the row is.
-            proof: what its column `proof` holds.
+            member: what stands for the row.
             count: 1 for a row that is there now, -1 for one that is not any more.
         """
         ...

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.model import Call, NoteKind, Output, Run
+    from agent_tt.model import Call, NoteKind, Output, Problem, Run
     from agent_tt.protocols import RunSource
     from agent_tt.store.foreign_marks import ForeignMark
 
@@ -246,6 +246,10 @@ class MarkedStore(MarkedSource):
     def call_heads(self, run_id: str, start: int = 1) -> list[Call]:
         """The calls of all steps from `start` on, without arguments, results and errors."""
         return self.reader.call_heads(run_id, start)
+
+    def damage(self, run_id: str, last: int | None = None) -> Problem | None:
+        """The first thing that is wrong with the rows of a run that a replay or a fork would use."""
+        return self.reader.damage(run_id, last)
 
     def with_values(self, run_id: str, head: Call) -> Call:
         """A call with arguments, error and result."""

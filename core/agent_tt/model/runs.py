@@ -101,8 +101,8 @@ class Run:
         pinned: somebody wants it kept: it is neither archived nor deleted before it is unpinned.
         archived: left out of lists unless they are asked for all runs.
         former_names: what it was called before it was renamed, oldest first; they still name it.
-        damaged: what is wrong with what is stored of it; then only id and name are shown, as they stand there. None of
-            one that is as it was recorded.
+        damaged: what is wrong with what is stored of it; then only its id is shown, and its name with a word about it.
+            None of one that is as it was recorded.
     """
 
     id: str

@@ -39,8 +39,7 @@ def check_proven(source: RunSource, run: Run, last: int | None = None) -> None:
         Damaged: names the run, and step and call where they are known.
     """
     check_run(run)
-    reader = getattr(source, "reader", source)  # of a store that is read with marks kept elsewhere
-    problem = reader.damage(run.id, last) if isinstance(reader, Proves) else None
+    problem = source.damage(run.id, last) if isinstance(source, Proves) else None
     if problem is not None:
         raise Damaged(f"{run.name} ({run.id}) cannot be used: {problem.what}", hint=_HINT)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent_tt.protocols import check_proven
+from agent_tt.protocols import check_count, check_proven, check_shown
 from agent_tt.replaying.repeats import without_repeats
 
 if TYPE_CHECKING:
@@ -123,9 +123,10 @@ def _begun_meanwhile(source: RunSource, run: Run, steps: Sequence[Step], last: i
 
 
 def _calls(source: RunSource, run: Run, steps: Sequence[Step]) -> list[tuple[Call, Sequence[Delivery]]]:
-    return [
-        (call, source.deliveries(run.id, step.number, call.number))
-        for step in steps
-        if step.calls
-        for call in source.calls(run.id, step.number)
-    ]
+    found: list[tuple[Call, Sequence[Delivery]]] = []
+    for step in steps:
+        calls = source.calls(run.id, step.number) if step.calls else []
+        check_shown(run, *calls)
+        check_count(run, step, len(calls))
+        found += [(call, source.deliveries(run.id, step.number, call.number)) for call in calls]
+    return found

@@ -117,11 +117,6 @@ class CallRows:
         """What a column of arguments or results holds; `what` names it where it is damaged."""
         return unpack_call_value(column, what, self._blobs.get)
 
-    def damaged(self, run: int, last: int) -> set[int]:
-        """Steps of a run's own up to `last` with calls that are not as they were written; what they carried apart."""
-        found = self._rows.query(_HEADS, (run, 0, last))
-        return {row[1] for row in found if type(row[1]) is int and not CALLS.holds_without(row)}
-
     # ---------------------------------------------------------------- one row
 
     def _head(self, row: Row) -> Call:
@@ -241,6 +236,4 @@ def _what(row: Row | Sequence[Any]) -> str:
     return f"call {row[2]} of step {row[1]}"
 
 
-_KIND, _SIGNATURE, _ARGS, _RESULT, _ERROR = map(
-    CALLS.columns.index, ("kind", "signature", "args", "result", "error")
-)
+_KIND, _SIGNATURE, _ARGS, _RESULT, _ERROR = map(CALLS.columns.index, ("kind", "signature", "args", "result", "error"))

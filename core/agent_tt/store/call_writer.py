@@ -169,7 +169,7 @@ class CallWriter:
         if more := [name for name in dict.fromkeys(refs) if name not in named]:
             now[_PLACES["refs"]] = changes["refs"] = b"".join([*named, *more])
         now = list(CALLS.stored(now))
-        CALLS.rewrite(tx, key, now, CALLS.proof(known), tuple(changes))
+        CALLS.rewrite(tx, key, now, tuple(changes))
         return now
 
     def _pack_facts(self, facts: Mapping[str, Wire], put: PutBlob) -> str | None:

@@ -316,14 +316,12 @@ class _OpenTransaction:
     def execute_many(self, sql: str, rows: Iterable[Sequence[SqlValue]], /) -> None:
         self._connection.executemany(sql, rows)
 
-    def seal(self, name: str, owner: SqlValue, proof: SqlValue, count: int, /) -> None:
+    def seal(self, name: str, owner: SqlValue, member: bytes, count: int, /) -> None:
         """Remembers a change of a seal; all of them are written together, before the commit."""
-        if type(proof) is not bytes or type(owner) is not int:  # damaged: its seal tells
-            return
         seal = self._seals.get((name, owner))
         if seal is None:
             seal = self._seals[name, owner] = [0, 0, 0]
-        one, other = seal_terms(proof)
+        one, other = seal_terms(member)
         seal[0] += count
         seal[1] += count * one
         seal[2] += count * other

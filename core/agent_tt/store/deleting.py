@@ -105,7 +105,6 @@ def _delete_rows(tx: Transaction, run: int) -> None:
                 f"DELETE FROM {table} WHERE id BETWEEN ? AND ?",  # noqa: S608  # tables of our own
                 (row_key(track, 0), row_key(track, NUMBER_MASK)),
             )
-            tx.execute("DELETE FROM seals WHERE name = ? AND owner = ?", (table, track))
         tx.execute("DELETE FROM changes WHERE track = ?", (track,))
     tx.execute("DELETE FROM deliveries WHERE id BETWEEN ? AND ?", keys_of(run))
     tx.execute("DELETE FROM seals WHERE name = 'deliveries' AND owner = ?", (run,))

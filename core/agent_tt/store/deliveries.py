@@ -8,6 +8,7 @@ shares with its ancestors; a run's own have no gaps.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.history.damage import placeholder
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from agent_tt.history.rows import Row, Rows, Transaction
     from agent_tt.model import DeliveryKind
 
-__all__ = ["NUMBER_MASK", "insert", "keys_of", "last_number", "numbers_out_of_order", "read", "unreadable"]
+__all__ = ["NUMBER_MASK", "insert", "keys_of", "last_number", "numbers_out_of_order", "read", "strayed", "unreadable"]
 
 NUMBER_MASK: Final = (1 << SEQ_BITS) - 1
 _KINDS: Final[dict[object, DeliveryKind]] = {"chunk": "chunk", "end": "end", "error": "error", "closed": "closed"}
@@ -88,6 +89,27 @@ def unreadable(rows: Rows, run: int, last_step: int) -> Iterator[tuple[int, str]
         (run, *keys_of(run), last_step),
     ):
         yield step, f"a piece of call {call} of step {step} is there, but not the call"
+
+
+def strayed(rows: Rows, run: int) -> tuple[int, str] | None:
+    """The first call of a run whose pieces cannot all be found by its number, as a replay looks for them; its step.
+
+    An index that is damaged hides rows that are there.
+    """
+    by_call: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+    low, high = keys_of(run)
+    for key, step, call in rows.query(
+        "SELECT id, step, call FROM deliveries NOT INDEXED WHERE id BETWEEN ? AND ? ORDER BY id", (low, high)
+    ):
+        by_call[step, call].append(key)
+    for (step, call), keys in by_call.items():
+        found = rows.query(_KEYS, (step, call, low, high))
+        if [key for (key,) in found] != keys:
+            return step, f"the pieces of call {call} of step {step} cannot all be found: an index is damaged"
+    return None
+
+
+_KEYS: Final = "SELECT id FROM deliveries WHERE step = ? AND call = ? AND id BETWEEN ? AND ? ORDER BY id"
 
 
 def numbers_out_of_order(rows: Rows, run: int) -> str | None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agent_tt.history.log import StateLog
     from agent_tt.history.rows import Rows
 
-__all__ = ["Lineage", "Position", "Stretch"]
+__all__ = ["Lineage", "Position", "Stretch", "last_own_step"]
 
 _HINT: Final = "Run `agent-tt verify` on the store."
 _EXTENT: Final = "SELECT max(step), (SELECT n FROM seals WHERE name = 'steps' AND owner = ?) FROM steps WHERE run = ?"
@@ -140,23 +140,13 @@ class Lineage:
         return max(self.own_last(run), fork_step if parent is not None else 0)
 
     def own_last(self, run: int) -> int:
-        """The number of the last step that is a run's own row, 0 when there is none.
-
-        Numbers follow one another. Where the last row says another number than there are rows, one of the two is
-        damaged, and the rows are counted.
-        """
+        """The number of the last step that is a run's own row, 0 when there is none."""
         _, fork_step = self.origin(run)
-        ((last, count),) = self._rows.query(_EXTENT, (run, run))
+        last = last_own_step(self._rows, run, fork_step)
         if last is None:
             self._origins.pop(run, None)
             self.origin(run)  # which tells where the run is gone
-            return 0
-        if type(last) is int and type(count) is int and last == fork_step + count:
-            return last
-        ((count,),) = self._rows.query("SELECT count(*) FROM steps WHERE run = ?", (run,))
-        if type(last) is int and fork_step < last <= fork_step + 2 * count:
-            return last
-        return fork_step + int(count)
+        return last or 0
 
     def position(self, run: int, step: int) -> Position:
         """The checkpoint that shows the state after a step.
@@ -286,3 +276,18 @@ class Lineage:
             "SELECT max(seq) FROM steps WHERE run = ? AND track = ? AND step <= ?", (owner, track, limit or 0)
         )
         return 0 if last is None else whole(last, f"a step on track {track}")
+
+
+def last_own_step(rows: Rows, run: int, fork_step: int) -> int | None:
+    """The number of the last step that is a run's own row, None when there is none.
+
+    Numbers follow one another. Where the last row says another number than there should be rows, something is damaged,
+    and the rows are counted.
+    """
+    ((last, sealed),) = rows.query(_EXTENT, (run, run))
+    if last is None or (type(last) is int and type(sealed) is int and last == fork_step + sealed):
+        return last
+    ((count,),) = rows.query("SELECT count(*) FROM steps WHERE run = ?", (run,))
+    if type(last) is int and fork_step < last <= fork_step + 2 * count:
+        return last
+    return fork_step + int(count)

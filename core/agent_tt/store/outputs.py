@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
+from agent_tt.errors import Damaged
+from agent_tt.history.proofs import NOTES
 from agent_tt.model import Output
 from agent_tt.store import columns, door
 from agent_tt.store.run_rows import OUTPUT
@@ -22,16 +24,19 @@ def admitted(output: Output) -> Output:
 
 def keep(tx: Transaction, run: int, output: Output, now: int) -> None:
     """Write down what the run of a row number printed."""
-    tx.execute(
-        "INSERT INTO notes(run, step, kind, body, created_us) VALUES(?, NULL, ?, ?, ?)",
-        (run, OUTPUT, columns.mapping_to_text(asdict(admitted(output))), now),
-    )
+    NOTES.insert(tx, (None, run, None, OUTPUT, columns.mapping_to_text(asdict(admitted(output))), now))
 
 
 def output_of(rows: Rows, run: int) -> Output | None:
-    """What the run of a row number printed; None where that was not kept, or cannot be read."""
-    found = rows.query("SELECT body FROM notes WHERE run = ? AND kind = ? ORDER BY note DESC LIMIT 1", (run, OUTPUT))
-    facts = columns.mapping_from_text(found[0][0]) if found else {}
+    """What the run of a row number printed; None where that was not kept, or cannot be read.
+
+    Raises:
+        Damaged: it is not what was recorded.
+    """
+    found = NOTES.read(rows, "run = ? AND kind = ? ORDER BY note DESC LIMIT 1", (run, OUTPUT))
+    if not all(map(NOTES.holds, found)):
+        raise Damaged("what the run printed is damaged: it is not what was recorded", hint="Run `agent-tt verify`.")
+    facts = columns.mapping_from_text(found[0][4]) if found else {}
     size, text, tail = columns.integer(facts.get("size")), columns.text(facts.get("text")), facts.get("tail", "")
     digest = columns.text(facts.get("digest"))
     if size is None or text is None or digest is None or not isinstance(tail, str):

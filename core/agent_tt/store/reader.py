@@ -12,6 +12,7 @@ from agent_tt.history.index import PathIndex
 from agent_tt.history.log import StateLog
 from agent_tt.history.proofs import CALLS, DELIVERIES, DELTAS, RUNS, STEPS, TRACKS
 from agent_tt.history.states import load
+from agent_tt.model import Problem
 from agent_tt.store import deliveries, ids, outputs
 from agent_tt.store.call_rows import CallRows
 from agent_tt.store.damage_watch import DamageWatch
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.ops import Op
-    from agent_tt.model import Call, Delivery, Label, Note, Output, Problem, Run, Step
+    from agent_tt.model import Call, Delivery, Label, Note, Output, Run, Step
     from agent_tt.questions import CallQuestion
     from agent_tt.store.connection import Database
 
@@ -296,8 +297,11 @@ class StoreReader:
     # ---------------------------------------------------------------- around them
 
     def damaged_steps(self, run_id: str) -> list[int]:
-        """Steps whose checkpoints hold, or need, something damaged."""
-        return self._damage.steps(self.lineage.number(run_id))
+        """Steps that are damaged: their rows, their calls (what these carried apart), or what their states need."""
+        run = self.lineage.number(run_id)
+        damaged = {step.number for step in self._steps.page(run, 1, None) if step.damaged is not None}
+        damaged.update(call.step for call in self._calls.heads(run, 1) if call.damaged is not None)
+        return sorted({*damaged, *self._damage.steps(run)})
 
     def notes(self, run_id: str) -> list[Note]:
         """Notes, bookmarks, watches and unrecorded effects of a run, oldest first."""
@@ -329,6 +333,9 @@ class StoreReader:
             for problem in verify_rows(self.path, (stretch.run,), _USED):
                 if end is None or problem.step is None or problem.step <= end:
                     return problem
+            hidden = deliveries.strayed(self.database, stretch.run)
+            if hidden is not None and (end is None or hidden[0] <= end):
+                return Problem(run_id, *hidden)
         return None
 
     def verify(self, run_id: str | None = None) -> list[Problem]:

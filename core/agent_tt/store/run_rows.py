@@ -12,6 +12,7 @@ from agent_tt.history.proofs import NOTES, RUNS, TAGS
 from agent_tt.model import Label, Note, Run
 from agent_tt.store import columns
 from agent_tt.store.columns import ANY, COUNT, NAME, TEXT, WHOLE
+from agent_tt.store.lineage import last_own_step
 from agent_tt.store.liveness import Owner, is_alive
 from agent_tt.store.usage import NO_USAGE, Usage, inherited_usage, usage_of_runs
 
@@ -35,12 +36,13 @@ OUTPUT: Final = "output"
 
 _COLUMNS: Final = (
     f"{', '.join(f'r.{column}' for column in (*RUNS.columns, 'proof'))}, p.id,"  # noqa: S608  # our own
-    " (SELECT max(step) FROM steps s WHERE s.run = r.run), r.parent IS NULL OR p.ended_us"  # our own
+    " (SELECT max(step) FROM steps s WHERE s.run = r.run), r.parent IS NULL OR p.ended_us,"
+    " (SELECT n FROM seals WHERE name = 'steps' AND owner = r.run)"
 )
 _KINDS: Final = (
-    *(WHOLE, NAME, NAME, ANY, ANY, ANY, COUNT, COUNT, WHOLE, COUNT, ANY, ANY, ANY, ANY, ANY, ANY, TEXT, COUNT, ANY),
+    *(WHOLE, NAME, NAME, ANY, ANY, ANY, COUNT, COUNT, WHOLE, COUNT, ANY, ANY, ANY, ANY, ANY, ANY, TEXT, ANY, ANY, ANY),
 )
-_PARENT, _ENDED, _META, _PROOF, _PARENT_ENDED = 6, 9, 14, 15, 18
+_PARENT, _FORK_STEP, _ENDED, _META, _PROOF, _LAST, _PARENT_ENDED, _SEALED = 6, 7, 9, 14, 15, 17, 18, 19
 _UNREADABLE: Final = "(damaged)"
 _FROM: Final = "FROM runs r LEFT JOIN runs p ON p.run = r.parent"
 _NEWEST_FIRST: Final = "ORDER BY r.started_us DESC, r.run DESC"
@@ -97,7 +99,9 @@ class RunRows:
 
     def notes(self, number: int) -> list[Note]:
         """Notes, bookmarks, watches and unrecorded effects of a run, oldest first; one that is damaged says so in its place."""
-        found = NOTES.read(self._rows, "run = ? AND kind NOT IN (?, ?, ?) ORDER BY note", (number, LABEL, QUESTION, OUTPUT))
+        found = NOTES.read(
+            self._rows, "run = ? AND kind NOT IN (?, ?, ?) ORDER BY note", (number, LABEL, QUESTION, OUTPUT)
+        )
         return [
             Note(note, kind if kind in ("bookmark", "watch", "effect") else "note", step, body or "", created_us)
             if NOTES.holds((note, run, step, kind, body, created_us, proof))
@@ -137,8 +141,16 @@ class RunRows:
         for row in rows:
             number = row[0]
             usage = shared.get(number, NO_USAGE) + own.get(number, NO_USAGE)
+            sound = self._with_last(row)
             proven = RUNS.holds(tuple(row[: _PROOF + 1]))
-            self._known[number] = (row, _run(row, facts[number], usage) if proven else _damaged(row))
+            self._known[number] = (row, _run(sound, facts[number], usage) if proven else _damaged(sound))
+
+    def _with_last(self, row: Sequence[Any]) -> Sequence[Any]:
+        """A row whose number of the last step is one that can be."""
+        shared = row[_FORK_STEP] if row[_PARENT] is not None and row[_FORK_STEP] is not None else 0
+        if row[_LAST] is None or (type(row[_LAST]) is int and row[_LAST] == shared + row[_SEALED]):
+            return row
+        return (*row[:_LAST], last_own_step(self._rows, row[0], shared), *row[_LAST + 1 :])
 
     def _with_tags(self, number: int, tags: tuple[str, ...]) -> Run:
         row, run = self._known[number]
@@ -164,7 +176,7 @@ class RunRows:
 
 def _run(row: Sequence[Any], facts: Mapping[str, Wire], usage: Usage) -> Run:
     _, run_id, name, status, _, _, parent, fork_step, started, ended, error, owner, beat, hidden, *rest = row
-    _, _, parent_id, last, _ = rest
+    _, _, parent_id, last, *_ = rest
     metadata, former = facts.get("metadata"), facts.get("former_names")
     shared = 0 if parent is None or fork_step is None else fork_step
     return Run(
@@ -196,14 +208,9 @@ def _run(row: Sequence[Any], facts: Mapping[str, Wire], usage: Usage) -> Run:
 
 def _damaged(row: Sequence[Any]) -> Run:
     """What stands for a run whose row is not as it was written: what names it, and nothing that could be false."""
-    run_id, name = row[1] or f"run-{row[0]}", row[2] or _UNREADABLE
+    run_id, name = row[1] or f"run-{row[0]}", f"{row[2]} {_UNREADABLE}".strip()
     why = f"run {run_id} is damaged: its row is not what was recorded"
-    last = row[17]
-    steps = last if last is not None and 0 <= last <= _LARGEST else 0
-    return Run(run_id, name, "interrupted", 0, steps=steps, archived=bool(row[13]), damaged=why)
-
-
-_LARGEST: Final = (1 << 32) - 1
+    return Run(run_id, name, "interrupted", 0, steps=row[_LAST] or 0, archived=bool(row[13]), damaged=why)
 
 
 def descendants(rows: Rows, number: int) -> list[int]:

@@ -1,7 +1,7 @@
-"""The file format, number 1: the tables, and where the rest of it is described.
+"""The file format, number 2: the tables, and where the rest of it is described.
 
 A store is one SQLite file in WAL mode, with pages of 4096 bytes. Its `application_id` is "ATT1"; `user_version` and
-`format` in `meta` are the format's number, and a reader refuses a larger one. Times are integer microseconds since the
+`format` in `meta` are the format's number, and a reader refuses any other. Times are integer microseconds since the
 epoch, UTC. JSON is UTF-8 without spaces, in columns of TEXT and in compressed payloads. Nothing in a file is ever
 imported, called or unpickled.
 
@@ -11,6 +11,8 @@ imported, called or unpickled.
 | operations on a state; JSON with its large parts as blobs | `history.ops`, `history.payload` |
 | frames, dictionaries; hashes and the numbers made from them | `history.frames`, `history.hashing` |
 | digest of a state, chain over the log | `history.digest` |
+| proofs of rows, and seals: what shows that none is missing | `history.proofs` |
+| headers of HTTP messages, kept once | `history.templates` |
 | how the log is read along a track and its parents; keyframes | `history.log`, `history.keyframes` |
 | the index of changed paths | `history.index` |
 | the order in which answers reached the agent | `store.deliveries` |
@@ -34,8 +36,14 @@ newest earlier one of the track is shown. Checkpoint 0 of `main` is the input.
 
 **Calls.** `args` and `result` are wire values as JSON text, or `{"v": value, "r": [[place, "b", hash], ...]}` where
 large parts are blobs (and where a plain object has just these two keys); null stands in their places. `lane_seq` counts
-calls in their lane, `signature` is the digest of what was asked. `args_track` and `args_seq` are not used by this
-version.
+calls in their lane, `signature` is the digest of what was asked. `meta`, and the `data` of a piece of a stream, are
+kept in the same two forms, and their headers as templates. `refs` names each blob that these columns name, and perhaps
+more.
+
+**Proofs.** Each row has a digest over its columns in `proof`, and `seals` says for each table and run which rows there
+are. `verify` looks at all of them; a replay, a resume, a fork and a comparison use no row that is not as it was
+written; what is shown in its place says so. Rows that do not match are never written over. This shows damage and
+careless edits: anybody can compute the proofs again, and against them only a signature helps.
 
 **Facts in JSON.** Keys that are absent mean "not said", unknown ones are ignored.
 
@@ -61,15 +69,15 @@ version.
 
 **Sweeps.** A sweep of a run is one row: what is varied, as JSON, and in `owner` the process that drives it now. Which
 of its runs are there is not written down beside: they are the run's forks whose `runs.meta` names the sweep, with cell
-and sample, under `metadata`, `fork_sweep`. Files made before there were sweeps lack the table until one is begun.
+and sample, under `metadata`, `fork_sweep`.
 
 **Marks on runs elsewhere.** What people wrote down about a run in a file that is only read lies in `foreign_marks`:
 `file` is that file, `run` a run or a thread in it, `checkpoint` an id that the file gives to a checkpoint (null where
-it has none), `step` its number then, null for the run. Files made before lack the table until one is written.
+it has none), `step` its number then, null for the run.
 
-**Blobs.** A `refs` column holds the 20-byte hashes of the blobs that its row names, joined, in the order of the
-references; `deliveries.data` names one where it is TEXT. `blobs.id` is the number made from the hash, or the next one
-that is free; the hash decides. `form` is `json`, or `raw` for bytes that are no JSON.
+**Blobs.** A `refs` column holds the 20-byte hashes of the blobs that its row names, joined, each once or in the
+order of the references. `blobs.id` is the number made from the hash, or the next one that is free; the hash
+decides. `form` is `json`, or `raw` for bytes that are no JSON.
 
 **Origin.** `made_at` in `meta` says, in a way that only the user who made the file can tell, that they made it: see
 `store.provenance`. Without it, or on another machine, nothing that the file names is run unasked.

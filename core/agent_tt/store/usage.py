@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["NO_USAGE", "Usage", "inherited_usage", "usage_of_runs", "usage_of_steps"]
 
 _Number = TypeVar("_Number", int, float)
-_SUMS: Final = "sum(s.tokens_in), sum(s.tokens_out), sum(s.cost_usd)"
+_SUMS: Final = ", ".join(
+    f"sum(CASE WHEN s.{column} BETWEEN 0 AND {1 << 40} THEN s.{column} END)"
+    for column in ("tokens_in", "tokens_out", "cost_usd")
+)
+"""Sums without what no step used: SQLite fails at a sum that is too large for it."""
 _KINDS: Final = (COUNT, COUNT, NUMBER)
 _ORIGINS: Final = """WITH RECURSIVE up(run, parent, fork_step) AS (
   SELECT run, parent, fork_step FROM runs WHERE run IN (SELECT value FROM json_each(?))

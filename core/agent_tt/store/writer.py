@@ -177,7 +177,7 @@ class SqliteRunWriter:
             return
         row = known.row
         now = STEPS.stored((*row[:3], calls.kind, *row[4:7], ended[0], row[8], *ended[1:], *last))
-        STEPS.rewrite(tx, row[:2], now, STEPS.proof(row), _ENDING)
+        STEPS.rewrite(tx, row[:2], now, _ENDING)
 
     def _calls_of(self, tx: Transaction, number: int) -> OpenStep:
         """What this process knows of a step's calls; with the kinds of all, where others have written some of them."""

@@ -31,7 +31,7 @@ def test_a_store_speaks_both_protocols_and_says_what_it_is(tmp_path):
     assert query("PRAGMA user_version") == [(2,)]
     assert query("PRAGMA journal_mode") == [("wal",)]
     assert query("PRAGMA page_size") == [(4096,)]
-    assert dict(query("SELECT key, value FROM meta"))["format"] == "1"
+    assert dict(query("SELECT key, value FROM meta"))["format"] == "2"
 
 
 def test_everything_is_readable_in_a_plain_sqlite_browser(tmp_path):
@@ -172,7 +172,7 @@ def test_hostile_columns_open_as_something_and_never_as_an_accident(tmp_path):
         tx.execute("UPDATE calls SET args = '{', result = x'00', error = '[]', meta = 'x', status = '?' WHERE step = 2")
         tx.execute("UPDATE steps SET name = CAST(x'fffe' AS TEXT) WHERE step = 3")
     run = store.run(run_id)
-    assert (run.id, run.name, run.status) == (run_id, "chat", "interrupted")
+    assert (run.id, run.name, run.status) == (run_id, "chat (damaged)", "interrupted")
     assert run.damaged is not None
     steps = store.steps(run_id)
     assert [s.status for s in steps] == ["interrupted", "ok", "interrupted"]

@@ -33,6 +33,8 @@ def print_call(terminal: Terminal, call: Call, *, is_running: bool = False) -> N
     """
     effect = f" {terminal.glyphs.dot} {call.effect}s" if call.effect else ""
     terminal.line(Cell(f"{call.kind} {terminal.safe(call.name)}", "strong"), Cell(effect, "muted"))
+    if call.damaged is not None:
+        terminal.line(Cell(f"  {terminal.safe(call.damaged)}", "failed"))
     sent = provider_call(call)
     if sent is None:
         _print_value(terminal, "asked", call.args)

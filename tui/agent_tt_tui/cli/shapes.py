@@ -30,6 +30,7 @@ def run_shape(run: Run) -> Shape:
     from agent_tt.recording.policy import policy_texts
 
     return {
+        **({} if run.damaged is None else {"damaged": run.damaged}),
         "id": run.id,
         "name": run.name,
         "status": run.status,
@@ -104,6 +105,7 @@ def step_shape(step: Step, calls: Iterable[Call]) -> Shape:
     """`{step, id, name, agent, status, started, duration_ms, calls, error, …}`, and what the source says of it."""
     return {
         **step.extra,
+        **({} if step.damaged is None else {"damaged": step.damaged}),
         "step": step.number,
         "id": step.id,
         "name": step.name,
@@ -143,6 +145,7 @@ def input_shape(started_us: int) -> Shape:
 def call_shape(call: Call) -> Shape:
     """`{kind, name, effect, lane, args, result, error, duration_ms, …}`."""
     return {
+        **({} if call.damaged is None else {"damaged": call.damaged}),
         "kind": call.kind,
         "name": call.name,
         "effect": call.effect,

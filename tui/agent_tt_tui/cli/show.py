@@ -233,6 +233,8 @@ def _print_step(terminal: Terminal, step: Step, calls: Iterable[Call], *, is_run
         "  ",
         Cell(terminal.safe(facts(known, dot)), "muted"),
     )
+    if step.damaged is not None:
+        terminal.line(Cell(terminal.safe(step.damaged), "failed"))
     if step.error is not None:
         for line in (step.error.short, *step.error.message.splitlines()[1:]):
             terminal.line(Cell(terminal.safe(line), "failed"))

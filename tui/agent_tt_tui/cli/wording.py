@@ -61,6 +61,8 @@ def run_line(terminal: Terminal, run: Run) -> None:
     rest = terminal.safe(facts([counted(run.steps, "step"), run.agent, run_id], terminal.glyphs.dot))
     left = terminal.columns - width(name) - width(status.text) - 4
     terminal.line(Cell(name, "strong"), "  ", status, "  ", Cell(terminal.short(rest, left), "muted"))
+    if run.damaged is not None:
+        terminal.line(Cell(f"  {terminal.short(run.damaged, terminal.columns - 2)}", "failed"))
     if run.error is not None:
         terminal.line(Cell(f"  {terminal.short(run.error.short, terminal.columns - 2)}", "failed"))
 

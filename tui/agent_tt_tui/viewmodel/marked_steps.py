@@ -28,7 +28,7 @@ def has_own_state(step: Step) -> bool:
 
 def remarks(step: Step) -> list[str]:
     """What is odd about a step, in words."""
-    found = []
+    found = [] if step.damaged is None else [step.damaged]
     if step.extra.get(MADE_UP):
         found.append("answers made up, no model was asked")
     if not has_own_state(step):

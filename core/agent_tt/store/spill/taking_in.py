@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import AgentTTError, Damaged
+from agent_tt.history.proofs import META
 from agent_tt.store.liveness import now_us
 from agent_tt.store.spill.files import find, read
 from agent_tt.store.spill.performing import INCOMPLETE, perform
@@ -90,7 +91,7 @@ def _take_in(path: Path, parts: Sequence[Spilled]) -> None:
             if tx.query("SELECT 1 FROM meta WHERE key = ?", (key,)):
                 return
             perform(store, parts)
-            tx.execute("INSERT INTO meta(key, value) VALUES(?, ?)", (key, str(now_us())))
+            META.insert(tx, (key, str(now_us())))
     finally:
         store.close()
 

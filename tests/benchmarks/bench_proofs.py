@@ -1,0 +1,153 @@
+"""What the proofs of rows cost: this checkout beside another one, in turns.
+
+    git worktree add /tmp/before ca3b58e
+    python tests/benchmarks/bench_proofs.py /tmp/before [--rounds 9] [--steps 300]
+
+Each round starts one process for each checkout, the first of them in turn, that records runs on its own and says how
+much time of the processor a step with one call took (the system's on its behalf included, waiting for the disk not),
+and how large the file became. Recorded are: steps with a call through the store's own interface (`store`), an agent
+under `record` with a tool and a state (`agent`), and a loop of the real OpenAI SDK against a server on the loopback
+interface (`http`), whose own time is in it; each with commits that are forced to the disk (`full`) and that are not
+(`normal`). What is printed is the middle of the rounds, and of their ratios round by round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Final
+
+_ROOT: Final = Path(__file__).parents[2]
+
+
+def bench_store(path: Path, durability: Any, steps: int) -> float:
+    """Milliseconds of a step with a call."""
+    from agent_tt.model import CallEnd, NewCall, NewRun, NewStep, StepEnd
+    from agent_tt.store import open_store
+
+    store = open_store(path, create=True, durability=durability)
+    state: dict[str, Any] = {"messages": [], "n": 0}
+    writer = store.begin_run(NewRun("bench"), state)
+    started = time.process_time()
+    for number in range(steps):
+        step = writer.open_step(NewStep("step"))
+        intent = NewCall("tool", "search", {"query": f"words {number}" * 8}, "ab" * 16, "read", "main", number + 1)
+        call = writer.begin_call(step, intent)
+        writer.end_call(step, call, CallEnd("ok", {"found": [f"result {number}"] * 6}))
+        state["messages"].append({"role": "user", "content": f"message {number} " * 10})
+        state["n"] = number
+        writer.close_step(step, StepEnd("ok", tokens_in=10, tokens_out=5, cost_usd=0.1), state)
+    took = time.process_time() - started
+    writer.finish("succeeded")
+    store.close()
+    return took * 1e3 / steps
+
+
+def bench_agent(path: Path, durability: Any, steps: int) -> float:
+    """Milliseconds of a step of a recorded agent that calls a tool."""
+    import agent_tt
+
+    @agent_tt.tool(effect="read")
+    def search(query: str) -> dict[str, Any]:
+        return {"found": [query] * 4}
+
+    state: dict[str, Any] = {"messages": [], "n": 0}
+    with agent_tt.record("bench", state=state, store=path, durability=durability) as run:
+        started = time.process_time()
+        for number in range(steps):
+            with run.step("step"):
+                state["messages"].append(search(f"words {number} " * 8))
+                state["n"] = number
+        took = time.process_time() - started
+    return took * 1e3 / steps
+
+
+def bench_http(path: Path, durability: Any, steps: int) -> float:
+    """Milliseconds of a call of a loop that asks a model."""
+    import openai
+    from tests.core.seams.loopback import Loopback
+
+    import agent_tt
+
+    server = Loopback()
+    messages: list[Any] = [{"role": "user", "content": "some words of a question " * 10}]
+    with (
+        openai.OpenAI(base_url=f"{server.url}/v1", api_key="k", max_retries=0) as client,
+        agent_tt.record("bench", store=path, durability=durability) as run,
+    ):
+        started = time.process_time()
+        for number in range(steps):
+            with run.step("ask"):
+                asked = [*messages, {"role": "user", "content": f"question {number}"}]
+                client.chat.completions.create(model="m", messages=asked)
+        took = time.process_time() - started
+    server.stop()
+    return took * 1e3 / steps
+
+
+_WHAT: Final = {"store": bench_store, "agent": bench_agent, "http": bench_http}
+
+
+def measure(steps: int) -> dict[str, list[float]]:
+    """Milliseconds of a step in the middle, and bytes of the file, of everything that is recorded."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, bench in _WHAT.items():
+            for durability in ("full", "normal"):
+                path = Path(folder) / f"{name}-{durability}.db"
+                took = bench(path, durability, steps)
+                size = sum(each.stat().st_size for each in path.parent.glob(f"{path.name}*"))
+                found[f"{name} {durability}"] = [took, size]
+    return found
+
+
+def _measured_in(checkout: Path, steps: int) -> dict[str, list[float]]:
+    places = os.pathsep.join(str(checkout / part) for part in ("core", "tui", "."))
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).resolve()), "--only", "--steps", str(steps)],
+        env={**os.environ, "PYTHONPATH": places},
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found: dict[str, list[float]] = json.loads(done.stdout)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("before", nargs="?", type=Path)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--only", action="store_true", help="measure the checkout that is imported, as JSON")
+    given = parser.parse_args()
+    if given.only or given.before is None:
+        print(json.dumps(measure(given.steps)))
+        return
+    befores, nows = [], []
+    for number in range(given.rounds):
+        pair = [(befores, given.before.resolve()), (nows, _ROOT)]
+        for found, checkout in pair if number % 2 else reversed(pair):
+            found.append(_measured_in(checkout, given.steps))
+    print(f"{'':16} {'before':>9} {'now':>9} {'now/before':>11}   {'file before':>12} {'now':>12}")
+    for name in befores[0]:
+        old = statistics.median(each[name][0] for each in befores)
+        new = statistics.median(each[name][0] for each in nows)
+        ratio = statistics.median(b[name][0] / a[name][0] for a, b in zip(befores, nows, strict=True))
+        sizes = befores[0][name][1], nows[0][name][1]
+        print(
+            f"{name:16} {old:6.3f} ms {new:6.3f} ms {ratio:10.3f}x   {sizes[0]:12,.0f} {sizes[1]:12,.0f}"
+            f" {100 * (sizes[1] / sizes[0] - 1):+.0f} %"
+        )
+
+
+if __name__ == "__main__":
+    main()
