@@ -212,7 +212,9 @@ class Database:
         connection = self._connection
         connection.execute("SAVEPOINT part")
         try:
-            yield _OpenTransaction(connection)
+            part = _OpenTransaction(connection)
+            yield part
+            part.write_seals()
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK TO part")

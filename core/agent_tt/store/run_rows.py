@@ -98,7 +98,7 @@ class RunRows:
         return shown_status(status, owner, beat_us)
 
     def notes(self, number: int) -> list[Note]:
-        """Notes, bookmarks, watches and unrecorded effects of a run, oldest first; one that is damaged says so in its place."""
+        """Notes, bookmarks, watches and unrecorded effects of a run, oldest first; one that is damaged says so."""
         found = NOTES.read(
             self._rows, "run = ? AND kind NOT IN (?, ?, ?) ORDER BY note", (number, LABEL, QUESTION, OUTPUT)
         )
