@@ -281,13 +281,15 @@ class Lineage:
 def last_own_step(rows: Rows, run: int, fork_step: int) -> int | None:
     """The number of the last step that is a run's own row, None when there is none.
 
-    Numbers follow one another. Where the last row says another number than there should be rows, something is damaged,
-    and the rows are counted.
+    Numbers follow one another. Where the last row says another number than there should be rows, something is damaged:
+    then what is likely is taken, never a number that has nothing to do with how many rows there are.
     """
     ((last, sealed),) = rows.query(_EXTENT, (run, run))
     if last is None or (type(last) is int and type(sealed) is int and last == fork_step + sealed):
         return last
     ((count,),) = rows.query("SELECT count(*) FROM steps WHERE run = ?", (run,))
+    if type(sealed) is int and count <= sealed <= 2 * count:
+        return fork_step + sealed
     if type(last) is int and fork_step < last <= fork_step + 2 * count:
         return last
     return fork_step + int(count)
