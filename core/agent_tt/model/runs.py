@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model.kinds import EditTarget, RunStatus, WayBackIn
 
-__all__ = ["AgentCode", "Edit", "ErrorInfo", "ModelConfig", "Run"]
+__all__ = ["INCOMPLETE", "AgentCode", "Edit", "ErrorInfo", "ModelConfig", "Run"]
+
+INCOMPLETE: Final = "incomplete"
+"""Key of a run's metadata: `{"step": …, "reason": …}`, the last step that was recorded and why nothing was after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,15 @@ class Run:
     def agent(self) -> str | None:
         """The entry point, as `runs --json` shows it."""
         return self.code.entry
+
+    @property
+    def incomplete(self) -> str | None:
+        """Why it was not recorded to its end, `recording stopped at step 3: …`; None where nobody said so."""
+        said = self.metadata.get(INCOMPLETE)
+        step, reason = (said.get("step"), said.get("reason")) if isinstance(said, dict) else (None, None)
+        if not isinstance(step, int) or not isinstance(reason, str):
+            return None
+        return f"recording stopped {f'at step {step}' if step else 'before its first step'}: {reason}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO, TypeVar
 
 from agent_tt.errors import AgentTTError, NotFound, StoreUnreadable
+from agent_tt.model.runs import INCOMPLETE
 from agent_tt.store import SqliteStore, copy_run, open_store
 from agent_tt.store.connection import waiting_at_most
 from agent_tt.store.ids import new_run_id
 from agent_tt.store.spill.files import places
-from agent_tt.store.spill.taking_in import INCOMPLETE, take_in
+from agent_tt.store.spill.taking_in import take_in
 from agent_tt.store.spill.writer import Numbers, SpillWriter
 
 if TYPE_CHECKING:

@@ -131,6 +131,8 @@ def replaying(replay: Replay, check: StateCheck | None = None, siblings: Sibling
         guarded(partial(answered_again, replay, otherwise=refuse), root=root) as guard,
         looking_anew(),
     ):
+        if replay.tape.run.incomplete is not None:
+            replay.notes.add("incomplete recording", replay.tape.run.incomplete)
         try:
             yield
         finally:

@@ -23,6 +23,7 @@ NoteKind: TypeAlias = Literal[
     "nothing recorded",
     "end not recorded",
     "tool not recorded",
+    "incomplete recording",
 ]
 
 RESERVATIONS: Final[frozenset[NoteKind]] = frozenset(
@@ -36,6 +37,7 @@ RESERVATIONS: Final[frozenset[NoteKind]] = frozenset(
         "no input",  # what the agent read was not recorded, so it read something else
         "nothing recorded",  # no call was recorded, so none was compared
         "tool not recorded",  # the conversation shows that it ran, so it may have run again, and gave what it gave now
+        "incomplete recording",  # nothing could be written from some step on, so what came after is not known
         "end not recorded",  # the recorded run broke off, so how it would have ended is not known
     }
 )

@@ -58,6 +58,7 @@ def run_shape(run: Run) -> Shape:
         "tokens_out": run.tokens_out,
         "cost_usd": run.cost_usd,
         "error": error_shape(run.error),
+        "incomplete": run.incomplete,
         "metadata": dict(run.metadata),
         "edits": [_edit_shape(edit) for edit in run.edits],
         "way_back_in": run.way_back_in,

@@ -42,8 +42,9 @@ def branch(row: RunRow, glyphs: Glyphs) -> str:
 
 
 def marks_of(run: Run, glyphs: Glyphs) -> str:
-    """` · pinned`, ` · archived`, or nothing."""
-    words = [word for word, holds in (("pinned", run.pinned), ("archived", run.archived)) if holds]
+    """` · incomplete`, ` · pinned`, ` · archived`, or nothing."""
+    known = (("incomplete", run.incomplete is not None), ("pinned", run.pinned), ("archived", run.archived))
+    words = [word for word, holds in known if holds]
     return "".join(f" {glyphs.dot} {word}" for word in words)
 
 
@@ -65,6 +66,8 @@ def run_line(terminal: Terminal, run: Run) -> None:
         terminal.line(Cell(f"  {terminal.short(run.damaged, terminal.columns - 2)}", "failed"))
     if run.error is not None:
         terminal.line(Cell(f"  {terminal.short(run.error.short, terminal.columns - 2)}", "failed"))
+    if run.incomplete is not None:
+        terminal.line(Cell(f"  incomplete: {terminal.safe(run.incomplete)}", "changed"))
 
 
 def step_line(terminal: Terminal, step: Step, calls: list[Call]) -> None:

@@ -38,6 +38,8 @@ def _cause(model: RunModel) -> tuple[str, int | None]:
     """Why the run ended as it did, and at which step."""
     run, errors = model.run, model.overview.errors
     last = errors[-1] if errors else None
+    if run.incomplete is not None:
+        return run.incomplete, None
     if run.status == "crashed":
         # Of another system's file nobody knows whether something still writes to it.
         gone = "it did not come to an end" if run.read_only else "its process is gone"
@@ -66,7 +68,12 @@ def _facts(model: RunModel, run: Run) -> tuple[Fact, ...]:
         version = f" v{run.code.version}" if run.code.version else ""
         facts.append(Fact(f"{run.agent}{version}", 2))
     made_up = terms_of(run).is_mock
-    known = ((f"models {MADE_UP_WORDS}", made_up), ("pinned", run.pinned), ("archived", run.archived))
+    known = (
+        ("incomplete", run.incomplete is not None),
+        (f"models {MADE_UP_WORDS}", made_up),
+        ("pinned", run.pinned),
+        ("archived", run.archived),
+    )
     marks = [word for word, holds in known if holds]
     if model.noted:
         marks.append(f"{fmt.count(model.noted)} note{'' if model.noted == 1 else 's'}")

@@ -121,7 +121,7 @@ class RunList(RunRows["RunRow"]):
                 name.add(("  " if last else glyphs.rail + " ") + " ", styles.faint)
         if item.group is not None:
             return self._sweep(item.group, name.upto(clean(item.label), parts.name, styles.text), parts, width, styles)
-        mark = "pinned" if run.pinned else "archived" if run.archived else ""
+        mark = "incomplete" if run.incomplete else "pinned" if run.pinned else "archived" if run.archived else ""
         style = (
             styles.muted if run.archived else styles.text if item.last and not styles.on_cursor_row else styles.strong
         )

@@ -10,6 +10,7 @@ from agent_tt.errors import CorruptDelta, Damaged, RunNotFound
 from agent_tt.history.ops import apply
 from agent_tt.history.rows import row_key
 from agent_tt.model import CallEnd, ErrorInfo, NewCall, NewRun, NewStep, StepEnd
+from agent_tt.model.runs import INCOMPLETE
 from agent_tt.protocols import NO_STATE
 from agent_tt.store.liveness import Owner, as_if
 from agent_tt.store.spill.actions import from_wire
@@ -27,10 +28,7 @@ if TYPE_CHECKING:
 
     Facts = Mapping[str, Wire]
 
-__all__ = ["INCOMPLETE", "perform"]
-
-INCOMPLETE: Final = "incomplete"
-"""Key of a run's metadata: `{"step": …, "reason": …}`, the last step that was recorded and why nothing was after it."""
+__all__ = ["perform"]
 
 _INSIDE: Final = "inside"
 """Key of a call's facts that names the call around it by its step and number."""
@@ -163,6 +161,8 @@ class _Performing:
         """Say that what follows is not there."""
         last = max(self._steps.values(), default=self._last)
         self._store.set_metadata(self._run_id, {INCOMPLETE: {"step": last, "reason": reason}})
+        if not self._joins:
+            self.writer.finish("interrupted")
 
     # ---------------------------------------------------------------- what the lines say, as the store has it
 

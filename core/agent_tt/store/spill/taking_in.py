@@ -12,7 +12,7 @@ from agent_tt.errors import AgentTTError, Damaged
 from agent_tt.history.proofs import META
 from agent_tt.store.liveness import now_us
 from agent_tt.store.spill.files import find, read
-from agent_tt.store.spill.performing import INCOMPLETE, perform
+from agent_tt.store.spill.performing import perform
 from agent_tt.store.store import open_store
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from agent_tt.store.spill.files import Spilled
 
-__all__ = ["INCOMPLETE", "Waiting", "take_in", "waiting"]
+__all__ = ["Waiting", "take_in", "waiting"]
 
 _LOG = logging.getLogger(__name__)
 
