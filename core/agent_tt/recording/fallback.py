@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, TextIO, TypeVar
 
 from agent_tt.errors import AgentTTError, NotFound, StoreUnreadable
 from agent_tt.model.runs import INCOMPLETE
+from agent_tt.protocols import KeepsOutput
 from agent_tt.store import SqliteStore, copy_run, open_store
 from agent_tt.store.connection import waiting_at_most
 from agent_tt.store.ids import new_run_id
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, NewCall, NewRun, NewStep, RunStatus, StepEnd
+    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, NewCall, NewRun, NewStep, Output, RunStatus, StepEnd
     from agent_tt.protocols import OpenQuestion, RunWriter, Store
     from agent_tt.questions import NewQuestion
     from agent_tt.store.connection import Durability
@@ -201,13 +202,11 @@ class FallbackWriter:
             self._numbers.delivery = max(before + 1, self._numbers.delivery)
 
     def finish(self, status: RunStatus, error: ErrorInfo | None = None) -> None:
-        """See `RunWriter`. What was written elsewhere is brought into the store where that can be."""
+        """See `RunWriter`."""
         with self._lock:
             self._do(lambda writer: writer.finish(status, error))
             if self._stopped is not None:
                 self._mark_incomplete(status, error, *self._stopped)
-            if self._spill is not None:
-                self._bring_in()
 
     # ---------------------------------------------------------------- what a recording does beside
 
@@ -229,6 +228,16 @@ class FallbackWriter:
         elif self._store is not None and not isinstance(writer, _Counting):
             in_store(self._store)
 
+    def keep_output(self, output: Output) -> None:
+        """Write down what was printed, after the run's end."""
+        try:
+            if self._spill is not None:
+                self._spill.keep_output(output)
+            elif isinstance(self._store, KeepsOutput) and self._stopped is None:
+                self._store.keep_output(self._run_id, output)
+        except (AgentTTError, OSError, ValueError):
+            _LOG.debug("what run %s printed could not be recorded", self._run_id, exc_info=True)
+
     def go_on_forked(self) -> None:
         """In a process that was forked: the run is the other's to end, and so are the files that it writes."""
         self._lock = threading.RLock()
@@ -242,7 +251,9 @@ class FallbackWriter:
             self._go_on_in_spill("the store could not be written when this process was forked")
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Let go of the store, after bringing what was written elsewhere into it where that can be."""
+        if self._spill is not None:
+            self._bring_in()
         if self._store is not None:
             with contextlib.suppress(AgentTTError):
                 self._store.close()

@@ -397,6 +397,10 @@ class Recording(Block):
 
     def _keep_output(self, printed: Output) -> None:
         """Write down what was printed. Where nothing was recorded at all there is no run to write it to."""
+        if self._fallback is not None:
+            with nowhere():
+                self._fallback.keep_output(printed)
+            return
         store: object = self._store
         if not isinstance(store, KeepsOutput):
             return

@@ -64,6 +64,7 @@ def agent():
                 state["rows"].append(look(number))
                 state["total"] += number
                 state["last"] = charge(number)
+                print("row", number)
             if number == 5:
                 run.note("five")
                 run.tag("kept")
@@ -221,13 +222,16 @@ def check_whole(store: Path, stdout: str) -> None:
         assert (run.status, run.steps, run.tags) == ("succeeded", 8, ("kept",))
         calls = [call for step in range(1, 9) for call in opened.calls(run.id, step)]
         assert [(call.name, call.status) for call in calls] == [("look", "ok"), ("charge", "ok")] * 8
-        assert opened.state(run.id, 8) == json.loads(stdout.splitlines()[0])
+        assert opened.state(run.id, 8) == json.loads(stdout.splitlines()[8])
         assert [(note.step, note.body) for note in opened.notes(run.id)] == [(None, "five")]
         steps = opened.steps(run.id)
         assert [step.status for step in steps] == ["ok"] * 8
         assert all(a.ended_us <= b.started_us for a, b in itertools.pairwise(steps))
         assert steps[-1].ended_us <= run.ended_us
-        assert "incomplete" not in run.metadata
+        assert run.incomplete is None
+        output = opened.output(run.id)
+        assert output is not None
+        assert output.text == "".join(f"row {number}\n" for number in range(8))
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)

@@ -111,7 +111,7 @@ class Spilled:
     @property
     def is_over(self) -> bool:
         """Whether nothing more will be written that counts: it says so itself, is damaged, or its process is gone."""
-        if not self.is_whole or any(action.get("do") in ("finish", "moved") for action in self.actions[-1:]):
+        if not self.is_whole or any(action.get("do") in ("finish", "output", "moved") for action in self.actions[-1:]):
             return True
         return not is_alive(Owner.from_json(self.header.get("owner")), None)
 

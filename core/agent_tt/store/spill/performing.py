@@ -9,7 +9,7 @@ from agent_tt.codec.wire import Encoded
 from agent_tt.errors import CorruptDelta, Damaged, RunNotFound
 from agent_tt.history.ops import apply
 from agent_tt.history.rows import row_key
-from agent_tt.model import CallEnd, ErrorInfo, NewCall, NewRun, NewStep, StepEnd
+from agent_tt.model import CallEnd, ErrorInfo, NewCall, NewRun, NewStep, Output, StepEnd
 from agent_tt.model.runs import INCOMPLETE
 from agent_tt.protocols import NO_STATE
 from agent_tt.store.liveness import Owner, as_if
@@ -157,6 +157,9 @@ class _Performing:
         error = None if said is None else from_wire(ErrorInfo, said)
         self.writer.finish(cast("RunStatus", action["status"]), error)
 
+    def output(self, action: Facts) -> None:
+        self._store.keep_output(self._run_id, from_wire(Output, action["output"]))
+
     def mark_incomplete(self, reason: str) -> None:
         """Say that what follows is not there."""
         last = max(self._steps.values(), default=self._last)
@@ -237,6 +240,7 @@ _ACTIONS: Final[dict[str, Callable[[_Performing, Facts], None]]] = {
     "tags": _Performing.tags,
     "incomplete": _Performing.incomplete,
     "finish": _Performing.finish,
+    "output": _Performing.output,
 }
 
 _DONE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, NewCall, NewRun, NewStep, RunStatus, StepEnd
+    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, NewCall, NewRun, NewStep, Output, RunStatus, StepEnd
     from agent_tt.questions import NewQuestion
 
 __all__ = ["Numbers", "SpillWriter"]
@@ -158,6 +158,10 @@ class SpillWriter:
         """See `RunWriter`."""
         said = None if error is None else actions.to_wire(door.admit_error(error))
         self._append("finish", status=status, error=said)
+
+    def keep_output(self, output: Output) -> None:
+        """What the run printed; it was redacted as it was printed."""
+        self._append("output", output=actions.to_wire(output))
 
     def _append(self, do: str, **facts: Wire) -> None:
         self._file.append({"do": do, "at": now_us(), **facts})
