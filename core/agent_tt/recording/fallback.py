@@ -230,11 +230,12 @@ class FallbackWriter:
 
     def keep_output(self, output: Output) -> None:
         """Write down what was printed, after the run's end."""
+        store: object = self._store
         try:
             if self._spill is not None:
                 self._spill.keep_output(output)
-            elif isinstance(self._store, KeepsOutput) and self._stopped is None:
-                self._store.keep_output(self._run_id, output)
+            elif isinstance(store, KeepsOutput) and self._stopped is None:
+                store.keep_output(self._run_id, output)
         except (AgentTTError, OSError, ValueError):
             _LOG.debug("what run %s printed could not be recorded", self._run_id, exc_info=True)
 
