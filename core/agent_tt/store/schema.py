@@ -79,6 +79,9 @@ it has none), `step` its number then, null for the run.
 order of the references. `blobs.id` is the number made from the hash, or the next one that is free; the hash
 decides. `form` is `json`, or `raw` for bytes that are no JSON.
 
+**Taken in.** `incomplete` in the `metadata` of `runs.meta` is `step`, the last one that was recorded, and `reason`, why
+nothing was after it. Keys `spill TOKEN` of `meta` name the spill files that were taken in; see `store.spill`.
+
 **Origin.** `made_at` in `meta` says, in a way that only the user who made the file can tell, that they made it: see
 `store.provenance`. Without it, or on another machine, nothing that the file names is run unasked.
 
