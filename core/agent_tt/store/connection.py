@@ -65,7 +65,8 @@ class Database:
         self._commits = 0
         self._closed = False
         self._is_lost = False
-        self._is_inside = False
+        self._whole: Transaction | None = None
+        self._is_broken = False
         self._patience_s = _PATIENCE.seconds
         self._connection = self._connect()
         _OPEN.add(self)
@@ -100,7 +101,7 @@ class Database:
         """
         _ABANDONED.append(self._connection)
         self.lock = threading.RLock()
-        self._is_inside = False
+        self._whole = None
         try:
             self._connection = self._connect()
         except AgentTTError as error:
@@ -163,8 +164,8 @@ class Database:
         if self.read_only:
             raise ReadOnlySource(f"{self.path} is open for reading only", hint="Open it without read_only to write.")
         with self.lock:
-            if self._is_inside:
-                with self._translated, self._part() as part:
+            if self._whole is not None:
+                with self._translated, self._part(self._whole) as part:
                     yield part
                 return
             self._check_in_place()
@@ -200,27 +201,22 @@ class Database:
             As `transaction`.
         """
         with self.transaction() as tx:
-            self._is_inside = True
+            self._whole, self._is_broken = tx, False
             try:
                 yield tx
             finally:
-                self._is_inside = False
+                self._whole = None
+            if self._is_broken:
+                raise StoreUnreadable(f"{self.path} could not be written as a whole: a part of it failed")
 
     @contextmanager
-    def _part(self) -> Iterator[Transaction]:
-        """A transaction inside `as_one`: undone by itself where its block raises."""
-        connection = self._connection
-        connection.execute("SAVEPOINT part")
+    def _part(self, whole: Transaction) -> Iterator[Transaction]:
+        """A transaction inside `as_one`. Where its block raises, nothing of the whole is written."""
         try:
-            part = _OpenTransaction(connection)
-            yield part
-            part.write_seals()
+            yield whole
         except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK TO part")
-                connection.execute("RELEASE part")
+            self._is_broken = True
             raise
-        connection.execute("RELEASE part")
 
     def _check_in_place(self) -> None:
         """Refuses to write where nobody will find it, or into somebody else's file: SQLite would, without a word."""
@@ -257,7 +253,7 @@ class Database:
         What was committed is safe in the log, so a checkpoint that fails is only logged, and tried again later.
         """
         with self.lock:
-            if self._is_inside or self._is_lost:
+            if self._whole is not None or self._is_lost:
                 return
             try:
                 self._execute_at_once(f"PRAGMA wal_checkpoint({mode})")
