@@ -28,6 +28,10 @@ class Handle(Protocol):
         """End it, and wait until it has ended."""
         ...
 
+    def detach(self) -> None:
+        """Let it go on when the app ends."""
+        ...
+
     def output(self, limit: int = ...) -> str:
         """The last that it wrote."""
         ...
@@ -63,6 +67,12 @@ class RunningForks:
     def names(self) -> list[str]:
         """The names of the runs that are still being filled."""
         return [name for name, handle in self._started.values() if handle.poll() is None]
+
+    def let_go(self) -> None:
+        """Let whatever runs go on when the app ends; else it ends with the app."""
+        for _, handle in self._started.values():
+            if handle.poll() is None:
+                handle.detach()
 
     def output(self, run_id: str, limit: int = _OUTPUT_BYTES) -> str:
         """The last that a run printed; empty if nothing, or if it was not started here.

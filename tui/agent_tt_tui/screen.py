@@ -87,4 +87,5 @@ class CommandScreen(Screen[Result]):
 
     def _left(self, leave: bool | None) -> None:  # noqa: FBT001 - a dialog's answer
         if leave:
+            forks_of(self).let_go()
             self.app.exit()

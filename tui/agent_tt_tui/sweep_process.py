@@ -1,4 +1,4 @@
-"""A sweep that was started from this app: `agent-tt sweep --resume`, as a process of its own that goes on by itself."""
+"""A sweep that was started from this app: `agent-tt sweep --resume`, as a process of its own that ends with the app."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import tempfile
 import threading
 import weakref
 from typing import TYPE_CHECKING, Final
+
+from agent_tt.supervising.keeper import Keeper
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,6 +34,7 @@ class SweepProcess:
     def __init__(self, store: Path, sweep_id: str) -> None:
         self.run_id = sweep_id
         command = [sys.executable, "-m", "agent_tt_tui", "sweep", "--resume", sweep_id, "--store", str(store)]
+        self._keeper = Keeper(f"sweep-{sweep_id}", drives=True)
         with tempfile.TemporaryFile() as output:
             self._process = subprocess.Popen(  # noqa: S603  # our own command
                 command,
@@ -43,7 +46,8 @@ class SweepProcess:
             )
             self._output = os.dup(output.fileno())
         weakref.finalize(self, os.close, self._output)
-        threading.Thread(target=self._process.wait, name=f"agent-tt sweep {sweep_id}", daemon=True).start()
+        self._keeper.watch(self._process.pid)
+        threading.Thread(target=self._settle, name=f"agent-tt sweep {sweep_id}", daemon=True).start()
 
     def poll(self) -> int | None:
         """Its exit code; None while it goes on."""
@@ -58,6 +62,10 @@ class SweepProcess:
             self._signal(signal.SIGKILL)
             self._process.wait()
 
+    def detach(self) -> None:
+        """Let it go on when the app ends."""
+        self._keeper.hand_over()
+
     def output(self, limit: int = _TAIL_BYTES) -> str:
         """The last `limit` bytes that it wrote."""
         size = os.fstat(self._output).st_size
@@ -70,6 +78,10 @@ class SweepProcess:
             return ""
         lines = [line for line in self.output().splitlines() if line.startswith("agent-tt: ")]
         return lines[-1].removeprefix("agent-tt: ") if lines else f"the sweep ended with code {self.poll()}"
+
+    def _settle(self) -> None:
+        self._process.wait()
+        self._keeper.dismiss()
 
     def _signal(self, number: signal.Signals) -> None:
         if self._process.poll() is None:

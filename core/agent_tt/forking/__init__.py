@@ -26,7 +26,6 @@
 | `left_open` | connections and programs that an allowed call leaves open, ruled when it is over |
 | `outside` | what a fork's process does outside the fork's recording, written down for the ledger |
 | `guarding`, `ledger` | what reaches for the world outside of every call; what went out and what was held back |
-| `processes` | everything that the agent has started, found and ended |
 | `accepting` | going live from where the code has changed |
 | `child_environment`, `entry_run`, `rebuild`, `under_terms`, `made_up` | the child's side |
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import threading
 import time
 import weakref
@@ -21,13 +22,13 @@ from agent_tt.errors import (
     StoreUnreadable,
 )
 from agent_tt.forking.answering import answer_question, keep_answering, questions_of
-from agent_tt.forking.processes import Processes
 from agent_tt.model import ErrorInfo
-from agent_tt.recording.limits import time_is_up
+from agent_tt.recording.limits import memory_is_up, time_is_up
 from agent_tt.store import open_store
+from agent_tt.supervising.keeper import TerminalLost
+from agent_tt.supervising.processes import Processes
 
 if TYPE_CHECKING:
-    import subprocess
     from pathlib import Path
     from types import TracebackType
     from typing import BinaryIO
@@ -36,13 +37,18 @@ if TYPE_CHECKING:
     from agent_tt.model import Run, RunStatus
     from agent_tt.protocols import Store
     from agent_tt.questions import CallQuestion, Decision
+    from agent_tt.supervising.adopted import AdoptedProcess
+    from agent_tt.supervising.keeper import Keeper
 
 __all__ = ["ForkHandle"]
 
 _GRACE_SECONDS = 5.0
+_LOST_GRACE_SECONDS = 0.8  # the terminal is gone: nothing is to happen 2 s later
 _TAIL_BYTES = 64 * 1024
 _LINES_KEPT = 20
 _TICK_SECONDS = 1.0
+_MEMORY_TICK_SECONDS = 0.1
+_RUNAWAY = 1.5  # times its memory limit: no more patience
 _MOST_OUTPUT_BYTES = 64 * 1024 * 1024
 _BLOCK_BYTES = 512
 _NAMES_SHOWN = 3
@@ -52,6 +58,7 @@ _NOT_STARTED = frozenset(
     f"agent_tt.errors:{kind.__name__}" for kind in (InvalidEntryPoint, InvalidExecutor, NotRebuildable)
 )
 _LONGEST_WHY = 400
+_DIED_UNSEEN = "its process ended without ending its run"
 _ENDED: frozenset[RunStatus] = frozenset({"succeeded", "failed", "interrupted"})
 
 
@@ -59,18 +66,22 @@ class ForkHandle:
     """A fork's child process and the run that it fills. May be used from several threads.
 
     As a context manager it stops the child when the block is left by an exception (Ctrl-C, for example); a block that
-    ends normally leaves the child running.
+    ends normally leaves the child running. The child ends with the process that started it, however that ends, unless
+    it is let go with `detach`.
 
     When the agent's process has ended, so does everything that it started, wherever that went
-    (`agent_tt.forking.processes`); its run says what that was.
+    (`agent_tt.supervising.processes`); its run says what that was.
 
     Args:
         store: the file that the run is written to.
         run_id: the fork's run.
         process: the child, which leads a session of its own.
         output: the file that it prints to; duplicated.
+        keeper: what ends the child if this process is killed; None where this is the keeper itself.
         seconds: how long it may run. The child keeps that itself before each step and call, and while it waits for an
             answer; a child that makes none is stopped from here.
+        left: what is left of `seconds` of a child that runs already; all of it where nothing is said.
+        memory: how many bytes it may hold, with all that it started.
         asked: decides the calls whose policy is `ask`, in a thread of the handle. Without it they wait until somebody
             else does (`questions` and `answer`, `agent-tt answer`, the app); the time that they wait counts.
 
@@ -83,16 +94,23 @@ class ForkHandle:
         self,
         store: Path,
         run_id: str,
-        process: subprocess.Popen[bytes],
+        process: subprocess.Popen[bytes] | AdoptedProcess,
         output: BinaryIO,
         *,
+        keeper: Keeper | None = None,
         seconds: float | None = None,
+        left: float | None = None,
+        memory: int | None = None,
         asked: Asked | None = None,
     ) -> None:
         self.run_id = run_id
         self.store = store
         self._seconds = seconds
+        self._memory = memory
+        self._ends = None if seconds is None else time.monotonic() + (seconds if left is None else left)
         self._process = process
+        self._keeper = keeper
+        self._is_handed_over = False
         self._processes = Processes(run_id, process.pid)
         self._left_behind: list[str] = []
         self._why_stopped: str | None = None
@@ -119,7 +137,7 @@ class ForkHandle:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if kind is not None:
-            self.stop()
+            self.stop(_LOST_GRACE_SECONDS if issubclass(kind, TerminalLost) else _GRACE_SECONDS)
 
     @property
     def process(self) -> int:
@@ -141,8 +159,8 @@ class ForkHandle:
         """
         try:
             self._settled.wait(timeout)
-        except KeyboardInterrupt:
-            self.stop()
+        except KeyboardInterrupt as error:
+            self.stop(_LOST_GRACE_SECONDS if isinstance(error, TerminalLost) else _GRACE_SECONDS)
             raise
         return self.poll()
 
@@ -217,6 +235,17 @@ class ForkHandle:
             self._settled.wait()
             raise
 
+    def detach(self) -> None:
+        """Let the child run on when this process ends. Its limits hold on, and its run says how it ended.
+
+        `agent-tt stop` ends it then. What it asks waits for `agent-tt answer`.
+        """
+        if self._keeper is None or self._settled.is_set():
+            return
+        self._is_handed_over = True
+        left = None if self._ends is None else max(0.0, self._ends - time.monotonic())
+        self._keeper.hand_over(self._seconds, left, self._memory)
+
     def output(self, limit: int = _TAIL_BYTES) -> str:
         """The last `limit` bytes that the child printed, as text. It is the agent's: it may hold control codes."""
         size = os.fstat(self._output).st_size
@@ -245,24 +274,42 @@ class ForkHandle:
         self._signal(signal.SIGKILL)
 
     def _watch(self) -> None:
-        """Look after the child, in a thread of the handle: its time, what it starts, how much it prints."""
-        ends = None if self._seconds is None else time.monotonic() + self._seconds
-        grace = 0.0
+        """Look after the child, in a thread of the handle: its limits, what it starts, how much it prints."""
+        tick = _TICK_SECONDS if self._memory is None else min(_TICK_SECONDS, _MEMORY_TICK_SECONDS)
+        looks = 0.0
+        kills: float | None = None
         while True:
-            left = _TICK_SECONDS if ends is None else ends + grace - time.monotonic()
-            if self._is_over.wait(max(0.0, min(_TICK_SECONDS, left))):
+            next_at = self._ends if kills is None else kills
+            left = tick if next_at is None else next_at - time.monotonic()
+            if self._is_over.wait(max(0.0, min(tick, left))) or self._is_handed_over:
                 return
-            self._processes.look()
-            self._bound_output()
-            if ends is None or self._stopping.is_set() or time.monotonic() < ends + grace:
+            now = time.monotonic()
+            if now >= looks:
+                looks = now + _TICK_SECONDS
+                self._processes.look()
+                self._bound_output()
+            if self._stopping.is_set():
                 continue
-            if self._why_stopped is None:  # it may be about to see for itself, before its next call
-                self._why_stopped = time_is_up(self._seconds or 0.0)
-                self._signal(signal.SIGINT)
-                grace = _GRACE_SECONDS
-            else:
+            if kills is None:
+                self._why_stopped = self._limit_reached(now)
+                if self._why_stopped is not None:  # it may be about to see for itself, before its next call
+                    self._signal(signal.SIGINT)
+                    kills = now + _GRACE_SECONDS
+            elif now >= kills or self._is_runaway():
                 self._kill()
                 return
+
+    def _limit_reached(self, now: float) -> str | None:
+        """Say which limit the child has come to; None while it has come to none."""
+        if self._ends is not None and now >= self._ends:
+            return time_is_up(self._seconds or 0.0)
+        if self._memory is None or self._processes.memory() <= self._memory:
+            return None
+        held = self._processes.shared_memory()
+        return memory_is_up(self._memory, held) if held > self._memory else None
+
+    def _is_runaway(self) -> bool:
+        return self._memory is not None and self._processes.memory() > self._memory * _RUNAWAY
 
     def _bound_output(self) -> None:
         """Let go of what was printed where that fills the disk; the end of it is what is shown anyway."""
@@ -276,22 +323,30 @@ class ForkHandle:
     def _settle(self) -> None:
         """Wait for the child (in a thread of the handle) and make sure that its run says how it ended."""
         try:
-            self._write_end(self._reap())
+            code = self._reap()
+            if self._is_handed_over and self._keeper is not None:
+                self._keeper.wait()
+            else:
+                self._write_end(code)
         except AgentTTError as error:
             self._failure = error
         finally:
+            if self._keeper is not None and not self._is_handed_over:
+                self._keeper.dismiss()
             self._is_over.set()
             self._settled.set()
 
     def _reap(self) -> int:
-        if not hasattr(os, "waitid"):  # macOS before Python 3.13
-            return self._process.wait()
-        os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)  # its number stays taken until it is reaped
+        if isinstance(self._process, subprocess.Popen) and hasattr(os, "waitid"):  # not macOS before Python 3.13
+            os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)  # its number stays taken until it is reaped
+        else:
+            self._process.wait()
         self._is_over.set()
-        # What the agent started and left behind: by now its number is still its own, so its session can be told.
-        self._left_behind = self._processes.names()
-        self._processes.end(mercy=not self._stopping.is_set())
-        self._signal(signal.SIGKILL)
+        if not self._is_handed_over:
+            # What the agent started and left behind: by now its number is still its own, so its session can be told.
+            self._left_behind = self._processes.names()
+            self._processes.end(mercy=not self._stopping.is_set())
+            self._signal(signal.SIGKILL)
         with self._lock:
             return self._process.wait()
 
@@ -300,6 +355,8 @@ class ForkHandle:
         try:
             self._say_what_was_left(store)
             run = store.run(self.run_id)
+            if self._why_stopped is not None and self._memory is not None and run.steps <= (run.fork_step or 0):
+                self._why_stopped += ", before its agent took a step"
             if run.status == "interrupted" and self._why_stopped is not None:
                 store.set_run_status(self.run_id, "interrupted", ErrorInfo(_LIMIT_REACHED, self._why_stopped))
             if run.status in _ENDED or (run.status == "crashed" and run.error is not None):
@@ -313,7 +370,8 @@ class ForkHandle:
             else:
                 status = "crashed"
                 last_lines = "\n".join(self.output().splitlines()[-_LINES_KEPT:])
-                error = ErrorInfo("agent_tt.errors:AgentFailed", _how_it_died(code), last_lines)
+                how = _how_it_died(code) if isinstance(self._process, subprocess.Popen) else _DIED_UNSEEN
+                error = ErrorInfo("agent_tt.errors:AgentFailed", how, last_lines)
             store.set_run_status(self.run_id, status, error)
         finally:
             store.close()

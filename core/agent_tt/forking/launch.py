@@ -11,13 +11,12 @@ from agent_tt.forking.accepting import from_where_it_changed
 from agent_tt.forking.child_environment import RUN_VARIABLE, STORE_VARIABLE
 from agent_tt.forking.code import program_facts
 from agent_tt.forking.handle import ForkHandle
-from agent_tt.forking.processes import marked
 from agent_tt.forking.terms import SWEEP, TERMS
 from agent_tt.model import AgentCode, ErrorInfo, NewRun
 from agent_tt.querying.kept import hand_down_watches
 from agent_tt.recording.entry import fingerprint
 from agent_tt.recording.process_runs import PROCESS
-from agent_tt.replaying.agent_process import environment_of, start_agent
+from agent_tt.replaying.agent_process import start_agent
 from agent_tt.store import open_store
 from agent_tt.store.provenance import check_made_here
 
@@ -67,18 +66,34 @@ def start_fork(plan: ForkPlan, *, asked: Asked | None = None) -> ForkHandle:
         )
         hand_down_watches(store, plan.run.id, run_id)
         with tempfile.TemporaryFile() as output:
-            told = marked(run_id, environment_of(plan.run))
-            told |= {STORE_VARIABLE: str(store.path.resolve()), RUN_VARIABLE: run_id}
+            told = {STORE_VARIABLE: str(store.path.resolve()), RUN_VARIABLE: run_id}
             code = plan.code
             try:
-                process = start_agent(
-                    _CHILDREN[plan.by], plan.run, told, output, interpreter=code.interpreter, folder=code.cwd
+                started = start_agent(
+                    _CHILDREN[plan.by],
+                    plan.run,
+                    told,
+                    output,
+                    mark=run_id,
+                    fills=plan.store,
+                    interpreter=code.interpreter,
+                    folder=code.cwd,
                 )
             except InvalidEntryPoint as error:
                 why = ErrorInfo("agent_tt.errors:InvalidEntryPoint", error.message)
                 store.set_run_status(run_id, "failed", why)
                 raise
-            return ForkHandle(plan.store, run_id, process, output, seconds=plan.terms.limits.seconds, asked=asked)
+            limits = plan.terms.limits
+            return ForkHandle(
+                plan.store,
+                run_id,
+                started.process,
+                output,
+                keeper=started.keeper,
+                seconds=limits.seconds,
+                memory=limits.memory,
+                asked=asked,
+            )
     finally:
         store.close()
 

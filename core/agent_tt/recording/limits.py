@@ -8,10 +8,12 @@ and which leaves an event loop at once. Whoever catches it all the same meets it
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from agent_tt.recording.outcome import run_status
@@ -28,6 +30,7 @@ __all__ = [
     "Limits",
     "keeping",
     "limits_here",
+    "memory_is_up",
     "shown_duration",
     "stopped_here",
     "time_is_up",
@@ -51,7 +54,7 @@ class Limits:
         seconds: how long its process may run.
         tokens: tokens that models read and wrote; the call that passes it is the last one.
         cost_usd: US dollars, likewise.
-        memory: bytes of address space that its process may take up; beyond that the agent sees a `MemoryError`.
+        memory: bytes of memory that its process may hold, with those that it starts.
         breaks: expressions, as `querying.expressions` reads them; the first step after which one of them begins to hold
             is the last one.
     """
@@ -74,7 +77,7 @@ class Limits:
             *([shown_duration(self.seconds)] if self.seconds is not None else []),
             *([f"{self.tokens:,} tokens"] if self.tokens is not None else []),
             *([_dollars(self.cost_usd)] if self.cost_usd is not None else []),
-            *([f"{self.memory // 1_000_000:,} MB of memory"] if self.memory is not None else []),
+            *([f"{shown_memory(self.memory)} of memory"] if self.memory is not None else []),
             *(f"when {where}" for where in self.breaks),
         ]
 
@@ -171,6 +174,9 @@ class _Keeper:
         limits = self._limits
         if self.reached is not None:
             raise LimitReached(self.reached)
+        over = self.over_memory()
+        if over is not None:
+            self._stop(over)
         if self._ends is not None and _now() >= self._ends:
             self._stop(time_is_up(limits.seconds or 0.0))
         with self._lock:
@@ -179,6 +185,14 @@ class _Keeper:
             self._stop(f"its limit of {limits.tokens:,} tokens is reached: {tokens:,} are spent")
         if limits.cost_usd is not None and cost >= limits.cost_usd:
             self._stop(f"its limit of {_dollars(limits.cost_usd)} is reached: {_dollars(cost)} are spent")
+
+    def over_memory(self) -> str | None:
+        """Say that the process has held more memory than it may at any moment so far; None where it has not."""
+        limit = self._limits.memory
+        if limit is None:
+            return None
+        held = most_held()
+        return memory_is_up(limit, held) if held > limit else None
 
     def spent(self, usage: Usage) -> None:
         """A model that was asked for real says what it cost."""
@@ -202,10 +216,14 @@ def keeping(limits: Limits, run_id: str, breaks: Breaks | None = None) -> Iterat
         limits: the limits.
         run_id: the run.
         breaks: looks after those of its steps.
+
+    Raises:
+        LimitReached: the process holds more memory than it may before anything has begun.
     """
     keeper = _Keeper(limits, run_id, breaks)
-    if limits.memory is not None:
-        _bound_memory(limits.memory)
+    if keeper.over_memory() is not None and limits.memory is not None:
+        held, limit = shown_memory(most_held()), shown_memory(limits.memory)
+        raise LimitReached(f"its memory limit of {limit} is too small to start: {held} are held before its agent begins")
     _KEEPERS.append(keeper)
     try:
         yield
@@ -230,6 +248,9 @@ def stopped_here(error: BaseException | None) -> LimitReached | None:
     keeper = limits_here()
     if keeper is None or isinstance(error, LimitReached):
         return None
+    over = keeper.over_memory()
+    if over is not None:  # whatever became of it: an agent may catch any exception
+        return LimitReached(over)
     why = keeper.reached if run_status(error) == "interrupted" else keeper.broke
     return None if why is None else LimitReached(why)
 
@@ -237,6 +258,31 @@ def stopped_here(error: BaseException | None) -> LimitReached | None:
 def time_is_up(seconds: float) -> str:
     """What is said of a fork whose time is over."""
     return f"its time limit of {shown_duration(seconds)} is reached"
+
+
+def memory_is_up(limit: int, held: int) -> str:
+    """What is said of a fork that has held more memory than it may, both in bytes."""
+    return f"its memory limit of {shown_memory(limit)} is reached: it held {shown_memory(held)}"
+
+
+def shown_memory(size: int) -> str:
+    """`500 MB`, `2,048 MB`."""
+    return f"{size // 1_000_000:,} MB"
+
+
+def most_held() -> int:
+    """Bytes of memory that this process has held at most at one time; 0 where that cannot be told."""
+    try:
+        for line in Path("/proc/self/status").read_text(errors="replace").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    try:
+        import resource
+    except ImportError:  # only Unix has it
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def shown_duration(seconds: float) -> str:
@@ -250,16 +296,6 @@ def shown_duration(seconds: float) -> str:
 def _dollars(amount: float) -> str:
     """`$0.50`, `$0.0125`."""
     return f"${amount:,.2f}" if round(amount, 2) == round(amount, 6) else f"${amount:,.4g}"
-
-
-def _bound_memory(size: int) -> None:
-    try:
-        import resource
-    except ImportError:  # only Unix has it
-        return
-    _, most = resource.getrlimit(resource.RLIMIT_AS)
-    bound = size if most == resource.RLIM_INFINITY else min(size, most)
-    resource.setrlimit(resource.RLIMIT_AS, (bound, most))
 
 
 def _whole(value: Wire) -> int | None:

@@ -9,17 +9,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from agent_tt.errors import InvalidEntryPoint
+from agent_tt.supervising.keeper import Keeper
+from agent_tt.supervising.processes import marked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent_tt.model import Run
 
-__all__ = ["HASH_SEED", "PYTHON_OPTIONS", "environment_of", "folder_of", "interpreter_of", "start_agent"]
+__all__ = ["HASH_SEED", "PYTHON_OPTIONS", "AgentProcess", "environment_of", "folder_of", "interpreter_of", "start_agent"]
 
 HASH_SEED: Final = "PYTHONHASHSEED"
 """Also the key of a run's metadata that keeps what it was: lists that agents make of sets are ordered by it."""
@@ -36,23 +39,40 @@ _FLAGS: Final = (
 _NOT_FOR_THE_AGENT: Final = frozenset({"AGENT_TT_FORK", "AGENT_TT_LAUNCH", "AGENT_TT_REPORT", "AGENT_TT_JOIN"})
 
 
+@dataclass(frozen=True, slots=True)
+class AgentProcess:
+    """The process of an agent, and what ends it when this process is gone.
+
+    Attributes:
+        process: the agent's.
+        keeper: to be dismissed when it has ended.
+    """
+
+    process: subprocess.Popen[bytes]
+    keeper: Keeper
+
+
 def start_agent(
     module: str,
     run: Run,
     told: Mapping[str, str],
     output: BinaryIO | None,
     *,
+    mark: str,
+    fills: Path | None = None,
     standard_input: int | None = None,
     interpreter: str | None = None,
     folder: str | None = None,
-) -> subprocess.Popen[bytes]:
-    """Start the process of an agent.
+) -> AgentProcess:
+    """Start the process of an agent, which ends with this one.
 
     Args:
         module: what runs in it: one of our own.
         run: the run, which says with what and where.
         told: variables of the environment that tell the module what to do.
         output: where it prints; None for our own terminal, from which it reads too.
+        mark: a word that marks it and all that it starts; of a process that fills a run the run's id.
+        fills: the store of the run that it fills; None where it fills none.
         standard_input: the file that it reads from, where it does not have our terminal; None for none.
         interpreter: the Python, where it is not the run's.
         folder: the folder, where it is not the run's.
@@ -62,19 +82,23 @@ def start_agent(
     """
     python, place = interpreter or interpreter_of(run), folder or folder_of(run)
     options = run.metadata.get(PYTHON_OPTIONS)
+    keeper = Keeper(mark, run=None if fills is None else (fills, mark), output=output)
     try:
-        return subprocess.Popen(  # noqa: S603  running the agent is what was asked for
+        process = subprocess.Popen(  # noqa: S603  running the agent is what was asked for
             [python, *_FLAGS, *map(str, options if isinstance(options, list) else ()), "-m", module],
             cwd=place,
-            env={**environment_of(run), **told},
+            env={**marked(mark, environment_of(run)), **told},
             stdin=None if output is None else subprocess.DEVNULL if standard_input is None else standard_input,
             stdout=output,
             stderr=output,
             start_new_session=output is not None,
         )
     except OSError as error:
+        keeper.dismiss()
         why = f"{python} could not be started in {place}: {error.strerror}"
         raise InvalidEntryPoint(why, hint="check the run's interpreter and working directory") from error
+    keeper.watch(process.pid)
+    return AgentProcess(process, keeper)
 
 
 def interpreter_of(run: Run) -> str:

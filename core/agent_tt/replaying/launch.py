@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import threading
 import time
+import uuid
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -122,9 +123,11 @@ def _run(
 ) -> int:
     has_terminal = job.debug_at is not None
     told = {JOB_VARIABLE: job.to_variable()}
-    process = start_agent(
-        "agent_tt._replay_child", run, told, None if has_terminal else output, standard_input=standard_input
+    mark = f"replay-{uuid.uuid4().hex}"
+    started = start_agent(
+        "agent_tt._replay_child", run, told, None if has_terminal else output, mark=mark, standard_input=standard_input
     )
+    process = started.process
     try:
         with _leaving_ctrl_c_to_the_child() if has_terminal else nullcontext():
             return _wait(process, timeout, is_unwanted)
@@ -138,6 +141,7 @@ def _run(
         if process.poll() is None:
             process.kill()
             process.wait()
+        started.keeper.dismiss()
 
 
 def _wait(process: subprocess.Popen[bytes], timeout: float | None, is_unwanted: Callable[[], bool]) -> int:

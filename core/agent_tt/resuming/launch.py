@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.errors import AgentTTError, InvalidEntryPoint, UsageError
 from agent_tt.forking.child_environment import RUN_VARIABLE, STORE_VARIABLE
 from agent_tt.forking.handle import ForkHandle
-from agent_tt.forking.processes import marked
 from agent_tt.model import ErrorInfo
-from agent_tt.replaying.agent_process import environment_of, start_agent
+from agent_tt.replaying.agent_process import start_agent
 from agent_tt.replaying.repeats import RESUMED
 from agent_tt.store import open_store
 from agent_tt.store.provenance import check_made_here
@@ -84,21 +83,20 @@ def start_resume(plan: ResumePlan, *, asked: Asked | None = None) -> ResumeHandl
         raise _unknown(plan)
     run = plan.run
     check_made_here(plan.store, run)
-    told = marked(run.id, environment_of(run))
-    told |= {STORE_VARIABLE: str(plan.store.resolve()), RUN_VARIABLE: run.id}
+    told = {STORE_VARIABLE: str(plan.store.resolve()), RUN_VARIABLE: run.id}
     with closing(open_store(plan.store)) as store:
         store.reopen_run(run.id)
         said = run.metadata.get(RESUMED)
         store.set_metadata(run.id, {RESUMED: [*(said if isinstance(said, list) else []), plan.to_wire()]})
     with tempfile.TemporaryFile() as output:
         try:
-            process = start_agent("agent_tt._resume_child", run, told, output)
+            started = start_agent("agent_tt._resume_child", run, told, output, mark=run.id, fills=plan.store)
         except InvalidEntryPoint as error:
             with closing(open_store(plan.store)) as store:
                 why = ErrorInfo(_NO_ENTRY, error.message)
                 store.set_run_status(run.id, run.status, why)
             raise
-        return ResumeHandle(plan.store, run.id, process, output, asked=asked)
+        return ResumeHandle(plan.store, run.id, started.process, output, keeper=started.keeper, asked=asked)
 
 
 def _unknown(plan: ResumePlan) -> UsageError:

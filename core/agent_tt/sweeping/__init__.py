@@ -7,7 +7,6 @@
 | `plan` | the pre-flight: each cell planned as the fork that it is |
 | `driving` | beginning a sweep, or taking one up again |
 | `running` | driving it, so many runs at a time; stopped and resumed at any moment |
-| `orphans` | agents that went on after their driver was killed |
 | `matrix` | what came out, read from the forks |
 | `intervals` | how sure a rate is |
 """

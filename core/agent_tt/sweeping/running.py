@@ -19,8 +19,9 @@ from agent_tt.forking.launch import start_fork
 from agent_tt.store import open_store
 from agent_tt.store.liveness import BEAT_S
 from agent_tt.store.sweeps import Sweeps
+from agent_tt.supervising.keeper import TerminalLost
+from agent_tt.supervising.stopping import RunElsewhere
 from agent_tt.sweeping.matrix import MatrixReader, place_of
-from agent_tt.sweeping.orphans import adopt
 from agent_tt.sweeping.plan import plan_cell, sample_of
 
 if TYPE_CHECKING:
@@ -111,8 +112,10 @@ class SweepDriver:
                     break
                 if report is not None:
                     report(news)
-            except KeyboardInterrupt:
-                (self._killing if self._stopping.is_set() else self._stopping).set()
+            except KeyboardInterrupt as error:
+                if self._stopping.is_set() or isinstance(error, TerminalLost):
+                    self._killing.set()
+                self._stopping.set()
                 if stopping is not None:
                     stopping()
             except BaseException:  # whoever was told has failed: nothing is to be left running
@@ -189,9 +192,9 @@ class SweepDriver:
         for fork in store.forks(sweeps.one(self._id).run):
             place = place_of(fork, self._id)
             if place is not None and fork.ended_us is None:
-                orphan = adopt(sweeps, fork.id)
-                if orphan is not None and place not in self._active:
-                    self._active[place] = orphan
+                is_running = sweeps.settle(fork.id) is not None
+                if is_running and place not in self._active:
+                    self._active[place] = RunElsewhere(self._path, fork.id)
 
     def _fill(self, store: SqliteStore, matrix: Matrix, todo: deque[_Task]) -> bool:
         """Begin runs while there is room."""

@@ -72,7 +72,29 @@ def hangs(state=None):
 def eats(state=None):
     with agent_tt.record("eats", state=state) as run:
         with run.step("only", state):
-            state["size"] = len(bytes(8_000_000_000))
+            state["size"] = len(bytearray(600_000_000))  # gone again before anybody could look
+
+def nibbles(state=None):
+    with agent_tt.record("nibbles", state=state) as run:
+        kept = []
+        with run.step("only", state):
+            try:
+                while len(kept) < 300:
+                    kept.append(bytearray(10_000_000))
+                    time.sleep(0.01)
+            except MemoryError:
+                state["size"] = -1
+        pathlib.Path("after").touch()
+
+def gobbles(state=None):
+    with agent_tt.record("gobbles", state=state) as run:
+        with run.step("only", state):
+            kept = []
+            while True:
+                try:
+                    kept.append(bytearray(50_000_000))
+                except BaseException:
+                    pass
 """
 
 
@@ -147,12 +169,23 @@ def test_an_agent_that_hangs_is_stopped_when_its_time_is_over(project: Project, 
     assert run.error.message == "its time limit of 1 s is reached"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the address space")
-def test_an_agent_that_fills_the_memory_gets_an_error(project: Project, thinker: Run) -> None:
-    run = run_of(project, project.fork(thinker, 0, agent="thinker:eats", terms=terms_from(max_memory="2GB")))
-    assert run.status == "failed"
+@pytest.mark.parametrize("entry", ["eats", "nibbles", "gobbles"])
+def test_an_agent_that_holds_more_memory_than_it_may_is_stopped_whatever_it_catches(
+    project: Project, thinker: Run, entry: str
+) -> None:
+    run = run_of(project, project.fork(thinker, 0, agent=f"thinker:{entry}", terms=terms_from(max_memory="400MB")))
+    assert run.status == "interrupted"
     assert run.error is not None
-    assert run.error.class_name == "builtins:MemoryError"
+    assert run.error.class_name == "agent_tt.recording.limits:LimitReached"
+    assert run.error.message.startswith("its memory limit of 400 MB is reached: it held ")
+    assert not (project.folder / "after").exists()
+
+
+def test_a_memory_limit_that_no_agent_can_begin_with_says_so(project: Project, thinker: Run) -> None:
+    run = run_of(project, project.fork(thinker, 0, agent="thinker:eats", terms=terms_from(max_memory="1MB")))
+    assert run.status == "interrupted"
+    assert run.error is not None
+    assert "too small to start" in run.error.message or "before its agent took a step" in run.error.message
 
 
 def test_a_fork_cannot_stop_before_it_begins(project: Project, thinker: Run) -> None:

@@ -132,10 +132,18 @@ def test_a_fork_whose_command_is_told_to_end_is_stopped_with_it(command: Command
     environment = os.environ | {"AGENT_TT_STORE": str(tmp_path / "runs.db")}
     subprocess.run([sys.executable, "waiter.py"], cwd=tmp_path, env=environment, check=True, timeout=60)
     arguments = [sys.executable, "-m", "agent_tt_tui", "fork", "waiter", "--at", "0"]
-    with subprocess.Popen(arguments, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as fork:
+    number = getattr(signal, name)
+    with subprocess.Popen(
+        arguments,
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # the tests themselves may run under `nohup`
+    ) as fork:
         assert fork.stdout is not None
         assert any("begun" in line for line in fork.stdout)
-        fork.send_signal(getattr(signal, name))
+        fork.send_signal(number)
         assert fork.wait(timeout=60) == 130
     run = command("runs", "--store", environment["AGENT_TT_STORE"], "--json").json[0]
     assert (run["name"], run["status"]) == ("waiter/fork-1", "interrupted")

@@ -11,7 +11,7 @@
 | `table_text`, `table_shapes`, `answers_text` | the table of many runs, for people and for programs; equal answers |
 | `lanes_text` | what became of each lane of two runs |
 | `find`, `blame`, `bisect`, `watch`, `watch_text` | asking the past |
-| `record`, `replay`, `resume`, `fork`, `answer` | running agents |
+| `record`, `replay`, `resume`, `fork`, `answer`, `stop` | running agents, and stopping them |
 | `following`, `asking`, `stopping`, `trust` | how a run goes on, what it waits for, its end; may it run |
 | `option_groups`, `edit_options`, `policy_options`, `terms_options` | the options of a fork |
 | `calls`, `effects` | a call, and what a run did to the world, as text |

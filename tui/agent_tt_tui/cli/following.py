@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.cli.shapes import Shape
     from agent_tt_tui.cli.terminal import Terminal
 
-__all__ = ["follow", "tell_end", "tell_step"]
+__all__ = ["follow", "let_go", "tell_end", "tell_step"]
 
 _POLL_SECONDS: Final = 0.1
 
@@ -43,6 +43,21 @@ def follow(
         tell(ended)
         if asks and not ended:
             answer_waiting(terminal, source, handle)
+
+
+def let_go(options: Options, handle: ForkHandle) -> None:
+    """Let an agent run on by itself, and write which run it fills."""
+    handle.detach()
+    with options.source() as source:
+        run = source.run(handle.run_id)
+    if options.as_json:
+        from agent_tt_tui.cli.shapes import run_shape
+
+        write_json(run_shape(run))
+    else:
+        terminal = options.terminal()
+        terminal.line(f"{terminal.safe(run.name)}  {run.id}")
+        terminal.line(f"It runs on by itself: `agent-tt stop {run.id}` ends it, `agent-tt show {run.id}` shows it.")
 
 
 def tell_step(terminal: Terminal, source: RunSource, run_id: str, step: Step) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from agent_tt_tui.cli.edit_options import edit_options
-from agent_tt_tui.cli.following import follow, tell_end, tell_step
+from agent_tt_tui.cli.following import follow, let_go, tell_end, tell_step
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.policy_options import policy_options, print_boundary
 from agent_tt_tui.cli.stopping import stopped_as_by_ctrl_c
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 @click.option("--name", help="Name of the new run, instead of RUN/fork-N.")
 @terms_options
 @click.option("--hold", is_flag=True, help="Do not ask here: what is to be asked waits for `agent-tt answer`.")
+@click.option("--detach", is_flag=True, help="Let it run on by itself, and write only which run it fills.")
 @click.option("--dry-run", is_flag=True, help="Show what would run, and run nothing.")
 @trust_option
 @common_options
@@ -56,6 +57,7 @@ def command(
     name: str | None,
     terms: Terms,
     hold: bool,
+    detach: bool,
     dry_run: bool,
     trust: bool,
 ) -> None:
@@ -66,6 +68,9 @@ def command(
 
     Exit code 5 when the agent failed; its run is kept. Exit code 1 when the agent does not ask again what it asked,
     because its code has changed: fork an earlier step, or --accept-changes.
+
+    It ends with this command, however that ends, unless it is told to --detach: `agent-tt stop` ends it then, and what
+    it asks waits for `agent-tt answer`.
 
     Models and tools that read run; what writes is denied, and so are processes and connections that no call makes. Say
     what else is to become of something with --policy, [tool.agent-tt.policy] of pyproject.toml, or the user's file.
@@ -107,13 +112,17 @@ def command(
         _print_plan(options.terminal(), plan)
     else:
         ask_for_trust(options, plan.store, plan.run, trust=trust)
-        _run(options, plan, hold=hold)
+        _run(options, plan, hold=hold, detach=detach)
 
 
-def _run(options: Options, plan: ForkPlan, *, hold: bool) -> None:
+def _run(options: Options, plan: ForkPlan, *, hold: bool, detach: bool) -> None:
     from agent_tt.forking.launch import start_fork
     from agent_tt_tui.cli.asking import can_ask, refuse_unasked
 
+    if detach:
+        with stopped_as_by_ctrl_c(), start_fork(plan) as handle:
+            let_go(options, handle)
+        return
     asks = can_ask(options) and not hold
     asked = None if asks or hold else refuse_unasked()
     with stopped_as_by_ctrl_c(), start_fork(plan, asked=asked) as handle:

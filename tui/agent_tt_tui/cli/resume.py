@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from agent_tt.errors import UsageError
-from agent_tt_tui.cli.following import follow, tell_end, tell_step
+from agent_tt_tui.cli.following import follow, let_go, tell_end, tell_step
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.stopping import stopped_as_by_ctrl_c
 from agent_tt_tui.cli.trust import ask_for_trust, trust_option
@@ -32,6 +32,7 @@ _LONGEST_ARGUMENTS: Final = 300
 @click.option("--happened", metavar="STEP.CALL=JSON", multiple=True, help="This call did happen, and gave that.")
 @click.option("--not-happened", metavar="STEP.CALL", multiple=True, help="This call did not happen: make it.")
 @click.option("--redo-unrecorded", is_flag=True, help="What was not recorded (a connection, a process) is done again.")
+@click.option("--detach", is_flag=True, help="Let it run on by itself, and write only which run it is.")
 @trust_option
 @common_options
 def command(
@@ -42,6 +43,7 @@ def command(
     happened: tuple[str, ...],
     not_happened: tuple[str, ...],
     redo_unrecorded: bool,
+    detach: bool,
     trust: bool,
 ) -> None:
     """Go on with RUN where it crashed or was interrupted, for real, in a process of its own.
@@ -80,6 +82,10 @@ def command(
             plan = plan.decide(lambda call: said[_place(call)] if _place(call) in said else _ask(terminal, plan, call))
         plan = replace(plan, redo_unrecorded=redo_unrecorded)
         resumed_us = time.time_ns() // 1000
+        if detach:
+            with stopped_as_by_ctrl_c(), start_resume(plan) as handle:
+                let_go(options, handle)
+            return
         asks = can_ask(options)
         with stopped_as_by_ctrl_c(), start_resume(plan, asked=None if asks else refuse_unasked()) as handle:
             if not options.as_json:

@@ -30,6 +30,7 @@ COMMANDS: Final[dict[str, str]] = {
     "resume": "Go on with a run that crashed or was interrupted.",
     "fork": "Run an agent again from a step, with an edited state.",
     "sweep": "Fork a run with many values, and count what comes out.",
+    "stop": "Stop runs that are going on, whoever started them.",
     "answer": "Decide about calls of a running fork that wait.",
     "compare": "Compare two runs, step by step, or one with many.",
     "rename": "Give a run, or a checkpoint, another name.",

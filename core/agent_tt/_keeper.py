@@ -1,0 +1,140 @@
+"""The process beside an agent: `python -m agent_tt._keeper JSON`, with a pipe from whoever started both as its input.
+
+It ends the agent when that pipe is closed or its parent is another; see `agent_tt.supervising.keeper`. Until then it
+only waits, and has loaded next to nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from agent_tt.supervising.processes import Processes
+
+_LOOK_SECONDS: Final = 0.5
+_GRACE_SECONDS: Final = 0.5
+"""How long an interrupted agent may take to end by itself: nothing is to happen 2 s after its starter's end."""
+
+_POLL_SECONDS: Final = 0.02
+_BEGINNING_SECONDS: Final = 3.0
+"""How long an agent is looked for that was being started when its starter was killed."""
+
+_MOST: Final = 65_536
+
+
+def main() -> int:
+    """Look after the agent that the command line describes; 0 when nothing is left to be done."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # it ends with the agent, not with whoever else is told to end
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
+    charge = json.loads(sys.argv[1])
+    told = _listen(int(charge["parent"]))
+    if told.get("detached"):
+        _go_on(charge, told)
+    elif charge["drives"]:
+        _end_driver(told)
+    else:
+        _end(charge, told)
+    return 0
+
+
+def _listen(parent: int) -> dict[str, Any]:
+    """Wait until whoever started us is gone, or has handed the agent over; what it said until then."""
+    told: dict[str, Any] = {}
+    rest = b""
+    while not told.get("detached"):
+        ready, _, _ = select.select([0], [], [], _LOOK_SECONDS)
+        if not ready:
+            if os.getppid() != parent:  # something that it forked holds the pipe open
+                break
+            continue
+        heard = os.read(0, _MOST)
+        if not heard:
+            break
+        *lines, rest = (rest + heard).split(b"\n")
+        for line in lines:
+            told |= json.loads(line)
+    return told
+
+
+def _end(charge: dict[str, Any], told: dict[str, Any]) -> None:
+    """Interrupt the agent, end it with all that it started, and say in its run why."""
+    from agent_tt.supervising.processes import Processes, process_of
+
+    pid = told.get("pid")
+    process = None if pid is None else process_of(pid)
+    if process is not None and process.create_time() != told["began"]:
+        process = None
+    processes = Processes(charge["mark"], None if process is None else process.pid)
+    if pid is None:
+        _find_beginning(processes)
+    processes.interrupt()
+    deadline = time.monotonic() + _GRACE_SECONDS
+    while not processes.is_gone() and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+    processes.end(mercy=False, root=True)
+    if charge["run"]:
+        _say_why(charge)
+
+
+def _find_beginning(processes: Processes) -> None:
+    deadline = time.monotonic() + _BEGINNING_SECONDS
+    while processes.is_gone() and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+
+
+def _say_why(charge: dict[str, Any]) -> None:
+    from contextlib import closing
+    from pathlib import Path
+
+    from agent_tt.errors import AgentTTError
+    from agent_tt.model import ErrorInfo
+    from agent_tt.store import open_store
+
+    why = f"it ended with what had started it: process {charge['parent']} is gone"
+    try:
+        with closing(open_store(Path(charge["store"]))) as store:
+            if store.run(charge["run"]).status in ("running", "crashed", "interrupted"):
+                store.set_run_status(charge["run"], "interrupted", ErrorInfo("agent_tt.errors:Interrupted", why))
+    except AgentTTError:  # the store went with it: the agent has ended all the same
+        return
+
+
+def _end_driver(told: dict[str, Any]) -> None:
+    """Kill a command of ours; the keepers of what it started do the rest."""
+    from agent_tt.supervising.adopted import AdoptedProcess
+
+    if "pid" in told:
+        AdoptedProcess(told["pid"], told["began"]).send_signal(signal.SIGKILL)
+
+
+def _go_on(charge: dict[str, Any], told: dict[str, Any]) -> None:
+    """Be to the agent what its starter was: keep its limits, and write down its end."""
+    if "pid" not in told or not charge["run"]:
+        return
+    from pathlib import Path
+
+    from agent_tt.forking.handle import ForkHandle
+    from agent_tt.supervising.adopted import AdoptedProcess
+
+    process = AdoptedProcess(told["pid"], told["began"])
+    with open(1, "r+b", closefd=False, buffering=0) as output:  # noqa: PTH123  where the agent prints
+        handle = ForkHandle(
+            Path(charge["store"]),
+            charge["run"],
+            process,
+            output,
+            seconds=told["seconds"],
+            left=told["left"],
+            memory=told["memory"],
+        )
+    handle.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
