@@ -11,13 +11,13 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tt.errors import AgentFailed, NotFound, StoreNotFound, StoreUnreadable, UsageError
+from agent_tt.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -196,7 +196,7 @@ def build(
         AgentFailed: the agent ended without making a run.
     """
     sample = _known(name)
-    with tempfile.TemporaryDirectory(prefix="agent-tt-sample-") as scratch:
+    with temporary_folder("agent-tt-sample-") as scratch:
         recorded, run_id = record_run(sample, Path(scratch), progress, steps=steps)
         return _copy(sample, recorded, run_id, store_path)
 

@@ -6,12 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import weakref
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.supervising.keeper import Keeper
+from agent_tt.temporary import temporary_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ class SweepProcess:
         self.run_id = sweep_id
         command = [sys.executable, "-m", "agent_tt_tui", "sweep", "--resume", sweep_id, "--store", str(store)]
         self._keeper = Keeper(f"sweep-{sweep_id}", drives=True)
-        with tempfile.TemporaryFile() as output:
+        with temporary_file() as output:
             self._process = subprocess.Popen(  # noqa: S603  # our own command
                 command,
                 stdin=subprocess.DEVNULL,

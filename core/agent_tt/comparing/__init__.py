@@ -17,6 +17,7 @@
 | `outcome`, `lane_ends`, `rows` | how runs ended, and each lane of them; the lines of a comparison |
 | `side`, `runs` | one run, read once; two of them, and all of it together |
 | `collector` | Python's collector of cycles rests while very many objects are made |
+| `without_effect` | edits of a fork that nothing came of |
 | `edited`, `answers`, `table` | what was changed on the way to a run; equal answers; one run against many |
 """
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from agent_tt.codec.paths import parse_path
 from agent_tt.comparing.moves import acts_of, answers_of, lasting, question_of, value_key
 from agent_tt.comparing.states import compare_states
+from agent_tt.comparing.without_effect import edits_made
 from agent_tt.errors import InvalidPath
 from agent_tt.model import ACTING
 
@@ -196,15 +197,16 @@ def explain_input(changes: Sequence[Change]) -> Reason | None:
 
 def explain_edits(run: Run, *, of_b: bool = True) -> Reason | None:
     """Name what a person edited: `state edited at messages[0], budget`, `edited: model`; None if nothing."""
-    if not run.edits:
+    edits = edits_made(run)  # what nothing came of is no reason
+    if not edits:
         return None
-    first = run.edits[0]
+    first = edits[0]
     at = run.fork_step
-    others = list(dict.fromkeys(_edited(edit) for edit in run.edits if edit.target != "state"))
+    others = list(dict.fromkeys(_edited(edit) for edit in edits if edit.target != "state"))
     if others:
         text = f"edited: {_names(others)}"
     else:
-        text = f"state edited at {_names(list(dict.fromkeys(_place(edit.path) for edit in run.edits)))}"
+        text = f"state edited at {_names(list(dict.fromkeys(_place(edit.path) for edit in edits)))}"
     old, new = (first.old, first.value) if of_b else (first.value, first.old)
     return Reason("edit", text, at, at, first.where, old, new)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
 from agent_tt.comparing.because import explain_code
+from agent_tt.comparing.without_effect import edits_made
 from agent_tt.model import TERMS
 from agent_tt.recording.policy import policy_texts
 
@@ -66,7 +67,8 @@ def edit_words(edit: Edit) -> str:
 
 def _changed_for(run: Run) -> Iterator[str]:
     """What was said when one fork was made."""
-    yield from (edit_words(edit) for edit in run.edits)
+    made = edits_made(run)
+    yield from (edit_words(edit) + ("" if edit in made else ", without effect") for edit in run.edits)
     for name, rule in policy_texts(run.policy).items():
         if _USUAL_POLICY.get(name) != rule:
             yield f"{name} {rule[:_VALUE]}"

@@ -2,13 +2,13 @@
 
 | module | what it does |
 |---|---|
-| `edits` | edits of a state: checked, applied to a copy |
+| `edits`, `json_text` | edits of a state: checked, applied to a copy; those that lead into a JSON text |
 | `assignments`, `written` | edits as people write them, and as a Python program gives them |
 | `call_edits` | edits of what came back of a call: results, errors, models' answers |
 | `said` | what a model said, in the form in which that is edited |
 | `request_edits` | edits of every later request: system prompt, model, parameters |
 | `muting` | undoing a step, as if it had never happened |
-| `advice` | what is odd about an edit that fits |
+| `advice`, `without_effect` | what is odd about an edit that fits, and which edits nothing came of |
 | `between` | the edits that lie between two states |
 | `first_question` | what stands for the input of an agent that names none |
 | `checks` | where a fork may start, and which values it can carry over |
@@ -22,7 +22,7 @@
 | `prepared` | answers that are there before they are asked for: recorded, or given by a person |
 | `plan` | all of that in one: the pre-flight |
 | `launch`, `handle` | the child process, and what can be done with it |
-| `answering` | deciding about calls that wait |
+| `answering`, `standing_still` | deciding about calls that wait, while the agent's deadlines stand still |
 | `left_open` | connections and programs that an allowed call leaves open, ruled when it is over |
 | `outside` | what a fork's process does outside the fork's recording, written down for the ledger |
 | `guarding`, `ledger` | what reaches for the world outside of every call; what went out and what was held back |

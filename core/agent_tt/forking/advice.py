@@ -10,10 +10,11 @@ import difflib
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.codec.paths import format_path, get, parse_path, to_wire_path
+from agent_tt.codec.paths import format_path, parse_path
 from agent_tt.codec.wire import VALUE
 from agent_tt.errors import PathNotFound
 from agent_tt.forking.edits import apply_edits
+from agent_tt.forking.json_text import read_inside
 from agent_tt.providers.turns import answered_ids, asked_ids
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def unanswered_calls(before: Wire, after: Wire) -> tuple[str, ...]:
 
 def _has(state: Wire, path: Path) -> bool:
     try:
-        to_wire_path(state, path)
+        read_inside(state, path)
     except PathNotFound:
         return False
     return True
@@ -74,7 +75,7 @@ def _meant(state: Wire, path: Path, key: str) -> list[str]:
     same = [format_path(place) for place in islice(_places(state), _MOST_SEEN) if place[-1] == key]
     if same:
         return same[:_MOST_PLACES]
-    parent = get(state, to_wire_path(state, path[:-1]))
+    parent = read_inside(state, path[:-1])
     beside = list(parent) if isinstance(parent, dict) else []
     return [format_path((*path[:-1], near)) for near in difflib.get_close_matches(key, beside, n=_MOST_PLACES)]
 

@@ -19,6 +19,7 @@ from agent_tt.codec.wire import TYPE, Wire, envelope_type
 from agent_tt.errors import InvalidEdit, InvalidValue, PathNotFound, UsageError
 from agent_tt.forking.assignments import split_assignment
 from agent_tt.forking.edits import apply_edits
+from agent_tt.forking.json_text import read_inside
 from agent_tt.model import Delivery, Edit
 from agent_tt.providers.answering import message_with, read_saying, written_answer
 from agent_tt.providers.openai_chat import message_of
@@ -148,7 +149,7 @@ def _old(call: Call, edit: Edit) -> Wire:
     if edit.target == "error" or (call.error is not None and not edit.path):
         return None if call.error is None else call.error.short
     try:
-        return get(call.result, to_wire_path(call.result, parse_path(edit.path)))
+        return read_inside(call.result, parse_path(edit.path))
     except PathNotFound:
         return None
 

@@ -2,7 +2,8 @@
 
 Paths are those that people write (`messages[3].content`). They lead through typed values: `window[0]` is the first
 item of a tuple, `user.name` a field of a dataclass, and `prices[2][1]` the value of the third entry of a dict whose
-keys are no plain text (`prices[2][0]` is its key). A state is never changed: what an edit touches is copied, the rest
+keys are no plain text (`prices[2][0]` is its key). They lead into texts that are JSON too (`json_text`): such an edit
+is one of the text. A state is never changed: what an edit touches is copied, the rest
 is shared between the old state and the new.
 """
 
@@ -17,6 +18,7 @@ from agent_tt.codec.paths import format_path, get, parse_path, to_wire_path
 from agent_tt.codec.text import describe
 from agent_tt.codec.wire import TYPE, VALUE, Path, Wire, envelope_type, is_envelope
 from agent_tt.errors import InvalidEdit, PathNotFound
+from agent_tt.forking.json_text import through_text
 from agent_tt.model import Edit
 
 if TYPE_CHECKING:
@@ -87,7 +89,8 @@ def with_old_values(state: Wire, edits: Sequence[Edit]) -> tuple[Edit, ...]:
         InvalidEdit: an edit does not fit.
     """
     known: list[Edit] = []
-    for number, edit in enumerate(edits, 1):
+    for number, given in enumerate(edits, 1):
+        edit = through_text(state, given, apply_edits) if given.target == "state" else given
         old = None if edit.op == "insert" else _value_or_none(state, parse_path(edit.path))
         known.append(replace(edit, old=old))
         state = _apply(state, edit, _label(edit, number, len(edits)))
@@ -126,6 +129,7 @@ def _value_or_none(state: Wire, path: Path) -> Wire:
 def _apply(state: Wire, edit: Edit, label: str) -> Wire:
     if edit.target != "state":
         return state
+    edit = through_text(state, edit, apply_edits)
     path = parse_path(edit.path)
     match edit.op:
         case "set":

@@ -14,7 +14,7 @@ one step of it, whose state is what the executor gives back.
 
 It is found by the name it was given by `@agent_tt.executor` in a module that the agent's own imports, or in the entry
 point group `agent_tt.executors` of an installed package, or by where it is: `module:function`. Nothing is ever loaded
-of an entry point whose executor was not asked for.
+of an entry point whose executor was not asked for. What only the process that starts a fork has registered is refused.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ import ast
 import difflib
 import importlib
 import inspect
+import sys
 import tokenize
+from contextlib import suppress
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
@@ -99,10 +102,13 @@ def check_executor(name: str, file: Path | None, folders: Iterable[Path]) -> Non
     Raises:
         InvalidExecutor: it is not known; the message lists those that are.
     """
-    if name in (PYTHON, MOCK) or ":" in name:
+    if name in (PYTHON, MOCK):
         return
-    known = {PYTHON, MOCK, *_REGISTERED, *installed()}
-    if name not in known:
+    if ":" in name:
+        _check_place(name, list(folders))
+        return
+    known = {PYTHON, MOCK, *installed()}
+    if name not in known:  # what this process has registered itself the process of the fork need not import
         known.update(known_executors(file, folders))
     if name not in known:
         raise _unknown(name, known)
@@ -115,7 +121,7 @@ def known_executors(file: Path | None, folders: Iterable[Path]) -> tuple[str, ..
         file: the source file of the agent, None where it cannot be found.
         folders: where its own modules are.
     """
-    others = {*_REGISTERED, *installed(), *_declared(file, list(folders))}
+    others = {*installed(), *_declared(file, list(folders)), *_registered_by(file, list(folders))}
     return (PYTHON, MOCK, *sorted(others - {PYTHON, MOCK}))
 
 
@@ -182,8 +188,72 @@ def _by_place(name: str) -> object:
 # ---------------------------------------------------------------- what the agent's source declares
 
 
+def _check_place(name: str, folders: list[Path]) -> None:
+    """Refuse `module:function` where no such module can be found, or its source has no such name. Nothing is imported.
+
+    Raises:
+        InvalidExecutor: it is not there.
+    """
+    location, _, qualname = name.partition(":")
+    first, *rest = location.split(".")
+    found = PathFinder.find_spec(first, [*map(str, folders), *sys.path])
+    for part in rest:
+        inside = None if found is None else found.submodule_search_locations
+        found = None if inside is None else PathFinder.find_spec(part, list(inside))
+    if found is None and location not in sys.builtin_module_names:
+        raise InvalidExecutor(f"there is no module {location} for the executor {name}", hint=_HOW)
+    if found is None or found.origin is None or not found.origin.endswith(".py"):
+        return
+    names = _names_in(Path(found.origin))
+    if names is not None and qualname.split(".")[0] not in names:
+        raise InvalidExecutor(f"{location} has no {qualname}", hint=_HOW)
+
+
+def _names_in(file: Path) -> set[str] | None:
+    """The names that a module's source binds at its top; None where that cannot be told by reading it."""
+    try:
+        with tokenize.open(file) as stream:
+            tree = ast.parse(stream.read())
+    except (OSError, SyntaxError, ValueError):
+        return None
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+            if node.name == "__getattr__":
+                return None
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.alias):
+            if node.name == "*":
+                return None
+            names.add((node.asname or node.name).split(".")[0])
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("globals", "exec"):
+            return None
+    return names
+
+
+def _registered_by(file: Path | None, folders: list[Path]) -> Iterator[str]:
+    """The names that this process has registered from files which the agent imports too: they may be computed."""
+    if not _REGISTERED:
+        return
+    files = {path for path, _ in _parsed(file, folders)}
+    for name, function in _REGISTERED.items():
+        with suppress(TypeError):
+            if Path(inspect.getfile(inspect.unwrap(function))).resolve() in files:
+                yield name
+
+
 def _declared(file: Path | None, folders: list[Path]) -> Iterator[str]:
     """The names in `@executor("name")`, in a file and in the modules of `folders` that it imports. Only parsed."""
+    for _, tree in _parsed(file, folders):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                yield from filter(None, map(_name_in, node.decorator_list))
+
+
+def _parsed(file: Path | None, folders: list[Path]) -> Iterator[tuple[Path, ast.Module]]:
+    """A file and the modules of `folders` that it imports, parsed."""
     waiting, read = [] if file is None else [file.resolve()], set[Path]()
     if file is not None:
         folders = [file.parent, *folders]
@@ -197,10 +267,9 @@ def _declared(file: Path | None, folders: list[Path]) -> Iterator[str]:
                 tree = ast.parse(stream.read())
         except (OSError, SyntaxError, ValueError):
             continue
+        yield current, tree
         for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                yield from filter(None, map(_name_in, node.decorator_list))
-            elif isinstance(node, ast.Import | ast.ImportFrom):
+            if isinstance(node, ast.Import | ast.ImportFrom):
                 waiting += [path for path in _imported(node, current.parent, folders) if path not in read]
 
 

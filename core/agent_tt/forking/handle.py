@@ -22,6 +22,7 @@ from agent_tt.errors import (
     StoreUnreadable,
 )
 from agent_tt.forking.answering import answer_question, keep_answering, questions_of
+from agent_tt.forking.without_effect import keep_written_over
 from agent_tt.model import ErrorInfo
 from agent_tt.recording.limits import memory_is_up, time_is_up
 from agent_tt.store import open_store
@@ -355,6 +356,7 @@ class ForkHandle:
         try:
             self._say_what_was_left(store)
             run = store.run(self.run_id)
+            keep_written_over(store, run)
             if self._why_stopped is not None and self._memory is not None and run.steps <= (run.fork_step or 0):
                 self._why_stopped += ", before its agent took a step"
             if run.status == "interrupted" and self._why_stopped is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -12,13 +12,14 @@ from agent_tt.forking.child_environment import RUN_VARIABLE, STORE_VARIABLE
 from agent_tt.forking.code import program_facts
 from agent_tt.forking.handle import ForkHandle
 from agent_tt.forking.terms import SWEEP, TERMS
-from agent_tt.model import AgentCode, ErrorInfo, NewRun
+from agent_tt.model import UNMADE, AgentCode, ErrorInfo, NewRun
 from agent_tt.querying.kept import hand_down_watches
 from agent_tt.recording.entry import fingerprint
 from agent_tt.recording.process_runs import PROCESS
 from agent_tt.replaying.agent_process import start_agent
 from agent_tt.store import open_store
 from agent_tt.store.provenance import check_made_here
+from agent_tt.temporary import temporary_file
 
 if TYPE_CHECKING:
     from agent_tt.forking.answering import Asked
@@ -47,14 +48,14 @@ def start_fork(plan: ForkPlan, *, asked: Asked | None = None) -> ForkHandle:
         Untrusted: the store came from elsewhere.
         UsageError: it may run tools that nothing records, and nobody has allowed them.
         InvalidEntryPoint: the process could not be started; the run is kept as failed.
+        UsageError: there is no folder for temporary files.
         StoreUnreadable: the run could not be written.
     """
     check_made_here(plan.store, plan.run)
     plan.check_held()
     if plan.accepts_changes:
         plan = from_where_it_changed(plan)
-    store = open_store(plan.store)
-    try:
+    with temporary_file() as output, closing(open_store(plan.store)) as store:
         run_id = store.begin_fork(
             plan.run.id,
             plan.step,
@@ -65,44 +66,41 @@ def start_fork(plan: ForkPlan, *, asked: Asked | None = None) -> ForkHandle:
             way_back_in=plan.by,
         )
         hand_down_watches(store, plan.run.id, run_id)
-        with tempfile.TemporaryFile() as output:
-            told = {STORE_VARIABLE: str(store.path.resolve()), RUN_VARIABLE: run_id}
-            code = plan.code
-            try:
-                started = start_agent(
-                    _CHILDREN[plan.by],
-                    plan.run,
-                    told,
-                    output,
-                    mark=run_id,
-                    fills=plan.store,
-                    interpreter=code.interpreter,
-                    folder=code.cwd,
-                )
-            except InvalidEntryPoint as error:
-                why = ErrorInfo("agent_tt.errors:InvalidEntryPoint", error.message)
-                store.set_run_status(run_id, "failed", why)
-                raise
-            limits = plan.terms.limits
-            return ForkHandle(
-                plan.store,
-                run_id,
-                started.process,
+        told = {STORE_VARIABLE: str(store.path.resolve()), RUN_VARIABLE: run_id}
+        code = plan.code
+        try:
+            started = start_agent(
+                _CHILDREN[plan.by],
+                plan.run,
+                told,
                 output,
-                keeper=started.keeper,
-                seconds=limits.seconds,
-                memory=limits.memory,
-                asked=asked,
+                mark=run_id,
+                fills=plan.store,
+                interpreter=code.interpreter,
+                folder=code.cwd,
             )
-    finally:
-        store.close()
+        except InvalidEntryPoint as error:
+            why = ErrorInfo("agent_tt.errors:InvalidEntryPoint", error.message)
+            store.set_run_status(run_id, "failed", why)
+            raise
+        limits = plan.terms.limits
+        return ForkHandle(
+            plan.store,
+            run_id,
+            started.process,
+            output,
+            keeper=started.keeper,
+            seconds=limits.seconds,
+            memory=limits.memory,
+            asked=asked,
+        )
 
 
 def _new_run(plan: ForkPlan) -> NewRun:
     """What the fork is before its agent says anything: what its parent was."""
     parent = plan.run
     facts = program_facts(parent, plan.code)
-    for key in (TERMS, SWEEP):  # the parent's own
+    for key in (TERMS, SWEEP, UNMADE):  # the parent's own
         facts.pop(key, None)
     facts.pop(PROCESS, None)  # its own process says which it is; until then it is none of the recorded one's runs
     if plan.sweep is not None:

@@ -321,6 +321,8 @@ def _edited(
         known += fresh
         edited = apply_edits(edited, [each for each in fresh if each.target == "state"])
     changed = [edit for edit in known if edit.target == "state"]
+    if not any(edit.target == "step" for edit in edits):
+        changed = [edit for edit in edits if edit.target == "state"]  # as they were said: into a JSON text too
     odd = (*stays, *new_keys(state, changed), *unanswered_calls(state, edited))
     if way == "restore":
         check_values(edited)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.forking.stand_ins import ParentStandIns
+from agent_tt.forking.standing_still import standing_still
 from agent_tt.forking.terms import terms_of
 from agent_tt.recording.answers import serving
 from agent_tt.recording.deciding import answering
@@ -67,6 +68,8 @@ def under_terms(source: RunSource, run: Run, first: Answers | None = None, *, li
     with suppress(OSError):  # only Linux has it
         Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO)
     with ExitStack() as stack:
+        if any("ask" in str(rule) for rule in run.policy.values()):
+            stack.enter_context(standing_still())
         if run.parent is not None:
             stack.enter_context(answering(ParentStandIns(source, run)))
         if terms.is_mock:

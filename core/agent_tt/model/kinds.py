@@ -11,6 +11,7 @@ __all__ = [
     "OWN_DOING",
     "SKIPPED",
     "TERMS",
+    "UNMADE",
     "CallKind",
     "CallStatus",
     "DeliveryKind",
@@ -47,6 +48,9 @@ MADE_UP: Final = "made_up"
 
 COPY: Final = "copy_of"
 """Among the facts of a call of a resumed run: it repeats an earlier one word for word, and was not made again."""
+
+UNMADE: Final = "edits_without_effect"
+"""Key of a fork's metadata: the edits of which nothing came, as `[{"edit": position, "reason": words}]`."""
 
 TERMS: Final = "fork_terms"
 """Among the facts of a fork: on what terms it runs; see `agent_tt.forking.terms`."""

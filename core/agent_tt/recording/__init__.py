@@ -47,5 +47,5 @@
 | `policy`, `policy_tables`, `adoption`, `limits` | what a fork tells the process that runs its agent |
 | `amending` | changing what an agent of a fork works on and sends |
 | `deciding`, `edited_arguments` | what becomes of a call in a fork, and what goes out where a person changed it |
-| `asking` | asking a person about a call, through the store |
+| `asking`, `held_time` | asking a person about a call, through the store; how long that took in all |
 """

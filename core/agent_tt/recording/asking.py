@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import AgentTTError
 from agent_tt.questions import Decision
+from agent_tt.recording.held_time import holding
 from agent_tt.recording.limits import limits_here
 from agent_tt.recording.scope import nowhere, store_at_work
 
@@ -92,7 +93,8 @@ def _asked(recording: Recording, step: int, call: int, new: NewQuestion) -> Iter
     """A question that is open while the block lasts; None where the run has just ended."""
     question = recording.journal.write(lambda writer: writer.ask(step, call, new))
     try:
-        yield question
+        with holding():
+            yield question
     except BaseException:
         if question is not None:
             with contextlib.suppress(AgentTTError), store_at_work():  # the agent's own exception goes on its way

@@ -62,6 +62,10 @@ class Patch:
         """Which class and method it replaces; the same for two patches of one place."""
         return id(self._owner), self._name
 
+    def is_on(self, owner: type | ModuleType) -> bool:
+        """Whether it replaces something of that class or module."""
+        return self._owner is owner
+
     @property
     def is_applied(self) -> bool:
         """Whether our replacement is in place."""

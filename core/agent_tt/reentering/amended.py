@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -18,10 +18,12 @@ from agent_tt.codec.paths import parse_path
 from agent_tt.errors import AgentTTError
 from agent_tt.forking.edits import apply_edits
 from agent_tt.forking.first_question import state_to_edit
+from agent_tt.forking.without_effect import keep_without_effect
 from agent_tt.history.digest import digest
 from agent_tt.providers.loose import parse
 from agent_tt.providers.recognise import recognise
 from agent_tt.recording.amending import amended_by
+from agent_tt.recording.scope import store_at_work
 from agent_tt.recording.snapshot import gives_state
 from agent_tt.reentering.conversations import ConversationEdit
 from agent_tt.reentering.in_place import CannotChange, change_in_place, is_held_inside
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Edit, Run
-    from agent_tt.protocols import RunSource
+    from agent_tt.protocols import RunSource, Store
     from agent_tt.providers import ModelCall
     from agent_tt.providers.shapes import Json
     from agent_tt.recording.recorder import Recording
@@ -73,6 +75,9 @@ class Amendment:
         before: the states that these edits are for.
         requests: edits of every later request.
         root: the project root.
+        run_id: the fork.
+        places: where the edits of `states` stand among all that the fork has, by the same steps.
+        request_places: the same of `requests`.
     """
 
     step: int
@@ -80,6 +85,9 @@ class Amendment:
     before: Mapping[int, Wire] = field(default_factory=dict)
     requests: tuple[Edit, ...] = ()
     root: str | None = None
+    run_id: str = ""
+    places: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    request_places: tuple[int, ...] = ()
 
 
 def read_amendments(source: RunSource, run: Run) -> tuple[Amendment, ...]:
@@ -90,24 +98,31 @@ def read_amendments(source: RunSource, run: Run) -> tuple[Amendment, ...]:
         fork, kept = part.run, part.run.fork_step or 0
         requests = tuple(edit for edit in fork.edits if edit.target in REQUESTS)
         states: dict[int, tuple[Edit, ...]] = {}
+        places: dict[int, tuple[int, ...]] = {}
         if index:  # the first was handed its state
-            for edit in fork.edits:
+            for position, edit in enumerate(fork.edits):
                 if edit.target == "state":
                     at = kept if edit.step is None else edit.step
                     states[at] = (*states.get(at, ()), edit)
+                    places[at] = (*places.get(at, ()), position)
+        asked = tuple(position for position, edit in enumerate(fork.edits) if edit.target in REQUESTS)
         # What is edited within a step that is taken anew was not known to the parent in this form.
         before = {at: state_to_edit(source, course[index - 1].run.id, at) for at in states}
         if requests or states:
-            found.append(Amendment(kept, states, before, requests, run.code.root))
+            found.append(Amendment(kept, states, before, requests, run.code.root, fork.id, places, asked))
     return tuple(found)
 
 
 @contextmanager
-def amended(
-    source: RunSource, run: Run, served: Served | None, note: Callable[[int | None, str], None]
-) -> Iterator[None]:
-    """Apply the edits of `run` while the block lasts; see `amending`."""
-    with amending(read_amendments(source, run), served, note):
+def amended(source: Store, run: Run, served: Served | None, note: Callable[[int | None, str], None]) -> Iterator[None]:
+    """Apply the edits of `run` while the block lasts, and write down those that nothing came of; see `amending`."""
+
+    def keep(amendment: Amendment, found: Mapping[int, str]) -> None:
+        if amendment.run_id == run.id:
+            with store_at_work(), suppress(AgentTTError):
+                keep_without_effect(source, run.id, found)
+
+    with amending(read_amendments(source, run), served, note, unmade=keep):
         yield
 
 
@@ -118,6 +133,7 @@ def amending(
     note: Callable[[int | None, str], None],
     *,
     which: int = 0,
+    unmade: Callable[[Amendment, Mapping[int, str]], None] = lambda *_: None,
 ) -> Iterator[None]:
     """Apply edits to the agent of this process while the block lasts.
 
@@ -126,6 +142,7 @@ def amending(
         served: what answers from a recording; None where nothing does.
         note: writes a note on a step, or on the run.
         which: the recording of this process that is the run's, in the order of beginning.
+        unmade: told in the end, for each fork, which of its edits nothing came of: why, by position.
     """
     if not amendments:
         yield
@@ -136,6 +153,8 @@ def amending(
             yield
     finally:
         amender.finish()
+        for index, amendment in enumerate(amendments):
+            unmade(amendment, amender.unmade(index))
 
 
 class _Told:
@@ -193,6 +212,10 @@ class _Amender:
         self._lock = threading.RLock()
         self._recording: Recording | None = None
         self._noted: set[str] = set()
+        self._made: set[int] = set()
+        """Edits of requests that changed one, by identity."""
+        self._why_not: dict[int, str] = {}
+        """Why an edit of requests changed one that it was meant for not at all."""
         self._conversations: dict[tuple[int, int], ConversationEdit] = {}
         self._waiting = {(index, at) for index, each in enumerate(amendments) for at in each.states}
 
@@ -251,6 +274,7 @@ class _Amender:
             if self._is_past(amendment, lane, signature):
                 self._converse(index, told)
                 told.requests += amendment.requests
+                self._look_at(amendment.requests, told, call)
         told = told.settled()
         self._say(*told.left)
         if told.body == found and told.url == url:
@@ -304,6 +328,12 @@ class _Amender:
         ]
         if not edits:
             return None
+        for edit in edits:
+            words = changed_arguments(parameters, args, kwargs, [edit])[2]
+            if words:
+                self._why_not[id(edit)] = f"the function that asks a model {words[0]}"
+            else:
+                self._made.add(id(edit))
         given, named, left = changed_arguments(parameters, args, kwargs, edits)
         self._say(*(f"a function that asks a model {words}: it was called as it was" for words in left))
         if self._served is not None:
@@ -326,6 +356,35 @@ class _Amender:
                 self._noted.add(text)
             if is_new:
                 self._note(None, text)
+
+    def _look_at(self, edits: Sequence[Edit], told: _Told, call: ModelCall) -> None:
+        """Remember which edits of requests make a request another one."""
+        for edit in edits:
+            if id(edit) in self._made:
+                continue
+            url, body, left = changed_request(told.url, told.body, call.api, [edit])
+            if (url, body) != (told.url, told.body):
+                self._made.add(id(edit))
+            else:
+                self._why_not[id(edit)] = left[0] if left else "each request said so already"
+
+    def unmade(self, index: int) -> dict[int, str]:
+        """Say which edits of one of the forks nothing came of, and why, by their positions among all it has."""
+        amendment = self._amendments[index]
+        found: dict[int, str] = {}
+        for at, positions in amendment.places.items():
+            known = self._conversations.get((index, at))
+            if (index, at) in self._waiting:
+                why = "the agent did not come to it"
+            elif known is not None and not known.is_applied:
+                why = "no later request carried the conversation that was edited"
+            else:
+                continue
+            found |= dict.fromkeys(positions, why)
+        for edit, position in zip(amendment.requests, amendment.request_places, strict=False):
+            if id(edit) not in self._made:
+                found[position] = self._why_not.get(id(edit), "no model was asked after the fork's step")
+        return found
 
     def finish(self) -> None:
         """Say which edits nothing has come of."""

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 import uuid
@@ -22,6 +21,7 @@ from agent_tt.replaying.job import JOB_VARIABLE, Job
 from agent_tt.replaying.progress import calls_answered
 from agent_tt.replaying.report import report_from_json
 from agent_tt.store.provenance import check_made_here
+from agent_tt.temporary import temporary_file, temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -77,7 +77,7 @@ def run_replay(
     check_made_here(source.path, run)
     agent = None if agent is None else _from_here(agent)
     check_proven(source, run)
-    with tempfile.TemporaryDirectory(prefix="agent-tt-replay-") as scratch, tempfile.TemporaryFile() as output:
+    with temporary_folder("agent-tt-replay-") as scratch, temporary_file() as output:
         report, count = Path(scratch) / "report.json", Path(scratch) / "answered"
         job = Job(
             str(source.path.resolve()), run.id, observe, tuple(arguments), str(report), str(count), debug_at, agent

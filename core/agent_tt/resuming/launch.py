@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +13,7 @@ from agent_tt.replaying.agent_process import start_agent
 from agent_tt.replaying.repeats import RESUMED
 from agent_tt.store import open_store
 from agent_tt.store.provenance import check_made_here
+from agent_tt.temporary import temporary_file
 
 if TYPE_CHECKING:
     from agent_tt.forking.answering import Asked
@@ -84,11 +84,11 @@ def start_resume(plan: ResumePlan, *, asked: Asked | None = None) -> ResumeHandl
     run = plan.run
     check_made_here(plan.store, run)
     told = {STORE_VARIABLE: str(plan.store.resolve()), RUN_VARIABLE: run.id}
-    with closing(open_store(plan.store)) as store:
-        store.reopen_run(run.id)
-        said = run.metadata.get(RESUMED)
-        store.set_metadata(run.id, {RESUMED: [*(said if isinstance(said, list) else []), plan.to_wire()]})
-    with tempfile.TemporaryFile() as output:
+    with temporary_file() as output:
+        with closing(open_store(plan.store)) as store:
+            store.reopen_run(run.id)
+            said = run.metadata.get(RESUMED)
+            store.set_metadata(run.id, {RESUMED: [*(said if isinstance(said, list) else []), plan.to_wire()]})
         try:
             started = start_agent("agent_tt._resume_child", run, told, output, mark=run.id, fills=plan.store)
         except InvalidEntryPoint as error:

@@ -11,7 +11,6 @@ from agent_tt.history.proofs import CALLS, PartDigest, part_digest
 from agent_tt.history.templates import Templates
 from agent_tt.model import Delivery
 from agent_tt.store import columns, deliveries, door
-from agent_tt.store.liveness import now_us
 from agent_tt.store.open_step import answer_fingerprint
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from agent_tt.history.rows import SqlValue, Transaction
     from agent_tt.model import CallEnd, DeliveryKind, NewCall
     from agent_tt.store.connection import Database
+    from agent_tt.store.liveness import Clock
     from agent_tt.store.open_step import OpenStep
 
 __all__ = ["CallWriter"]
@@ -39,7 +39,13 @@ class CallWriter:
     """
 
     def __init__(
-        self, database: Database, blobs: Blobs, run: int, run_id: str, open_steps: dict[int, OpenStep]
+        self,
+        database: Database,
+        blobs: Blobs,
+        run: int,
+        run_id: str,
+        open_steps: dict[int, OpenStep],
+        clock: Clock,
     ) -> None:
         self._database = database
         self._blobs = blobs
@@ -47,6 +53,7 @@ class CallWriter:
         self._run_id = run_id
         self._open = open_steps
         self._templates = Templates()
+        self._clock = clock
         self.delivered_before = 0
 
     def begin(self, step: int, new: NewCall) -> int:
@@ -64,7 +71,7 @@ class CallWriter:
                     (
                         *(self._run, step, number, door.admit_text(new.lane), new.lane_seq, new.kind),
                         *(door.admit_text(new.name), new.effect, "pending", _signature(new.signature)),
-                        *(args, None, None, b"".join(refs) or None, now_us(), None, None, facts),
+                        *(args, None, None, b"".join(refs) or None, self._clock.now_us(), None, None, facts),
                     )
                 )
                 CALLS.insert(tx, row)
@@ -105,7 +112,7 @@ class CallWriter:
         with self._database.transaction() as tx:
             self._facts(tx, step, call)
             number = self._next_number(tx)
-            self._deliver(tx, step, call, Delivery(number, kind, now_us(), data))
+            self._deliver(tx, step, call, Delivery(number, kind, self._clock.now_us(), data))
         return number
 
     def _deliver(self, tx: Transaction, step: int, call: int, delivery: Delivery) -> None:
@@ -130,7 +137,7 @@ class CallWriter:
                 if end.status == "ok":
                     result = pack_call_value(door.admit_answer(end.result), put)
                 facts = {**self._facts(tx, step, call), **door.admit_mapping(end.meta)}
-                number, now = self._next_number(tx), now_us()
+                number, now = self._next_number(tx), self._clock.now_us()
                 if end.stream is not None:
                     self._deliver(tx, step, call, Delivery(number, end.stream, now, end.returned))
                 changes: dict[str, SqlValue] = {

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from agent_tt.store.connection import Database
 
-__all__ = ["BEAT_S", "STALE_US", "Heart", "Owner", "as_if", "current_owner", "is_alive", "now_us"]
+__all__ = ["BEAT_S", "STALE_US", "Clock", "Heart", "Owner", "as_if", "current_owner", "is_alive", "now_us"]
 
 BEAT_S: Final = 5.0
 STALE_US: Final = 30_000_000
@@ -59,6 +59,21 @@ def as_if(at_us: int, owner: Owner | None) -> Iterator[None]:
         yield
     finally:
         _MOMENT.at_us, _MOMENT.owner = before
+
+
+_monotonic_ns: Final = time.monotonic_ns
+"""As it was before an agent's clock is replaced."""
+
+
+class Clock:
+    """The time of one run: it begins with the wall clock and goes on steadily, however that is set meanwhile."""
+
+    def __init__(self) -> None:
+        self._ahead_us = now_us() - _monotonic_ns() // 1000
+
+    def now_us(self) -> int:
+        """Microseconds since the epoch, UTC, as the wall clock would show them had nobody set it; inside `as_if` as `now_us`."""
+        return self._ahead_us + _monotonic_ns() // 1000 if _MOMENT.at_us is None else _MOMENT.at_us
 
 
 @dataclass(frozen=True, slots=True)

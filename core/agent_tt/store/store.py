@@ -138,14 +138,20 @@ class SqliteStore(StoreReader):
                 raise StoreUnreadable(
                     f"run {run_id} is over ({status}) and cannot be gone on with", hint="Fork it again."
                 )
-            before = columns.mapping_from_text(meta)
+            now, before = now_us(), columns.mapping_from_text(meta)
             facts = {**before, **_facts(new)}
             facts["metadata"] = _merged(before.get("metadata"), door.admit_mapping(new.metadata))
             changes: dict[str, SqlValue] = {
                 "owner": current_owner().to_json(),
-                "beat_us": now_us(),
+                "beat_us": now,
                 "meta": columns.mapping_to_text(facts) or "{}",
             }
+            ((is_fork, has_begun),) = tx.query(
+                "SELECT parent IS NOT NULL, EXISTS(SELECT 1 FROM steps WHERE steps.run = runs.run) FROM runs WHERE run = ?",
+                (run,),
+            )
+            if is_fork and not has_begun:  # a fork begins when its agent does, not its process
+                changes["started_us"] = now
             said = {"agent": _text(new.code.entry), "agent_version": _text(new.code.version)}
             RUNS.update(tx, (run,), changes | {name: text for name, text in said.items() if text is not None})
             _add_tags(tx, run, new.tags)

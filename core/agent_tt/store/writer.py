@@ -14,7 +14,7 @@ from agent_tt.history.proofs import RUNS, STEPS
 from agent_tt.protocols import NO_STATE
 from agent_tt.store import columns, deliveries, door, questions
 from agent_tt.store.call_writer import CallWriter
-from agent_tt.store.liveness import now_us
+from agent_tt.store.liveness import Clock
 from agent_tt.store.open_step import OpenStep, answer_fingerprint
 from agent_tt.store.sqlite_errors import Conflict
 from agent_tt.store.usage import usage_of_steps
@@ -65,7 +65,8 @@ class SqliteRunWriter:
         self._tracks: dict[str, TrackWriter] = {}
         self._open: dict[int, OpenStep] = {}
         self._seen: dict[bytes, int] = {}
-        self._calls = CallWriter(database, log.blobs, run, run_id, self._open)
+        self._clock = Clock()
+        self._calls = CallWriter(database, log.blobs, run, run_id, self._open, self._clock)
         self._first_step = first_step
 
     @property
@@ -91,7 +92,7 @@ class SqliteRunWriter:
             agent = None if new.agent is None else door.admit_text(new.agent)
             begun: tuple[SqlValue, ...] = (
                 *(self._run, number, new.parent, None, door.admit_text(new.name), agent, door.admit_text(new.lane)),
-                *("running", now_us(), None, None, None, None, None, None, None, None),
+                *("running", self._clock.now_us(), None, None, None, None, None, None, None, None),
             )
             STEPS.insert(tx, begun)
         self._open[number] = OpenStep(row=begun)
@@ -169,7 +170,7 @@ class SqliteRunWriter:
             "extra": door.admit_mapping(end.extra) or None,
         }
         error = columns.error_to_text(door.admit_error(end.error))
-        ended: tuple[SqlValue, ...] = (end.status, now_us(), end.tokens_in, end.tokens_out, end.cost_usd, error)
+        ended: tuple[SqlValue, ...] = (end.status, self._clock.now_us(), end.tokens_in, end.tokens_out, end.cost_usd, error)
         last: tuple[SqlValue, ...] = (track, seq, columns.mapping_to_text(facts))
         known = self._open.get(number)
         if known is None or known.row is None:  # begun by another process
@@ -307,7 +308,7 @@ class SqliteRunWriter:
         with self._database.transaction() as tx:
             for track in self._tracks.values():
                 track.flush(tx)
-            now = now_us()
+            now = self._clock.now_us()
             broken: dict[str, SqlValue] = {"status": "interrupted", "ended_us": now}
             STEPS.change(tx, "run = ? AND status = 'running'", (self._run,), broken)
             ((meta,),) = tx.query("SELECT meta FROM runs WHERE run = ?", (self._run,))

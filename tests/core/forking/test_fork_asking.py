@@ -114,3 +114,56 @@ def test_who_cannot_decide_refuses(project: Project) -> None:
     assert handle.result().status == "succeeded"
     (said,) = project.state(handle, 1)["paid"]
     assert said == "ToolDenied: charge was not run: it was refused: what was to decide failed: KeyError: 'charge'"
+
+
+PATIENT = """
+import asyncio, concurrent.futures, queue, threading, time
+import agent_tt, trio
+
+@agent_tt.tool(effect="write")
+async def pay(amount): return {"charged": amount}
+
+@agent_tt.tool(effect="write")
+def charge(amount): return {"charged": amount}
+
+async def in_asyncio():
+    return await asyncio.wait_for(pay(1), 1)
+
+async def in_trio():
+    with trio.fail_after(1):
+        return await pay(1)
+
+def in_a_pool():
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        return pool.submit(charge, 1).result(timeout=1)
+
+def in_a_queue():
+    answers = queue.Queue()
+    threading.Thread(target=lambda: answers.put(charge(1))).start()
+    return answers.get(timeout=1)
+
+WAYS = {"asyncio": lambda: asyncio.run(in_asyncio()), "trio": lambda: trio.run(in_trio), "pool": in_a_pool,
+        "queue": in_a_queue}
+
+def main(state=None):
+    with agent_tt.record("shop", state=state) as run, run.step("pay", state):
+        state["paid"] = WAYS[state["way"]]()
+        began = time.monotonic()
+        try:
+            asyncio.run(asyncio.wait_for(asyncio.sleep(60), 0.01))
+        except TimeoutError:
+            state["later"] = "deadlines expire again"
+"""
+
+
+@pytest.mark.parametrize("way", ["asyncio", "trio", "pool", "queue"])
+def test_the_agents_own_deadlines_stand_still_while_somebody_thinks(project: Project, way: str) -> None:
+    project.put("shop.py", PATIENT)
+    run = project.made("shop.py:main", {"way": way}, name="shop")
+    both = ToolPolicy((("pay", read_rule("ask")), ("charge", read_rule("ask"))))
+    handle = project.fork(run, 0, policy=both)
+    (question,) = asked(handle, 1)
+    time.sleep(1.5)  # longer than its deadline: this is what is shown
+    handle.answer(question, question.run())
+    assert handle.result().status == "succeeded", handle.output()
+    assert project.state(handle, 1) == {"way": way, "paid": {"charged": 1}, "later": "deadlines expire again"}

@@ -258,3 +258,34 @@ def test_the_edits_of_a_message_are_as_small_as_the_change() -> None:
         Edit("set", "messages[1].content", "no", old="yes"),
         Edit("insert", "messages[2]", {"role": "user", "content": "why?"}),
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "value", "after"),
+    [
+        ('{"days": 14,  "why":"é"}', "days", 30, '{"days": 30,  "why":"é"}'),
+        ('{"a":{"b":[1,2.0,"x"]}}', "a.b[1]", [1, {"c": None}], '{"a":{"b":[1,[1,{"c":null}],"x"]}}'),
+        ('{"in": "{\\"x\\": 1}"}', "in.x", 5, '{"in": "{\\"x\\": 5}"}'),
+        ('{\n  "a": 1\n}', "new", 2, '{\n  "a": 1,\n  "new": 2\n}'),
+        (" [true, 1] ", "[0]", 1, " [1, 1] "),
+        ('{"k": 1, "k": 2}', "k", 3, '{"k": 1, "k": 3}'),
+    ],
+)
+def test_an_edit_leads_into_a_text_that_is_json_and_leaves_the_rest_of_it_as_it_was(
+    text: str, path: str, value: object, after: str
+) -> None:
+    state = {"messages": [{"content": text}]}
+    where = f"messages[0].content{'' if path.startswith('[') else '.'}{path}"
+    assert apply_edits(state, [Edit("set", where, value)]) == {"messages": [{"content": after}]}
+    (known,) = with_old_values(state, [Edit("set", where, value)])
+    assert (known.path, known.old, known.value) == ("messages[0].content", text, after)
+
+
+def test_an_edit_into_a_json_text_that_does_not_fit_names_the_text() -> None:
+    state = {"content": '{"a": [1]}', "words": "no JSON"}
+    with pytest.raises(InvalidEdit, match="the JSON text content has no b"):
+        apply_edits(state, [Edit("delete", "content.b")])
+    with pytest.raises(InvalidEdit, match="words is a str"):
+        apply_edits(state, [Edit("set", "words.a", 1)])
+    assert apply_edits(state, [Edit("insert", "content.a[0]", 0)])["content"] == '{"a": [0, 1]}'
+    assert apply_edits(state, [Edit("delete", "content.a[0]")])["content"] == '{"a": []}'

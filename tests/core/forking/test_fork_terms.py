@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
 
 THINKER = """
+import pathlib, time
 import agent_tt
 
 ANSWERS = ["look", "ask", "think", "book"]
@@ -353,8 +353,6 @@ def test_an_unknown_executor_is_one_line_that_lists_the_known(project: Project, 
     ("name", "says"),
     [
         ("narrow", "the executor narrow takes (input)"),
-        ("no_such_module:run", "cannot be imported: ModuleNotFoundError: No module named 'no_such_module'"),
-        ("crew:nothing", "crew has no nothing"),
         ("thinker:ANSWERS", "the executor thinker:ANSWERS is a list, not a function"),
     ],
 )
@@ -365,6 +363,25 @@ def test_an_executor_that_cannot_be_used_is_one_clear_line(project: Project, cre
     assert says in run.error.message
     assert "\n" not in run.error.message
     assert run.error.traceback == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("no_such_module:run", "there is no module no_such_module"),
+        ("crew:nothing", "crew has no nothing"),
+        ("json.nothing:run", "there is no module json.nothing"),
+        ("only_here", "there is no executor only_here"),
+    ],
+)
+def test_an_executor_that_the_forks_process_would_not_find_is_refused_before_anything_runs(
+    project: Project, crew: Run, monkeypatch: pytest.MonkeyPatch, name: str, says: str
+) -> None:
+    monkeypatch.setattr("agent_tt.forking.executors._REGISTERED", {"only_here": lambda *_: None})
+    before = len(project.store.runs())
+    with pytest.raises(InvalidExecutor, match=says):
+        project.fork(crew, 2, terms=terms_from(executor=name))
+    assert len(project.store.runs()) == before
 
 
 def test_an_executor_that_fails_says_why(project: Project, crew: Run) -> None:

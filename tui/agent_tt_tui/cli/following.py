@@ -77,28 +77,41 @@ def _did(source: RunSource, run: Run) -> Shape:
     return {"effects": ledger["effects"], "held_back": ledger["held_back"], "notes": notes}
 
 
-def tell_end(options: Options, handle: ForkHandle, *, effects: bool) -> None:
+def tell_end(options: Options, handle: ForkHandle, *, effects: bool) -> bool:
     """Write the run as it is now that its agent has ended, on request with what it did to the world.
+
+    Returns:
+        Whether it has edits that nothing came of.
 
     Raises:
         AgentTTError: what the agent failed with.
     """
+    from agent_tt.comparing.without_effect import edits_without_effect
+
     handle.wait()
     with options.source() as source:
         run = source.run(handle.run_id)
+        unmade = edits_without_effect(run) if effects else ()
         if options.as_json:
             from agent_tt_tui.cli.shapes import run_shape
 
             shape = run_shape(run)
             if effects:
                 shape |= _did(source, run)
+                shape["edits_without_effect"] = [each.to_json() for each in unmade]
             write_json(shape)
         else:
+            from agent_tt_tui.cli.terminal import Cell
             from agent_tt_tui.cli.wording import run_line
 
-            run_line(options.terminal(), run)
+            terminal = options.terminal()
+            run_line(terminal, run)
+            for each in unmade:
+                where = each.edit.where or "the whole state"
+                terminal.line(Cell("no effect  ", "failed"), terminal.safe(f"{where}: {each.reason}"))
             if effects:
                 from agent_tt_tui.cli.effects import print_summary
 
                 print_summary(options.terminal(), source, run)
     handle.result()
+    return bool(unmade)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 @click.option("--name", help="Name of the new run, instead of RUN/fork-N.")
 @terms_options
 @click.option("--hold", is_flag=True, help="Do not ask here: what is to be asked waits for `agent-tt answer`.")
+@click.option("--strict", is_flag=True, help="Exit code 1 where nothing came of an edit.")
 @click.option("--detach", is_flag=True, help="Let it run on by itself, and write only which run it fills.")
 @click.option("--dry-run", is_flag=True, help="Show what would run, and run nothing.")
 @trust_option
@@ -57,17 +58,19 @@ def command(
     name: str | None,
     terms: Terms,
     hold: bool,
+    strict: bool,
     detach: bool,
     dry_run: bool,
     trust: bool,
-) -> None:
+) -> int:
     """Run RUN's agent again from the state after STEP, for real, in a process of its own.
 
     An agent that takes a state is handed it; any other runs from its beginning, with its calls so far answered from
     the recording. Where a call is edited, the fork begins before its step, and --at may be left out.
 
     Exit code 5 when the agent failed; its run is kept. Exit code 1 when the agent does not ask again what it asked,
-    because its code has changed: fork an earlier step, or --accept-changes.
+    because its code has changed: fork an earlier step, or --accept-changes; and with --strict where nothing came of an
+    edit, which is told in any case.
 
     It ends with this command, however that ends, unless it is told to --detach: `agent-tt stop` ends it then, and what
     it asks waits for `agent-tt answer`.
@@ -84,8 +87,9 @@ def command(
     agent-tt fork trip-planner --at 2 --executor mock --seed 7 --stop-at 5 --time-limit 5m
     agent-tt fork trip-planner --at 2 --break 'state.budget < 0' --break 'tool == "book_hotel"'
     --json: the new run, as in `runs`, with effects and held_back, as in `show --effects`,
-            and notes: [text]; with --dry-run {run, step, name, by, entry, file,
-            line, function, way_back_in, edits, boundary, expected, terms, problems}
+            notes: [text] and edits_without_effect: [{target, path, step, call, reason}];
+            with --dry-run {run, step, name, by, entry, file, line, function, way_back_in,
+            edits, boundary, expected, terms, problems}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.forking.plan import plan_fork
 
@@ -112,23 +116,25 @@ def command(
         _print_plan(options.terminal(), plan)
     else:
         ask_for_trust(options, plan.store, plan.run, trust=trust)
-        _run(options, plan, hold=hold, detach=detach)
+        return _run(options, plan, hold=hold, detach=detach, strict=strict)
+    return 0
 
 
-def _run(options: Options, plan: ForkPlan, *, hold: bool, detach: bool) -> None:
+def _run(options: Options, plan: ForkPlan, *, hold: bool, detach: bool, strict: bool) -> int:
     from agent_tt.forking.launch import start_fork
     from agent_tt_tui.cli.asking import can_ask, refuse_unasked
 
     if detach:
         with stopped_as_by_ctrl_c(), start_fork(plan) as handle:
             let_go(options, handle)
-        return
+        return 0
     asks = can_ask(options) and not hold
     asked = None if asks or hold else refuse_unasked()
     with stopped_as_by_ctrl_c(), start_fork(plan, asked=asked) as handle:
         if not options.as_json:
             _follow(options.terminal(), plan, handle, asks=asks)
-        tell_end(options, handle, effects=True)
+        is_without_effect = tell_end(options, handle, effects=True)
+    return 1 if strict and is_without_effect else 0
 
 
 def _follow(terminal: Terminal, plan: ForkPlan, handle: ForkHandle, *, asks: bool) -> None:

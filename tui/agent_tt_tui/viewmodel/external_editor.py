@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 import subprocess
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from agent_tt.errors import UsageError
+from agent_tt.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -54,7 +54,7 @@ def edit_outside(
         UsageError: The editor is missing, failed, or left no text.
     """
     command = editor_command(env)
-    with TemporaryDirectory(prefix="agent-tt-") as folder:
+    with temporary_folder("agent-tt-") as folder:
         file = Path(folder, f"edit{suffix}")
         with file.open("w", encoding="utf-8", newline="") as out:
             out.write(text)

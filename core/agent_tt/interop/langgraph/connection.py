@@ -18,7 +18,6 @@ import contextlib
 import os
 import shutil
 import sqlite3
-import tempfile
 import threading
 import weakref
 from pathlib import Path
@@ -26,6 +25,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 from urllib.parse import quote
 
 from agent_tt.errors import Damaged, StoreBusy, StoreNotFound, StoreUnreadable
+from agent_tt.temporary import kept_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -190,7 +190,7 @@ class _View:
         """Copy what changed since the last copy; give the path of the copy."""
         self._disconnect()
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="agent-tt-"))
+            self._folder = Path(kept_folder("agent-tt-"))
         target = self._folder / "copy.db"
         _beside(target, _INDEX).unlink(missing_ok=True)
         main, log, journal = stamps

@@ -1,0 +1,62 @@
+"""Edits of a fork of which nothing came: the agent never came to them, or wrote over them.
+
+They are kept with the fork, in its metadata under `UNMADE`, as `[{"edit": 0, "reason": "…"}]`: positions in its edits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent_tt.model import UNMADE
+
+if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Edit, Run
+
+__all__ = ["WithoutEffect", "edits_made", "edits_without_effect"]
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutEffect:
+    """An edit of which nothing came.
+
+    Attributes:
+        edit: the edit.
+        reason: why not, in words.
+    """
+
+    edit: Edit
+    reason: str
+
+    def to_json(self) -> dict[str, Wire]:
+        """`{target, path, step, call, reason}`."""
+        edit = self.edit
+        return {
+            "target": edit.target,
+            "path": edit.path,
+            "step": edit.step,
+            "call": edit.call,
+            "reason": self.reason,
+        }
+
+
+def edits_without_effect(run: Run) -> tuple[WithoutEffect, ...]:
+    """List the edits of a fork of which it is known that nothing came."""
+    return tuple(WithoutEffect(run.edits[index], reason) for index, reason in _kept(run).items())
+
+
+def edits_made(run: Run) -> tuple[Edit, ...]:
+    """List the edits of a fork without those of which it is known that nothing came."""
+    kept = _kept(run)
+    return tuple(edit for index, edit in enumerate(run.edits) if index not in kept)
+
+
+def _kept(run: Run) -> dict[int, str]:
+    listed = run.metadata.get(UNMADE)
+    found: dict[int, str] = {}
+    for entry in listed if isinstance(listed, list) else ():
+        index = entry.get("edit") if isinstance(entry, dict) else None
+        if isinstance(entry, dict) and isinstance(index, int) and 0 <= index < len(run.edits):
+            found[index] = str(entry.get("reason") or "")
+    return found

@@ -1,0 +1,76 @@
+"""While a call waits for a person, the agent's own deadlines stand still.
+
+`asyncio.wait_for(pay(), 1)` does not expire because somebody thinks.
+
+What is measured without that time: `time.monotonic`, by which asyncio's loops, `concurrent.futures` and queues measure
+their waits; `threading.Condition.wait` with a timeout, on which events, queues and futures are built; and trio's clock.
+uvloop's clock, `Lock.acquire(timeout=…)` and the alarms of the system go on.
+"""
+
+from __future__ import annotations
+
+import queue
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from agent_tt.recording.held_time import held_seconds, prepare_with
+from agent_tt.recording.hooks import Patch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["standing_still"]
+
+_CLOCKS: Final = ((time, "monotonic"), (threading, "_time"), (queue, "time"), (subprocess, "_time"))
+
+
+@contextmanager
+def standing_still() -> Iterator[None]:
+    """Let the deadlines of this process stand still while a question is open, as long as the block lasts."""
+    patches = [Patch(module, name, _without_held) for module, name in _CLOCKS if hasattr(module, name)]
+    patches.append(Patch(threading.Condition, "wait", _waiting_on))
+    for patch in patches:
+        patch.apply()
+
+    def prepare() -> None:
+        """Find trio, which the agent may have loaded meanwhile."""
+        clock = getattr(sys.modules.get("trio._core._run"), "SystemClock", None)
+        if isinstance(clock, type) and not any(patch.is_on(clock) for patch in patches):
+            patches.append(Patch(clock, "current_time", _without_held))
+            patches[-1].apply()
+
+    prepare_with(prepare)
+    try:
+        yield
+    finally:
+        prepare_with(None)
+        for patch in reversed(patches):
+            patch.undo()
+
+
+def _without_held(original: Callable[..., Any]) -> Callable[..., Any]:
+    def clock(*args: object) -> float:
+        return float(original(*args)) - held_seconds()
+
+    return clock
+
+
+def _waiting_on(original: Callable[..., Any]) -> Callable[..., Any]:
+    def wait(condition: threading.Condition, timeout: float | None = None) -> bool:
+        if timeout is None or timeout <= 0:
+            return bool(original(condition, timeout))
+        before = held_seconds()
+        is_notified = bool(original(condition, timeout))
+        while not is_notified:  # nobody can notify between two waits: whoever does needs the lock that we hold
+            now = held_seconds()
+            if now <= before:
+                break
+            before, more = now, now - before
+            is_notified = bool(original(condition, more))
+        return is_notified
+
+    return wait

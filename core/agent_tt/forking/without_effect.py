@@ -1,0 +1,54 @@
+"""Writing down which edits of a fork nothing came of; see `agent_tt.comparing.without_effect`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent_tt.errors import AgentTTError
+from agent_tt.model import UNMADE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Run
+    from agent_tt.protocols import Store
+
+__all__ = ["keep_without_effect", "keep_written_over"]
+
+
+def keep_without_effect(store: Store, run_id: str, found: Mapping[int, str]) -> None:
+    """Add edits, by their position among those of the fork, with the reason why nothing came of them."""
+    if not found:
+        return
+    listed = store.run(run_id).metadata.get(UNMADE)
+    before = listed if isinstance(listed, list) else []
+    known = {entry.get("edit") for entry in before if isinstance(entry, dict)}
+    fresh: list[Wire] = [{"edit": index, "reason": found[index]} for index in sorted(found) if index not in known]
+    store.set_metadata(run_id, {UNMADE: [*before, *fresh]})
+
+
+def keep_written_over(store: Store, run: Run) -> None:
+    """Find out whether an agent that was handed an edited state wrote over the edit before anything came of it.
+
+    That is so where its first step asked what the same step of the original asked, and left the very same state.
+    """
+    step = (run.fork_step or 0) + 1
+    edits = {index: edit for index, edit in enumerate(run.edits) if edit.target == "state"}
+    if not edits or run.way_back_in != "restore" or run.parent is None or run.steps < step:
+        return
+    try:
+        parent = store.run(run.parent)
+        if parent.steps < step or _asked(store, run.id, step) != _asked(store, parent.id, step):
+            return
+        before, after = store.state(parent.id, step - 1), store.state(run.id, step - 1)
+        if before == after or store.state(run.id, step) != store.state(parent.id, step):
+            return
+    except AgentTTError:  # what cannot be read says nothing
+        return
+    why = f"the agent wrote over it: step {step} asked what it had asked in {parent.name}, and left the same state"
+    keep_without_effect(store, run.id, dict.fromkeys(edits, why))
+
+
+def _asked(store: Store, run_id: str, step: int) -> list[tuple[str, str, str | None]]:
+    return [(call.kind, call.name, call.signature) for call in store.calls(run_id, step)]
