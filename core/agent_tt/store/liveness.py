@@ -72,7 +72,7 @@ class Clock:
         self._ahead_us = now_us() - _monotonic_ns() // 1000
 
     def now_us(self) -> int:
-        """Microseconds since the epoch, UTC, as the wall clock would show them had nobody set it; inside `as_if` as `now_us`."""
+        """Microseconds since the epoch, UTC, had nobody set the wall clock since; inside `as_if` as `now_us`."""
         return self._ahead_us + _monotonic_ns() // 1000 if _MOMENT.at_us is None else _MOMENT.at_us
 
 

@@ -134,7 +134,7 @@ def begin(project: Project, how: str, mode: str) -> subprocess.Popen[bytes]:
         env={**os.environ, "AGENT_TT_STORE": str(project.store_path)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # noqa: PLW1509  no threads are needed here
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
     )
 
 
