@@ -31,11 +31,13 @@
 | `shared_end` | the end of a call, as forked processes see it |
 | `written` | what is written to a program that a call left running |
 | `begun` | telling others that a recording has begun |
-| `import_watch` | being called when a module has been executed |
+| `import_watch`, `fitness` | being called when a module has been executed; whether it is made as taken for granted |
 | `loaded_modules` | which loaded modules are not as they were |
 | `rebinding` | replacing a function under every name that loaded modules have for it |
 | `scope` | where the agent is: in which run, step and call |
 | `lanes`, `hooks` | logical threads of control, and the seams at which they are created |
+| `concurrency` | tasks, jobs and threads of every library |
+| `cancellation` | exceptions by which an agent stops waiting |
 | `tracks` | which state object each state history follows |
 | `snapshot` | what is kept of a state object |
 | `exceptions`, `exception_values`, `special_exceptions` | exceptions as data |

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from agent_tt.recording.lanes import UNSURE
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -34,6 +36,7 @@ class Question:
         site: where it is asked: `file`, `line`, `function` as far as they are known.
         step: number of the step that it belongs to, where that is known.
         can_wait: whether a coroutine asks, which waits (`HoldsBack.until_live`) before it makes the call.
+        unsure: why another run of the program may ask it in another lane; "" where the lane is sure.
     """
 
     kind: CallKind
@@ -46,6 +49,7 @@ class Question:
     site: Mapping[str, Wire] = field(default_factory=dict)
     step: int | None = None
     can_wait: bool = False
+    unsure: str = ""
 
 
 def question_of(new: NewCall, step: int | None = None, *, can_wait: bool = False) -> Question:
@@ -61,6 +65,7 @@ def question_of(new: NewCall, step: int | None = None, *, can_wait: bool = False
         site={key: new.meta[key] for key in ("file", "line") if key in new.meta},
         step=step,
         can_wait=can_wait,
+        unsure=str(new.meta.get(UNSURE, "")),
     )
 
 

@@ -12,6 +12,7 @@ from agent_tt.recording.timers import TIMERS, timers_fired
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
+    from agent_tt.recording.concurrency.trio_passes import TrioStretch
     from agent_tt.recording.pace import Stretch
     from agent_tt.recording.recorder import Recording
 
@@ -27,7 +28,7 @@ class Arrival:
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
-        self._since_question: Stretch | None = None
+        self._since_question: Stretch | TrioStretch | None = None
         self._paces, self._timers = Runs(), Runs()
 
     def asked(self) -> None:

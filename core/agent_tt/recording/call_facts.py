@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from agent_tt.recording.call_site import call_site
 from agent_tt.recording.call_spec import KEY
+from agent_tt.recording.hooks import HOOKS
 from agent_tt.recording.interruption import INTERRUPTED, is_cleaning_up
+from agent_tt.recording.lanes import UNSURE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +18,12 @@ if TYPE_CHECKING:
     from agent_tt.recording.calls import RecordedCall
     from agent_tt.recording.recorder import Recording
 
-__all__ = ["facts_of"]
+__all__ = ["facts_of", "unsure_here"]
+
+
+def unsure_here(recording: Recording) -> str:
+    """Why the lane of this code may be another's in another run of the program; "" where it is sure."""
+    return recording.lanes.current().unsure or next(iter(HOOKS.unfit.values()), "")
 
 
 def facts_of(
@@ -37,6 +44,9 @@ def facts_of(
             facts["model"] = model
     if spec.idempotency_key is not None:
         facts[KEY] = named.get(spec.idempotency_key)
+    unsure = unsure_here(recording)
+    if unsure:
+        facts[UNSURE] = unsure
     if is_cleaning_up():
         facts[INTERRUPTED] = True
     if around is None and recording.inside is not None:

@@ -21,7 +21,8 @@ _NOT_THE_AGENT: Final = (
     sysconfig.get_path("platstdlib"),
     "<",  # code without a file
 )
-_EVENT_LOOP: Final = asyncio.Handle._run.__code__  # noqa: SLF001  below it lies who started the loop, not who called
+_EVENT_LOOP: Final = asyncio.Handle._run.__code__  # noqa: SLF001  a loop is known by the code that it runs
+_TRIO_LOOP, _TRIO_FILE = "unrolled_run", str(Path("trio", "_core", "_run.py"))
 _OURS: Final[dict[int, CodeType]] = {}
 """By identity: two codes of the same text are equal."""
 
@@ -38,9 +39,9 @@ def call_site(root: str | None) -> dict[str, Wire]:
         Both facts, or none where no such frame is on the stack (a task that is itself the call).
     """
     frame = inspect.currentframe()
-    while frame is not None and frame.f_code is not _EVENT_LOOP and not is_agent_code(frame.f_code):
+    while frame is not None and not is_event_loop(frame.f_code) and not is_agent_code(frame.f_code):
         frame = frame.f_back
-    if frame is None or frame.f_code is _EVENT_LOOP:
+    if frame is None or is_event_loop(frame.f_code):
         return {}
     return {"file": shown_path(frame.f_code.co_filename, root), "line": frame.f_lineno}
 
@@ -53,6 +54,11 @@ def not_the_agents(code: CodeType) -> None:
 def is_agent_code(code: CodeType) -> bool:
     """Whether code was written for the agent."""
     return is_agent_file(code.co_filename) and id(code) not in _OURS
+
+
+def is_event_loop(code: CodeType) -> bool:
+    """Whether it is what runs the callbacks or tasks of asyncio or trio: below it lies who started the loop."""
+    return code is _EVENT_LOOP or (code.co_name == _TRIO_LOOP and code.co_filename.endswith(_TRIO_FILE))
 
 
 @functools.lru_cache(maxsize=1024)

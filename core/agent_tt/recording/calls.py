@@ -17,6 +17,7 @@ from agent_tt.recording.answers import HoldsBack, KeepsKeys, answers_here, quest
 from agent_tt.recording.arrival import Arrival
 from agent_tt.recording.call_facts import facts_of
 from agent_tt.recording.call_spec import KEY
+from agent_tt.recording.cancellation import cancellation_facts
 from agent_tt.recording.changed_arguments import given_arguments
 from agent_tt.recording.deciding import Deciding, check_halted, rule_for, told
 from agent_tt.recording.edited_arguments import FunctionCall
@@ -249,7 +250,7 @@ class RecordedCall:
     def failed(self, error: BaseException) -> None:
         """Commit that the function raised `error`."""
         with contextlib.suppress(AgentTTError):  # logged and remembered; the agent's own exception goes on its way
-            self._end(CallEnd(status="error", error=error_info(error)), error)
+            self._end(CallEnd(status="error", error=error_info(error), meta=cancellation_facts(error)), error)
 
     def gave(self, piece: Wire) -> None:
         """Commit a piece of an answer that comes in several, before the agent has it.
@@ -304,7 +305,8 @@ class RecordedCall:
     def stream_failed(self, error: BaseException, recorded: Wire) -> None:
         """Commit that the function raised `error` after the pieces in `recorded`."""
         with contextlib.suppress(AgentTTError):  # as in `failed`
-            self._end(CallEnd(status="error", result=recorded, error=error_info(error), stream="error"), error)
+            info, facts = error_info(error), cancellation_facts(error)
+            self._end(CallEnd(status="error", result=recorded, error=info, meta=facts, stream="error"), error)
 
     def _count_usage(self, answer: object) -> dict[str, Wire]:
         """Add a model's usage to the step; what the call's facts say of it."""

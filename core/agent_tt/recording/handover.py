@@ -9,7 +9,6 @@ else for long. Nearly always this costs nothing: only one of them can run Python
 
 from __future__ import annotations
 
-import asyncio
 import platform
 import sys
 import threading
@@ -17,6 +16,8 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from agent_tt.recording.concurrency.tasks import runs_a_loop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +49,7 @@ class Handover:
     @contextmanager
     def answering(self) -> Iterator[None]:
         """Around the commit of an answer for this thread."""
-        if _runs_a_loop():
+        if runs_a_loop():
             yield
             return
         me = threading.get_ident()
@@ -75,15 +76,6 @@ class Handover:
             with self._changed:
                 self._holder = None
                 self._changed.notify_all()
-
-
-def _runs_a_loop() -> bool:
-    """Whether this thread runs an event loop: others wait for it in there."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def _waits_in(native: int | None) -> str:

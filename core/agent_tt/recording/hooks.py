@@ -1,7 +1,8 @@
-"""The seams at which lanes are created: asyncio tasks, executor jobs and threads. Timers are counted beside them.
+"""The seams at which lanes are created: tasks of asyncio and trio, jobs and threads. Timers are counted beside them.
 
 Installed when the first recording of a process begins, removed when the last one ends. Each hook passes straight
-through where no recording is current.
+through where no recording is current. A library is patched where the program has imported it, or when it does; one that
+is not made as we know it is left alone, and lanes are then not sure (`Hooks.unfit`).
 """
 
 from __future__ import annotations
@@ -11,46 +12,47 @@ import contextlib
 import contextvars
 import functools
 import logging
+import platform
+import queue
 import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import thread as _executor_threads
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from importlib import metadata
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
-from agent_tt.recording.adoption import process_policy
-from agent_tt.recording.answers import answers_here
-from agent_tt.recording.call_site import call_site
 from agent_tt.recording.child_process import watch_forks
+from agent_tt.recording.concurrency.lane_checks import check_anyio, check_asyncio, check_trio_threads
+from agent_tt.recording.concurrency.lane_labels import label_of_task
+from agent_tt.recording.concurrency.new_lanes import in_lane, new_lane, place_here, say_ended
+from agent_tt.recording.concurrency.tasks import TRIO_RUN
+from agent_tt.recording.concurrency.thread_pools import thread_pool_places
+from agent_tt.recording.concurrency.trio_tasks import trio_places
+from agent_tt.recording.concurrency.worker_threads import ANYIO, THREAD_POOLS, TRIO_THREADS, serves_jobs
 from agent_tt.recording.import_watch import ImportWatch
 from agent_tt.recording.job_ends import job_returns, job_told
-from agent_tt.recording.lanes import INHERITED, THREAD_LANES
+from agent_tt.recording.lanes import INHERITED, THREAD_LANES, watch_takers
 from agent_tt.recording.list_order import ListOrder
 from agent_tt.recording.passing import carried
-from agent_tt.recording.scope import CURRENT, here
+from agent_tt.recording.scope import here
 from agent_tt.recording.timers import count_timers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    from agent_tt.recording.lanes import Lane
-    from agent_tt.recording.scope import Scope
-
     Function = Callable[..., object]
 
 _LOG = logging.getLogger(__name__)
-_UVLOOP: Final = "uvloop"
-_WORKER: Final = getattr(_executor_threads, "_worker", None)
 
 
 class Patch:
-    """One method of a class, or function of a module, replaced while recordings run.
+    """One method of a class or object, or function of a module, replaced while recordings run.
 
     A patch that others have patched over cannot be undone; it is then still in place the next time, and not put twice.
     """
 
-    def __init__(self, owner: type | ModuleType, name: str, make: Callable[[Function], Function]) -> None:
-        self._owner = owner
+    def __init__(self, owner: object, name: str, make: Callable[..., Any]) -> None:
+        self._owner: Any = owner
         self._name = name
         self._make = make
         self._replacement: Function | None = None
@@ -77,7 +79,7 @@ class Patch:
             return
         self._original = getattr(self._owner, self._name)
         self._was_inherited = self._name not in vars(self._owner)
-        self._replacement = functools.wraps(self._original)(self._make(self._original))
+        self._replacement = functools.wraps(cast("Function", self._original))(self._make(self._original))
         setattr(self._owner, self._name, self._replacement)
 
     def undo(self) -> None:
@@ -85,14 +87,14 @@ class Patch:
         if self._replacement is None or self._original is None:
             return
         if vars(self._owner).get(self._name) is not self._replacement:
-            _LOG.debug("%s.%s was patched by others; the hook stays beneath", self._owner.__name__, self._name)
+            _LOG.debug("%s of %r was patched by others; the hook stays beneath", self._name, self._owner)
             return
         if self._was_inherited:
             delattr(self._owner, self._name)
         else:
             setattr(self._owner, self._name, self._original)
-        if getattr(self._owner, self._name) is not self._original:
-            _LOG.error("%s.%s could not be restored", self._owner.__name__, self._name)
+        if getattr(self._owner, self._name) != self._original:  # not `is`: a bound method is made each time
+            _LOG.error("%s of %r could not be restored", self._name, self._owner)
         self._replacement = self._original = None
 
 
@@ -102,13 +104,13 @@ def _hook_create_task(original: Function) -> Function:
         if scope is None:
             return original(loop, coro, **options)
         lanes = scope.recording.lanes
-        lane = _new_lane(scope, getattr(coro, "__qualname__", "task"))
+        lane = new_lane(scope, label_of_task(coro))
         context = options.get("context")
         if isinstance(context, contextvars.Context):
             # A context of the caller's own: it need not know the recording yet. One that is running right now cannot
             # be entered again; it is the creator's, and the task is found by its identity.
             with contextlib.suppress(RuntimeError):
-                context.run(_place, scope, lane)
+                context.run(place_here, scope, lane)
             task = original(loop, coro, **options)
         else:
             copied = contextvars.copy_context()
@@ -124,42 +126,18 @@ def _hook_create_task(original: Function) -> Function:
     return create_task
 
 
-def _new_lane(scope: Scope, label: str) -> Lane:
-    """A lane that the code in `scope` creates.
-
-    Lanes that a recorded call creates are counted apart from the agent's own: in a replay the call's answer is given,
-    the function does not run, and the agent's own lanes must have the same numbers.
-    """
-    creator = scope.recording.lanes.current()
-    lane = creator.child(label if scope.call is None else f"call>{label}")
-    if answers_here() is not None or process_policy() is not None:
-        lane.site = call_site(scope.recording.code.root) or creator.site
-    return lane
-
-
-def _place(scope: Scope, lane: Lane) -> None:
-    CURRENT.set(scope)
-    INHERITED.set(lane)
-
-
 def _hook_submit(original: Function) -> Function:
     def submit(executor: object, function: Function, /, *args: object, **kwargs: object) -> object:
         scope, function = here(), carried(function)
         if scope is None:
             return original(executor, function, *args, **kwargs)
-        lane = _new_lane(scope, "work")
+        lane = new_lane(scope, "work")
 
         def work(*args: object, **kwargs: object) -> object:
-            outer_lane, outer_scope = THREAD_LANES.job, CURRENT.get()
-            THREAD_LANES.job = lane
-            CURRENT.set(scope)
             try:
-                return function(*args, **kwargs)
+                return in_lane(scope, lane, lambda: function(*args, **kwargs))
             finally:
-                THREAD_LANES.job = outer_lane
-                CURRENT.set(outer_scope)
                 job_returns(scope.recording.journal.handover)
-                _say_ended(scope, lane)
 
         return original(executor, work, *args, **kwargs)
 
@@ -170,9 +148,9 @@ def _hook_start(original: Function) -> Function:
     def start(thread: threading.Thread) -> object:
         scope, own = here(), thread.run
         run = carried(own)
-        if (scope is None and run is own) or _serves_jobs(thread):
+        if (scope is None and run is own) or serves_jobs(thread):
             return original(thread)
-        lane = None if scope is None else _new_lane(scope, "thread")
+        lane = None if scope is None else new_lane(scope, "thread")
 
         def run_in_lane() -> None:
             del thread.run  # our attribute; a cycle otherwise
@@ -180,12 +158,13 @@ def _hook_start(original: Function) -> Function:
                 run()
                 return
             THREAD_LANES.thread = lane
-            CURRENT.set(scope)
+            lane.is_taken = True
+            place_here(scope, lane)
             try:
                 run()
             finally:
                 scope.recording.journal.handover.goes_on()
-                _say_ended(scope, lane)
+                say_ended(scope, lane)
 
         thread.run = run_in_lane  # type: ignore[method-assign]
         try:
@@ -195,20 +174,6 @@ def _hook_start(original: Function) -> Function:
             raise
 
     return start
-
-
-def _say_ended(scope: Scope, lane: Lane) -> None:
-    """Tell a run that one of its jobs or threads is over."""
-    steps = scope.recording.model_steps
-    if steps is not None:
-        steps.lane_ended(lane.id)
-
-
-def _serves_jobs(thread: threading.Thread) -> bool:
-    """Whether a thread is a pool's own: what it works on has lanes of its own, and it outlives its creator."""
-    if type(thread).__module__ == "anyio._backends._asyncio":
-        return True
-    return _WORKER is not None and getattr(thread, "_target", None) is _WORKER
 
 
 class Companion(Protocol):
@@ -224,7 +189,11 @@ class Companion(Protocol):
 
 
 class Hooks:
-    """All hooks of the process, counted by the recordings that need them."""
+    """All hooks of the process, counted by the recordings that need them.
+
+    Attributes:
+        unfit: libraries that are not made as we know them, with the reason: lanes of theirs cannot be told apart.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -237,8 +206,10 @@ class Hooks:
             Patch(Future, "set_result", job_told),
             Patch(Future, "set_exception", job_told),
             Patch(threading.Thread, "start", _hook_start),
+            Patch(queue.Queue, "get", watch_takers),
         ]
-        self._imports = ImportWatch(self._hook_uvloop)
+        self._imports = ImportWatch(self._hook_library)
+        self.unfit: dict[str, str] = {}
 
     @property
     def is_idle(self) -> bool:
@@ -253,7 +224,7 @@ class Hooks:
                 companion.acquire()
 
     def acquire(self) -> None:
-        """Install what is not installed yet. uvloop is hooked where the program has imported it, or when it does."""
+        """Install what is not installed yet. A library is hooked where the program has imported it, or when it does."""
         with self._lock:
             for patch in self._patches:
                 patch.apply()
@@ -261,10 +232,12 @@ class Hooks:
             self._users += 1
             if self._users > 1:
                 return
-            self._imports.watch(_UVLOOP)
-            uvloop = sys.modules.get(_UVLOOP)
-            if uvloop is not None:
-                self._hook_uvloop(_UVLOOP, uvloop)
+            self._try("asyncio", platform.python_version(), check_asyncio)
+            for name in _LIBRARIES:
+                self._imports.watch(name)
+                module = sys.modules.get(name)
+                if module is not None and not _is_loading(module):
+                    self._hook_library(name, module)
             for companion in self._companions:
                 companion.acquire()
 
@@ -279,16 +252,63 @@ class Hooks:
                 for patch in reversed(self._patches):
                     patch.undo()
 
-    def _hook_uvloop(self, _: str, module: ModuleType) -> None:
-        loop = getattr(module, "Loop", None)
+    def _hook_library(self, name: str, module: ModuleType) -> None:
         with self._lock:
-            if not self._users or not isinstance(loop, type):
-                return
-            patch = Patch(loop, "create_task", _hook_create_task)
+            if self._users:
+                self._try(name, _version_of(name), lambda: self._put(_LIBRARIES[name](module)))
+
+    def _put(self, patches: list[Patch]) -> None:
+        """Apply patches, unless there are some of the same places."""
+        for patch in patches:
             known = next((other for other in self._patches if other.place == patch.place), None)
             if known is None:
                 self._patches.append(patch)
             (known or patch).apply()
 
+    def _try(self, name: str, version: str, hook: Callable[[], object]) -> None:
+        """Hook something, or say that it cannot be; never raises, because the program did nothing wrong."""
+        try:
+            hook()
+        except Exception as error:  # noqa: BLE001  a version that we do not know
+            library = name.partition(".")[0]
+            if library not in self.unfit:
+                self.unfit[library] = f"{library} {version} is not as we know it: {error}"
+                _LOG.warning("who asked what cannot be told for sure: %s", self.unfit[library])
+
+
+def _is_loading(module: ModuleType) -> bool:
+    return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
+
+
+def _version_of(module: str) -> str:
+    try:
+        return metadata.version(module.partition(".")[0])
+    except metadata.PackageNotFoundError:
+        return "?"
+
+
+def _uvloop_patches(module: ModuleType) -> list[Patch]:
+    loop = getattr(module, "Loop", None)
+    return [Patch(loop, "create_task", _hook_create_task)] if isinstance(loop, type) else []
+
+
+def _checked(check: Callable[[ModuleType], None]) -> Callable[[ModuleType], list[Patch]]:
+    """A library that is only looked at."""
+
+    def patches(module: ModuleType) -> list[Patch]:
+        check(module)
+        return []
+
+    return patches
+
+
+_LIBRARIES: Final[dict[str, Callable[[ModuleType], list[Patch]]]] = {
+    "uvloop": _uvloop_patches,
+    ANYIO: _checked(check_anyio),
+    THREAD_POOLS: lambda module: [Patch(*place) for place in thread_pool_places(module)],
+    TRIO_RUN: lambda module: [Patch(*place) for place in trio_places(module)],
+    TRIO_THREADS: _checked(check_trio_threads),
+}
+"""The modules that are looked at, and patched, when they are there."""
 
 HOOKS = Hooks()

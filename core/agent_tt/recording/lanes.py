@@ -1,28 +1,33 @@
 """Lanes: the logical threads of control of a run, named by where they were created.
 
-A lane's id is a path of creation: `main`, then `/label.ordinal` for each asyncio task, executor job or thread, with the
-ordinal counted per parent and label in the order of *creation*. So the ids of two equal runs are equal, however their
-threads raced. Counting per label keeps tasks that the garbage collector starts from shifting their siblings.
+A lane's id is a path of creation: `main`, then `/label.ordinal` for each task of asyncio or trio, executor job or
+thread, with the ordinal counted per parent and label in the order of *creation*. So the ids of two equal runs are
+equal, however their threads raced. Counting per label keeps tasks that the garbage collector starts from shifting their
+siblings, and what the network stack creates below a request is labelled apart (`call>label`).
 """
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import threading
 import weakref
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.recording.concurrency.tasks import current_task, runs_a_callback, runs_a_loop
 from agent_tt.recording.scope import here
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import TracebackType
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.recording.concurrency.tasks import Task
 
 MAIN: Final = "main"
+
+UNSURE: Final = "lane_unsure"
+"""Among the facts of a call: why another run of the program may ask its question in another lane."""
 
 
 class Lane:
@@ -33,16 +38,18 @@ class Lane:
         lanes: the lanes of its run.
         base: the nearest lane at or above it that was named with `lane(...)`, else main.
         is_taken: whether a task already runs in it.
+        unsure: why another run of the program may give its id to another thread of control; "" where it is sure.
         site: `file` and `line` of the agent's that created it, where a replay may have to name them.
     """
 
-    __slots__ = ("__weakref__", "_ordinals", "_sequence", "base", "id", "is_taken", "lanes", "site")
+    __slots__ = ("__weakref__", "_ordinals", "_sequence", "base", "id", "is_taken", "lanes", "site", "unsure")
 
     def __init__(self, lanes: Lanes, id: str, base: Lane | None = None) -> None:  # noqa: A002  it is the lane's id
         self.lanes = lanes
         self.id = id
         self.base = base or self
         self.is_taken = False
+        self.unsure = ""
         self.site: Mapping[str, Wire] = {}
         self._ordinals: dict[str, int] = {}
         self._sequence = itertools.count(1)
@@ -57,6 +64,10 @@ class Lane:
     def next_sequence(self) -> int:
         """The number of the next call in this lane, from 1."""
         return next(self._sequence)
+
+
+UNSEEN: Final = "its task was created where that could not be seen"
+SHARES_WORK: Final = "its thread takes from a queue what another may take"
 
 
 class _ThreadLanes(threading.local):
@@ -85,12 +96,12 @@ class Lanes:
     def __init__(self, main: str = MAIN) -> None:
         self.lock = threading.RLock()  # reentrant: the garbage collector may run an agent's generators while it is held
         self.main = Lane(self, main)
-        self._tasks: weakref.WeakKeyDictionary[asyncio.Task[object], Lane] = weakref.WeakKeyDictionary()
+        self._tasks: weakref.WeakKeyDictionary[Task, Lane] = weakref.WeakKeyDictionary()
         self._named: dict[str, Lane] = {}
 
     def begin_here(self) -> None:
         """Say that the code that asks runs in main."""
-        task = _current_task()
+        task = current_task()
         if task is not None:
             self.assign(task, self.main)
 
@@ -105,7 +116,7 @@ class Lanes:
         named = _NAMED.get()
         return named[0] if named is not None and named[1] is created else created
 
-    def assign(self, task: asyncio.Task[object], lane: Lane) -> None:
+    def assign(self, task: Task, lane: Lane) -> None:
         """Say that `task` runs in `lane`, unless it is known to run in another."""
         with self.lock:
             self._tasks.setdefault(task, lane)
@@ -122,16 +133,18 @@ class Lanes:
         return lane, created
 
     def _created(self) -> Lane:
-        task = _current_task()
+        task = current_task()
         if task is not None:
             return self._of_task(task)
-        # A job before the context: libraries submit `copy_context().run`, and then all workers share one context.
-        for lane in (THREAD_LANES.job, THREAD_LANES.thread, INHERITED.get()):
+        # A job before the context: libraries submit `copy_context().run`, and then all workers share one context. But a
+        # callback of an event loop has the context of who asked for it, often another thread than the loop's.
+        lanes = (THREAD_LANES.job, THREAD_LANES.thread, INHERITED.get())
+        for lane in reversed(lanes) if runs_a_callback() else lanes:
             if lane is not None and lane.lanes is self:
                 return lane
         return self.main
 
-    def _of_task(self, task: asyncio.Task[object]) -> Lane:
+    def _of_task(self, task: Task) -> Lane:
         with self.lock:
             known = self._tasks.get(task)
         if known is not None:
@@ -141,9 +154,32 @@ class Lanes:
             inherited = self.main
         # An eager task asks before `create_task` has returned: the lane in its context is still free. Any other task
         # was created where no hook saw it, and is numbered by its first call.
-        lane = inherited.child("task?") if inherited.is_taken or inherited is self.main else inherited
+        if not inherited.is_taken and inherited is not self.main:
+            lane = inherited
+        else:
+            lane = inherited.child("task?")
+            lane.unsure = UNSEEN
         self.assign(task, lane)
         return lane
+
+
+_TAKERS: Final[weakref.WeakKeyDictionary[object, Lane]] = weakref.WeakKeyDictionary()
+"""By queue, the thread or job that was the first to take something from it."""
+
+
+def watch_takers(original: Callable[..., object]) -> Callable[..., object]:
+    """In place of `get` of a queue: which of several threads takes an item is a race that no replay decides."""
+
+    def get(queue: object, *args: object, **options: object) -> object:
+        scope = here()
+        if scope is not None and not runs_a_loop():
+            taker = scope.recording.lanes.current()
+            first = _TAKERS.setdefault(queue, taker)
+            if first is not taker and first.lanes is taker.lanes:
+                first.unsure = taker.unsure = SHARES_WORK
+        return original(queue, *args, **options)
+
+    return get
 
 
 class lane:  # noqa: N801  it is used like a function: `with agent_tt.lane(key):`
@@ -180,10 +216,3 @@ class lane:  # noqa: N801  it is used like a function: `with agent_tt.lane(key):
         steps = None if scope is None else scope.recording.model_steps
         if steps is not None and left is not None:
             steps.lane_ended(left[0].id)
-
-
-def _current_task() -> asyncio.Task[object] | None:
-    try:
-        return asyncio.current_task()
-    except RuntimeError:  # no event loop runs in this thread
-        return None

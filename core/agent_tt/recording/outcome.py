@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from asyncio import CancelledError
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
-from agent_tt.codec.looking import seen
+from agent_tt.recording.cancellation import is_cancellation, parts_of_group
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,8 +12,6 @@ if TYPE_CHECKING:
     from agent_tt.model import RunStatus, StepStatus
 
 _CODE: Final = vars(SystemExit)["code"]
-_STOPS = (KeyboardInterrupt, CancelledError, GeneratorExit)
-
 
 def step_status(error: BaseException | None, *, failures: Sequence[BaseException] = ()) -> StepStatus:
     """The status of a step that `error` left.
@@ -42,10 +39,10 @@ def run_status(error: BaseException | None, *, failures: Sequence[BaseException]
 
 def _is_stop(error: BaseException) -> bool:
     """Whether somebody stopped it; of a group, whether nothing else is in it."""
-    kind = type(error)  # its `__class__` may be a property
-    if issubclass(kind, BaseExceptionGroup):
-        return seen(lambda: cast("BaseExceptionGroup[BaseException]", error).split(_STOPS)[1] is None, otherwise=False)
-    return issubclass(kind, _STOPS)
+    group = parts_of_group(error)
+    if group is not None:
+        return all(_is_stop(part) for part in group)
+    return issubclass(type(error), KeyboardInterrupt) or is_cancellation(error)
 
 
 def _is_clean_exit(error: BaseException) -> bool:

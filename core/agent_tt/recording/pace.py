@@ -20,6 +20,9 @@ import asyncio
 import contextvars
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.recording.concurrency.tasks import trio_runner, trio_task
+from agent_tt.recording.concurrency.trio_passes import TrioStretch
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -61,12 +64,14 @@ class Stretch:
             self.loop.call_soon(self._pass, context=contextvars.Context())
 
 
-def stretch_from_here(most: int = _MOST_PASSES) -> Stretch | None:
+def stretch_from_here(most: int = _MOST_PASSES) -> Stretch | TrioStretch | None:
     """What the event loop of this code does from now on; None where none runs in this thread.
 
     Args:
         most: how many passes are counted.
     """
+    if trio_task() is not None:
+        return TrioStretch(trio_runner(), most)
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:
@@ -74,7 +79,7 @@ def stretch_from_here(most: int = _MOST_PASSES) -> Stretch | None:
     return Stretch(loop, most)
 
 
-def pace_of(since_question: Stretch | None, since_answer: Stretch | None) -> Wire:
+def pace_of(since_question: Stretch | TrioStretch | None, since_answer: Stretch | TrioStretch | None) -> Wire:
     """The `pace` of an answer that comes now; None where nothing needs to be said.
 
     Args:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, ParamSpec, TypeVar
 
@@ -17,8 +17,9 @@ from agent_tt.recording.shared_end import SharedEnd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextvars import Context
 
-__all__ = ["carried", "is_passing", "passing", "passing_for", "share_ends"]
+__all__ = ["carried", "is_below_a_call", "is_passing", "passing", "passing_for", "share_ends"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -78,6 +79,17 @@ def passing_for() -> Literal["request", "call"] | None:
             return "call"
         scope = scope.outer
     return None
+
+
+def is_below_a_call(context: Context | None = None) -> bool:
+    """Whether this code, or code in `context`, carries out a call, such as the network stack below a request.
+
+    In a replay the call is answered and none of this runs, so what it creates must not be counted with the agent's own.
+    """
+    if context is None:
+        context = copy_context()
+    scope = context.get(CURRENT)
+    return context.get(_MARK) is not None or (scope is not None and scope.call is not None)
 
 
 def carried(function: Callable[P, R]) -> Callable[P, R]:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import AgentCode, NewRun, Output
     from agent_tt.protocols import RunWriter, Store
+    from agent_tt.recording.concurrency.trio_passes import TrioStretch
     from agent_tt.recording.fallback import FallbackWriter
     from agent_tt.recording.lanes import Lane
     from agent_tt.recording.pace import Stretch
@@ -115,7 +116,7 @@ class Recording(Block):
         self.lanes = Lanes()
         self.kept_headers = headers_of(new.metadata)
         self.held = HeldDraws()
-        self.since_answer: Stretch | None = None
+        self.since_answer: Stretch | TrioStretch | None = None
         self.timers_before = timers_fired()
         self.model_steps = ModelSteps(self) if steps == "model calls" else None
 

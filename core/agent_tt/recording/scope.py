@@ -16,6 +16,7 @@ from agent_tt.codec.looking import is_looking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextvars import Context
 
     from agent_tt.recording.calls import RecordedCall
     from agent_tt.recording.recorder import Recording
@@ -54,14 +55,17 @@ _STORE = _Store()
 CURRENT: ContextVar[Scope | None] = ContextVar("agent_tt_scope", default=None)
 
 
-def here() -> Scope | None:
+def here(context: Context | None = None) -> Scope | None:
     """The scope of this code in a recording that has not ended, None outside any.
 
     Its step may have ended: then this code belongs to a task or thread that outlived the step it was created in.
+
+    Args:
+        context: whose code is meant, where it is not the code that asks.
     """
     if _STORE.depth or is_looking():
         return None
-    scope = CURRENT.get()
+    scope = CURRENT.get() if context is None else context.get(CURRENT)
     while scope is not None and not scope.recording.is_open:
         scope = scope.outer
     return scope

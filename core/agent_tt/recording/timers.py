@@ -3,7 +3,7 @@
 Timers fire late, each a little, so their order among answers from outside cannot be told from the time alone once there
 were many. With each answer it is therefore kept how many had fired since the answer before it, under `TIMERS` among the
 facts of the call; of an answer in pieces `[[first, last, count], …]` by number of piece, from 0. Those inside recorded
-functions do not count: in a replay the functions do not run.
+calls do not count: in a replay the functions do not run, and nor does the network stack below a request.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from contextvars import Context
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.recording.passing import is_below_a_call
 from agent_tt.recording.scope import CURRENT, here
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     Callback: TypeAlias = Callable[..., object]
 
-__all__ = ["TIMERS", "count_timers", "timers_fired"]
+__all__ = ["TIMERS", "count_fired", "count_timers", "timers_fired"]
 
 TIMERS: Final = "timers"
 
@@ -50,17 +51,18 @@ def count_timers(original: Callable[..., object]) -> Callable[..., object]:
 
 def _counted(loop: AbstractEventLoop, callback: Callback, context: Context | None) -> Callback:
     scope = here() if context is None else context.get(CURRENT)
-    if scope is None or scope.call is not None:
+    if scope is None or is_below_a_call(context):
         return callback
 
     def fire(*args: object) -> object:
         result = callback(*args)
         # Behind whoever it woke: before they have run, nothing has come of it.
-        loop.call_soon(_count, context=Context())
+        loop.call_soon(count_fired, context=Context())
         return result
 
     return fire
 
 
-def _count() -> None:
-    _COUNT.fired += 1
+def count_fired(number: int = 1) -> None:
+    """Count some more."""
+    _COUNT.fired += number

@@ -17,6 +17,7 @@
 | `virtual_time`, `timeline`, `sleepers`, `busy_threads` | nobody waits, and time moves on |
 | `without_clock` | waiting for answers where time is real |
 | `loop_inside`, `standard_loops`, `paces` | event loops whose clock is moved, and how many passes an answer took |
+| `trio_loop`, `trio_time` | the same of trio |
 | `numbering` | where the replaying agent's own recording goes: nowhere |
 | `block`, `given` | replaying a block of code in this process; answers that are given for a name |
 | `shown_tools` | tools that the conversation shows and no call stands for |

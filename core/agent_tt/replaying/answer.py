@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from agent_tt.codec.decode import decode
 from agent_tt.errors import NotRebuildable
+from agent_tt.recording.cancellation import is_cancellation
 from agent_tt.recording.pace import AT_ONCE
 from agent_tt.replaying.loaded_classes import LOADED
 from agent_tt.replaying.rebuilt_errors import rebuild_error
@@ -58,8 +58,9 @@ class Answer:
         if number is not None:
             try:
                 await self._replay.turns.turn(number, at_once=self._entry.paces.get(index) == AT_ONCE)
-            except asyncio.CancelledError:
-                self._replay.cancelled(self._entry)
+            except BaseException as error:
+                if is_cancellation(error):
+                    self._replay.cancelled(self._entry)
                 raise
         elif self._never_comes(index):
             await self._replay.turns.hang()

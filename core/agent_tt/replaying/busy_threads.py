@@ -7,7 +7,6 @@ worker has woken. What any other thread does is not known: it is waited for as l
 
 from __future__ import annotations
 
-import concurrent.futures.thread
 import gc
 import platform
 import sys
@@ -16,6 +15,8 @@ import time
 import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from agent_tt.recording.concurrency.worker_threads import EXECUTOR_WORKER, THREAD_POOLS, TRIO_THREADS, serves_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["BusyThreads"]
 
 _MOMENT, _LOCKED, _GRACE = 0.001, 0.1, 0.02
-"""Real seconds for which a thread has to be seen at rest of which nothing is known: any other one; one of an executor,
+"""Real seconds for which a thread has to be seen at rest of which nothing is known: any other one; one of a pool,
 or the first, that waits for another thread; and any other one where the system does not tell what it does."""
 
 _RESTS: Final = 20_000
@@ -38,7 +39,6 @@ _OWN: Final = "agent-tt "
 
 _sleep: Final = time.sleep
 _monotonic: Final = time.monotonic
-_WORKER: Final = getattr(concurrent.futures.thread, "_worker", None)
 _CONDITION_WAIT: Final = threading.Condition.wait.__code__
 
 
@@ -47,7 +47,10 @@ def _codes(*functions: object) -> frozenset[CodeType]:
 
 
 _JOINS: Final = _codes(threading.Thread.join, getattr(threading.Thread, "_wait_for_tstate_lock", None))
-_IDLE_WORKER: Final = _codes(_WORKER)
+_TRIO_CALLS: Final = "trio._threads"
+"""The module in which a thread waits for what it has trio do."""
+
+_IDLE_WORKER: Final = _codes(EXECUTOR_WORKER)
 
 
 def _goes_on(frame: FrameType) -> bool | None:
@@ -68,6 +71,15 @@ def _goes_on(frame: FrameType) -> bool | None:
         executor = None if reference is None else reference()
         is_idle = executor is not None and not executor._shutdown and jobs is not None and not jobs.qsize()  # noqa: SLF001
         return not is_idle  # one that is told to end is about to
+    if frame.f_globals.get("__name__") == TRIO_THREADS and frame.f_code.co_name == "_work":
+        lock: Any = getattr(names.get("self"), "_worker_lock", None)
+        return lock is None or not lock.locked()  # who is given a job has its lock released
+    if frame.f_globals.get("__name__") == THREAD_POOLS and frame.f_code.co_name == "worker":
+        given: Any = names.get("inqueue")
+        return names.get("task") is not None or given is None or not given.empty()
+    if frame.f_globals.get("__name__") == _TRIO_CALLS and "message_to_trio" in names:
+        replies: Any = getattr(names["message_to_trio"], "queue", None)
+        return replies is None or not replies.empty()
     return None
 
 
@@ -190,11 +202,6 @@ class BusyThreads:
         self._before = weakref.WeakSet(thread for thread in threading.enumerate() if thread is not self._first)
         self._seen: dict[threading.Thread, _Seen] = {}
 
-    @staticmethod
-    def serves_jobs(thread: threading.Thread) -> bool:
-        """Whether a thread is an executor's own."""
-        return _WORKER is not None and getattr(thread, "_target", None) is _WORKER
-
     def queued(self, executor: ThreadPoolExecutor) -> Job:
         """A job that is about to be given to `executor`."""
         with self._lock:
@@ -249,7 +256,7 @@ class BusyThreads:
 
     def is_foreign(self, thread: threading.Thread) -> bool:
         """Whether a thread was there before the agent, or is one of our own: what it does is none of the replay's."""
-        return (thread in self._before and not self.serves_jobs(thread)) or thread.name.startswith(_OWN)
+        return (thread in self._before and not serves_jobs(thread)) or thread.name.startswith(_OWN)
 
     def _others(self) -> list[threading.Thread]:
         me = threading.current_thread()
@@ -266,7 +273,7 @@ class BusyThreads:
 
     def _patience(self, thread: threading.Thread, activity: _Activity | None) -> float:
         """For how many real seconds a thread has to be seen at rest."""
-        if thread is not self._first and not self.serves_jobs(thread):
+        if thread is not self._first and not serves_jobs(thread):
             return _GRACE if activity is None else _MOMENT
         return _LOCKED if activity is not None and activity.is_locked else float("inf")
 

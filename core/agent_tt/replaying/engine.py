@@ -6,13 +6,14 @@ swallowed the exception, each later call raises it again, and `finish` reports i
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections import defaultdict, deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agent_tt.recording.hooks import HOOKS
 from agent_tt.recording.kept_headers import headers_of
+from agent_tt.recording.lanes import UNSURE
 from agent_tt.recording.scope import here
 from agent_tt.replaying.answer import Answer
 from agent_tt.replaying.divergence import HALTING, Divergence, Finding
@@ -31,6 +32,7 @@ from agent_tt.replaying.matching import Matching
 from agent_tt.replaying.notes import Notes
 from agent_tt.replaying.tape import DRAWN
 from agent_tt.replaying.turns import Turns
+from agent_tt.replaying.waiters import TrioLoop, running_loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -149,18 +151,30 @@ class Replay:
             self.notes.add("lane moved", f"{question.lane} goes along {match.lane.id} of the recording")
         if match.how == "sibling":
             self.notes.add("taken from sibling", f"{question.lane} was answered from {entry.lane.id}")
-        if match.alternatives and (match.how == "sibling" or match.moved):
-            self.notes.add(
-                "unreliable",
-                f"several lanes asked {question.name} the same: which answer is whose cannot be told;"
-                " name them with `with agent_tt.lane(key):`",
-            )
+        self._check_lane(question, match, entry)
         for skipped in match.skipped:
             if skipped.skipped_for is None:
                 skipped.skipped_for = entry
                 self.turns.drop(*_numbers(skipped))
         if entry.skipped_for is not None and match.how != "sibling":  # of a sibling: the work went to another worker
             self._found(changed_order(entry, question))
+
+    def _check_lane(self, question: Question, match: Match, entry: TapeCall) -> None:
+        """Note where another's answer may have been given: one question of several lanes that cannot be told apart."""
+        is_guess = match.alternatives > 0 and (match.how == "sibling" or match.moved)
+        why = question.unsure or str(entry.call.meta.get(UNSURE, ""))
+        if not is_guess and not (why and self._is_asked_beside(entry, is_of_all=bool(HOOKS.unfit))):
+            return
+        self.notes.add(
+            "unreliable",
+            f"several lanes asked {question.name} the same: which answer is whose cannot be told"
+            f"{f' ({why})' if why else ''}; name them with `with agent_tt.lane(key):`",
+        )
+
+    def _is_asked_beside(self, entry: TapeCall, *, is_of_all: bool) -> bool:
+        """Whether the question of a call was asked in another lane; or asked again, where no lane can be told."""
+        tape, signature = self.tape, entry.signature
+        return tape.is_asked_beside(entry.lane, signature) or (is_of_all and tape.times_asked(signature) > 1)
 
     def _unmatched(self, question: Question, lane: TapeLane) -> TapeCall:
         """What to do with a question that nothing recorded answers: raises, unless this replay only observes.
@@ -349,11 +363,8 @@ def _numbers(entry: TapeCall) -> list[int]:
 
 def _has_timers() -> bool:
     """Whether the event loop of this thread has something to do later."""
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return bool(getattr(loop, "_scheduled", None))
+    loop = running_loop()
+    return loop.has_timers if isinstance(loop, TrioLoop) else bool(getattr(loop, "_scheduled", None))
 
 
 def _step_here() -> int | None:

@@ -17,7 +17,6 @@ machine code.
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
 import inspect
 import os
@@ -29,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from agent_tt.errors import AgentTTError
-from agent_tt.recording.call_site import is_agent_file, shown_path
+from agent_tt.recording.call_site import is_agent_file, is_event_loop, shown_path
 from agent_tt.replaying.foreign_calls import ADDRESS, asking
 from agent_tt.replaying.guard_events import FOREIGN, LIBRARIES, NAMED, OPEN, SPAWN, TARGETS, text_of
 from agent_tt.replaying.native_libraries import (
@@ -173,14 +172,11 @@ class Guard:
         return False
 
     def _place(self, frame: FrameType | None) -> tuple[str, int, str] | tuple[()]:
-        while frame is not None and frame.f_code is not _EVENT_LOOP:
+        while frame is not None and not is_event_loop(frame.f_code):
             if is_agent_file(frame.f_code.co_filename):
                 return shown_path(frame.f_code.co_filename, self._root), frame.f_lineno, frame.f_code.co_qualname
             frame = frame.f_back
         return ()
-
-
-_EVENT_LOOP: Final = asyncio.Handle._run.__code__  # noqa: SLF001  below it lies who started the loop
 
 
 _NOTHING_PASSES: Final = Rules()

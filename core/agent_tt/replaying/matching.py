@@ -29,7 +29,7 @@ class Match:
         how: `next`, `later` in the lane, or from a `sibling`.
         skipped: the calls of the lane that were to come before, where it is a later one.
         moved: whether the lane was bound to a recorded lane of another id just now.
-        alternatives: how many other calls, in other lanes, would have answered the same question.
+        alternatives: how many other calls would have answered the same question as well.
     """
 
     lane: TapeLane
@@ -62,7 +62,8 @@ class Matching:
             return Match(lane, later, "later", tuple(lane.before(later)))
         beside = [call for call in self._tape.asking(signature) if self._are_siblings(lane, call.lane)]
         if beside:
-            return Match(lane, beside[0], "sibling", alternatives=len(beside) - 1)
+            # Those that were served before count, too: each of them may have been meant for this one.
+            return Match(lane, beside[0], "sibling", alternatives=self._tape.times_asked(signature) - 1)
         return Match(lane, None)
 
     def along(self, lane_id: str, signature: str) -> TapeLane:
@@ -109,5 +110,4 @@ def _likest(lane_id: str, lanes: Sequence[TapeLane]) -> tuple[TapeLane, int]:
         return not parent or lane.parent != parent, lane.label != label, lane.calls[0].never_came
 
     likest = min(lanes, key=unlike)
-    others = sum(1 for lane in lanes if unlike(lane)[0] == unlike(likest)[0]) - 1
-    return likest, others
+    return likest, len(lanes) - 1

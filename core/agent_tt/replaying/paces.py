@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.replaying.waiters import no_context
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable, Mapping
+
+    from agent_tt.replaying.waiters import Loop
 
 __all__ = ["WITH_ITS_OWN", "Paces"]
 
@@ -45,7 +46,7 @@ class Paces:
         """Whether whoever got the piece before it takes it by itself."""
         return self._passes[number] == WITH_ITS_OWN
 
-    def released(self, loop: asyncio.AbstractEventLoop, following: int | None) -> None:
+    def released(self, loop: Loop, following: int | None) -> None:
         """Somebody in `loop`, which runs here, was released just now: `following` is next."""
         if following is None or following in self._coming:
             return
@@ -56,7 +57,7 @@ class Paces:
             # It runs behind the waiter that was just released, in the same pass.
             loop.call_soon(self._count, loop, following, context=no_context())
 
-    def given_out(self, loop: asyncio.AbstractEventLoop, following: int | None) -> None:
+    def given_out(self, loop: Loop, following: int | None) -> None:
         """An answer was given out in this pass of `loop`: let `following` come as many passes later as it did."""
         if following is None or following in self._coming or following in self._due:
             return
@@ -64,7 +65,7 @@ class Paces:
             self._coming.add(following)
             self._count(loop, following)
 
-    def _count(self, loop: asyncio.AbstractEventLoop, number: int) -> None:
+    def _count(self, loop: Loop, number: int) -> None:
         """Let `number` be due as many passes behind the one before it, which is given out in this pass.
 
         What a loop is told from outside (by a timer, a socket, a thread) it runs at the end of a pass, and who waits

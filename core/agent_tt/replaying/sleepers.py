@@ -9,9 +9,29 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agent_tt.replaying.loop_inside import LoopInside
 
-__all__ = ["Gate", "Joining", "RestingLoop", "Sleeper"]
+__all__ = ["Gate", "Inside", "Joining", "RestingLoop", "Sleeper"]
+
+
+class Inside(Protocol):
+    """What an event loop is about to do, of asyncio (`loop_inside`) or trio (`trio_loop`)."""
+
+    @property
+    def has_work(self) -> bool:
+        """Whether it goes on by itself now; asked by any thread."""
+        ...
+
+    def hears(self, seconds: float) -> bool:
+        """Whether a file descriptor becomes ready within `seconds` of real time. The loop's own pass sees it again."""
+        ...
+
+    def next_timer(self) -> float | None:
+        """When its first timer is due, on the clock of the replay; None without any."""
+        ...
+
+    def wake(self) -> None:
+        """Let it look again, from any thread."""
+        ...
 
 
 class Sleeper(Protocol):
@@ -125,7 +145,7 @@ class RestingLoop:
 
     __slots__ = ("_inside", "is_fired", "when")
 
-    def __init__(self, inside: LoopInside) -> None:
+    def __init__(self, inside: Inside) -> None:
         self.when = inside.next_timer()
         self.is_fired = False
         self._inside = inside

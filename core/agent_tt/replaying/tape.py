@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.recording.cancellation import CANCELLED
 from agent_tt.recording.exchange import IN_TURN
 from agent_tt.recording.pace import AT_ONCE, PACE, PACES, runs_in
 from agent_tt.recording.timers import TIMERS
@@ -25,12 +26,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Call, CallKind, Delivery, Run
     from agent_tt.protocols import RunSource
 
-__all__ = ["CANCELLATIONS", "DRAWN", "Tape", "TapeCall", "TapeLane", "label_of", "lay_out", "read_tape"]
-
-CANCELLATIONS: Final = frozenset(
-    {"asyncio.exceptions:CancelledError", "asyncio:CancelledError", "builtins:GeneratorExit"}
-)
-"""Classes of "errors" that came from the agent's own side: it stopped waiting."""
+__all__ = ["DRAWN", "Tape", "TapeCall", "TapeLane", "label_of", "lay_out", "read_tape"]
 
 DRAWN: Final[frozenset[CallKind]] = frozenset({"clock", "rng", "id", "env"})
 """Kinds that a run records only where it was asked to: without any of them, their values are live."""
@@ -102,7 +98,7 @@ class TapeCall:
     @property
     def is_cancelled(self) -> bool:
         """Whether the agent stopped waiting for it before it ended."""
-        return self.call.error is not None and self.call.error.class_name in CANCELLATIONS
+        return self.call.meta.get(CANCELLED) is True
 
     @property
     def never_came(self) -> bool:
@@ -188,6 +184,7 @@ class Tape:
         self.shown_only: dict[str, int] = {}
         self._by_question: dict[str, deque[TapeCall]] = defaultdict(deque)
         self._by_first_question: dict[str, list[TapeLane]] = {}
+        self._times_asked: Counter[str] = Counter()
         self._names: set[tuple[CallKind, str]] = set()
         self._kinds: set[CallKind] = set()
 
@@ -210,6 +207,14 @@ class Tape:
         if first_unserved(waiting) is None or waiting is None:
             return iter(())
         return (call for call in waiting if not call.served)
+
+    def times_asked(self, signature: str) -> int:
+        """How many calls of the run asked that, served or not."""
+        return self._times_asked[signature]
+
+    def is_asked_beside(self, lane: TapeLane, signature: str) -> bool:
+        """Whether another lane than that asks the same, too."""
+        return self._times_asked[signature] > sum(1 for call in lane.calls if call.signature == signature)
 
     def starting_with(self, signature: str) -> list[TapeLane]:
         """The lanes whose first question that is, in the order in which they were created."""
@@ -267,6 +272,7 @@ class Tape:
             lane.add(entry)
             self.calls.append(entry)
             self._by_question[entry.signature].append(entry)
+            self._times_asked[entry.signature] += 1
             self._names.add((call.kind, call.name))
             self._kinds.add(call.kind)
         for lane in sorted(self.lanes.values(), key=_order_of_creation):
@@ -305,7 +311,7 @@ def first_unserved(waiting: deque[TapeCall] | None) -> TapeCall | None:
 
 
 def _turns(call: Call, pieces: Sequence[Delivery]) -> tuple[int | None, ...]:
-    cancelled = call.error is not None and call.error.class_name in CANCELLATIONS
+    cancelled = call.meta.get(CANCELLED) is True
     if not pieces:
         return (None if cancelled else call.delivered,)
     numbers: list[int | None] = [piece.number for piece in pieces]

@@ -13,7 +13,6 @@ and then the earliest answer that is waited for is released, with a note, when n
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import threading
 from bisect import bisect_right
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from agent_tt.replaying.timeline import Timeline
-    from agent_tt.replaying.waiters import Waiter
+    from agent_tt.replaying.waiters import Loop, Waiter
 
 __all__ = ["Turns"]
 
@@ -120,7 +119,7 @@ class Turns:
         with self._locked():
             if at_once and self._try_take(number):
                 return
-            waiter = TaskWaiter(loop, loop.create_future(), at_once)
+            waiter = TaskWaiter(loop, at_once=at_once)
             self._waiters[number] = waiter
             self._announce()
         try:
@@ -132,14 +131,17 @@ class Turns:
 
     async def hang(self) -> None:
         """Wait for an answer that never came: until the task is cancelled, or everything ends."""
-        loop = asyncio.get_running_loop()
-        waiter = TaskWaiter(loop, loop.create_future(), at_once=True)
+        loop = running_loop()
+        if loop is None:
+            self.hang_thread()
+            return
+        waiter = TaskWaiter(loop, at_once=True)
         with self._locked():
             if self._is_over:
                 return
             self._hung[id(waiter)] = waiter
         try:
-            await waiter.future
+            await waiter.wait()
         finally:
             with self._locked():
                 self._hung.pop(id(waiter), None)
@@ -174,7 +176,7 @@ class Turns:
         if loop is None:
             self.wait_for_all()
             return
-        waiter = TaskWaiter(loop, loop.create_future(), at_once=True)
+        waiter = TaskWaiter(loop, at_once=True)
         if self._stands_behind(waiter):
             try:
                 await released(self, waiter)
@@ -380,7 +382,7 @@ class Turns:
             if number in self._waiters:
                 self._release(number, self._waiters[number])
 
-    def _rests(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _rests(self, loop: Loop) -> None:
         """Nothing in `loop` is ready: release its waiter, if it is still its turn."""
         with self._locked():
             number = self._next()

@@ -3,7 +3,7 @@
 Put in place here, for all of the process, is what makes the agent's threads and event loops wait on the clock of
 `agent_tt.replaying.timeline`: `time.sleep` under all its names, `time.monotonic`, `threading.Condition.wait` with
 a timeout (on which events, queues, semaphores and futures are built), `Thread.join` with a timeout, and the moment at
-which asyncio's event loop looks for what to do next. (A sleep that simply returned would not keep the order.)
+which asyncio's or trio's event loop looks for what to do next. (A sleep that simply returned would not keep the order.)
 
 Threads that were there before are none of the agent's and keep the real time. A lock or a `SimpleQueue` that is waited
 for with a timeout waits for real. uvloop's clock cannot be moved, so its loops are made asyncio's own.
@@ -29,10 +29,12 @@ from agent_tt.replaying.loop_inside import LoopInside
 from agent_tt.replaying.sleepers import Gate, Joining, RestingLoop
 from agent_tt.replaying.standard_loops import StandardLoops
 from agent_tt.replaying.timeline import Timeline
+from agent_tt.replaying.trio_time import TrioTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from agent_tt.replaying.sleepers import Inside
     from agent_tt.replaying.timeline import Waiting
 
 __all__ = ["VirtualTime", "check_event_loop", "virtual_time"]
@@ -55,13 +57,15 @@ class VirtualTime:
     Attributes:
         line: on what everybody waits.
         loops: in place of uvloop's.
+        trio: what lets trio wait on it.
     """
 
     def __init__(self, waiting: Waiting | None) -> None:
         self.line = Timeline(waiting)
         self._waiting = waiting
-        self._passes: weakref.WeakKeyDictionary[asyncio.BaseEventLoop, int] = weakref.WeakKeyDictionary()
+        self._passes: weakref.WeakKeyDictionary[object, int] = weakref.WeakKeyDictionary()
         self.loops = StandardLoops()
+        self.trio = TrioTime(self)
 
     @property
     def offset(self) -> float:
@@ -71,7 +75,8 @@ class VirtualTime:
     @property
     def limits(self) -> tuple[str, ...]:
         """What of this program is otherwise than it was, as sentences."""
-        return ("uvloop's loops ran as asyncio's own: its clock cannot be moved",) if self.loops.made else ()
+        standard = ("uvloop's loops ran as asyncio's own: its clock cannot be moved",) if self.loops.made else ()
+        return (*standard, *self.trio.limits)
 
     def stop(self) -> None:
         """From now on everybody waits for real; who sleeps has slept.
@@ -115,12 +120,15 @@ class VirtualTime:
                 condition._waiters.remove(lock)  # noqa: SLF001
         return is_notified
 
-    def before_pass(self, loop: asyncio.BaseEventLoop) -> None:
-        """Called before each pass of a loop, in its thread: wait until something happens that it has to do with."""
-        if not self.keeps_time():
-            return
-        inside = LoopInside(loop)
-        if inside.has_work:
+    def before_pass(self, loop: object, inside: Inside, *, is_busy: bool) -> None:
+        """Called before each pass of a loop, in its thread: wait until something happens that it has to do with.
+
+        Args:
+            loop: asyncio's, or a run of trio.
+            inside: what it is about to do.
+            is_busy: whether that is something that it need not wait for.
+        """
+        if is_busy:
             passes = self._passes[loop] = self._passes.get(loop, 0) + 1
             if passes % _BUSY_PASSES == 0:
                 self.line.restless()
@@ -176,11 +184,13 @@ def virtual_time(waiting: Waiting | None = None) -> Iterator[VirtualTime]:
             patch.apply()
         sleeps.apply()
         virtual.loops.apply()
+        virtual.trio.apply()
         if waiting is not None:
             waiting.follow(virtual.line)
         yield virtual
     finally:
         virtual.stop()
+        virtual.trio.undo()
         virtual.loops.undo()
         sleeps.undo()
         for patch in reversed(patches):
@@ -195,7 +205,9 @@ def virtual_time(waiting: Waiting | None = None) -> Iterator[VirtualTime]:
 def _jumping(virtual: VirtualTime) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def make(original: Callable[..., None]) -> Callable[..., None]:
         def run_once(loop: asyncio.BaseEventLoop) -> None:
-            virtual.before_pass(loop)
+            if virtual.keeps_time():
+                inside = LoopInside(loop)
+                virtual.before_pass(loop, inside, is_busy=inside.has_work)
             original(loop)
 
         return run_once

@@ -1,16 +1,21 @@
-"""Who waits for an answer of a replay: a thread, or a coroutine of some event loop."""
+"""Who waits for an answer of a replay: a thread, or a coroutine of some event loop, asyncio's or trio's."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import contextvars
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+import sys
+from typing import Any, Final, TypeAlias
 
+from agent_tt.recording.concurrency.tasks import trio_runner, trio_task
+from agent_tt.recording.hooks import HOOKS
 from agent_tt.replaying.sleepers import Gate
+from agent_tt.replaying.trio_loop import TrioLoop
 
-__all__ = ["SLICE_SECONDS", "TaskWaiter", "ThreadWaiter", "Waiter", "no_context", "running_loop"]
+__all__ = ["SLICE_SECONDS", "Loop", "TaskWaiter", "ThreadWaiter", "TrioLoop", "Waiter", "no_context", "running_loop"]
+
+Loop: TypeAlias = asyncio.AbstractEventLoop | TrioLoop
 
 SLICE_SECONDS: Final = 0.025
 """Real seconds for which a thread waits at a time."""
@@ -35,19 +40,37 @@ class ThreadWaiter(Gate):
         return self.poll(SLICE_SECONDS)
 
 
-@dataclass(slots=True)
 class TaskWaiter:
-    """A coroutine that waits for its turn.
+    """A coroutine that waits for its turn; made in its thread.
 
     Attributes:
         loop: its event loop.
-        future: what it awaits.
         at_once: whether it is released as soon as it is its turn, however busy the loop is.
     """
 
-    loop: asyncio.AbstractEventLoop
-    future: asyncio.Future[None]
-    at_once: bool
+    __slots__ = ("_event", "_future", "at_once", "loop")
+
+    def __init__(self, loop: Loop, *, at_once: bool) -> None:
+        self.loop = loop
+        self.at_once = at_once
+        self._future: asyncio.Future[None] | None = None
+        self._event: Any = None
+        if isinstance(loop, TrioLoop):
+            self._event = sys.modules["trio"].Event()
+        else:
+            self._future = loop.create_future()
+
+    async def wait(self) -> None:
+        """Wait until it is released. Who is cancelled meanwhile leaves in the way of its own library."""
+        if self._future is None:
+            await self._event.wait()
+        else:
+            await self._future
+
+    async def wait_for(self, seconds: float) -> bool:
+        """Wait for so many real seconds at most; whether it is released. Not for trio."""
+        assert self._future is not None  # noqa: S101  nobody asks it of trio, whose clock is known
+        return bool((await asyncio.wait({self._future}, timeout=seconds))[0])
 
     def release(self) -> None:
         """Its turn has come; from any thread."""
@@ -58,16 +81,19 @@ class TaskWaiter:
                 self.loop.call_soon_threadsafe(self._set, context=no_context())
 
     def _set(self) -> None:
-        if not self.future.done():
-            self.future.set_result(None)
+        if self._future is None:
+            self._event.set()
+        elif not self._future.done():
+            self._future.set_result(None)
 
 
 Waiter: TypeAlias = "ThreadWaiter | TaskWaiter"
 
 
-def running_loop() -> asyncio.AbstractEventLoop | None:
-    """The event loop that runs in this thread."""
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
+def running_loop() -> Loop | None:
+    """The event loop that runs in this thread, where it is one that we know how to wait in."""
+    if trio_task() is None:  # where trio is a guest of asyncio, one of its tasks runs in both
+        with contextlib.suppress(RuntimeError):
+            return asyncio.get_running_loop()
+    runner = trio_runner()
+    return None if runner is None or "trio" in HOOKS.unfit else TrioLoop.of(runner)

@@ -10,13 +10,13 @@ import asyncio
 import weakref
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.replaying.waiters import SLICE_SECONDS, no_context, running_loop
+from agent_tt.replaying.waiters import SLICE_SECONDS, TrioLoop, no_context, running_loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent_tt.replaying.turns import Turns
-    from agent_tt.replaying.waiters import TaskWaiter, ThreadWaiter
+    from agent_tt.replaying.waiters import Loop, TaskWaiter, ThreadWaiter
 
 __all__ = ["MOST_PATIENT_SLICES", "Conductor", "pause", "released"]
 
@@ -44,11 +44,11 @@ def pause(turns: Turns, waiter: ThreadWaiter, patience: int = _PATIENT_SLICES) -
 
 async def released(turns: Turns, waiter: TaskWaiter) -> None:
     """As `pause`, for a coroutine."""
-    if isinstance(waiter.loop, asyncio.BaseEventLoop):
-        await waiter.future
+    if isinstance(waiter.loop, (asyncio.BaseEventLoop, TrioLoop)):
+        await waiter.wait()
         return
     seen = turns.progress  # a loop whose clock is its own: nobody sees when nothing else can happen in it
-    while not (await asyncio.wait({waiter.future}, timeout=SLICE_SECONDS * _PATIENT_SLICES))[0]:
+    while not await waiter.wait_for(SLICE_SECONDS * _PATIENT_SLICES):
         if turns.progress == seen:
             turns.relax()
         seen = turns.progress
@@ -61,11 +61,11 @@ class Conductor:
         rests: told of a loop that has come to rest, in its thread.
     """
 
-    def __init__(self, rests: Callable[[asyncio.AbstractEventLoop], None]) -> None:
+    def __init__(self, rests: Callable[[Loop], None]) -> None:
         self._rests = rests
-        self._conducted: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()
+        self._conducted: weakref.WeakSet[Loop] = weakref.WeakSet()
 
-    def conduct(self, loop: asyncio.AbstractEventLoop) -> None:
+    def conduct(self, loop: Loop) -> None:
         """Say when `loop` comes to rest the next time; from any thread."""
         if loop in self._conducted:
             return
@@ -75,7 +75,8 @@ class Conductor:
         def look() -> None:
             nonlocal passes
             passes += 1
-            if passes < _BUSY_PASSES and getattr(loop, "_ready", None):
+            is_ready = loop.is_ready if isinstance(loop, TrioLoop) else bool(getattr(loop, "_ready", None))
+            if passes < _BUSY_PASSES and is_ready:
                 loop.call_soon(look, context=no_context())
                 return
             self._conducted.discard(loop)

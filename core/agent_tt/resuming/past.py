@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from agent_tt.recording.cancellation import CANCELLED
 from agent_tt.recording.interruption import INTERRUPTED
 from agent_tt.replaying.course import read_calls, steps_of_course
 from agent_tt.replaying.repeats import (
@@ -17,7 +18,6 @@ from agent_tt.replaying.repeats import (
     place_said,
     without_repeats,
 )
-from agent_tt.replaying.tape import CANCELLATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -217,5 +217,4 @@ def _is_interrupted(call: Call) -> bool:
 
 def _is_stopped(call: Call, pieces: Sequence[Delivery]) -> bool:
     """Whether the agent stopped waiting for it, or reading it: as the last call of a lane, because it was stopped."""
-    is_cancelled = call.error is not None and call.error.class_name in CANCELLATIONS
-    return is_cancelled or (bool(pieces) and pieces[-1].kind == "closed")
+    return call.meta.get(CANCELLED) is True or (bool(pieces) and pieces[-1].kind == "closed")

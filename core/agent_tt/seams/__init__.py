@@ -10,7 +10,6 @@
 | `popen_seam`, `async_process_seam` | where a program starts processes and hears of them |
 | `process_question`, `process_pipes` | what is asked of one, what comes back, and through which pipes |
 | `spawn_seam` | processes of `multiprocessing`, which record into the run |
-| `fitness` | whether a library is made the way its seam takes for granted |
 | `install` | putting the seams in place, and taking them away again |
 
 No library is imported here: each is patched when the program imports it.

@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from agent_tt.recording.exchange import is_watched
+from agent_tt.recording.fitness import need_members, need_parameters
 from agent_tt.recording.hooks import Patch
 from agent_tt.recording.passing import passing
-from agent_tt.seams.fitness import need_members, need_parameters
 from agent_tt.seams.http_exchange import open_exchange
 from agent_tt.seams.http_request import IDEMPOTENCY_KEY, HttpRequest
 from agent_tt.seams.wire_answer import SWITCHING, Head

@@ -62,6 +62,7 @@ careless edits: anybody can compute the proofs again, and against them only a si
 | the same | of `label`: `name` ("" takes the file's own away), `metadata`, `removed`; else as `notes.body` |
 | `steps.meta` | `calls` how many, `repeat_of` the step that this one repeats, `decision`, `extra` |
 | `calls.meta` | `file`, `line`, `model`, `tokens_in`, `tokens_out`, `cost_usd`, `inside` the call around it, ... |
+| the same | `cancelled`: the agent stopped waiting; `lane_unsure`: why another lane may ask this in another run |
 | the same | `policy`, of a fork: `word`, `source` and `place` of the rule that decided; `from`, whose answer it got |
 | the same | `answered`, what a person decided of it; `args_asked`, of edited arguments what the agent gave |
 | `error` | `class` as `module:Name`, `message`, `traceback`, `value` the exception's envelope |

@@ -10,8 +10,8 @@ CANCELLED = ErrorInfo("asyncio.exceptions:CancelledError", "")
 
 
 def call(number: int, lane: str, *, error: ErrorInfo | None = None) -> tuple[Call, list]:
-    status = "ok" if error is None else "error"
-    return Call(1, number, "llm", "ask", status, lane=lane, lane_seq=1, signature="q", error=error), []
+    status, meta = ("ok", {}) if error is None else ("error", {"cancelled": True})
+    return Call(1, number, "llm", "ask", status, lane=lane, lane_seq=1, signature="q", error=error, meta=meta), []
 
 
 def chosen(calls: list[tuple[Call, list]], *lanes: str) -> list[str]:

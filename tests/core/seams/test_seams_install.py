@@ -16,9 +16,9 @@ import httpx2
 import pytest
 
 import agent_tt
+from agent_tt.recording.fitness import need_attributes, need_members, need_parameters
 from agent_tt.recording.hooks import HOOKS
 from agent_tt.recording.import_watch import ImportWatch
-from agent_tt.seams.fitness import need_attributes, need_members, need_parameters
 from agent_tt.seams.install import LIBRARIES, SEAMS, Seams
 
 if TYPE_CHECKING:

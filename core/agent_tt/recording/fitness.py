@@ -1,6 +1,6 @@
-"""Looking whether a library is made the way its seam takes for granted, before anything of it is replaced.
+"""Looking whether a library is made the way its patches take for granted, before anything of it is replaced.
 
-The private names that a seam uses are not promised by anybody. Where one is gone, a recording would have gaps and a
+The private names that they use are not promised by anybody. Where one is gone, a recording would have gaps and a
 replay would break in the middle; so the library is refused by its version when it is first patched. Nothing is run:
 what a constructor assigns is read from its code, which costs microseconds.
 """
