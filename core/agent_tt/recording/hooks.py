@@ -79,7 +79,8 @@ class Patch:
             return
         self._original = getattr(self._owner, self._name)
         self._was_inherited = self._name not in vars(self._owner)
-        self._replacement = functools.wraps(cast("Function", self._original))(self._make(self._original))
+        made = self._make(self._original)
+        self._replacement = functools.wraps(self._original)(made) if callable(self._original) else made
         setattr(self._owner, self._name, self._replacement)
 
     def undo(self) -> None:
@@ -208,6 +209,7 @@ class Hooks:
             Patch(threading.Thread, "start", _hook_start),
             Patch(queue.Queue, "get", watch_takers),
         ]
+        self._of_libraries: list[Patch] = []
         self._imports = ImportWatch(self._hook_library)
         self.unfit: dict[str, str] = {}
 
@@ -249,7 +251,7 @@ class Hooks:
                 self._imports.stop()
                 for companion in reversed(self._companions):
                     companion.release()
-                for patch in reversed(self._patches):
+                for patch in reversed([*self._patches, *self._of_libraries]):
                     patch.undo()
 
     def _hook_library(self, name: str, module: ModuleType) -> None:
@@ -260,9 +262,9 @@ class Hooks:
     def _put(self, patches: list[Patch]) -> None:
         """Apply patches, unless there are some of the same places."""
         for patch in patches:
-            known = next((other for other in self._patches if other.place == patch.place), None)
+            known = next((other for other in self._of_libraries if other.place == patch.place), None)
             if known is None:
-                self._patches.append(patch)
+                self._of_libraries.append(patch)
             (known or patch).apply()
 
     def _try(self, name: str, version: str, hook: Callable[[], object]) -> None:

@@ -8,6 +8,7 @@ siblings, and what the network stack creates below a request is labelled apart (
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 import weakref
@@ -173,13 +174,19 @@ def watch_takers(original: Callable[..., object]) -> Callable[..., object]:
     def get(queue: object, *args: object, **options: object) -> object:
         scope = here()
         if scope is not None and not runs_a_loop():
-            taker = scope.recording.lanes.current()
-            first = _TAKERS.setdefault(queue, taker)
-            if first is not taker and first.lanes is taker.lanes:
-                first.unsure = taker.unsure = SHARES_WORK
+            with contextlib.suppress(TypeError):  # one of a class of its own, that cannot be a key
+                _takes(queue, scope.recording.lanes)
         return original(queue, *args, **options)
 
     return get
+
+
+def _takes(queue: object, lanes: Lanes) -> None:
+    taker = lanes.current()
+    with lanes.lock:
+        first = _TAKERS.setdefault(queue, taker)
+    if first is not taker and first.lanes is lanes:
+        first.unsure = taker.unsure = SHARES_WORK
 
 
 class lane:  # noqa: N801  it is used like a function: `with agent_tt.lane(key):`

@@ -10,6 +10,7 @@ from agent_tt.recording.cancellation import is_cancellation
 from agent_tt.recording.pace import AT_ONCE
 from agent_tt.replaying.loaded_classes import LOADED
 from agent_tt.replaying.rebuilt_errors import rebuild_error
+from agent_tt.replaying.waiters import hang_in_trio
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +46,9 @@ class Answer:
         if number is not None:
             self._replay.turns.wait(number)
         elif self._entry.is_cancelled and "returned_as" not in self.call.meta:
-            pass  # nobody can cancel a plain function: that was its answer
+            # Nobody can cancel a plain function: that was its answer. Only a thread of trio's is told by its task.
+            if self.call.error is not None and self.call.error.class_name.startswith("trio"):
+                hang_in_trio(self._replay.turns.hang)
         elif self._never_comes(index):
             self._replay.turns.hang_thread()
             self._replay.check()

@@ -6,14 +6,27 @@ import asyncio
 import contextlib
 import contextvars
 import sys
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from agent_tt.recording.concurrency.tasks import trio_runner, trio_task
 from agent_tt.recording.hooks import HOOKS
 from agent_tt.replaying.sleepers import Gate
 from agent_tt.replaying.trio_loop import TrioLoop
 
-__all__ = ["SLICE_SECONDS", "Loop", "TaskWaiter", "ThreadWaiter", "TrioLoop", "Waiter", "no_context", "running_loop"]
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+__all__ = [
+    "SLICE_SECONDS",
+    "Loop",
+    "TaskWaiter",
+    "ThreadWaiter",
+    "TrioLoop",
+    "Waiter",
+    "hang_in_trio",
+    "no_context",
+    "running_loop",
+]
 
 Loop: TypeAlias = asyncio.AbstractEventLoop | TrioLoop
 
@@ -97,3 +110,17 @@ def running_loop() -> Loop | None:
             return asyncio.get_running_loop()
     runner = trio_runner()
     return None if runner is None or "trio" in HOOKS.unfit else TrioLoop.of(runner)
+
+
+def hang_in_trio(hang: Callable[[], Awaitable[None]]) -> None:
+    """In a worker thread of trio: wait as `hang` does, until the task that waits for the thread is cancelled.
+
+    Returns at once in any other thread.
+
+    Raises:
+        BaseException: trio's `Cancelled`.
+    """
+    trio = sys.modules.get("trio")
+    if trio is not None:
+        with contextlib.suppress(RuntimeError):  # no thread of trio's
+            trio.from_thread.run(hang)

@@ -7,14 +7,17 @@ runs every task that is ready; trio asks for its next deadline only where none i
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Final
+import weakref
+from typing import TYPE_CHECKING, Final
 
+from agent_tt.recording.passing import is_below_a_call
+from agent_tt.recording.scope import here
 from agent_tt.recording.timers import count_fired
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["TrioStretch", "count_expired", "count_rests"]
+__all__ = ["TrioStretch", "count_expired", "count_removed", "count_rests", "know_own"]
 
 
 class _Counts(threading.local):
@@ -23,15 +26,19 @@ class _Counts(threading.local):
     Attributes:
         passes: how many it has made.
         rests: how often nothing was ready in it.
-        expired: how many deadlines expired in the pass that it is in.
+        expired: how many of the agent's own deadlines expired in the pass that it is in.
+        is_expiring: whether some are just now.
     """
 
     passes = 0
     rests = 0
     expired = 0
+    is_expiring = False
 
 
 _COUNTS: Final = _Counts()
+_OWN: Final[weakref.WeakSet[object]] = weakref.WeakSet()
+"""Cancel scopes whose deadlines the agent set itself, and not a call that it makes."""
 
 
 class TrioStretch:
@@ -67,16 +74,40 @@ class TrioStretch:
 def count_expired(original: Callable[..., bool]) -> Callable[..., bool]:
     """In place of `expire` of trio's deadlines, which each pass calls."""
 
-    def expire(deadlines: Any, now: float) -> bool:
+    def expire(deadlines: object, now: float) -> bool:
         _end_pass()
         _COUNTS.passes += 1
-        before = deadlines._active  # noqa: SLF001  looked for when trio is patched
+        _COUNTS.is_expiring = True
         try:
             return original(deadlines, now)
         finally:
-            _COUNTS.expired = max(before - deadlines._active, 0)  # noqa: SLF001
+            _COUNTS.is_expiring = False
 
     return expire
+
+
+def know_own(original: Callable[..., None]) -> Callable[..., None]:
+    """In place of `add`, by which a scope's deadline is set: remember whether that is the agent's own."""
+
+    def add(deadlines: object, deadline: float, cancel_scope: object) -> None:
+        if here() is not None and not is_below_a_call():
+            _OWN.add(cancel_scope)
+        else:
+            _OWN.discard(cancel_scope)
+        original(deadlines, deadline, cancel_scope)
+
+    return add
+
+
+def count_removed(original: Callable[..., None]) -> Callable[..., None]:
+    """In place of `remove`: where deadlines are expiring, this one has."""
+
+    def remove(deadlines: object, deadline: float, cancel_scope: object) -> None:
+        if _COUNTS.is_expiring and cancel_scope in _OWN:
+            _COUNTS.expired += 1
+        original(deadlines, deadline, cancel_scope)
+
+    return remove
 
 
 def count_rests(original: Callable[..., float]) -> Callable[..., float]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.recording.concurrency.lane_labels import label_of_task
 from agent_tt.recording.concurrency.new_lanes import new_lane, place_here
-from agent_tt.recording.concurrency.trio_passes import count_expired, count_rests
+from agent_tt.recording.concurrency.trio_passes import count_expired, count_removed, count_rests, know_own
 from agent_tt.recording.fitness import need_attributes, need_members, need_parameters
 from agent_tt.recording.lanes import INHERITED
 from agent_tt.recording.scope import here
@@ -43,11 +43,12 @@ def trio_places(module: ModuleType) -> Places:
     runner, deadlines = module.Runner, module.Deadlines
     need_parameters(runner.spawn_impl, "async_fn", "args", "nursery", "name")
     need_attributes(module.unrolled_run, "_r", "random", "reverse", "expire", "next_deadline")
+    need_attributes(module.unrolled_run, "_ALLOW_DETERMINISTIC_SCHEDULING")
     need_attributes(module.unrolled_run, "GLOBAL_RUN_CONTEXT", "task")
     need_attributes(module.setup_runner, "GLOBAL_RUN_CONTEXT", "runner")
     need_members(module.Task, "coro", "context")
     need_members(runner, "task_exited")
-    need_members(deadlines, "expire", "next_deadline", "_active")
+    need_members(deadlines, "add", "remove", "expire", "next_deadline")
     # A replay moves its clock, and looks whether anything is ready (`agent_tt.replaying.trio_loop`).
     need_members(module.SystemClock, "current_time")
     need_members(module.TheIOManager, "get_events", "force_wakeup")
@@ -57,9 +58,13 @@ def trio_places(module: ModuleType) -> Places:
     return [
         (runner, "spawn_impl", _hook_spawn),
         (runner, "task_exited", _hook_exit),
+        (deadlines, "add", know_own),
+        (deadlines, "remove", count_removed),
         (deadlines, "expire", count_expired),
         (deadlines, "next_deadline", count_rests),
         (module._r, "random", lambda _: _toss),  # noqa: SLF001  its own generator, of which nothing else is drawn
+        # Else, as where Hypothesis is loaded, each batch is sorted by age and shuffled: its order would be lost.
+        (module, "_ALLOW_DETERMINISTIC_SCHEDULING", lambda _: False),
     ]
 
 
