@@ -50,6 +50,9 @@ _JOINS: Final = _codes(threading.Thread.join, getattr(threading.Thread, "_wait_f
 _TRIO_CALLS: Final = "trio._threads"
 """The module in which a thread waits for what it has trio do."""
 
+_TRIO_WAITS: Final = "trio._core._io_"
+"""How the names of the modules begin in which trio waits for sockets."""
+
 _IDLE_WORKER: Final = _codes(EXECUTOR_WORKER)
 
 
@@ -77,6 +80,8 @@ def _goes_on(frame: FrameType) -> bool | None:
     if frame.f_globals.get("__name__") == THREAD_POOLS and frame.f_code.co_name == "worker":
         given: Any = names.get("inqueue")
         return names.get("task") is not None or given is None or not given.empty()
+    if frame.f_code.co_name == "get_events" and str(frame.f_globals.get("__name__")).startswith(_TRIO_WAITS):
+        return False  # a run that is a guest in another loop waits in a thread, for what comes from outside
     if frame.f_globals.get("__name__") == _TRIO_CALLS and "message_to_trio" in names:
         replies: Any = getattr(names["message_to_trio"], "queue", None)
         return replies is None or not replies.empty()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import math
 import threading
@@ -220,3 +221,34 @@ def test_trio_keeps_its_own_time_afterwards():
     with virtual_time():
         trio.run(current)
     assert (trio._core._run.SystemClock.current_time, trio._core._run.TheIOManager.get_events) == untouched
+
+
+def test_trio_as_a_guest_of_asyncio_has_lanes_and_is_replayed(tmp_path):
+    async def guest():
+        found = {}
+
+        async def one(number):
+            await trio.sleep(0.001 * (3 - number))
+            found[number] = await ask({})
+
+        async with trio.open_nursery() as nursery:
+            for number in range(3):
+                nursery.start_soon(one, number)
+        return found
+
+    async def host():
+        loop = asyncio.get_running_loop()
+        done = loop.create_future()
+        trio.lowlevel.start_guest_run(
+            guest, run_sync_soon_threadsafe=loop.call_soon_threadsafe, done_callback=done.set_result
+        )
+        await asyncio.sleep(0.01)
+        return (await done).unwrap()
+
+    recorded = record(tmp_path, lambda: asyncio.run(host()))
+    assert len(recorded.result) == 3, recorded.result
+    assert len({call.lane for call, _ in recorded.calls}) == 3
+    for _ in range(3):
+        result, replay = recorded.replay(lambda: asyncio.run(host()))
+        assert result == recorded.result
+        assert (replay.findings, replay.failure) == ((), None)
