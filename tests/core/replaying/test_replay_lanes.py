@@ -20,7 +20,7 @@ import agent_tt
 from agent_tt.recording.hooks import HOOKS
 from agent_tt.replaying.notes import RESERVATIONS
 
-REPLAYS = 3
+REPLAYS = 2
 MADE = itertools.count()
 
 
