@@ -34,7 +34,8 @@ from agent_tt.forking.guarding import guarding
 from agent_tt.forking.rebuild import rebuild_state
 from agent_tt.forking.terms import terms_of
 from agent_tt.forking.under_terms import leave_soon, under_terms
-from agent_tt.model import NewRun
+from agent_tt.launching.again import finish_again, prepare_again, refusal_of
+from agent_tt.model import ErrorInfo, NewRun
 from agent_tt.recording import adoption
 from agent_tt.recording.exceptions import error_info, traceback_text
 from agent_tt.recording.outcome import run_status
@@ -43,13 +44,14 @@ from agent_tt.recording.recorder import Recording
 from agent_tt.recording.scope import store_at_work
 from agent_tt.reentering.amended import amended
 from agent_tt.replaying.guard import stay_guarded
-from agent_tt.replaying.program_end import end_program
+from agent_tt.replaying.program_end import end_program, leave
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from agent_tt.forking.entry_point import EntryPoint
+    from agent_tt.launching.outside_tools import Held
     from agent_tt.model import Run
     from agent_tt.protocols import Store
 
@@ -118,10 +120,22 @@ def _run_agent(store: Store, run: Run) -> None:
         _run_by_executor(store, run, terms.executor, overrides)
         return
     entry = parse_entry_point(run.code.entry or "")
+    prepare_again(run.metadata, run.code.root, partial(_refuse_held, store, run))
     module = _imported(run, entry)
+    finish_again(run.metadata, module)
     start = bind_entry(entry, module, overrides)
     state = rebuild_state(store.state(run.id, run.fork_step or 0), module)
     run_entry(start, state)
+
+
+def _refuse_held(store: Store, run: Run, held: Held) -> None:
+    """End before a function runs that writes, and whose calls cannot be held, unless the fork allows it."""
+    name = held.path.rpartition(".")[2]
+    if held.effect == "write" and ToolPolicy.from_mapping(run.policy).decide("tool", name, "write").word != "live":
+        error = refusal_of(held)
+        store.set_run_status(run.id, "failed", ErrorInfo("agent_tt.errors:UsageError", error.message))
+        _say(error)
+        leave(error.exit_code)
 
 
 def _imported(run: Run, entry: EntryPoint) -> ModuleType:

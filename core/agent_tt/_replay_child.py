@@ -21,7 +21,7 @@ from agent_tt.forking.code import run_with_code
 from agent_tt.forking.entry_point import parse_entry_point
 from agent_tt.forking.entry_run import bind_entry, import_entry, run_entry
 from agent_tt.forking.rebuild import rebuild_state, stand_in_for_main
-from agent_tt.launching.again import prepare_again
+from agent_tt.launching.again import finish_again, prepare_again, refusal_of, unmatched_again
 from agent_tt.launching.start_again import command_of, start_program
 from agent_tt.recording import adoption
 from agent_tt.recording.entry import COMMAND, SCRIPT
@@ -42,11 +42,13 @@ from agent_tt.replaying.standard_input import NO_INPUT, told_of_no_input
 from agent_tt.sources import open_source
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
     from agent_tt.codec.wire import Wire
     from agent_tt.forking.entry_point import EntryPoint
     from agent_tt.forking.entry_run import Entry
+    from agent_tt.launching.outside_tools import Held
     from agent_tt.replaying.engine import Replay
     from agent_tt.replaying.tape import Tape
 
@@ -95,6 +97,13 @@ def _replayed(job: Job) -> dict[str, Wire]:
         replay.finish()
         _write(job, report(SystemExit(code), halted=False))
 
+    def tell(held: Held) -> None:
+        if held.effect == "write":  # nothing else would keep it from being done again
+            error = refusal_of(held)
+            _write(job, {"error": {"message": error.message, "hint": error.hint}})
+            leave(error.exit_code)
+        replay.notes.add("kept elsewhere", held.message)
+
     outcome: BaseException | None = None
     which = 0 if COMMAND in run.metadata else 1  # of others the replay puts a recording around all
     try:
@@ -107,8 +116,10 @@ def _replayed(job: Job) -> dict[str, Wire]:
             debugging(replay, job.debug_at),
         ):
             try:
-                run_again(replay.tape, state, job.arguments)
+                run_again(replay.tape, state, job.arguments, tell)
             finally:
+                for path in unmatched_again(run.metadata):
+                    replay.notes.add("call not matched", f"{path} was named to be recorded, and no call of it was made")
                 if not replay.is_halted:
                     end_program()
     except Interrupted:  # by who sits at the debugger
@@ -127,13 +138,22 @@ def _note_edit(replay: Replay, _step: int | None, text: str) -> None:
     replay.notes.add("edited", text)
 
 
-def run_again(tape: Tape, state: Wire, arguments: tuple[str, ...] = ()) -> None:
-    """Start the agent as it was started when it was recorded: from its state, else as the program that it was."""
+def run_again(
+    tape: Tape, state: Wire, arguments: tuple[str, ...] = (), tell: Callable[[Held], None] | None = None
+) -> None:
+    """Start the agent as it was started when it was recorded: from its state, else as the program that it was.
+
+    Args:
+        tape: the recording.
+        state: the state that it began with.
+        arguments: what a program is given in place of what it was given then.
+        tell: what is done about a function, named to be recorded, that something holds where it cannot be replaced.
+    """
     run = tape.run
     root, text, script = run.code.root, run.code.entry, run.metadata.get(SCRIPT)
     if root is not None and root not in sys.path:
         sys.path.insert(0, root)
-    prepare_again(run.metadata)
+    prepare_again(run.metadata, root, tell)
     command = command_of(run.metadata)
     if run.code.restore is None and command is not None:
         start_program(command, Path(script) if isinstance(script, str) else None, arguments or command.arguments)
@@ -149,6 +169,7 @@ def run_again(tape: Tape, state: Wire, arguments: tuple[str, ...] = ()) -> None:
         module = import_entry(entry, root)
     if _was_script(tape):
         stand_in_for_main(module)
+    finish_again(run.metadata, module)
     if run.code.restore is None:
         run_entry(_without_state(entry, module), None)
     else:

@@ -20,6 +20,7 @@ from agent_tt.errors import AgentFailed, AgentTTError, Interrupted, InvalidEntry
 from agent_tt.forking.child_environment import RUN_VARIABLE, STORE_VARIABLE
 from agent_tt.forking.guarding import guarding
 from agent_tt.forking.under_terms import leave_soon, under_terms
+from agent_tt.launching.again import refusal_of
 from agent_tt.model import ErrorInfo, NewRun
 from agent_tt.patching.patches import PATCHED, patched_again
 from agent_tt.recording import adoption
@@ -33,7 +34,7 @@ from agent_tt.reentering.amended import amended
 from agent_tt.replaying.attempts import answered_again
 from agent_tt.replaying.course import first_state
 from agent_tt.replaying.guard import Rules, guarded
-from agent_tt.replaying.program_end import end_program
+from agent_tt.replaying.program_end import end_program, leave
 from agent_tt.replaying.quiet import quiet
 from agent_tt.replaying.repeats import entries_of
 from agent_tt.replaying.virtual_time import virtual_time
@@ -46,6 +47,7 @@ from agent_tt.store import open_store
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
+    from agent_tt.launching.outside_tools import Held
     from agent_tt.model import Run, RunStatus
     from agent_tt.protocols import Store
     from agent_tt.replaying.divergence import Finding
@@ -97,6 +99,7 @@ class Resumed:
         self._store = store
         self._run = run
         self._clock: VirtualTime | None = None
+        self._policy = EVERYTHING_LIVE
         self._is_at_large = False  # from the beginning: nothing is given out again
         self._resumption, self._resumed = self._begin()
 
@@ -112,7 +115,7 @@ class Resumed:
     def go_on(self, guard: ExitStack) -> int:
         """Run the agent; the exit code. The guard of a fork goes with `guard`."""
         run = self._run
-        policy = EVERYTHING_LIVE if run.parent is None else ToolPolicy.from_mapping(run.policy)
+        self._policy = policy = EVERYTHING_LIVE if run.parent is None else ToolPolicy.from_mapping(run.policy)
         if run.parent is not None:
             os.environ.update(policy.to_environment())
         adoption.offer(adoption.Adoption(self._resumed.as_store(), run.id, policy, run.code))
@@ -158,7 +161,7 @@ class Resumed:
             refuse = partial(answered_again, self._resumption, otherwise=self._refuse)
             stack.enter_context(guarded(refuse, root=root, rules=Rules(passes=self._resumption.passes)))
             try:
-                run_again(self._resumption.tape, state)
+                run_again(self._resumption.tape, state, tell=self._refuse_held)
             finally:
                 if not self._resumption.is_halted:
                     end_program()  # recorded too, as when the run began
@@ -167,6 +170,16 @@ class Resumed:
         facts = {"file": attempt.file, "line": attempt.line, "function": attempt.function}
         site: dict[str, Wire] = {key: fact for key, fact in facts.items() if fact is not None}
         return self._resumption.unrecorded_effect(attempt.event, attempt.target, site)
+
+    def _refuse_held(self, held: Held) -> None:
+        """End before a function runs that writes, and whose calls cannot be held; a fork may have allowed it."""
+        name = held.path.rpartition(".")[2]
+        is_allowed = self._run.parent is not None and self._policy.decide("tool", name, "write").word == "live"
+        if held.effect == "write" and not is_allowed:
+            error = refusal_of(held)
+            self._broke_off("failed", ErrorInfo("agent_tt.errors:UsageError", error.message))
+            say(error.message, error.hint)
+            leave(error.exit_code)
 
     def _go_live(self, step: int | None) -> None:
         """The first call for real: everybody waits as long as they say. The guard asks each lane for itself."""

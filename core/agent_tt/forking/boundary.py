@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from agent_tt.forking.shown_tools import ShownTools
 from agent_tt.recording.deciding import is_own_doing
+from agent_tt.recording.named_calls import CALLS, CALLS_NAMED, HELD
 from agent_tt.recording.policy import Rule, effect_of
 
 if TYPE_CHECKING:
@@ -21,18 +22,12 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
     from agent_tt.recording.policy import ToolPolicy, Word
 
-__all__ = ["NAMED", "Boundary", "Expected", "KnownBy", "boundary_of", "expected_after"]
+__all__ = ["Boundary", "Expected", "KnownBy", "boundary_of", "expected_after"]
 
 _RULED: Final = frozenset({"llm", "tool", "http", "subprocess", "socket"})
 """Kinds of calls that reach the world."""
 
 _LIVE: Final = Rule("live", source="default")
-
-NAMED: Final = "calls_named"
-"""In the metadata of a run: the names under which functions are recorded that were named from outside, by path."""
-
-_NAMED_EFFECTS: Final = "calls"
-"""In the same: their effects, by path."""
 
 KnownBy: TypeAlias = Literal["called", "declared", "named", "shown"]
 
@@ -57,6 +52,7 @@ class Boundary:
         example: the last of these calls.
         known_by: `called` by the run; `declared` in the agent's code; `named` from outside with `--call`; `shown` in a
             conversation alone: a model was offered it or asked for it, and no recording holds it.
+        kept_by: of a function written in C, what keeps it where its calls could not be recorded; "" where nothing does.
     """
 
     name: str
@@ -70,11 +66,12 @@ class Boundary:
     model: str | None = None
     example: Call | None = field(default=None, compare=False, repr=False)
     known_by: KnownBy = "called"
+    kept_by: str = ""
 
     @property
     def is_held(self) -> bool:
         """Whether a fork can do anything about its calls. It cannot where nothing records them: they just run."""
-        return self.known_by != "shown"
+        return self.known_by != "shown" and not self.kept_by
 
     @property
     def follows_caller(self) -> bool:
@@ -164,21 +161,22 @@ def boundary_of(
             if known is not None:
                 row = replace(row, seen=known.seen + 1, expected=known.expected + row.expected, called=known.called)
             found[key] = row
-    known = [*found.values()]
-    known += _uncalled(run, declared, {row.called for row in known})
-    names = [row.called for row in known if row.kind == "tool"]
-    known += [
+    listed: list[Boundary] = [*found.values()]
+    listed += _uncalled(run, declared, {row.called for row in listed})
+    names = [row.called for row in listed if row.kind == "tool"]
+    listed += [
         Boundary(tool.name, "tool", "write", tool.asked, 0, _LIVE, called=tool.name, known_by="shown")
         for tool in shown.unrecorded(names, ended_well=run.status == "succeeded")
     ]
-    rows = [row.under(policy) for row in known]
+    kept = _kept(run)
+    rows = [replace(row, kept_by=kept.get(row.called, "")).under(policy) for row in listed]
     return tuple(sorted(rows, key=lambda row: row.effect != "write"))
 
 
 def _uncalled(run: Run, declared: Iterable[DeclaredTool], called: set[str]) -> list[Boundary]:
     """The tools that are recorded when they are called, and that the run did not call."""
     rows: dict[str, Boundary] = {}
-    names, effects = run.metadata.get(NAMED), run.metadata.get(_NAMED_EFFECTS)
+    names, effects = run.metadata.get(CALLS_NAMED), run.metadata.get(CALLS)
     if isinstance(names, dict) and isinstance(effects, dict):
         for path, name in names.items():
             effect = effects.get(path)
@@ -190,6 +188,14 @@ def _uncalled(run: Run, declared: Iterable[DeclaredTool], called: set[str]) -> l
         row = Boundary(tool.name, "tool", tool.effect, 0, 0, _LIVE, called=tool.name, known_by="declared")
         rows.setdefault(tool.name, row)
     return [row for name, row in rows.items() if name not in called]
+
+
+def _kept(run: Run) -> dict[str, str]:
+    """What keeps functions that write where their calls could not be recorded, by the name of those."""
+    names, held, effects = (run.metadata.get(key) for key in (CALLS_NAMED, HELD, CALLS))
+    if not isinstance(names, dict) or not isinstance(held, dict) or not isinstance(effects, dict):
+        return {}
+    return {str(name): str(held[path]) for path, name in names.items() if path in held and effects.get(path) == "write"}
 
 
 def _is_own_doing(call: Call, models: Collection[tuple[int, int]], processes: Collection[tuple[int, int]]) -> bool:

@@ -117,8 +117,9 @@ class _Names:
         """Whether an expression names a function of ours."""
         if isinstance(node, ast.Name):
             return self._functions.get(node.id) == name
-        is_ours = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-        return is_ours and node.attr == name and node.value.id in self._packages  # type: ignore[union-attr, attr-defined]
+        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+            return False
+        return node.attr == name and node.value.id in self._packages
 
 
 def _tool(function: str, decorator: ast.expr) -> DeclaredTool:

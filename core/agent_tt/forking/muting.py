@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Step
     from agent_tt.protocols import RunSource
+    from agent_tt.providers.shapes import Json
 
 __all__ = ["mute"]
 
@@ -57,7 +58,7 @@ def mute(
     request, stays = _turns_sent(source, run_id, number), list[Path]()
     if request is not None and isinstance(after, dict) and isinstance(state, dict):
         key, sent = request
-        edits = _without_answer(key, after, sent, state)
+        edits = _without_answer(key, after, _end_of(sent, after.get(key)), state)
     else:
         edits = _undone((), before, after, state, stays)
     if not edits:
@@ -79,14 +80,22 @@ def _said_of(step: Step, stays: Sequence[Path]) -> tuple[str, ...]:
     return (f"step {step.number} {step.name} is muted, {why}",)
 
 
-def _turns_sent(source: RunSource, run_id: str, number: int) -> tuple[str, int] | None:
-    """Where a model step's conversation lies in its state, and how many turns were sent; None for other steps."""
+def _turns_sent(source: RunSource, run_id: str, number: int) -> tuple[str, list[Json]] | None:
+    """Where a model step's conversation lies in its state, and the turns that were sent; None for other steps."""
     for call in reversed(source.calls(run_id, number)):
         request = recorded_call(call.args) if call.kind == "llm" else None
         if request is not None and request.turns:
             turns = request.conversation.get(request.turns)
-            return (request.turns, len(turns)) if isinstance(turns, list) else None
+            return (request.turns, turns) if isinstance(turns, list) else None
     return None
+
+
+def _end_of(sent: Sequence[Json], turns: Wire) -> int:
+    """How many turns stand before the answer: those that were sent, and before them what the provider keeps itself."""
+    known = turns if isinstance(turns, list) else []
+    last = len(known) - len(sent)
+    start = next((at for at in range(last, 0, -1) if known[at : at + len(sent)] == sent), 0) if sent else 0
+    return start + len(sent)
 
 
 def _without_answer(key: str, after: dict[str, Wire], sent: int, state: dict[str, Wire]) -> list[Edit]:

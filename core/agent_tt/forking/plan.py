@@ -103,14 +103,15 @@ class ForkPlan:
 
     @property
     def unheld(self) -> tuple[Boundary, ...]:
-        """Tools that run for real as soon as a model asks for them, and that nobody has allowed: see `check_held`."""
+        """Tools whose calls a fork cannot hold, and that nobody has allowed: see `check_held`."""
         return tuple(row for row in self.boundary if not row.is_held and row.policy != "live")
 
     def check_held(self) -> None:
         """Refuse to start a fork that may run what it cannot hold.
 
         Raises:
-            UsageError: the conversation shows tools that nothing records, and nobody has allowed them.
+            UsageError: there are tools that nothing records (the conversation shows them), or whose calls are not all
+                seen, and nobody has allowed them.
         """
         names = [row.name for row in self.unheld]
         if not names:
@@ -118,7 +119,7 @@ class ForkPlan:
         what, it = ("tools", "them") if len(names) > 1 else ("a tool", "it")
         allow = " ".join(f"--allow {shlex.quote(name)}" for name in names)
         raise UsageError(
-            f"{', '.join(names)}: {what} that the conversation shows and nothing records, so a fork cannot hold {it}",
+            f"{', '.join(names)}: {what} that nothing records, or not all calls of, so a fork cannot hold {it}",
             hint=f"let {it} run for real with {allow}, or record {it}: mark the function with @agent_tt.tool, or name "
             "it with --call when you record the agent",
         )

@@ -3,44 +3,102 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
-from agent_tt.errors import InvalidEntryPoint, NotFound, UsageError
+from agent_tt.errors import AgentTTError, InvalidEntryPoint, NotFound, UsageError
+from agent_tt.launching.interpreter import PythonCommand
 from agent_tt.launching.start_again import command_of
+from agent_tt.recording.named_calls import CALLS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from types import ModuleType
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.launching.outside_tools import Held
     from agent_tt.launching.settings import OutsideEffect
 
-__all__ = ["prepare_again"]
+    Tell = Callable[[Held], None]
 
-_CALLS: Final = "calls"
+__all__ = ["finish_again", "prepare_again", "refusal_of", "unmatched_again"]
+
+_HINT: Final = "the code has changed: put the function back, or record the program again"
+_MAIN: Final = "__main__."
 
 
-def prepare_again(metadata: Mapping[str, Wire]) -> None:
+def prepare_again(metadata: Mapping[str, Wire], root: str | None = None, tell: Tell | None = None) -> None:
     """Before a recorded program starts again: catch its HTTP libraries and record what was named from outside.
 
     Args:
         metadata: of the run.
+        root: the project root, where a function is started, and not the whole program.
+        tell: what is done about a function that something holds where it cannot be replaced; nothing, unless given.
 
     Raises:
         InvalidEntryPoint: the code has changed: a path leads nowhere any more.
     """
     import_module("agent_tt.seams.install")
-    calls, command = metadata.get(_CALLS), command_of(metadata)
-    if not isinstance(calls, dict) or not calls or command is None:
+    calls, command = _calls(metadata), command_of(metadata)
+    if not calls:
         return
     from agent_tt.launching.outside_tools import OUTSIDE
 
-    OUTSIDE.tell = _said_before
+    OUTSIDE.tell = tell or _say_nothing
     try:
-        OUTSIDE.register_for_start(cast("dict[str, OutsideEffect]", calls), command, is_strict=True)
+        if command is not None:
+            OUTSIDE.register_for_start(calls, command, is_strict=True)
+            return
+        named = {path: effect for path, effect in calls.items() if not path.startswith(_MAIN)}
+        folder = PythonCommand(frozenset(), "module", "", ()) if root is None else _in_folder(root)
+        OUTSIDE.register_for_start(named, folder, is_strict=True)
     except (NotFound, UsageError) as error:
-        hint = "the code has changed: put the function back, or record the program again"
-        raise InvalidEntryPoint(error.message, hint=hint) from error
+        raise InvalidEntryPoint(error.message, hint=_HINT) from error
 
 
-def _said_before(message: str) -> None:
-    """What still holds an original was told when the program was recorded."""
+def finish_again(metadata: Mapping[str, Wire], module: ModuleType) -> None:
+    """Record what was named of a script, once its module is imported to call a function of it.
+
+    Raises:
+        InvalidEntryPoint: the code has changed: a path leads nowhere any more.
+    """
+    if command_of(metadata) is not None:
+        return
+    from agent_tt.launching.outside_tools import OUTSIDE
+
+    for path, effect in _calls(metadata).items():
+        if path.startswith(_MAIN):
+            try:
+                OUTSIDE.register_in(module, path, effect)
+            except (NotFound, UsageError) as error:
+                raise InvalidEntryPoint(error.message, hint=_HINT) from error
+
+
+def unmatched_again(metadata: Mapping[str, Wire]) -> list[str]:
+    """The paths of which the program, run again, made no call so far."""
+    if not _calls(metadata):
+        return []
+    from agent_tt.launching.outside_tools import OUTSIDE
+
+    return OUTSIDE.unmatched()
+
+
+def refusal_of(held: Held) -> AgentTTError:
+    """Why a program does not run again that may call, past every recording, what writes."""
+    return UsageError(
+        f"{held.path} writes, and is also held by {', '.join(held.where)}, where its calls cannot be held",
+        hint="call it through a function marked with @agent_tt.tool, and record the agent again",
+    )
+
+
+def _calls(metadata: Mapping[str, Wire]) -> dict[str, OutsideEffect]:
+    calls = metadata.get(CALLS)
+    return cast("dict[str, OutsideEffect]", calls) if isinstance(calls, dict) else {}
+
+
+def _in_folder(root: str) -> PythonCommand:
+    return PythonCommand(frozenset(), "script", str(Path(root) / "-"), ())
+
+
+def _say_nothing(held: Held) -> None:
+    """It was told when the program was recorded."""

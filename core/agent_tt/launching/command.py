@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import AgentTTError, NotFound, UsageError
 from agent_tt.launching.interpreter import is_python, python_command
+from agent_tt.launching.named_after import held_paths, remember, unmatched_paths
 from agent_tt.launching.settings import BOOT_FOLDER, REPORT_VARIABLE, SETTINGS_VARIABLE, Report, Settings
 from agent_tt.model import ErrorInfo
 from agent_tt.recording.checkpointing import parse_rules
@@ -63,7 +64,7 @@ class Recorded:
         exit_code: the command's own; 128 and the number of the signal that ended it.
         runs: the runs that it recorded, in order of beginning.
         problem: why nothing was recorded; None where something was.
-        unseen: functions named from outside that no process of it loaded.
+        unseen: functions named from outside of which no process of it made a call.
         warnings: what else was not recorded of them.
     """
 
@@ -120,7 +121,7 @@ def record_command(
             on_store_error=on_store_error,
         )
         code, process = _run([program, *command[1:]], command[0], environment)
-        return _recorded(code, process, report, store, command)
+        return _recorded(code, process, report, store, command, calls or {})
 
 
 @contextmanager
@@ -251,22 +252,37 @@ def _came_from_the_terminal() -> bool:
 # ---------------------------------------------------------------- afterwards
 
 
-def _recorded(code: int, process: int, report: Report, store: Path, command: Sequence[str]) -> Recorded:
+def _recorded(
+    code: int, process: int, report: Report, store: Path, command: Sequence[str], calls: Mapping[str, OutsideEffect]
+) -> Recorded:
     lines = report.lines()
     for line in lines:
         if line["event"] == "refused":
             raise _refusal(line)
     exit_code = code if code >= 0 else _SIGNALLED - code
     ids = list(dict.fromkeys(str(line["id"]) for line in lines if line["event"] == "run"))
+    held = tuple(held_paths(lines).values())
     if not ids:
         if os.fspath(report.path) == os.devnull:
             return Recorded(exit_code, warnings=(_NO_REPORT,))
-        return Recorded(exit_code, problem=_nothing(lines, code, command[0]))
+        unmatched = unmatched_paths(lines, calls, set())
+        return Recorded(exit_code, problem=_nothing(lines, code, command[0]), unseen=tuple(unmatched), warnings=held)
     # A program that failed to say so itself is the one that was started, or the only one that recorded.
     own = [str(line["id"]) for line in lines if line["event"] == "run" and line["pid"] == process]
     runs, beside = _settled(store, ids, own or (ids if len(ids) == 1 else ()), code)
-    held = dict.fromkeys(str(line["message"]) for line in lines if line["event"] == "held")
-    return Recorded(exit_code, runs, unseen=_unseen(lines), warnings=(*held, *beside))
+    unmatched = _remembered(store, lines, [run.id for run in runs], calls)
+    return Recorded(exit_code, runs, unseen=tuple(unmatched), warnings=(*held, *beside))
+
+
+def _remembered(
+    store: Path, lines: Sequence[Mapping[str, object]], runs: Sequence[str], calls: Mapping[str, OutsideEffect]
+) -> list[str]:
+    """Keep with the runs what was named and is not recorded; gives the paths without a call."""
+    try:
+        with closing(open_store(store)) as opened:
+            return remember(opened, lines, runs, calls)
+    except AgentTTError:  # what is wrong with the store was said already
+        return unmatched_paths(lines, calls, set())
 
 
 def _settled(store: Path, ids: Sequence[str], own: Sequence[str], code: int) -> tuple[tuple[Run, ...], tuple[str, ...]]:
@@ -324,13 +340,6 @@ def _nothing(lines: Sequence[Mapping[str, object]], code: int, program: str) -> 
         f"nothing was recorded: boot not loaded, {program} started no Python that reads PYTHONPATH",
         hint="name the interpreter: agent-tt record -- python my_agent.py",
     )
-
-
-def _unseen(lines: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
-    """Paths that no process loaded."""
-    said = [line["unseen"] for line in lines if line["event"] == "end"]
-    lists = [set(map(str, unseen)) for unseen in said if isinstance(unseen, list)]
-    return tuple(sorted(set.intersection(*lists))) if lists else ()
 
 
 def _settle(store: Store, run: Run, code: int) -> None:

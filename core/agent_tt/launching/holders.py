@@ -196,7 +196,7 @@ class _Work:
         elif isinstance(holder, _UNBOUND):
             made = type(holder)(new)
         elif type(holder) is property:
-            swapped = [new if each is old else each for each in (holder.fget, holder.fset, holder.fdel)]
+            swapped: list[Any] = [new if each is old else each for each in (holder.fget, holder.fset, holder.fdel)]
             made = property(swapped[0], swapped[1], swapped[2], holder.__doc__)
         else:
             return False

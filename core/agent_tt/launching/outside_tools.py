@@ -118,6 +118,19 @@ class OutsideTools:
         with self._lock:
             self._remember(path, effect, replace_function(function, self._how(path, shown, effect)))
 
+    def register_in(self, module: ModuleType, text: str, effect: OutsideEffect) -> None:
+        """Record what was named of `__main__`, in a module that stands for it.
+
+        Raises:
+            UsageError, NotFound: as for `register`.
+        """
+        _check_effect(effect)
+        path = DottedPath(text, module.__name__, tuple(text.split(".")[1:]))
+        with self._lock:
+            self._paths[text] = effect
+            self._names[text] = path.shown
+            self._replace(module, path)
+
     def register_for_start(
         self, calls: Mapping[str, OutsideEffect], command: PythonCommand, *, is_strict: bool
     ) -> None:

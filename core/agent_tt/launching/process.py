@@ -31,6 +31,7 @@ from agent_tt.recording.entry import ARGUMENTS, COMMAND, MODULE, SCRIPT, fingerp
 from agent_tt.recording.kept_headers import as_metadata
 from agent_tt.recording.lanes import Lanes
 from agent_tt.recording.model_steps import ModelSteps
+from agent_tt.recording.named_calls import CALLS, CALLS_NAMED
 from agent_tt.recording.recorder import Recording, open_for_recording
 from agent_tt.recording.scope import nowhere
 from agent_tt.replaying.agent_process import PYTHON_OPTIONS
@@ -270,8 +271,8 @@ def _facts(settings: Settings, command: PythonCommand, place: Path | None) -> di
     if settings.calls:
         from agent_tt.launching.outside_tools import OUTSIDE
 
-        facts["calls"] = dict(settings.calls)
-        facts["calls_named"] = OUTSIDE.names()
+        facts[CALLS] = dict(settings.calls)
+        facts[CALLS_NAMED] = OUTSIDE.names()
     if settings.patch:
         facts["patched"] = list(settings.patch)
     return facts | as_metadata(None)

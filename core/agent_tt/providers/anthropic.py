@@ -27,6 +27,9 @@ def anthropic_call(body: dict[str, Json]) -> ModelCall:
     """Read a request."""
     system = text_of(body.get("system"))
     conversation: dict[str, Json] = {} if body.get("system") is None else {"system": body["system"]}
+    for key in ("previous_message_id", "conversation"):
+        if body.get(key) is not None:
+            conversation[key] = body[key]
     conversation["messages"] = items(body.get("messages"))
     messages = [read for message in dicts(body.get("messages")) for read in turn_messages(message)]
     return ModelCall(

@@ -5,7 +5,8 @@
 | `record` | `agent_tt.record(...)`: what it is told, and who calls it |
 | `recorder` | one run while it is recorded, from its first row to its last |
 | `steps` | the steps of a run and what is told about them |
-| `model_steps`, `model_turns`, `conversations` | steps of a run whose agent names none: one for each model call |
+| `model_steps`, `model_turns` | steps of a run whose agent names none: one for each model call |
+| `conversations`, `kept_turns` | which of those belong to one conversation, and what the provider keeps of it |
 | `checkpointing` | which steps get a checkpoint |
 | `calls`, `call_spec` | one call: intent first, then the function, then what came back |
 | `beginning_calls`, `call_facts` | where a call belongs, and what is shown of it beside its arguments |
@@ -22,6 +23,7 @@
 | `list_order` | `as_completed` in an order that no memory address decides |
 | `boundary` | wrapping functions of every nature so that their calls are recorded |
 | `streams` | recording what a generator gives |
+| `named_calls` | what a run remembers of the functions that were named from outside |
 | `call_site` | which line of the agent makes a call |
 | `signature` | the arguments of a call by name, and its digest |
 | `contexts` | what is given to a tool beside its question, and is shown and not compared |

@@ -60,7 +60,7 @@ def asked_of(name: str, value: object, parameters: Collection[str]) -> Wire:
         value: what was given for it.
         parameters: the names of all parameters.
     """
-    if value is not None and parameters >= _AS_PARAMETERS and (name in _CONFIGURATION or name == "config"):
+    if value is not None and _AS_PARAMETERS.issubset(parameters) and (name in _CONFIGURATION or name == "config"):
         return _shown(class_name(type(value)))
     return _without_contexts(_Asked().encode(value))
 
@@ -89,7 +89,8 @@ class _Asked(Encoder):
 
     def encode(self, value: object) -> Wire:
         """The wire value of `value` at this place."""
-        return _shown(class_name(type(value))) if _is_context_class(type(value)) else super().encode(value)
+        kind: type = type(value)
+        return _shown(class_name(kind)) if _is_context_class(kind) else super().encode(value)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import AgentTTError
 from agent_tt.recording.conversations import Conversation, Conversations
+from agent_tt.recording.kept_turns import KeptTurns
 from agent_tt.recording.tracks import lineage
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class ModelSteps:
         self._steps: dict[int, _ModelStep] = {}  # those that are open, oldest first
         self._numbers: set[int] = set()
         self._conversations = Conversations(recording.lanes.main.id)
+        self._kept = KeptTurns()
 
     def makes(self, step: int) -> bool:
         """Whether a step is a model call's, and not one that the agent names."""
@@ -161,6 +163,8 @@ class ModelSteps:
         from agent_tt.recording.model_turns import asked_of  # reads providers' languages: most processes never do
 
         turn = asked_of(args)
+        with self._lock:
+            self._kept.join(turn)
         is_wrapped = known.call is not None and not known.call.is_over
         if turn.is_plain and is_wrapped:
             return
@@ -196,6 +200,7 @@ class ModelSteps:
             known.is_answered, known.failure = True, error or said.failure
             if known.failure is None:
                 known.turn.add(said)
+                self._kept.answered(known.turn, said)
                 step.decision = said.summary or step.decision
 
     # ------------------------------------------------------------ ends

@@ -56,11 +56,13 @@ class Said:
         turns: the answer as it would be sent back.
         messages: the same for people.
         failure: set where the answer is an error.
+        id: the provider's id of it, by which a later request may name it; "" where there is none.
     """
 
     turns: Sequence[object] = ()
     messages: Sequence[Message] = ()
     failure: ModelRefused | None = None
+    id: str = ""
 
     @property
     def summary(self) -> str:
@@ -87,7 +89,7 @@ def said_of(turn: ModelTurn, result: Wire) -> Said:
     if turn.call is not None:
         answer = recorded_answer(turn.call, result)
         failure = ModelRefused(answer.error) if answer.error else None
-        return Said(answer.turns, answer.messages, failure)
+        return Said(answer.turns, answer.messages, failure, answer.id)
     message = _message_in(result)
     if turn.turns and message is None:
         message = {"role": "assistant", "content": result}

@@ -24,6 +24,8 @@ NoteKind: TypeAlias = Literal[
     "end not recorded",
     "tool not recorded",
     "incomplete recording",
+    "call not matched",
+    "kept elsewhere",
 ]
 
 RESERVATIONS: Final[frozenset[NoteKind]] = frozenset(
@@ -39,6 +41,8 @@ RESERVATIONS: Final[frozenset[NoteKind]] = frozenset(
         "tool not recorded",  # the conversation shows that it ran, so it may have run again, and gave what it gave now
         "incomplete recording",  # nothing could be written from some step on, so what came after is not known
         "end not recorded",  # the recorded run broke off, so how it would have ended is not known
+        "call not matched",  # a function was named to be recorded, and no call of it was seen
+        "kept elsewhere",  # something holds a function where its calls cannot be seen
     }
 )
 """Notes that make a replay "as recorded, with reservations": less is known than "as recorded" says.

@@ -144,11 +144,11 @@ def test_declared_tools_are_read_from_the_code_and_what_it_imports(tmp_path):
         """)
     )
     assert declared_tools(agent, tmp_path) == (
-        DeclaredTool("plain", "write"), DeclaredTool("named", "read"), DeclaredTool("function", "read"),
-        DeclaredTool("charge", "write"), DeclaredTool("Api.get", "read"), DeclaredTool("method", "write"),
+        DeclaredTool("plain", "write"), DeclaredTool("named", "read"), DeclaredTool("method", "write"),
+        DeclaredTool("function", "read"), DeclaredTool("charge", "write"), DeclaredTool("Api.get", "read"),
         DeclaredTool("deep", "write"),
     )  # fmt: skip
-    assert [tool.name for tool in declared_tools(agent, None)][-1] == "method"
+    assert [tool.name for tool in declared_tools(agent, None)][-1] == "Api.get"
 
 
 @pytest.mark.parametrize("text", ["def (", "\0", ""])

@@ -368,3 +368,92 @@ def test_a_replay_gives_what_was_kept_its_answer_and_a_fork_denies_it(project):
     assert log.read_text() == written, forked
     fork = project.runs()[-1]
     assert [call.status for call in project.calls(fork)] == ["denied"] * len(NAMED)
+
+
+UNCALLED = """
+import httpx
+def charge(n): return n
+def refund(n): return n
+def main(): print(charge(1))
+main()
+"""
+
+
+def test_a_path_that_matched_no_call_is_told_kept_and_a_reservation_of_the_replay(project):
+    project.write(shop=UNCALLED, helper="def never(): pass\n")
+    options = []
+    for path in ("__main__.charge", "__main__.refund", "helper.never"):
+        options += ["--call", f"{path}=write"]
+    told = project.record("shop.py", options=options).told
+    (run,) = project.runs()
+    assert "__main__.refund matched no call" in told
+    assert "helper.never matched no call" in told
+    assert "__main__.charge" not in told
+    assert run.metadata["calls_unmatched"] == ["__main__.refund", "helper.never"]
+    notes = json.loads(project.agent_tt("replay", "latest", "--json").out)["notes"]
+    assert [note["text"] for note in notes if note["kind"] == "call not matched"] == [
+        "__main__.refund was named to be recorded, and no call of it was made",
+        "helper.never was named to be recorded, and no call of it was made",
+    ]
+    plan = json.loads(project.agent_tt("fork", "latest", "--at", "0", "--dry-run", "--json").out)
+    rows = {row["name"]: (row["effect"], row["seen"], row["policy"], row["known_by"]) for row in plan["boundary"]}
+    assert rows["refund"] == ("write", 0, "deny", "named")
+    assert rows["charge"] == ("write", 1, "deny", "called")
+
+
+HELD = """
+import os as first
+kept = map(first.mkdir, ["made"])
+import os
+def main():
+    os.mkdir("first")
+    list(kept)
+main()
+"""
+
+
+def test_a_write_that_cannot_be_held_is_told_and_neither_a_replay_nor_a_fork_runs_it(project):
+    project.write(held=HELD)
+    done = project.record("held.py", options=["--call", "__main__.os.mkdir=write"])
+    assert (project.folder / "made").is_dir(), done
+    assert "is also held by a map" in done.told
+    (run,) = project.runs()
+    assert list(run.metadata["calls_held"]) == ["__main__.os.mkdir"]
+    (project.folder / "made").rmdir()
+    (project.folder / "first").rmdir()
+    replayed = project.agent_tt("replay", "latest")
+    assert replayed.code == 2
+    assert "is also held by a map" in replayed.err + replayed.told
+    forked = project.agent_tt("fork", "latest", "--at", "0")
+    assert forked.code == 2
+    assert not (project.folder / "made").exists()
+
+
+OWN = """
+import agent_tt
+def charge(n):
+    with open("written.log", "a") as file: file.write("charge\\n")
+    return n
+def main(state=None):
+    state = state or {"n": 0}
+    with agent_tt.record("own", state=state) as run:
+        for _ in range(2):
+            with run.step("turn", state):
+                state["n"] += charge(1)
+    return state
+if __name__ == "__main__": main()
+"""
+
+
+def test_what_was_named_is_held_in_a_program_that_records_itself_too(project):
+    project.write(own=OWN)
+    assert project.record("own.py", options=["--call", "__main__.charge=write"]).code == 0
+    log = project.folder / "written.log"
+    run = next(run for run in project.runs() if run.name == "own")
+    assert run.metadata["calls"] == {"__main__.charge": "write"}
+    assert [call.name for call in project.calls(run)] == ["charge", "charge"]
+    assert project.agent_tt("replay", run.id).code == 0
+    project.agent_tt("fork", run.id, "--at", "1")
+    assert log.read_text() == "charge\n" * 2
+    assert project.agent_tt("fork", run.id, "--at", "1", "--allow", "charge").code == 0
+    assert log.read_text() == "charge\n" * 4  # its loop goes round twice

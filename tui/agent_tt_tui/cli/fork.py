@@ -10,7 +10,7 @@ import click
 from agent_tt_tui.cli.edit_options import edit_options
 from agent_tt_tui.cli.following import follow, let_go, tell_end, tell_step
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
-from agent_tt_tui.cli.policy_options import policy_options, print_boundary
+from agent_tt_tui.cli.policy_options import policy_options, print_boundary, what_is_known
 from agent_tt_tui.cli.stopping import stopped_as_by_ctrl_c
 from agent_tt_tui.cli.terms_options import terms_options
 from agent_tt_tui.cli.trust import ask_for_trust, trust_option
@@ -179,7 +179,7 @@ def _print_plan(terminal: Terminal, plan: ForkPlan) -> None:
         *plan.terms.rows(),
         ("expected", _expected(plan.expected)),
         *(("note", problem) for problem in plan.problems),
-        *(("note", f"it does not start unless {row.name} is allowed: nothing records it") for row in plan.unheld),
+        *(("note", f"it does not start unless {row.name} is allowed: {what_is_known(row)}") for row in plan.unheld),
     ]
     terminal.table(
         (Column(""), Column("", flexible=True)), [[Cell(label, "muted"), Cell(text)] for label, text in rows]

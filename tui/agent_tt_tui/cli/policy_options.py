@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agent_tt.forking.plan import ForkPlan
     from agent_tt_tui.cli.terminal import Cell, Role, Terminal
 
-__all__ = ["policy_options", "print_boundary"]
+__all__ = ["policy_options", "print_boundary", "what_is_known"]
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -76,7 +76,7 @@ def print_boundary(terminal: Terminal, plan: ForkPlan) -> None:
 def what_is_known(row: Boundary) -> str:
     """What it does, as far as that is known."""
     if not row.is_held:
-        return "nothing records it"
+        return "not all its calls are seen" if row.kept_by else "nothing records it"
     return "writes" if row.effect == "write" else row.kind
 
 

@@ -127,7 +127,7 @@ def _write(recorded: Recorded) -> None:
 
     terminal = Terminal.of(sys.stderr)
     lines = [_line(run) for run in recorded.runs]
-    lines += [f"{path} was not loaded, so none of its calls were recorded" for path in recorded.unseen]
+    lines += [f"{path} matched no call: nothing is recorded of it" for path in recorded.unseen]
     lines += recorded.warnings
     if recorded.problem is not None and recorded.exit_code:
         lines.append(recorded.problem.message)

@@ -1,0 +1,76 @@
+"""After a command: which functions that were named from outside were not recorded; it is kept with its runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent_tt.recording.named_calls import CALLS, CALLS_NAMED, HELD, UNMATCHED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.launching.settings import OutsideEffect
+    from agent_tt.protocols import Store
+
+__all__ = ["held_paths", "remember", "unmatched_paths"]
+
+
+def held_paths(lines: Sequence[Mapping[str, object]]) -> dict[str, str]:
+    """What is to be said of functions that something holds where they cannot be replaced, by path."""
+    return {str(line["path"]): str(line["message"]) for line in lines if line["event"] == "held"}
+
+
+def unmatched_paths(
+    lines: Sequence[Mapping[str, object]], calls: Mapping[str, OutsideEffect], called: set[str]
+) -> list[str]:
+    """Paths of which no process made a call.
+
+    Args:
+        lines: what the processes said.
+        calls: what was named.
+        called: the names of the calls that are recorded: what a process that was killed did not come to say.
+    """
+    said = {line["pid"]: line["unseen"] for line in lines if line["event"] == "end"}
+    left = list(calls)
+    for unseen in said.values():
+        left = [path for path in left if isinstance(unseen, list) and path in unseen]
+    if any(line["pid"] not in said for line in lines if line["event"] == "boot"):
+        left = [path for path in left if called.isdisjoint({path.rpartition(".")[2], ".".join(path.split(".")[-2:])})]
+    return left
+
+
+def remember(
+    store: Store, lines: Sequence[Mapping[str, object]], runs: Sequence[str], calls: Mapping[str, OutsideEffect]
+) -> list[str]:
+    """Write down with the runs of a command what was named and is not recorded; gives the paths without a call.
+
+    Args:
+        store: where the runs are.
+        lines: what the processes said.
+        runs: the ids of the runs that are there.
+        calls: what was named.
+    """
+    if not calls:
+        return []
+    steps = [(run, step) for run in runs for step in store.steps(run) if step.calls]
+    called = {call.name for run, step in steps for call in store.calls(run, step.number)}
+    unmatched, held = unmatched_paths(lines, calls, called), held_paths(lines)
+    own = {str(line["id"]) for line in lines if line["event"] == "run" and line.get("own") is True}
+    for run in runs:
+        facts: dict[str, Wire] = {}
+        if run in own:  # the program recorded itself: its run does not know what was named
+            facts |= {CALLS: dict(calls), CALLS_NAMED: {path: _shown_name(path) for path in calls}}
+        if unmatched:
+            facts[UNMATCHED] = list[Wire](unmatched)
+        if held:
+            facts[HELD] = dict[str, Wire](held)
+        if facts:
+            store.set_metadata(run, facts)
+    return unmatched
+
+
+def _shown_name(path: str) -> str:
+    """Under which name the calls of a function are recorded, where its modules were not looked at."""
+    names = path.split(".")
+    return ".".join(names[-2:]) if len(names) > 2 and names[-2][:1].isupper() else names[-1]
