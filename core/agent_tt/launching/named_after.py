@@ -62,9 +62,9 @@ def remember(
         if run in own:  # the program recorded itself: its run does not know what was named
             facts |= {CALLS: dict(calls), CALLS_NAMED: {path: _shown_name(path) for path in calls}}
         if unmatched:
-            facts[UNMATCHED] = list[Wire](unmatched)
+            facts[UNMATCHED] = [*unmatched]
         if held:
-            facts[HELD] = dict[str, Wire](held)
+            facts[HELD] = {**held}
         if facts:
             store.set_metadata(run, facts)
     return unmatched
