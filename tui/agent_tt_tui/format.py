@@ -48,8 +48,13 @@ def tokens(number: int) -> str:
     return f"{number:,} tok"
 
 
-def cost(dollars: float) -> str:
-    """Format a cost: `$0.35`, and three digits below a dime, `$0.002`; less than that is `<$0.001`."""
+def cost(dollars: float, unpriced: int = 0) -> str:
+    """Format a cost: `$0.35`, and three digits below a dime, `$0.002`; less than that is `<$0.001`.
+
+    A cost to which calls without a known price are to be added has a plus, `$0.35+`.
+    """
+    if unpriced:
+        return f"{cost(dollars)}+" if dollars >= 0.0005 or not dollars else "$0+"
     if 0 < dollars < 0.0005:
         return "<$0.001"
     return f"${dollars:,.2f}" if dollars == 0 or dollars >= 0.0995 else f"${dollars:.3f}"

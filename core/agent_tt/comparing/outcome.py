@@ -38,6 +38,7 @@ class Outcome:
         error: What it failed with.
         answer: Its last words: the state's `answer` (or the like), else the last message of a model.
         effects: What it did to the world, and what it was kept from; of a fork only what it did itself.
+        unpriced: How many model calls have no known price: `cost_usd` is that of the others.
     """
 
     status: RunStatus
@@ -51,10 +52,12 @@ class Outcome:
     error: ErrorInfo | None = None
     answer: str | None = None
     effects: Effects = field(default_factory=Effects)
+    unpriced: int = 0
 
     def to_json(self) -> dict[str, Wire]:
-        """`{status, steps, tools, writes, denied, tokens, cost_usd, duration_ms, error, answer, effects}`.
+        """The outcome for programs.
 
+        `{status, steps, tools, writes, denied, tokens, cost_usd, cost_complete, duration_ms, error, answer, effects}`.
         `error`: `{class, message, traceback}` or null; `effects`: in one line, "" where there are none.
         """
         error = self.error
@@ -66,6 +69,7 @@ class Outcome:
             "denied": dict(self.denied),
             "tokens": self.tokens,
             "cost_usd": self.cost_usd,
+            "cost_complete": not self.unpriced,
             "duration_ms": _milliseconds(self.duration_us),
             "error": None
             if error is None
@@ -148,6 +152,7 @@ def read_outcome(run: Run, steps: Iterable[Step], calls: Iterable[Call], final_s
         denied=dict(denied.most_common()),
         tokens=sum(known_tokens) if known_tokens else None,
         cost_usd=sum(known_costs) if known_costs else None,
+        unpriced=sum(step.unpriced for step in steps),
         duration_us=None if run.ended_us is None else run.ended_us - run.started_us,
         error=run.error,
         answer=last_words(final_state),

@@ -98,6 +98,7 @@ class Expected:
         tokens_out: tokens written by models.
         cost_usd: US dollars.
         duration_us: from the start of the first of these steps to the end of the last, in microseconds.
+        unpriced: how many model calls have no known price: `cost_usd` is that of the others.
     """
 
     steps: int
@@ -105,6 +106,7 @@ class Expected:
     tokens_out: int | None
     cost_usd: float | None
     duration_us: int | None
+    unpriced: int = 0
 
 
 def boundary_of(
@@ -234,6 +236,7 @@ def expected_after(steps: Sequence[Step], step: int) -> Expected:
         tokens_in=_total(later.tokens_in for later in rest),
         tokens_out=_total(later.tokens_out for later in rest),
         cost_usd=sum(costs) if costs else None,
+        unpriced=sum(later.unpriced for later in rest),
         duration_us=max(ends) - min(starts) if starts and ends else None,
     )
 

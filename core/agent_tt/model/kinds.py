@@ -12,6 +12,7 @@ __all__ = [
     "SKIPPED",
     "TERMS",
     "UNMADE",
+    "UNPRICED",
     "CallKind",
     "CallStatus",
     "DeliveryKind",
@@ -42,6 +43,9 @@ model is asked with all that was said so far."""
 
 OWN_DOING: Final[frozenset[CallKind]] = frozenset({"http", "subprocess", "socket"})
 """Kinds of calls that are the doing of the call that they are made inside of."""
+
+UNPRICED: Final = "unpriced"
+"""Among the further facts of a step: how many of its model calls have no known price."""
 
 MADE_UP: Final = "made_up"
 """Among the facts of a call, and of its step: no model gave this answer; `mock` or `script` did."""

@@ -106,6 +106,7 @@ class Run:
         former_names: what it was called before it was renamed, oldest first; they still name it.
         damaged: what is wrong with what is stored of it; then only its id is shown, and its name with a word about it.
             None of one that is as it was recorded.
+        unpriced: how many of its model calls have no known price: `cost_usd` is that of the others.
     """
 
     id: str
@@ -134,6 +135,7 @@ class Run:
     archived: bool = False
     former_names: tuple[str, ...] = ()
     damaged: str | None = None
+    unpriced: int = 0
 
     @property
     def agent(self) -> str | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from agent_tt.model.kinds import UNPRICED
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -61,6 +63,12 @@ class Step:
     def id(self) -> str:
         """The stable id, `step_3`."""
         return f"step_{self.number}"
+
+    @property
+    def unpriced(self) -> int:
+        """How many of its model calls have no known price: `cost_usd` is that of the others."""
+        count = self.extra.get(UNPRICED)
+        return count if isinstance(count, int) and count > 0 else 0
 
     @property
     def duration_us(self) -> int | None:

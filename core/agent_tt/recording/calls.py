@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
 from agent_tt.errors import AgentTTError
-from agent_tt.model import MADE_UP, CallEnd, NewCall
+from agent_tt.model import MADE_UP, UNPRICED, CallEnd, NewCall
 from agent_tt.recording.amending import amender_here
 from agent_tt.recording.answers import HoldsBack, KeepsKeys, answers_here, question_of
 from agent_tt.recording.arrival import Arrival
@@ -26,7 +26,7 @@ from agent_tt.recording.limits import limits_here
 from agent_tt.recording.scope import enter, leave
 from agent_tt.recording.shared_end import SharedEnd
 from agent_tt.recording.signature import signature_of_call
-from agent_tt.recording.usage import usage_of
+from agent_tt.recording.usage import is_refusal, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from agent_tt.recording.deciding import Given, Outcome
     from agent_tt.recording.scope import Scope
     from agent_tt.recording.steps import RecordedStep
+    from agent_tt.recording.usage import Usage
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -314,6 +315,8 @@ class RecordedCall:
         is_made_up = self.served is not None and MADE_UP in self.served.call.meta
         is_free = is_made_up or self._is_unpaid
         meta = usage.to_meta() if self.asks_a_model and not is_free else {}
+        if self.asks_a_model and not is_free and not is_refusal(answer):
+            self._count_price(usage)
         # A function that asks a model often gives on what the provider said, and that was counted where it was said.
         is_counted = meta and any(name in self._inside for name in meta)
         if meta and not is_counted:
@@ -324,6 +327,15 @@ class RecordedCall:
         if self._around is not None and self._around.asks_a_model:
             self._around.counted(meta)
         return meta
+
+    def _count_price(self, usage: Usage) -> None:
+        """Count a model call whose price nobody knows, unless it is known of the calls that it made."""
+        if usage.cost_usd is not None or not self._inside.isdisjoint(("cost_usd", UNPRICED)):
+            return
+        known = self._step.extra.get(UNPRICED)
+        self._step.extra[UNPRICED] = (known if isinstance(known, int) else 0) + 1
+        if self._around is not None and self._around.asks_a_model:
+            self._around.counted({UNPRICED: 1})
 
     def counted(self, figures: Mapping[str, Wire]) -> None:
         """A model call that this one made has counted these figures."""

@@ -72,6 +72,11 @@ def usage_of(answer: object) -> Usage:
     )
 
 
+def is_refusal(answer: object) -> bool:
+    """Whether what a provider answered is an error, which costs nothing; see `ModelAnswer.to_meta`."""
+    return isinstance(answer, Mapping) and _field(_field(answer, "usage"), "answer_error") is not None
+
+
 def _field(holder: object, name: str) -> object:
     # Asked by type alone: a `__class__` may be a property. One that raises tells us nothing.
     if issubclass(type(holder), Mapping):

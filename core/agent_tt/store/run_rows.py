@@ -194,6 +194,7 @@ def _run(row: Sequence[Any], facts: Mapping[str, Wire], usage: Usage) -> Run:
         tokens_in=usage.tokens_in,
         tokens_out=usage.tokens_out,
         cost_usd=usage.cost_usd,
+        unpriced=usage.unpriced or 0,
         error=columns.error_from_text(error),
         metadata=metadata if isinstance(metadata, dict) else {},
         edits=columns.edits_from_wire(facts.get("edits")),

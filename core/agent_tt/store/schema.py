@@ -51,7 +51,7 @@ careless edits: anybody can compute the proofs again, and against them only a si
 |---|---|
 | `runs.meta` | `code`, `model`: the fields of `AgentCode` and `ModelConfig`; `user_id`, `metadata`, `origin` |
 | the same | `edits`, `policy` (words by name, see `recording.policy`), `way_back_in` of a fork |
-| the same | `usage`: [tokens in, tokens out, dollars] of the run's own steps, at its end |
+| the same | `usage`: [tokens in, tokens out, dollars, calls without a price] of its own steps, at its end |
 | the same | `pinned`: true; `former_names` of a run that was renamed, oldest first |
 | `notes.body` | of kind `label`, one for a checkpoint: `name`, `metadata`; of `note` and `bookmark` it is the text |
 | the same | of `watch`, an expression that is kept with a run: `letter`, `name`, `where`, `break`, `off` |

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from agent_tt.model import UNPRICED
 from agent_tt.store import columns
 from agent_tt.store.columns import ANY, COUNT, NUMBER, WHOLE
 
@@ -18,12 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["NO_USAGE", "Usage", "inherited_usage", "usage_of_runs", "usage_of_steps"]
 
 _Number = TypeVar("_Number", int, float)
+_UNPRICED: Final = f"CASE WHEN json_valid(s.meta) THEN json_extract(s.meta, '$.extra.{UNPRICED}') END"
 _SUMS: Final = ", ".join(
-    f"sum(CASE WHEN s.{column} BETWEEN 0 AND {1 << 40} THEN s.{column} END)"
-    for column in ("tokens_in", "tokens_out", "cost_usd")
+    f"sum(CASE WHEN {number} BETWEEN 0 AND {1 << 40} THEN {number} END)"
+    for number in ("s.tokens_in", "s.tokens_out", "s.cost_usd", _UNPRICED)
 )
 """Sums without what no step used: SQLite fails at a sum that is too large for it."""
-_KINDS: Final = (COUNT, COUNT, NUMBER)
+_KINDS: Final = (COUNT, COUNT, NUMBER, COUNT)
 _ORIGINS: Final = """WITH RECURSIVE up(run, parent, fork_step) AS (
   SELECT run, parent, fork_step FROM runs WHERE run IN (SELECT value FROM json_each(?))
   UNION SELECT r.run, r.parent, r.fork_step FROM up JOIN runs r ON r.run = up.parent)
@@ -33,31 +35,37 @@ _ORIGINS: Final = """WITH RECURSIVE up(run, parent, fork_step) AS (
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens and dollars of a stretch of steps; None where no step said anything."""
+    """Tokens and dollars of a stretch of steps; None where no step said anything.
+
+    `unpriced` is the number of model calls without a known price.
+    """
 
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost_usd: float | None = None
+    unpriced: int | None = None
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             _sum(self.tokens_in, other.tokens_in),
             _sum(self.tokens_out, other.tokens_out),
             _sum(self.cost_usd, other.cost_usd),
+            _sum(self.unpriced, other.unpriced),
         )
 
     def to_wire(self) -> Wire:
         """As `runs.meta` keeps the usage of a run that is over."""
-        return [self.tokens_in, self.tokens_out, self.cost_usd]
+        return [self.tokens_in, self.tokens_out, self.cost_usd, self.unpriced]
 
     @staticmethod
     def from_wire(found: Wire) -> Usage | None:
         """What `to_wire` gave, None if it is not that."""
-        if not isinstance(found, list) or len(found) != 3:
+        if not isinstance(found, list) or len(found) not in (3, 4):
             return None
-        tokens_in, tokens_out, cost = found
+        tokens_in, tokens_out, cost, *more = found
         cost_usd = cost if isinstance(cost, int | float) else None
-        return Usage(columns.integer(tokens_in), columns.integer(tokens_out), cost_usd)
+        unpriced = columns.integer(more[0]) if more else None
+        return Usage(columns.integer(tokens_in), columns.integer(tokens_out), cost_usd, unpriced)
 
 
 NO_USAGE: Final = Usage()
@@ -69,11 +77,11 @@ def _sum(one: _Number | None, other: _Number | None) -> _Number | None:
 
 def usage_of_steps(rows: Rows, run: int) -> Usage:
     """The usage of a run's own steps."""
-    ((tokens_in, tokens_out, cost),) = columns.fitted(
+    ((tokens_in, tokens_out, cost, unpriced),) = columns.fitted(
         rows.query(f"SELECT {_SUMS} FROM steps s WHERE run = ?", (run,)),  # noqa: S608  # a constant of ours
         _KINDS,
     )
-    return Usage(tokens_in, tokens_out, cost)
+    return Usage(tokens_in, tokens_out, cost, unpriced)
 
 
 def usage_of_runs(rows: Rows, runs: Iterable[int]) -> dict[int, Usage]:
@@ -128,6 +136,6 @@ def _sums(rows: Rows, stretches: set[tuple[int, int]]) -> dict[tuple[int, int], 
         (json.dumps(wanted),),
     )
     return {
-        wanted[key]: Usage(tokens_in, tokens_out, cost)
-        for key, tokens_in, tokens_out, cost in columns.fitted(found, (ANY, *_KINDS))
+        wanted[key]: Usage(tokens_in, tokens_out, cost, unpriced)
+        for key, tokens_in, tokens_out, cost, unpriced in columns.fitted(found, (ANY, *_KINDS))
     }

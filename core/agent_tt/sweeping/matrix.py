@@ -92,6 +92,7 @@ class Sample:
         found: for each outcome what the last state has there.
         holds: for each outcome whether it holds; None where it compares nothing.
         answer: the run's last words, read off its state.
+        unpriced: how many of its model calls have no known price: `cost_usd` is that of the others.
     """
 
     number: int
@@ -105,6 +106,7 @@ class Sample:
     found: tuple[Value, ...] = ()
     holds: tuple[bool | None, ...] = ()
     answer: str | None = None
+    unpriced: int = 0
 
     @property
     def is_done(self) -> bool:
@@ -127,6 +129,7 @@ class Tally:
         succeeded: how many of them succeeded.
         holds: for each outcome how many it held for; None where it compares nothing.
         steps, tokens, cost_usd, duration_us: means over those that know; None where none does.
+        unpriced: how many of their model calls have no known price.
     """
 
     samples: int
@@ -137,6 +140,7 @@ class Tally:
     tokens: float | None
     cost_usd: float | None
     duration_us: float | None
+    unpriced: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +296,7 @@ class MatrixReader:
             tuple(each.look(state) for each in asked),
             tuple(self._holds(each, run) if each.compares else None for each in asked),
             last_words(state),
+            sum(step.unpriced for step in steps),
         )
 
     def _holds(self, asked: Predicate, run: Run) -> bool:
@@ -360,6 +365,7 @@ def _tally(samples: Iterable[Sample], asked: Sequence[Predicate]) -> Tally:
         tokens=_mean(sample.tokens for sample in done),
         cost_usd=_mean(sample.cost_usd for sample in done),
         duration_us=_mean(sample.duration_us for sample in done),
+        unpriced=sum(sample.unpriced for sample in done),
     )
 
 

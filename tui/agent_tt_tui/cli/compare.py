@@ -302,6 +302,6 @@ def _outcome_cells(side: str, outcome: Outcome, terminal: Terminal) -> list[Cell
         Cell(counted(outcome.steps, "step")),
         Cell("" if outcome.duration_us is None else shown.duration(outcome.duration_us / 1e6)),
         Cell("" if outcome.tokens is None else shown.tokens(outcome.tokens)),
-        Cell("" if outcome.cost_usd is None else shown.cost(outcome.cost_usd)),
+        Cell("" if outcome.cost_usd is None else shown.cost(outcome.cost_usd, outcome.unpriced)),
         Cell(ended, "failed" if outcome.error else "text"),
     ]

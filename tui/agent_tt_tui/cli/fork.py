@@ -198,7 +198,7 @@ def _expected(expected: Expected) -> str:
     parts = [
         counted(expected.steps, "step"),
         shown.tokens(sum(tokens)) if tokens else "",
-        "" if expected.cost_usd is None else shown.cost(expected.cost_usd),
+        "" if expected.cost_usd is None else shown.cost(expected.cost_usd, expected.unpriced),
         "" if expected.duration_us is None else shown.duration(expected.duration_us / 1e6),
     ]
     return ", ".join(part for part in parts if part)

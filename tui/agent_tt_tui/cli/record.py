@@ -139,6 +139,8 @@ def _line(run: Run) -> str:
     from agent_tt_tui import format as shown
     from agent_tt_tui.cli.terminal import counted
 
-    cost = "" if run.cost_usd is None else f", {shown.cost(run.cost_usd)}"
+    cost = "" if run.cost_usd is None else f", {shown.cost(run.cost_usd, run.unpriced)}"
+    if cost and run.unpriced:
+        cost += f" ({counted(run.unpriced, 'model call')} without a known price)"
     ended = "" if run.status == "succeeded" else f", {run.status}"
     return f"recorded {run.name}: {counted(run.steps, 'step')}{cost}{ended}. Look at it with `agent-tt open {run.id}`"

@@ -69,7 +69,7 @@ def _print_runs(terminal: Terminal, runs: Sequence[Run]) -> None:
                 status_cell(run.status, terminal.glyphs),
                 Cell(shown.count(run.steps)),
                 Cell(shown.count(sum(tokens)) if tokens else ""),
-                Cell("" if run.cost_usd is None else shown.cost(run.cost_usd)),
+                Cell("" if run.cost_usd is None else shown.cost(run.cost_usd, run.unpriced)),
                 Cell(shown.age(max(0.0, now - run.started_us / 1e6)), "muted"),
                 Cell("" if run.id == run.name else run.id, "muted"),
             ]

@@ -57,6 +57,7 @@ def run_shape(run: Run) -> Shape:
         "tokens_in": run.tokens_in,
         "tokens_out": run.tokens_out,
         "cost_usd": run.cost_usd,
+        "cost_complete": not run.unpriced,
         "error": error_shape(run.error),
         "incomplete": run.incomplete,
         "metadata": dict(run.metadata),
@@ -125,6 +126,7 @@ def step_shape(step: Step, calls: Iterable[Call]) -> Shape:
         "tokens_in": step.tokens_in,
         "tokens_out": step.tokens_out,
         "cost_usd": step.cost_usd,
+        "cost_complete": not step.unpriced,
     }
 
 
@@ -239,6 +241,7 @@ def plan_shape(plan: ForkPlan) -> Shape:
             "tokens_in": plan.expected.tokens_in,
             "tokens_out": plan.expected.tokens_out,
             "cost_usd": plan.expected.cost_usd,
+            "cost_complete": not plan.expected.unpriced,
             "duration_ms": _milliseconds(plan.expected.duration_us),
         },
         "terms": plan.terms.to_mapping(),

@@ -114,6 +114,7 @@ def _sample(definition: Definition, sample: Sample) -> Shape:
         "steps": sample.steps,
         "tokens": sample.tokens,
         "cost_usd": sample.cost_usd,
+        "cost_complete": not sample.unpriced,
         "duration_ms": None if sample.duration_us is None else sample.duration_us / 1000,
         "answer": sample.answer,
         "outcomes": outcomes,
@@ -132,6 +133,7 @@ def _tally(definition: Definition, tally: Tally) -> Shape:
         "mean_steps": tally.steps,
         "mean_tokens": tally.tokens,
         "mean_cost_usd": tally.cost_usd,
+        "cost_complete": not tally.unpriced,
         "mean_duration_ms": None if tally.duration_us is None else tally.duration_us / 1000,
     }
 

@@ -230,7 +230,7 @@ def _tally_cells(matrix: Matrix, tally: Tally) -> list[Cell]:
     if total.tokens is not None:
         cells.append(Cell("" if tally.tokens is None else fmt.count(round(tally.tokens))))
     if total.cost_usd is not None:
-        cells.append(Cell("" if tally.cost_usd is None else fmt.cost(tally.cost_usd)))
+        cells.append(Cell("" if tally.cost_usd is None else fmt.cost(tally.cost_usd, tally.unpriced)))
     return [*cells, Cell("" if tally.duration_us is None else fmt.duration(tally.duration_us / 1e6))]
 
 

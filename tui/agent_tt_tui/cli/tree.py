@@ -100,7 +100,7 @@ def _print(terminal: Terminal, rows: Sequence[RunRow], chosen: Run | None) -> No
                 status_cell(run.status, terminal.glyphs),
                 Cell(shown.count(run.steps)),
                 Cell(shown.count(sum(tokens)) if tokens else ""),
-                Cell("" if run.cost_usd is None else shown.cost(run.cost_usd)),
+                Cell("" if run.cost_usd is None else shown.cost(run.cost_usd, run.unpriced)),
             ]
         )
     agents = {row.run.id: row.run.agent for row in rows}

@@ -91,7 +91,7 @@ def counts_of(outcome: Outcome) -> tuple[str, str, str]:
     duration = outcome.duration_us
     return (
         "" if outcome.tokens is None else fmt.count(outcome.tokens),
-        "" if outcome.cost_usd is None else fmt.cost(outcome.cost_usd),
+        "" if outcome.cost_usd is None else fmt.cost(outcome.cost_usd, outcome.unpriced),
         "" if duration is None else fmt.duration(duration / 1e6),
     )
 

@@ -167,7 +167,7 @@ class ForkCost(RowWidget):
         if expected.tokens_in is not None or expected.tokens_out is not None:
             facts.append(f"{glyphs.about} {fmt.tokens((expected.tokens_in or 0) + (expected.tokens_out or 0))}")
         if expected.cost_usd is not None:
-            facts.append(f"{glyphs.about} {fmt.cost(expected.cost_usd)}")
+            facts.append(f"{glyphs.about} {fmt.cost(expected.cost_usd, expected.unpriced)}")
         if expected.duration_us is not None:
             facts.append(f"{glyphs.about} {fmt.duration(expected.duration_us / 1e6)}")
         row = self.new_row().column("expected", LABEL, styles.muted).add("  ".join(facts), styles.strong)

@@ -64,7 +64,7 @@ class OutcomePane(RowWidget):
             (f"{fmt.count(outcome.steps)} step{'' if outcome.steps == 1 else 's'}", 9),
             (fmt.duration(duration / 1e6) if duration is not None else "", 9),
             (fmt.tokens(outcome.tokens) if outcome.tokens is not None else "", tokens),
-            (fmt.cost(outcome.cost_usd) if outcome.cost_usd is not None else "", cost),
+            (fmt.cost(outcome.cost_usd, outcome.unpriced) if outcome.cost_usd is not None else "", cost),
         )
         for text, size in figures:
             row.column(text, size, styles.muted, "right")

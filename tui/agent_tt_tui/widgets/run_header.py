@@ -63,7 +63,7 @@ def _facts(model: RunModel, run: Run) -> tuple[Fact, ...]:
     if tokens:
         facts.append(Fact(fmt.tokens(tokens), 4))
     if run.cost_usd:
-        facts.append(Fact(fmt.cost(run.cost_usd), 3))
+        facts.append(Fact(fmt.cost(run.cost_usd, run.unpriced), 3))
     if run.agent:
         version = f" v{run.code.version}" if run.code.version else ""
         facts.append(Fact(f"{run.agent}{version}", 2))

@@ -141,10 +141,11 @@ class RunList(RunRows["RunRow"]):
         tokens = (
             None if run.tokens_in is None and run.tokens_out is None else (run.tokens_in or 0) + (run.tokens_out or 0)
         )
+        cost = glyphs.interrupted if run.cost_usd is None else fmt.cost(run.cost_usd, run.unpriced)
         figures = (
             (fmt.count(run.steps), parts.steps, styles.text),
             (glyphs.interrupted if tokens is None else fmt.count(tokens), parts.tokens, styles.muted),
-            (glyphs.interrupted if run.cost_usd is None else fmt.cost(run.cost_usd), parts.cost, styles.muted),
+            (cost, parts.cost, styles.muted),
             (fmt.age(max(0.0, time.time() - run.started_us / 1e6)), parts.age, styles.muted),
         )
         for text, size, style in figures:

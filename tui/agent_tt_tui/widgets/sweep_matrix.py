@@ -278,7 +278,7 @@ class SweepMatrix(LineView):
         row.column("" if tally.steps is None else f"{tally.steps:.3g}", layout.steps, styles.muted, "right")
         tokens = "" if tally.tokens is None else fmt.count(round(tally.tokens))
         row.column(tokens, layout.tokens, styles.muted, "right")
-        cost = "" if tally.cost_usd is None else fmt.cost(tally.cost_usd)
+        cost = "" if tally.cost_usd is None else fmt.cost(tally.cost_usd, tally.unpriced)
         return row.column(cost, layout.cost, styles.muted, "right")
 
 

@@ -105,7 +105,7 @@ class ChosenRun(RowWidget):
         if sample.tokens is not None:
             facts.append(fmt.tokens(sample.tokens))
         if sample.cost_usd is not None:
-            facts.append(fmt.cost(sample.cost_usd))
+            facts.append(fmt.cost(sample.cost_usd, sample.unpriced))
         if sample.begun > 1:
             facts.append(f"begun {sample.begun}{glyphs.times}")
         if facts:
