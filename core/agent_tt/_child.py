@@ -48,6 +48,7 @@ from agent_tt.replaying.program_end import end_program, leave
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
     from agent_tt.forking.entry_point import EntryPoint
@@ -73,10 +74,11 @@ def main() -> int:
         if store_path is None or run_id is None:
             raise UsageError("this is the process of a fork", hint="start one with `agent-tt fork`")
         with closing(open_store(Path(store_path))) as store, ExitStack() as guard:
-            code = _fill(store, store.run(run_id), guard)
+            code, tell_unseen = _fill(store, store.run(run_id), guard)
             leave_soon(code)
             with suppress(KeyboardInterrupt):
                 end_program()  # what the agent does there is guarded too
+            tell_unseen()
             stay_guarded(guard)
             return code
     except AgentTTError as error:
@@ -84,14 +86,19 @@ def main() -> int:
         return error.exit_code
 
 
-def _fill(store: Store, run: Run, guard: ExitStack) -> int:
-    """Run the agent of a fork; the exit code. Its guard goes with `guard`."""
+def _fill(store: Store, run: Run, guard: ExitStack) -> tuple[int, Callable[[], None]]:
+    """Run the agent of a fork; its guard goes with `guard`.
+
+    Returns:
+        The exit code, and what writes down which libraries the guard did not see.
+    """
+    tell_unseen: Callable[[], None] = _nothing_unseen
     policy = ToolPolicy.from_mapping(run.policy)
     os.environ.update(policy.to_environment())
     adoption.offer(adoption.Adoption(store, run.id, policy, run.code))
     outcome: BaseException | None = None
     try:
-        guard.enter_context(guarding(run.code.root, partial(_write, store, run, None)))
+        tell_unseen = guard.enter_context(guarding(run.code.root, partial(_write, store, run, None)))
         with under_terms(store, run), amended(store, run, None, lambda step, text: _note(store, run, step, text)):
             _run_agent(store, run)
     except BaseException as error:  # noqa: BLE001  whatever leaves the agent decides how its run ended
@@ -108,7 +115,11 @@ def _fill(store: Store, run: Run, guard: ExitStack) -> int:
         if isinstance(outcome, _REFUSALS):
             error_row = replace(error_row, traceback="")  # it would be ours, not the agent's
         store.set_run_status(run.id, run_status(outcome), error_row)
-    return _exit_code(outcome)
+    return _exit_code(outcome), tell_unseen
+
+
+def _nothing_unseen() -> None:
+    """Stand for a guard that could not be installed."""
 
 
 def _run_agent(store: Store, run: Run) -> None:

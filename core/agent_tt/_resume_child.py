@@ -33,7 +33,7 @@ from agent_tt.recording.scope import store_at_work
 from agent_tt.reentering.amended import amended
 from agent_tt.replaying.attempts import answered_again
 from agent_tt.replaying.course import first_state
-from agent_tt.replaying.guard import Rules, guarded
+from agent_tt.replaying.guard import Rules, guarded, stay_guarded
 from agent_tt.replaying.program_end import end_program, leave
 from agent_tt.replaying.quiet import quiet
 from agent_tt.replaying.repeats import entries_of
@@ -46,6 +46,8 @@ from agent_tt.resuming.writer import ResumedStore
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent_tt.codec.wire import Wire
     from agent_tt.launching.outside_tools import Held
     from agent_tt.model import Run, RunStatus
@@ -82,7 +84,10 @@ def go_on_with_told(make: type[Resumed], untold: UsageError) -> int:
         if path is None or run_id is None:
             raise untold
         with closing(open_store(Path(path))) as store, ExitStack() as guard:
-            return make(store, store.run(run_id)).go_on(guard)
+            made = make(store, store.run(run_id))
+            code = made.go_on(guard)
+            made.stay_guarded(guard)
+            return code
     except AgentTTError as error:
         say(error.message, error.hint)
         return error.exit_code
@@ -100,6 +105,7 @@ class Resumed:
         self._run = run
         self._clock: VirtualTime | None = None
         self._policy = EVERYTHING_LIVE
+        self._tell_unseen: Callable[[], None] | None = None
         self._is_at_large = False  # from the beginning: nothing is given out again
         self._resumption, self._resumed = self._begin()
 
@@ -123,7 +129,7 @@ class Resumed:
         outcome: BaseException | None = None
         try:
             if run.parent is not None:
-                guard.enter_context(guarding(run.code.root, partial(self._write, None)))
+                self._tell_unseen = guard.enter_context(guarding(run.code.root, partial(self._write, None)))
             self._run_agent(state)
         except BaseException as error:  # noqa: BLE001  whatever leaves the agent decides how its run ended
             outcome = without_own_frames(error)
@@ -143,6 +149,12 @@ class Resumed:
             with suppress(KeyboardInterrupt):
                 end_program()  # what the agent does there is guarded too
         return code
+
+    def stay_guarded(self, guard: ExitStack) -> None:
+        """The program has ended: leave the guard of a fork in place for what its last finalizers try."""
+        if self._tell_unseen is not None:
+            self._tell_unseen()
+            stay_guarded(guard)
 
     def _run_agent(self, state: Wire) -> None:
         run, root = self._run, self._run.code.root

@@ -56,12 +56,15 @@ _MOST_NAMES: Final = 4096
 
 
 @contextmanager
-def guarding(root: str | None, write: Callable[[str, str], object]) -> Iterator[None]:
+def guarding(root: str | None, write: Callable[[str, str], object]) -> Iterator[Callable[[], None]]:
     """Guard this process, which runs a fork, while the block lasts: in every thread, and whatever is imported.
 
     Args:
         root: the project root, relative to which files are named.
         write: adds a note to the fork's run, of a kind and with a body: what no call of the run can say.
+
+    Yields:
+        Writes down which libraries no guard sees, as it does itself where the block is left.
 
     Raises:
         AgentTTError: the interpreter does not take audit hooks, so nothing could be guarded.
@@ -77,12 +80,18 @@ def guarding(root: str | None, write: Callable[[str, str], object]) -> Iterator[
         rules = Rules(is_passing, _IGNORED, _is_harmless, gate.forbids, left_open.far_end, left_open.opened)
         guard = stack.enter_context(guarded(gate.decide, root=root, rules=rules))
         stack.enter_context(left_open.ruled(guard.refuse))
-        try:
-            yield
-        finally:
-            unseen = guard.not_held()
+        told: list[str] = []
+
+        def tell() -> None:
+            unseen = [name for name in guard.not_held() if name not in told]
+            told.extend(unseen)
             if unseen:
                 outside.note(f"not covered by the fork's guard: {', '.join(unseen)} may reach the world unseen")
+
+        try:
+            yield tell
+        finally:
+            tell()
 
 
 class _Gate:

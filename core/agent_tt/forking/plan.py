@@ -25,6 +25,7 @@ from agent_tt.forking.request_edits import REQUESTS, with_recorded_requests
 from agent_tt.forking.terms import Terms
 from agent_tt.model import Run
 from agent_tt.protocols import check_proven
+from agent_tt.recording.native_libraries import UNSEEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -229,6 +230,7 @@ def plan_fork(
     boundary = boundary_of(source, original, steps, after=kept, policy=rules, declared=declared)
     problems += (*odd, *odd_requests, *odd_rules(original, boundary, rules))
     problems += tuple(hold_already(terms.limits.breaks, state))
+    problems += _not_held(original)
     return ForkPlan(
         store=source.path,
         run=original,
@@ -246,6 +248,14 @@ def plan_fork(
         accepts_changes=accept_changes and way == "replay",
         terms=terms,
     ).with_policy(rules)
+
+
+def _not_held(run: Run) -> tuple[str, ...]:
+    """What no rule holds: libraries of the recorded process that reach the world by themselves."""
+    names = run.metadata.get(UNSEEN)
+    if not isinstance(names, list) or not names:
+        return ()
+    return (f"no rule holds what {', '.join(map(str, names))} does: libraries in C that reach the world by themselves",)
 
 
 def _by_executor(by: WayBackIn | None, calls: Sequence[Edit]) -> WayBackIn:

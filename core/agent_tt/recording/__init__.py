@@ -31,6 +31,7 @@
 | `tools`, `llm` | the decorators for tools and model calls |
 | `block` | what begins and ends with a `with` block |
 | `shared_end` | the end of a call, as forked processes see it |
+| `native_libraries` | which libraries reach the world by themselves, where no guard of a fork or replay sees them |
 | `written` | what is written to a program that a call left running |
 | `begun` | telling others that a recording has begun |
 | `import_watch`, `fitness` | being called when a module has been executed; whether it is made as taken for granted |

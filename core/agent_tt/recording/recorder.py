@@ -15,6 +15,7 @@ from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.protocols import KeepsOutput
 from agent_tt.recording.adoption import process_policy, store_for_all, take
 from agent_tt.recording.amending import amender_here
+from agent_tt.recording.answers import answers_here
 from agent_tt.recording.begun import tell_begun
 from agent_tt.recording.block import Block
 from agent_tt.recording.checkpointing import Checkpoints, Rules
@@ -28,6 +29,7 @@ from agent_tt.recording.kept_headers import headers_of
 from agent_tt.recording.lanes import Lanes
 from agent_tt.recording.limits import limits_here, stopped_here
 from agent_tt.recording.model_steps import ModelSteps
+from agent_tt.recording.native_libraries import UNSEEN, uncovered_libraries
 from agent_tt.recording.outcome import run_status
 from agent_tt.recording.output import OutputTap
 from agent_tt.recording.process_runs import PROCESS, number_of_this_run
@@ -377,6 +379,7 @@ class Recording(Block):
                 with self.step(LEFT_OVER) as step:
                     self.held.write_all(journal, step.number)
             self._keep_last_states()
+            self._say_unseen()
             if run_status(error) == "succeeded":
                 error = halted_here() or error  # its agent swallowed the halt
             error = stopped_here(error) or error
@@ -410,6 +413,17 @@ class Recording(Block):
                 store.keep_output(self.journal.run_id, printed)
         except AgentTTError:
             _LOG.warning("what run %s printed could not be recorded", self.journal.run_id, exc_info=True)
+
+    def _say_unseen(self) -> None:
+        """Write down which libraries of the process no guard sees, for who forks the run. A replay says it itself."""
+        store, names = self._store, () if answers_here() is not None else uncovered_libraries()
+        if store is None or not names or not self.journal.run_id:
+            return
+        try:
+            with nowhere():
+                store.set_metadata(self.journal.run_id, {UNSEEN: list(names)})
+        except AgentTTError:
+            _LOG.warning("which libraries no guard sees could not be recorded", exc_info=True)
 
     def _keep_last_states(self) -> None:
         """Take the checkpoint of the last step of each state history, where the rules have left it out."""

@@ -13,7 +13,6 @@
 | `standard_input`, `same_screen`, `program_end` | what a program reads, prints on, and does as it ends |
 | `guard`, `guard_events`, `attempts`, `quiet` | nothing gets past the replay; nobody complains about its exception |
 | `foreign_calls`, `uvloop_calls` | what C code is called for, asked about where Python raises no audit event |
-| `native_libraries` | which libraries reach the world by themselves, where no guard sees them |
 | `virtual_time`, `timeline`, `sleepers`, `busy_threads` | nobody waits, and time moves on |
 | `without_clock` | waiting for answers where time is real |
 | `loop_inside`, `standard_loops`, `paces` | event loops whose clock is moved, and how many passes an answer took |

@@ -24,20 +24,20 @@ import sys
 import threading
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from agent_tt.errors import AgentTTError
 from agent_tt.recording.call_site import is_agent_file, is_event_loop, shown_path
-from agent_tt.replaying.foreign_calls import ADDRESS, asking
-from agent_tt.replaying.guard_events import FOREIGN, LIBRARIES, NAMED, OPEN, SPAWN, TARGETS, text_of
-from agent_tt.replaying.native_libraries import (
+from agent_tt.recording.native_libraries import (
     REACHES,
     find_library,
     is_everywhere,
     links_to_world,
+    shown_name,
     uncovered_libraries,
 )
+from agent_tt.replaying.foreign_calls import ADDRESS, asking
+from agent_tt.replaying.guard_events import FOREIGN, LIBRARIES, NAMED, OPEN, SPAWN, TARGETS, text_of
 from agent_tt.replaying.uvloop_calls import asking_uvloop
 from agent_tt.seams.process_question import asks_about_this_machine, is_imported
 
@@ -146,7 +146,8 @@ class Guard:
     def not_held(self) -> tuple[str, ...]:
         """Libraries of this process that may reach the world unseen, by name."""
         found = uncovered_libraries()
-        return (*found, *(name for name in self.opened_libraries if Path(name).name not in found))
+        opened = (shown_name(find_library(name) or name) for name in self.opened_libraries)
+        return (*found, *(name for name in dict.fromkeys(opened) if name not in found))
 
     def _is_foreign_reach(self, event: str, args: tuple[Any, ...], frame: FrameType | None) -> bool:
         """Whether code in C may reach the world through what is done; what only a package's code does is remembered."""

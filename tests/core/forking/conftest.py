@@ -87,6 +87,12 @@ def wire() -> Callable[[object], object]:
     return encode
 
 
+@pytest.fixture(scope="session")
+def project_type() -> type[Project]:
+    """The class, for tests that share what they made."""
+    return Project
+
+
 @pytest.fixture
 def here(project: Project) -> Here:
     from fork_here import Here

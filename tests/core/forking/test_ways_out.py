@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from conftest import Project
 
 from agent_tt.forking.ledger import effects_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from conftest import Project
 
     from agent_tt.model import Run
 
@@ -121,7 +122,7 @@ class Tried:
 
 
 @pytest.fixture(scope="module")
-def tried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tried]:
+def tried(tmp_path_factory: pytest.TempPathFactory, project_type: type[Project]) -> Iterator[Tried]:
     """All ways, tried once in each kind of process."""
     folder = tmp_path_factory.mktemp("ways")
     world = World(folder)
@@ -133,7 +134,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tried]:
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join([str(library.parent), os.environ.get("PYTHONPATH", "")]))
-        yield from _tried(Project(folder), world, patch)
+        yield from _tried(project_type(folder), world, patch)
     world.close()
 
 

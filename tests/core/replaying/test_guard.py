@@ -24,9 +24,9 @@ from pathlib import Path
 import pytest
 
 from agent_tt.errors import AgentTTError
+from agent_tt.recording.native_libraries import links_to_world, uncovered_libraries
 from agent_tt.replaying import guard as guard_module
 from agent_tt.replaying.guard import Rules, guarded
-from agent_tt.replaying.native_libraries import links_to_world, uncovered_libraries
 
 
 class Refused(BaseException):

@@ -8,6 +8,7 @@ the BSDs). Where that cannot be read, a list of known ones decides.
 from __future__ import annotations
 
 import functools
+import mmap
 import re
 import struct
 import sys
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["REACHES", "find_library", "is_everywhere", "links_to_world", "uncovered_libraries"]
+__all__ = ["REACHES", "UNSEEN", "find_library", "is_everywhere", "links_to_world", "shown_name", "uncovered_libraries"]
 
 REACHES: Final = re.compile(
     r"""_*(?:libc_|GI_)?(?:
@@ -33,6 +34,9 @@ REACHES: Final = re.compile(
     re.VERBOSE,
 )
 """Names of functions by which C code reaches the world, or what would lead there."""
+
+UNSEEN: Final = "unseen_libraries"
+"""Key of a run's metadata: names of `uncovered_libraries` that its process had loaded; left out where none were."""
 
 _LINKED: Final = frozenset(
     {
@@ -93,7 +97,7 @@ def uncovered_libraries() -> tuple[str, ...]:
     """Loaded libraries that may reach the world unseen, by the names that people install them under."""
     named = [shown for module, shown in _BY_NAME.items() if module in sys.modules]
     for path in _loaded():
-        shown = _shown(path)
+        shown = shown_name(path)
         if shown not in named and links_to_world(path):
             named.append(shown)
     return tuple(named)
@@ -113,7 +117,8 @@ def _loaded() -> Iterator[str]:
                 yield path
 
 
-def _shown(path: str) -> str:
+def shown_name(path: str) -> str:
+    """The name under which people install a library, else that of its file."""
     installed = _INSTALLED.match(path)
     known = next(
         (shown for module, shown in _BY_NAME.items() if installed and module.partition(".")[0] == installed[1]), None
@@ -133,13 +138,14 @@ def links_to_world(path: str) -> bool | None:
     if _EVERYWHERE.match(name) or _KNOWN_HARMLESS.match(name):
         return False
     try:
-        imported = _imported_symbols(Path(path).read_bytes())
+        with Path(path).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            imported = _imported_symbols(data)
     except (OSError, struct.error, ValueError, MemoryError):
         return None
     return None if imported is None else not _LINKED.isdisjoint(imported)
 
 
-def _imported_symbols(data: bytes) -> set[str] | None:
+def _imported_symbols(data: mmap.mmap) -> set[str] | None:
     """The names that an ELF file for 64-bit machines wants from others; None of another file."""
     if data[:4] != _ELF or data[4:6] != b"\x02\x01":
         return None
@@ -154,7 +160,7 @@ def _imported_symbols(data: bytes) -> set[str] | None:
         for place in range(at, at + length, entry):
             name, _, _, where, _, _ = _SYMBOL.unpack_from(data, place)
             if where == 0 and name:  # it is defined elsewhere
-                stop = data.index(b"\0", texts + name, end)
+                stop = data.find(b"\0", texts + name, end)
                 found.add(data[texts + name : stop].decode("latin-1"))
     return found
 
