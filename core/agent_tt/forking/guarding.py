@@ -17,8 +17,9 @@ from __future__ import annotations
 import os
 import re
 import socket
-import sys
+import tempfile
 from contextlib import ExitStack, contextmanager
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.errors import ToolDenied
@@ -216,11 +217,13 @@ def _stays_inside(sock: Any, address: object) -> bool:
 
 
 def _is_own_pipe(address: object) -> bool:
-    """Whether an address is one of those by which this program's own processes meet: `multiprocessing` makes them."""
-    process = sys.modules.get("multiprocessing.process")
-    folder = None if process is None else process.current_process()._config.get("tempdir")  # noqa: SLF001
-    text = os.fsdecode(address) if isinstance(address, (str, bytes)) else ""
-    return folder is not None and os.path.dirname(text) == str(folder)  # noqa: PTH120  as it was made
+    """Whether an address is one by which processes of `multiprocessing` meet: it makes these names itself.
+
+    Its server's process names the folder, so who connects knows only what such names look like.
+    """
+    path = PurePath(os.fsdecode(address)) if isinstance(address, (str, bytes)) else PurePath()
+    is_named_so = path.name.startswith("listener-") and path.parent.name.startswith("pymp-")
+    return is_named_so and path.parent.parent == PurePath(tempfile.gettempdir())
 
 
 def _is_debugger(frame: FrameType | None) -> bool:

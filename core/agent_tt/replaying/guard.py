@@ -20,6 +20,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import os
+import stat
 import sys
 import threading
 from contextlib import ExitStack, contextmanager, suppress
@@ -130,7 +131,7 @@ class Guard:
         if event in FOREIGN and not self._is_foreign_reach(event, args, frame):
             return None
         if event == OPEN:
-            reached = rules.far_end(args[0])
+            reached = rules.far_end(args[0]) if type(args[0]) is int else _named_pipe(args[0])
             return None if reached is None else self.refuse(*reached, frame)
         if _is_inside(event, args, frame) or rules.harmless(event, args, frame):
             return None
@@ -283,7 +284,7 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
         if event == _CHECK:
             _PROCESS.heard = True
         return
-    if (_PROCESS.guard is None and not _PROCESS.is_over) or (event == OPEN and type(args[0]) is not int):
+    if (_PROCESS.guard is None and not _PROCESS.is_over) or (event == OPEN and not _may_leave(args)):
         return
     frame = inspect.currentframe()
     _ask(event, args, None if frame is None else frame.f_back)
@@ -301,6 +302,20 @@ def _ask(event: str, args: tuple[Any, ...], caller: FrameType | None) -> None:
                 _leave_forked(refusal)
             raise refusal
         guard = guard.around
+
+
+def _may_leave(args: tuple[Any, ...]) -> bool:
+    """Whether a file that is opened could be a way out: what is open already, or something that is written to."""
+    path, _, flags = args
+    return type(path) is int or (isinstance(path, (str, bytes)) and isinstance(flags, int) and bool(flags & _WRITES))
+
+
+def _named_pipe(path: str | bytes) -> tuple[str, str] | None:
+    """What stands for writing to a path where another program may read it: the event and its target."""
+    with suppress(OSError, ValueError):
+        if stat.S_ISFIFO(os.stat(path).st_mode):  # noqa: PTH116  of bytes too
+            return "socket.send", text_of(path)
+    return None
 
 
 def _leave_forked(refusal: BaseException) -> NoReturn:
@@ -336,6 +351,7 @@ _NO_AGENT: Final = "multiprocessing.resource_tracker"
 """Part of the command by which Python starts a process that only tidies up shared memory."""
 _NOT_EXECUTED: Final = 127
 """The exit code of a shell that could not execute a program."""
+_WRITES: Final = os.O_WRONLY | os.O_RDWR
 _TERMINAL_INPUT: Final = 0x5412
 """TIOCSTI: types into the terminal, as if a person did."""
 _BETWEEN: Final = frozenset({"ctypes", "ctypes.util", "cffi.api", "agent_tt.replaying.foreign_calls", __name__})

@@ -21,7 +21,7 @@ SPAWN: Final = "multiprocessing.spawn"
 """Not an audit event: multiprocessing starts a process in its own way."""
 
 OPEN: Final = "open"
-"""Audited for every file; only those are looked at that are opened by number."""
+"""Audited for every file; only those are looked at that are opened by number, or for writing."""
 
 NAMED: Final = frozenset({"ctypes.dlsym", "ctypes.dlsym/handle", FUNCTION})
 LIBRARIES: Final = frozenset({"ctypes.dlopen", CFFI})

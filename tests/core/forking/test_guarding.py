@@ -172,7 +172,9 @@ def test_what_changes_nothing_passes_without_a_word(
     library.write_text("import os, subprocess\nos.system('true')\nsubprocess.run(['true'], check=True)\n")
     monkeypatch.syspath_prepend(str(library.parent))
     platform._uname_cache = None
-    with here.step():
+    visit = "import socket; s = socket.create_connection(('127.0.0.1', int(input()))); assert s.recv(10) == b'served'"
+    visitor = subprocess.Popen([sys.executable, "-c", visit], stdin=subprocess.PIPE)
+    with visitor, here.step():
         __import__("a_library_that_looks_around")
         platform.processor()
         socket.getfqdn()
@@ -180,12 +182,17 @@ def test_what_changes_nothing_passes_without_a_word(
         one.close(), two.close()
         socket.create_server(("127.0.0.1", 0)).close()
         asyncio.run(asyncio.sleep(0))
+        with socket.create_server(("127.0.0.1", 0)) as serving:  # it answers whoever comes
+            visitor.stdin.write(f"{serving.getsockname()[1]}\n".encode()), visitor.stdin.flush()
+            made, _ = serving.accept()
+            made.sendall(b"served"), made.close()
         with contextlib.suppress(OSError):  # a machine may have no log
             logging.handlers.SysLogHandler("/dev/log").close()
         with multiprocessing.get_context("fork").Manager() as manager:
             assert list(manager.list([1])) == [1]
     assert here.said == [("subprocess", "subprocess true", "ok")], "known to change nothing: a library is imported"
     assert here.calls[0].effect == "read"
+    assert visitor.returncode == 0
     assert listener.heard() == 0
 
 

@@ -40,6 +40,9 @@ class World:
         self.marks = folder / "marks"
         self.marks.mkdir()
         self.unix, self.datagrams = str(folder / "stream"), str(folder / "datagrams")
+        self.pipe = str(folder / "pipe")
+        os.mkfifo(self.pipe)
+        self._pipe = os.open(self.pipe, os.O_RDWR)  # never without a writer, so that reading waits
         self.heard: set[str] = set()
         self._closing = False
         streams = [socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_UNIX)]
@@ -51,6 +54,7 @@ class World:
         packets[1].bind(self.datagrams)
         self._sockets = [*streams, *packets]
         targets = [(self._accept, each) for each in streams] + [(self._receive, each) for each in packets]
+        targets.append((self._drain, streams[0]))
         self._threads = [threading.Thread(target=run, args=(each,), daemon=True) for run, each in targets]
         for thread in self._threads:
             thread.start()
@@ -80,6 +84,10 @@ class World:
             with contextlib.suppress(OSError):
                 self._hear(packets.recv(4096))
 
+    def _drain(self, _: object) -> None:
+        while not self._closing:
+            self._hear(os.read(self._pipe, 4096))
+
     def _hear(self, data: bytes) -> None:
         self.heard |= {name.decode() for name in _NAME.findall(data)}
 
@@ -100,6 +108,10 @@ class World:
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
             each.close()
+        os.write(self._pipe, b"the end")
+        for thread in self._threads:
+            thread.join(5)
+        os.close(self._pipe)
 
 
 @dataclass(frozen=True)
@@ -146,6 +158,7 @@ def _tried(project: Project, world: World, patch: pytest.MonkeyPatch) -> Iterato
         "marks": str(world.marks),
         "unix": world.unix,
         "datagrams": world.datagrams,
+        "pipe": world.pipe,
         "distance": system - near,
     }
     project.put("ways_out.py", AGENT.read_text())

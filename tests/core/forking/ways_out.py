@@ -38,6 +38,7 @@ import webbrowser
 import xmlrpc.client
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from ftplib import FTP
+from pathlib import Path
 
 import agent_tt
 
@@ -227,6 +228,19 @@ def uvloop_process():
         await started.wait()
 
     importlib.import_module("uvloop").run(go())
+
+
+@way
+def named_pipe():
+    with Path(TO["pipe"]).open("w") as pipe:
+        pipe.write("way-named_pipe\n")
+
+
+@way
+def named_pipe_by_number():
+    number = os.open(TO["pipe"], os.O_WRONLY)
+    os.write(number, named("named_pipe_by_number"))
+    os.close(number)
 
 
 # ---------------------------------------------------------------- clients
