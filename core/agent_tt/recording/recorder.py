@@ -417,7 +417,7 @@ class Recording(Block):
     def _say_unseen(self) -> None:
         """Write down which libraries of the process no guard sees, for who forks the run. A replay says it itself."""
         store, names = self._store, () if answers_here() is not None else uncovered_libraries()
-        if store is None or not names or not self.journal.run_id:
+        if store is None or not names or not self.journal.run_id or self.journal.failures:
             return
         try:
             with nowhere():
