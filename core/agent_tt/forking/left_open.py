@@ -39,6 +39,9 @@ _SENDS: Final = ("send", "sendall", "sendto", "sendmsg", "sendfile")
 _WRITES: Final = {"write": 0, "writev": 0, "pwrite": 0, "pwritev": 0, "sendfile": 0, "splice": 1}
 """Functions of `os` that write, by the place of the file descriptor among their arguments."""
 
+_STANDARD: Final = (0, 1, 2)
+"""The streams that whoever started the process gave it: what an agent prints is seen there."""
+
 _PTMX: Final = (5, 2)
 """The device number of the master end of a terminal, on Linux."""
 
@@ -69,6 +72,8 @@ class LeftOpen:
         Returns:
             The event that stands for writing there, and its target.
         """
+        if number in _STANDARD:
+            return None
         try:
             kind = os.fstat(number)
         except OSError:

@@ -293,7 +293,7 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
 def _ask(event: str, args: tuple[Any, ...], caller: FrameType | None) -> None:
     """Ask all guards about an event, from the innermost on; raises what the first that refuses it says."""
     guard = _PROCESS.guard
-    if _PROCESS.is_over and not _is_inside(event, args, caller):
+    if _PROCESS.is_over and event != OPEN and not _is_inside(event, args, caller):
         raise PermissionError(f"{event}: the program has ended")
     while guard is not None:
         refusal = guard.judge(event, args, caller)
@@ -306,7 +306,7 @@ def _ask(event: str, args: tuple[Any, ...], caller: FrameType | None) -> None:
 
 def _may_leave(args: tuple[Any, ...]) -> bool:
     """Whether a file that is opened could be a way out: what is open already, or something that is written to."""
-    path, _, flags = args
+    path, flags = args[0] if args else None, args[2] if len(args) > 2 else 0  # anybody may raise such an event
     return type(path) is int or (isinstance(path, (str, bytes)) and isinstance(flags, int) and bool(flags & _WRITES))
 
 
@@ -320,7 +320,7 @@ def _named_pipe(path: str | bytes) -> tuple[str, str] | None:
 
 def _leave_forked(refusal: BaseException) -> NoReturn:
     """End a forked process that was not allowed to become another program: its Python code was never to go on."""
-    with suppress(OSError):
+    with suppress(BaseException):  # whatever keeps it from being said, it ends
         os.write(2, f"{refusal}\n".encode("utf-8", "replace"))
     os._exit(_NOT_EXECUTED)
 

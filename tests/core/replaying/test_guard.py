@@ -252,6 +252,18 @@ def test_functions_in_c_that_reach_nothing_are_called():
     assert guard.opened_libraries == []
 
 
+def test_files_are_not_guarded_and_odd_events_harm_nobody(tmp_path):
+    with guarded(lambda attempt: Refused(str(attempt))) as guard:
+        (tmp_path / "file").write_text("text")
+        os.close(os.open(tmp_path / "other", os.O_CREAT | os.O_RDWR))
+        with os.fdopen(os.open(tmp_path / "other", os.O_WRONLY), "w") as file:
+            file.write("more")
+        sys.audit("open")
+        sys.audit("open", "somewhere")
+        sys.audit("open", None, None, "odd")
+    assert guard.attempts == []
+
+
 def test_a_package_may_look_up_what_it_does_not_call(tmp_path, monkeypatch):
     library = tmp_path / "site-packages" / "a_library_with_a_system_call.py"
     library.parent.mkdir()
