@@ -1,8 +1,9 @@
 """A state as lines of text, and the difference of two states as a unified diff of these, for `patch` and for reading.
 
-The text is YAML: keys sorted, values as JSON, and a text of several lines as a block of lines. Every state has one
-text, and two states that differ have two: types show (`1`, `1.0`, `true`, `"1"`), typed values are the envelopes that
-they are recorded as. Nothing in it is a control character but the tabs of such a block.
+The text is YAML (1.1 and 1.2), of which any reader makes the state again: keys sorted, values as JSON but for numbers
+such as `1.0e+22`, and a text of several lines as a block of lines. Every state has one text, and two states that differ
+have two: types show (`1`, `1.0`, `true`, `"1"`), typed values are the envelopes that they are recorded as. Nothing in
+it is a control character but the tabs of such a block.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["state_lines", "unified_diff"]
 
 _CONTEXT: Final = 3
+_LONGEST_KEY: Final = 1_000
+"""Characters from which on a key has a line of its own: a reader need not look further for the colon than 1,024."""
+
+_FIRST_PAIR: Final = 0x10000
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _RESERVED: Final = frozenset({"false", "n", "no", "null", "off", "on", "true", "y", "yes"})
 """Words that are no texts in YAML."""
@@ -83,7 +88,11 @@ def _lines(value: Wire, indent: str) -> Iterator[str]:
     """The lines of a value that stands by itself."""
     if isinstance(value, dict) and value:
         for key in sorted(value):
-            yield from _entry(f"{indent}{_key(key)}:", value[key], indent)
+            written = _key(key)
+            if len(written) > _LONGEST_KEY:
+                yield f"{indent}? {written}"
+                written = ""
+            yield from _entry(f"{indent}{written}:", value[key], indent)
     elif isinstance(value, list) and value:
         for item in value:
             if isinstance(item, (dict, list)) and item:
@@ -109,8 +118,14 @@ def _entry(lead: str, value: Wire, indent: str) -> Iterator[str]:
         lines = value.removesuffix("\n").split("\n")
         yield from (f"{indent}  {line}" if line else "" for line in lines)
     else:
-        written = _printable(json.dumps(value, ensure_ascii=False))
+        written = _number(value) if isinstance(value, float) else _printable(json.dumps(value, ensure_ascii=False))
         yield f"{lead} {written}" if lead else written
+
+
+def _number(value: float) -> str:
+    """A float with a point in it: without one, `1e+22` is a text in YAML 1.1."""
+    digits, exponent, power = json.dumps(value).partition("e")
+    return f"{digits}.0{exponent}{power}" if exponent and "." not in digits else f"{digits}{exponent}{power}"
 
 
 def _is_block(text: str) -> bool:
@@ -127,10 +142,15 @@ def _key(key: str) -> str:
 
 
 def _printable(text: str) -> str:
-    r"""JSON text with what does not print as JSON writes it: `\u202e`."""
+    r"""JSON text with what does not print written out: `\u202e`."""
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def _escaped(char: str) -> str:
+    """A character as both JSON and YAML write it; beyond the first 65,536 as YAML does, which knows no pairs."""
+    return json.dumps(char)[1:-1] if ord(char) < _FIRST_PAIR else f"\\U{ord(char):08x}"
 
 
 def _one_line(name: str) -> str:

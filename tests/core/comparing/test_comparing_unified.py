@@ -6,6 +6,7 @@ import random
 import re
 from typing import TYPE_CHECKING
 
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.comparing.state_laws import exactly_equal, states
@@ -14,6 +15,19 @@ from agent_tt.comparing.unified import state_lines, unified_diff
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
+
+ODD = st.one_of(
+    st.sampled_from(list("ab \t\n-:#'\"~\x1b\u202e漢%@`&*!|>?{}[],\x85\u2028\ufeff\x7f\0\\\U00018d09")),
+    st.characters(exclude_categories=["Cs"]),
+)
+RESERVED = ["yes", "No", "1", "null", "1e5", "0x1", "1:30", "2020-01-01", "~", "=", "<<", ".inf", "0o7", "1_000"]
+odd_texts = st.text(ODD, max_size=8) | st.sampled_from([*RESERVED, "a\nb", "k" * 1_500])
+odd_scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | odd_texts
+odd_states = st.recursive(
+    odd_scalars | st.builds(lambda text: {"$type": "datetime", "$v": text}, odd_texts),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(odd_texts, inner, max_size=3),
+    max_leaves=8,
+)
 
 texts = st.text("ab \t\n-:#'\"~\x1b\u202e漢", max_size=12)
 with_texts = states | st.dictionaries(texts, texts | st.lists(texts, max_size=3), max_size=4)
@@ -84,3 +98,13 @@ def test_twenty_thousand_lines_with_two_hundred_changed_are_as_many_changed_line
     rows = list(unified_diff(old, new, "a", "b"))
     assert sum(row.startswith("+") for row in rows) == 201
     assert applied(old, rows) == new
+
+
+@given(odd_states, odd_states)
+@settings(max_examples=300, deadline=None)
+def test_a_yaml_reader_makes_both_states_of_the_two_sides(a: Wire, b: Wire) -> None:
+    old, new = state_lines(a), state_lines(b)
+    diff = list(unified_diff(old, new, "run@1", "run@2"))
+    made = applied(old, diff) if diff else old
+    for lines, state in ((old, a), (made, b)):
+        assert exactly_equal(yaml.safe_load("\n".join(lines) + "\n"), state)

@@ -166,3 +166,27 @@ JSON = st.recursive(
 @settings(max_examples=100)
 def test_json_like_values_survive_exactly(value: object) -> None:
     assert repr(through_langgraph([value])) == repr([encode(value)])
+
+
+def old(values: dict[str, object], versions: dict[str, object], seen: dict[str, object]) -> Checkpoint:
+    """A checkpoint as LangGraph wrote it before format 4: a channel named after a node says that it has run."""
+    return Checkpoint(values, versions, seen, format=1)
+
+
+def test_of_old_checkpoints_next_is_known_by_what_the_thread_shows_or_said_to_be_unknown() -> None:
+    start = old({"x": 1, "start:plan": "__start__"}, {"start:plan": 2}, {"__start__": {"__start__": 1}})
+    planned = old({"x": 2, "plan": "plan"}, {"start:plan": 3, "plan": 3}, {"plan": {"start:plan": 2}})
+    acted = old({"x": 3, "act": "act"}, {"plan": 4, "act": 4}, {"plan": {"start:plan": 2}, "act": {"plan": 3}})
+    asked = old({"x": 3, "act": "act", "branch:act:choose:plan": "act"}, {"act": 5, "branch:act:choose:plan": 5}, {})
+    assert start.next_nodes(()) == ["plan"]
+    assert planned.next_nodes(()) is None
+    shown = acted.edges_shown(planned)
+    assert shown == {"plan": frozenset({"act"})}
+    assert planned.next_nodes((), lambda: shown) == ["act"]
+    assert acted.next_nodes((), lambda: shown) is None
+    again = old({"x": 4, "plan": "plan"}, {"plan": 6}, {"plan": {"branch:act:choose:plan": 5}, "act": {"plan": 3}})
+    shown = {**shown, **again.edges_shown(asked)}
+    assert shown["act"] == frozenset()
+    assert (asked.next_nodes((), lambda: shown), acted.next_nodes((), lambda: shown)) == (["plan"], [])
+    sent = Checkpoint({}, {}, {}, format=1, sends=[{"node": "worker", "args": 1}])
+    assert sent.next_nodes(()) == ["worker"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.errors import Damaged
 from agent_tt.interop.langgraph.decode import Extension, Sealed, read_value, unpack_extension
@@ -15,12 +15,21 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.interop.langgraph.tasks import Task
 
-__all__ = ["INPUT_CHANNEL", "Checkpoint", "is_internal", "open_checkpoint", "visible_state"]
+__all__ = ["INPUT_CHANNEL", "Checkpoint", "Edges", "is_internal", "open_checkpoint", "visible_state"]
 
 INPUT_CHANNEL: Final = "__start__"
 """Where an input waits for the first node; also the name of the node that takes it in."""
 
+FORMAT: Final = 4
+"""The format of checkpoints whose channels alone say which nodes come next."""
+
+Edges: TypeAlias = "Mapping[str, frozenset[str]]"
+"""By node, the nodes that its end starts; a node of which that is not known is missing."""
+
 _BRANCH: Final = "branch:to:"
+_START_OF: Final = "start:"
+_OLD_BRANCH: Final = 4
+"""Parts of `branch:FROM:CONDITION:TO`, as channels were called before format 3."""
 _JOIN: Final = "join:"
 _PACKETS: Final = "__pregel_tasks"
 _WHOLE_STATE: Final = ("__root__", "__end__")
@@ -38,24 +47,32 @@ class Checkpoint:
         values: by channel; typed values are `Extension`s. Channels without a value are absent.
         versions: of each channel that ever had a value.
         seen: by node, the versions it has already worked on.
+        format: number of LangGraph's checkpoint format.
+        sends: packets of `Send`s that a checkpoint before format 4 keeps beside its channels.
     """
 
     values: Mapping[str, object]
     versions: Mapping[str, object]
     seen: Mapping[str, object]
+    format: int = FORMAT
+    sends: Sequence[object] = ()
 
     def packets(self) -> list[str]:
         """The nodes that `Send`s name, in order; "" for one that cannot be read."""
-        sends = self.values.get(_PACKETS)
+        sends: object = self.values.get(_PACKETS) or list(self.sends)
         if isinstance(sends, list) and len(sends) == 2 and all(isinstance(part, list) for part in sends):
             sends = sends[1]  # LangGraph.js keeps what it has seen beside them
         return [_send_node(send) for send in sends] if isinstance(sends, list) else []
 
-    def next_nodes(self, tasks: Sequence[Task]) -> list[str]:
-        """The nodes that run next, as `StateSnapshot.next` of the history gives them.
+    def next_nodes(self, tasks: Sequence[Task], edges: Callable[[], Edges] = dict) -> list[str] | None:
+        """The nodes that run next, as `StateSnapshot.next` of the history gives them; None where that is not known.
+
+        Before format 4 a node that had run was followed by whatever the graph's edges say, which are not in the file:
+        only what other checkpoints of the thread show of them is known.
 
         Args:
             tasks: those that ran from here, if any did: they alone know the name of a functional workflow.
+            edges: gives what the thread shows of the graph's edges.
         """
         found = [node for node in self.packets() if node]
         if INPUT_CHANNEL in self.values:
@@ -66,7 +83,24 @@ class Checkpoint:
             node = _triggered(channel, value)
             if node is not None and self._is_unseen(channel, node):
                 triggered[node] = None
+            if self.format < FORMAT and value == channel:
+                following = edges().get(channel)
+                if following is None:
+                    return None
+                triggered |= dict.fromkeys(node for node in following if self._is_unseen(channel, node))
         return [*found, *triggered]
+
+    def edges_shown(self, before: Checkpoint) -> dict[str, frozenset[str]]:
+        """What the step from `before` to this checkpoint shows of edges: the nodes that each node's end started."""
+        found: dict[str, frozenset[str]] = {}
+        for channel, value in before.values.items():
+            if value == channel:
+                version = before.versions.get(channel)
+                found[channel] = frozenset(
+                    node for node, seen in self.seen.items() if isinstance(seen, dict) and seen.get(channel) == version
+                    and not node.startswith("__")
+                )  # fmt: skip
+        return found
 
     def nodes_run_since(self, before: Checkpoint | None) -> list[str]:
         """The nodes that worked between `before` and this checkpoint, where no writes tell."""
@@ -96,8 +130,13 @@ def open_checkpoint(encoding: str, blob: bytes | None) -> Checkpoint | Sealed:
     values = document.get("channel_values") if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(values, dict):
         raise Damaged("it is not a checkpoint: it has no channel values")
+    number, sends = document.get("v"), document.get("pending_sends")
     return Checkpoint(
-        _by_name(values), _by_name(document.get("channel_versions")), _by_name(document.get("versions_seen"))
+        _by_name(values),
+        _by_name(document.get("channel_versions")),
+        _by_name(document.get("versions_seen")),
+        number if isinstance(number, int) else FORMAT,
+        sends if isinstance(sends, list) else (),
     )
 
 
@@ -138,6 +177,11 @@ def _triggered(channel: str, value: object) -> str | None:
     """The node that a channel starts now, if any."""
     if channel.startswith(_BRANCH):
         return channel.removeprefix(_BRANCH) if _is_due(value) else None
+    if channel.startswith(_START_OF):
+        return channel.removeprefix(_START_OF)
+    old = channel.split(":")
+    if old[0] == "branch" and len(old) == _OLD_BRANCH:
+        return old[-1]
     if not channel.startswith(_JOIN):
         return None
     awaited, _, node = channel.removeprefix(_JOIN).rpartition(":")

@@ -130,7 +130,7 @@ def _outcome(branch: Branch, values: Values) -> tuple[RunStatus, ErrorInfo | Non
             return "failed", error_info(values.written(task.error))
     if any(task.interrupts is not None for task in unfinished):
         return "interrupted", None
-    if not values.facts(branch.thread, last).next:
+    if not values.facts(branch.thread, last).next:  # nothing, or nothing that is known
         return "succeeded", None
     begun = tasks or branch.thread.guests(last)
     return ("crashed" if begun else "interrupted"), None

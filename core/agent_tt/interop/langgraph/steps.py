@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.interop.langgraph.layout import Row, ThreadMap
+    from agent_tt.interop.langgraph.rows import CheckpointRow
     from agent_tt.interop.langgraph.tasks import Task
     from agent_tt.interop.langgraph.values import Values
     from agent_tt.model import Call, StepStatus
@@ -122,7 +123,7 @@ class StepMaker:
             if row.before is not None
             else None,
             "source": own.source if own is not None else "task",
-            "next": list(self.values.facts(self.thread, own).next) if own is not None else [],
+            "next": self._next(own),
             "langgraph_step": own.superstep if own is not None else None,
             "checkpoint_ns": row.namespace,
             "branch": self.branch_of(row.number),
@@ -134,6 +135,11 @@ class StepMaker:
             if not row.attempt:
                 extra["pending_writes"] = self._pending(task)
         return extra
+
+    def _next(self, own: CheckpointRow | None) -> Wire:
+        """The nodes that come next, none at the end; null where there is no checkpoint, or it does not say."""
+        following = None if own is None else self.values.facts(self.thread, own).next
+        return None if following is None else [*following]
 
     def _pending(self, task: Task) -> list[Wire]:
         """What a task wrote that no checkpoint has taken in: pairs of channel and value."""

@@ -11,6 +11,7 @@ from agent_tt.history.damage import placeholder
 from agent_tt.interop.langgraph.checkpoint import (
     INPUT_CHANNEL,
     Checkpoint,
+    Edges,
     is_internal,
     open_checkpoint,
     visible_state,
@@ -42,11 +43,11 @@ class Facts:
     """What is worth keeping of a checkpoint once it was read.
 
     Attributes:
-        next: the nodes that run next.
+        next: the nodes that run next; None where that is not known.
         packets: the nodes that its `Send`s name.
     """
 
-    next: tuple[str, ...] = ()
+    next: tuple[str, ...] | None = None
     packets: tuple[str, ...] = ()
 
 
@@ -81,6 +82,7 @@ class Values:
         self._states: Kept[Wire] = Kept(_STATES_KEPT)
         self._facts: Kept[Facts] = Kept(_FACTS_KEPT)
         self._shared = SharedConverter()
+        self._edges: dict[tuple[str, str], Edges] = {}
         self.damaged: set[tuple[str, str, str]] = set()
 
     def state(self, thread: ThreadMap, row: CheckpointRow) -> Wire:
@@ -135,7 +137,23 @@ class Values:
         checkpoint = self._readable(row)
         if checkpoint is None:
             return Facts()
-        return Facts(tuple(checkpoint.next_nodes(thread.tasks(row))), tuple(checkpoint.packets()))
+        following = checkpoint.next_nodes(thread.tasks(row), lambda: self._edges_of(thread, row.namespace))
+        return Facts(None if following is None else tuple(following), tuple(checkpoint.packets()))
+
+    def _edges_of(self, thread: ThreadMap, namespace: str) -> Edges:
+        """What the checkpoints of a namespace show of the graph's edges: needed for old ones, and read once."""
+        key = (thread.rows.thread, namespace)
+        if key not in self._edges:
+            found: dict[str, frozenset[str]] = {}
+            tree = thread.trees[namespace]
+            for row in tree.rows.values():
+                parent = tree.parent(row)
+                one = self._readable(row) if parent is not None and row.source == "loop" else None
+                before = self._readable(parent) if parent is not None and one is not None else None
+                for node, following in one.edges_shown(before).items() if one and before else ():
+                    found[node] = found.get(node, frozenset()) | following
+            self._edges[key] = found
+        return self._edges[key]
 
     def _readable(self, row: CheckpointRow) -> Checkpoint | None:
         """A checkpoint, or None if it is sealed or damaged."""
