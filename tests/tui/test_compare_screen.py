@@ -1,6 +1,7 @@
 """The compare screen, over a real fork of a real sample run."""
 
 import pytest
+from tests.core.memory_source import Did, MemorySource
 from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until
 
@@ -160,3 +161,20 @@ async def test_a_fork_that_crashes_leaves_the_screen_whole_and_says_so(sample_st
     async with app.run_test(size=(140, 40)) as pilot:
         await until(pilot, lambda: "ZeroDivisionError" in "\n".join(screen_text(app)))
         await read(app, pilot)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_of_a_call_that_came_back_with_something_else_the_difference_is_shown(size):
+    source = MemorySource()
+    runs = [
+        source.add(name, [Did("work", tool="rate", args={"q": "a"}, result={"eur": eur}, state={"n": 1})])
+        for name, eur in (("one", 1.5), ("two", 1.7))
+    ]
+    app = AgentTT(lambda: CompareScreen(source, runs[0], source, runs[1]), look=Look())
+    async with app.run_test(size=size) as pilot:
+        await read(app, pilot)
+        await until(pilot, lambda: any("rate result.eur" in line for line in screen_text(app)))
+        text = screen_text(app)
+        assert not any("equal here" in line for line in text)
+        assert any("1.5" in line and "1.7" in line for line in text)
+        assert any("work rate" in line for line in text)

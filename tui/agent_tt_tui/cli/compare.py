@@ -12,6 +12,7 @@ import click
 from agent_tt.comparing.table import SORT_KEYS
 from agent_tt.errors import Damaged
 from agent_tt.model import ACTING
+from agent_tt.protocols import ListsCalls
 from agent_tt_tui.cli.compare_many import check_two, compare_many
 from agent_tt_tui.cli.named import opened
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
@@ -22,13 +23,16 @@ if TYPE_CHECKING:
     from agent_tt.comparing.outcome import Outcome
     from agent_tt.comparing.runs import Comparison, Row
     from agent_tt.comparing.table import SortKey
-    from agent_tt.model import Step
+    from agent_tt.model import Call, Step
     from agent_tt.protocols import RunSource
     from agent_tt_tui.cli.named import Named
     from agent_tt_tui.cli.terminal import Cell, Role, Terminal
 
 _MOST_ROWS = 20
 """Rows of what differs between the final states."""
+
+_MOST_CALL_CHANGES = 3
+"""Lines about what differs between the calls of a pair."""
 
 _ALIKE = 2
 """So many items that only one final state has are shown one by one."""
@@ -41,10 +45,19 @@ class _Side:
     source: RunSource
     run_id: str
     steps: dict[int, Step]
+    tools: dict[int, str]
 
     @classmethod
     def of(cls, source: RunSource, run_id: str) -> _Side:
-        return cls(source, run_id, {step.number: step for step in source.steps(run_id)})
+        from agent_tt_tui.viewmodel.comparison import tool_of
+
+        steps = {step.number: step for step in source.steps(run_id)}
+        calls: dict[int, list[Call]] = {}
+        for call in source.call_heads(run_id) if isinstance(source, ListsCalls) else ():
+            calls.setdefault(call.step, []).append(call)
+        if not isinstance(source, ListsCalls):
+            calls = {number: source.calls(run_id, number) for number, step in steps.items() if step.calls}
+        return cls(source, run_id, steps, {number: tool_of(steps[number], own) for number, own in calls.items()})
 
 
 @click.command()
@@ -146,7 +159,7 @@ def _print_rows(terminal: Terminal, comparison: Comparison, a: _Side, b: _Side) 
     moved = elsewhere(comparison)
     if at is None:
         _rule(terminal, *_without_parting(comparison, terminal))
-    for group in _folded(comparison, a.steps, b.steps, moved):
+    for group in _folded(comparison, a, b, moved):
         first = group[0]
         if at is not None and not parted and first.kind not in ("same", "pending"):
             parted = True
@@ -165,6 +178,26 @@ def _print_rows(terminal: Terminal, comparison: Comparison, a: _Side, b: _Side) 
             Cell(f" {gutter}  ", "muted" if quiet else "yours"),
             Cell(right, role),
         )
+        if first.kind == "different":
+            _print_calls(terminal, a, b, first, of_several=len(group) > 1)
+
+
+def _print_calls(terminal: Terminal, a: _Side, b: _Side, row: Row, *, of_several: bool) -> None:
+    """Write what differs between the calls of a pair; of several pairs on one line these are those of the first."""
+    from agent_tt.codec.text import summary
+    from agent_tt.comparing.call_changes import call_changes
+    from agent_tt_tui.cli.terminal import Cell
+
+    numbers = ((a, row.a or 0), (b, row.b or 0))
+    changes = call_changes(*(side.source.calls(side.run_id, number) for side, number in numbers))
+    for change in changes[:_MOST_CALL_CHANGES]:
+        old = terminal.glyphs.interrupted if change.op == "add" else summary(change.old, 40)
+        new = terminal.glyphs.interrupted if change.op == "remove" else summary(change.new, 40)
+        of = f"step {row.a}: " if of_several else ""
+        said = f"{of}{change.path}  {old} {terminal.glyphs.to} {new}"
+        terminal.line("        ", Cell(terminal.short(said, terminal.columns - 8), "changed"))
+    if len(changes) > _MOST_CALL_CHANGES:
+        terminal.line(Cell(f"        and {len(changes) - _MOST_CALL_CHANGES} more", "muted"))
 
 
 def _without_parting(comparison: Comparison, terminal: Terminal) -> tuple[str, str]:
@@ -189,17 +222,15 @@ def _without_parting(comparison: Comparison, terminal: Terminal) -> tuple[str, s
     return f"{terminal.glyphs.differs} no step differs{so_far}", "; ".join(said)
 
 
-def _folded(
-    comparison: Comparison, steps_a: dict[int, Step], steps_b: dict[int, Step], moved: Mapping[Row, int]
-) -> list[list[Row]]:
-    """Group neighbours of one kind whose steps have the same names, so that a loop is one line."""
+def _folded(comparison: Comparison, a: _Side, b: _Side, moved: Mapping[Row, int]) -> list[list[Row]]:
+    """Group neighbours of one kind whose steps and tools have the same names, so that a loop is one line."""
     rows = comparison.rows
     met = len(rows) if comparison.rejoined_row is None else comparison.rejoined_row
 
     def title(numbered: tuple[int, Row]) -> tuple[object, ...]:
         index, row = numbered
-        step_a, step_b = (steps.get(number or 0) for steps, number in ((steps_a, row.a), (steps_b, row.b)))
-        names = step_a.name if step_a is not None else None, step_b.name if step_b is not None else None
+        sides = [(side.steps.get(n or 0), side.tools.get(n or 0)) for side, n in ((a, row.a), (b, row.b))]
+        names = [(step.name if step is not None else None, tool) for step, tool in sides]
         # A step that was moved stands alone, and a rule comes before the row at which the runs meet again.
         return row.kind, *names, index >= met, index if row in moved else None
 
@@ -230,6 +261,8 @@ def _half(terminal: Terminal, side: _Side, numbers: list[int | None], columns: i
         return terminal.short(f"{label:>7} missing", columns)
     calls = side.source.calls(side.run_id, step.number) if step.calls and not same else []
     what = next((f" {told(step, call)}" for call in calls if call.kind in ACTING), "")
+    if not what and side.tools.get(step.number):
+        what = f" {side.tools[step.number]}"
     times = f"  {len(known)}×" if len(known) > 1 and terminal.glyphs.cut == "…" else ""
     return terminal.short(f"{label:>7} {kind_glyph(step.kind, terminal.glyphs)} {step.name}{times}{what}", columns)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.containers import Vertical
 from textual.worker import get_current_worker
 
+from agent_tt.comparing.call_changes import call_changes
 from agent_tt.comparing.states import compare_states
 from agent_tt.errors import AgentTTError, Interrupted
 from agent_tt_tui.chrome import Pane, PaneTitle
@@ -198,27 +199,38 @@ class CompareScreen(RunWatch):
         worker = get_current_worker()
         at = view.states_at(row)
         trouble = ""
-        changes: tuple[Change, ...] = ()
+        calls: list[Change] = []
+        changes: list[Change] = []
         try:
+            if row.a is not None and row.b is not None:
+                both = zip(self._sides, (row.a, row.b), strict=True)
+                calls = call_changes(*(source.calls(run.id, step) for (source, run), step in both))
             states = [source.state(run.id, step) for (source, run), step in zip(self._sides, at, strict=True)]
-            changes = tuple(compare_states(*states))
+            changes = compare_states(*states)
         except AgentTTError as error:
             trouble = error.message
         if not worker.is_cancelled:
-            self.app.call_from_thread(self._show_states, at, changes, trouble)
+            self.app.call_from_thread(self._show_states, at, calls, changes, trouble)
 
-    def _show_states(self, at: tuple[int, int], changes: Sequence[Change], trouble: str) -> None:
+    def _show_states(
+        self, at: tuple[int, int], calls: Sequence[Change], changes: Sequence[Change], trouble: str
+    ) -> None:
         from agent_tt_tui.look import look_of
 
         glyphs = look_of(self).glyphs
         title = self.query_one("#compare-state", Pane).title_row
-        sign = glyphs.differs if any(change.makes_a_difference for change in changes) else glyphs.same
+        differ = bool(calls) or any(change.makes_a_difference for change in changes)
+        sign = glyphs.differs if differ else glyphs.unknown if trouble else glyphs.same
         count = f"{len(changes)} path{'' if len(changes) == 1 else 's'}"
+        if calls:
+            count = f"{len(calls)} in the calls, {len(changes)} in the state"
+        if trouble:
+            count = f"{count}   {glyphs.failed} {trouble}"
         title.busy = ""
         title.detail = f"A {at[0]} {sign} B {at[1]}   {count}"
         edited = [edit.path for edit in self._sides[1][1].edits if edit.target == "state"]
         note = f"{glyphs.failed} {trouble}" if trouble else "the states are equal here"
-        self.query_one(CompareState).show(changes, edited, note)
+        self.query_one(CompareState).show([*calls, *changes], edited, note)
 
     # What keys do.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from agent_tt.codec.text import summary
 from agent_tt.comparing.runs import Comparison, LanePair, Row, compare_runs
 from agent_tt.errors import Interrupted
+from agent_tt.model import ACTING
 from agent_tt.protocols import PagesCalls
 
 if TYPE_CHECKING:
@@ -35,12 +36,14 @@ class Cell:
     Attributes:
         step: The step.
         argument: What its first tool was asked, in a few words.
+        tool: What that tool is called, with how many more there are; empty where it is called as the step is.
         denied: Whether a tool of it was held back.
     """
 
     step: Step
     argument: str = ""
     denied: bool = False
+    tool: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +159,19 @@ class CompareView:
         one, two = (cells.get((row.a if first.b is None else row.b) or 0) for row in (first, other))
         if one is None or two is None:
             return False
-        return (one.step.name, one.argument, one.step.status) == (two.step.name, two.argument, two.step.status)
+        return _title(one) == _title(two)
+
+
+def _title(cell: Cell) -> tuple[str, ...]:
+    return (cell.step.name, cell.tool, cell.argument, cell.step.status)
+
+
+def tool_of(step: Step, calls: Sequence[Call]) -> str:
+    """What a step's tools are called: `charge`, `charge +2`; empty for one that is called as the step is, and none."""
+    names = list(dict.fromkeys(call.name for call in calls if call.kind in ACTING))
+    if not names or names == [step.name]:
+        return ""
+    return names[0] if len(names) == 1 else f"{names[0]} +{len(names) - 1}"
 
 
 def parting_text(comparison: Comparison) -> str:
@@ -247,7 +262,8 @@ def _cells(source: RunSource, run: Run, cancelled: Callable[[], bool]) -> dict[i
             if step.calls and pages is None:
                 by_step[step.number] += source.calls(run.id, step.number)
             calls = by_step[step.number]
-            cells[step.number] = Cell(step, _argument(calls), denied=any(call.status == "denied" for call in calls))
+            denied = any(call.status == "denied" for call in calls)
+            cells[step.number] = Cell(step, _argument(calls), denied, tool_of(step, calls))
     return cells
 
 

@@ -229,6 +229,10 @@ def _cell(cell: Cell | None, line: Line, side: str, columns: int, drawing: _Draw
         room = columns - row.cells - width(right) - 1
     name = cut(clean(step.name), room, glyphs.cut)
     row.add(name, name_style)
+    if cell.tool and width(name) + 2 < room:
+        tool = cut(clean(cell.tool), room - width(name) - 1, glyphs.cut)
+        row.add(" ").add(tool, styles.muted if same else styles.text)
+        name = f"{name} {tool}"
     if cell.argument and cell.argument != step.name:
         row.add(" ").add(cut(clean(cell.argument), room - width(name) - 1, glyphs.cut), styles.muted)
     if columns >= PACK_FROM:
