@@ -13,7 +13,7 @@
 | `lineage`, `rejoining` | what a fork shares with its parent; where runs that parted meet again |
 | `effects` | what a run did to the world, and what it was kept from |
 | `unrecorded_effects` | the same of what a fork's process did outside its recording |
-| `call_changes` | what differs between the calls of two steps that stand beside each other |
+| `call_changes`, `echoes` | what differs between the calls of two steps; changes of messages that say nothing |
 | `because`, `parting` | why runs part, in words and as data; found in the runs themselves |
 | `outcome`, `lane_ends`, `rows` | how runs ended, and each lane of them; the lines of a comparison |
 | `side`, `runs` | one run, read once; two of them, and all of it together |

@@ -51,13 +51,19 @@ def command(options: Options, checkpoints: tuple[str, ...], layout: str) -> int:
         write_json({"changes": [change.to_json() for change in changes]})
         return 1 if differ else 0
     terminal = options.terminal()
+    from agent_tt.comparing.echoes import without_echoes
     from agent_tt_tui.cli.changes import print_rows
+    from agent_tt_tui.cli.terminal import Cell
     from agent_tt_tui.viewmodel.difflines import DiffRows
 
     terminal.line(terminal.safe(f"{names[0]} {terminal.glyphs.to} {names[1]}"))
     if not differ:
         terminal.line("The states are equal." if not changes else "The states are equal but for the order of keys.")
-    print_rows(terminal, DiffRows(changes, nested=True).lay_out(terminal.columns))
+    shown = without_echoes(a, b, changes)
+    print_rows(terminal, DiffRows(shown, nested=True).lay_out(terminal.columns))
+    if len(shown) < len(changes):
+        more = f"{len(changes) - len(shown)} more say the same in another way (null, order of keys, spaces): --json"
+        terminal.line(Cell(more, "muted"))
     return 1 if differ else 0
 
 

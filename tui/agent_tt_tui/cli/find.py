@@ -46,10 +46,11 @@ def command(
 ) -> int:
     """Search runs for TEXT: names, messages, arguments, results, errors, state.
 
-    All words of TEXT have to stand in one text, in any order; "words in quotes" as they stand. A text is found in the
-    step that brought it. Upper and lower case are told apart only if TEXT has upper case. TEXT may also say in:result,
-    tool:NAME, agent:NAME and step:10-20. The best hits come first, and equal texts are one; with --by step each place
-    is a hit. Exit code 1 when there is none.
+    All words of TEXT have to stand in one text, in any order; "words in quotes" as they stand. A text of the state is
+    found in the step that brought it, one of a request to a model in each request that has it. Upper and lower case
+    are told apart only if TEXT has upper case. TEXT may also say in:result, tool:NAME, agent:NAME and step:10-20. The
+    best hits come first, and equal texts are one, with how often they stand and the last step; with --by step each
+    place is a hit. Exit code 1 when there is none.
 
     An index is kept in the user's cache folder; search_index = false in the settings turns that off.
 

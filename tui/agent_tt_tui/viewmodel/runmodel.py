@@ -7,6 +7,7 @@ from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from agent_tt.comparing.echoes import without_echoes
 from agent_tt.comparing.states import compare_states, describe_ops
 from agent_tt.errors import AgentTTError, Damaged
 from agent_tt.querying.board import WatchBoard
@@ -208,8 +209,9 @@ class RunModel:
         if base == neighbour:
             # Recorded changes that cannot be read can be worked out, as both states are there.
             with suppress(Damaged):
-                return tuple(describe_ops(before, state, self.source.changes(self.run.id, number)))
-        return tuple(compare_states(before, state))
+                found = describe_ops(before, state, self.source.changes(self.run.id, number))
+                return tuple(without_echoes(before, state, found))
+        return tuple(without_echoes(before, state, compare_states(before, state)))
 
     def _fetch_page(self, number: int) -> None:
         start = number * PAGE + 1
