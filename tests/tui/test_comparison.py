@@ -29,6 +29,9 @@ class Runs:
         tool, argument, _ = self.moves[run_id][step - 1]
         return [Call(step=step, number=1, kind="tool", name=tool, status="ok", effect="read", args={"query": argument})]
 
+    def notes(self, run_id):
+        return []
+
     def run(self, run_id):
         return run(run_id, steps=len(self.moves[run_id]))
 
