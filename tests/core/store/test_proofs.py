@@ -173,7 +173,7 @@ def test_a_missing_step_is_shown_in_its_place(recorded: Path) -> None:
         assert [found.number for found in steps if found.damaged is None] == [1, 4, 5, 6]
 
 
-VALUES = [None, 5, -1, 2**63 - 1, 1.5, "text", "{", "[]", b"\xff\x00", ""]
+VALUES = [None, 2**63 - 1, b"\xff\x00", "{"]
 
 
 def columns_of(path: Path) -> list[tuple[str, str]]:
