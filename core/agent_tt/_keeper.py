@@ -123,7 +123,7 @@ def _go_on(charge: dict[str, Any], told: dict[str, Any]) -> None:
     from agent_tt.supervising.adopted import AdoptedProcess
 
     process = AdoptedProcess(told["pid"], told["began"])
-    with open(1, "r+b", closefd=False, buffering=0) as output:  # noqa: PTH123  where the agent prints
+    with open(1, "r+b", closefd=False, buffering=0) as output:
         handle = ForkHandle(
             Path(charge["store"]),
             charge["run"],

@@ -223,7 +223,9 @@ def keeping(limits: Limits, run_id: str, breaks: Breaks | None = None) -> Iterat
     keeper = _Keeper(limits, run_id, breaks)
     if keeper.over_memory() is not None and limits.memory is not None:
         held, limit = shown_memory(most_held()), shown_memory(limits.memory)
-        raise LimitReached(f"its memory limit of {limit} is too small to start: {held} are held before its agent begins")
+        raise LimitReached(
+            f"its memory limit of {limit} is too small to start: {held} are held before its agent begins"
+        )
     _KEEPERS.append(keeper)
     try:
         yield

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _CODE: Final = vars(SystemExit)["code"]
 
+
 def step_status(error: BaseException | None, *, failures: Sequence[BaseException] = ()) -> StepStatus:
     """The status of a step that `error` left.
 

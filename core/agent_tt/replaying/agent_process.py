@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Run
 
-__all__ = ["HASH_SEED", "PYTHON_OPTIONS", "AgentProcess", "environment_of", "folder_of", "interpreter_of", "start_agent"]
+__all__ = [
+    "HASH_SEED",
+    "PYTHON_OPTIONS",
+    "AgentProcess",
+    "environment_of",
+    "folder_of",
+    "interpreter_of",
+    "start_agent",
+]
 
 HASH_SEED: Final = "PYTHONHASHSEED"
 """Also the key of a run's metadata that keeps what it was: lists that agents make of sets are ordered by it."""

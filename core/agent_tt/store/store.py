@@ -147,7 +147,8 @@ class SqliteStore(StoreReader):
                 "meta": columns.mapping_to_text(facts) or "{}",
             }
             ((is_fork, has_begun),) = tx.query(
-                "SELECT parent IS NOT NULL, EXISTS(SELECT 1 FROM steps WHERE steps.run = runs.run) FROM runs WHERE run = ?",
+                "SELECT parent IS NOT NULL, EXISTS(SELECT 1 FROM steps WHERE steps.run = runs.run)"
+                " FROM runs WHERE run = ?",
                 (run,),
             )
             if is_fork and not has_begun:  # a fork begins when its agent does, not its process

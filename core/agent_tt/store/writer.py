@@ -170,7 +170,14 @@ class SqliteRunWriter:
             "extra": door.admit_mapping(end.extra) or None,
         }
         error = columns.error_to_text(door.admit_error(end.error))
-        ended: tuple[SqlValue, ...] = (end.status, self._clock.now_us(), end.tokens_in, end.tokens_out, end.cost_usd, error)
+        ended: tuple[SqlValue, ...] = (
+            end.status,
+            self._clock.now_us(),
+            end.tokens_in,
+            end.tokens_out,
+            end.cost_usd,
+            error,
+        )
         last: tuple[SqlValue, ...] = (track, seq, columns.mapping_to_text(facts))
         known = self._open.get(number)
         if known is None or known.row is None:  # begun by another process

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import time
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import psutil
 
 from agent_tt.supervising.processes import process_of, send
+
+if TYPE_CHECKING:
+    import signal
 
 __all__ = ["AdoptedProcess"]
 

@@ -1,6 +1,7 @@
 """The small process beside each agent: it ends the agent when what started it is gone, however that went.
 
-A process that is killed can end nothing any more, and an agent that is busy in C or hears no signal does not end itself.
+A process that is killed can end nothing any more, and an agent that is busy in C or hears no signal does not end
+itself.
 So whoever starts an agent first starts `python -m agent_tt._keeper` and holds the one end of a pipe to it. When that
 end is closed, which the system does whatever becomes of the holder, the keeper ends the agent and all that it started.
 """
