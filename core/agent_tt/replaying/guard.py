@@ -126,13 +126,15 @@ class Guard:
 
     def _judge(self, event: str, args: tuple[Any, ...], frame: FrameType | None) -> BaseException | None:
         rules = self._rules
+        if event == OPEN:  # nearly always a file like any other: nothing is asked of rules, which may open files too
+            reached = rules.far_end(args[0]) if type(args[0]) is int else _named_pipe(args[0])
+            if reached is None or (rules.passes() and not rules.forbids(*reached)):
+                return None
+            return self.refuse(*reached, frame)
         if event in rules.ignores or (rules.passes() and not rules.forbids(event, TARGETS[event](args))):
             return None
         if event in FOREIGN and not self._is_foreign_reach(event, args, frame):
             return None
-        if event == OPEN:
-            reached = rules.far_end(args[0]) if type(args[0]) is int else _named_pipe(args[0])
-            return None if reached is None else self.refuse(*reached, frame)
         if _is_inside(event, args, frame) or rules.harmless(event, args, frame):
             return None
         return self.refuse(event, TARGETS[event](args), frame)

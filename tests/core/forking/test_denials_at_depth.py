@@ -193,3 +193,21 @@ def test_which_rules_are_about_the_network() -> None:
         assert is_about_network(name), name
     for name in ("charge", "charge_*", "*write", "*subprocess", "subprocess curl", "POST"):
         assert not is_about_network(name), name
+
+
+def test_a_tool_writes_its_files_under_a_rule_that_denies_its_requests(project: Project) -> None:
+    """In a process of its own: whoever asks where temporary files lie is the first to do so there."""
+    project.put(
+        "agent.py",
+        "import agent_tt\nfrom pathlib import Path\n\n"
+        "@agent_tt.tool(effect='write')\ndef save(text):\n    return Path('saved').write_text(text)\n\n"
+        "def main(state=None):\n    state = state or {'saved': 0}\n"
+        "    with agent_tt.record('saver', state=state) as run, run.step('save'):\n"
+        "        state['saved'] = save('text')\n\n"
+        "if __name__ == '__main__':\n    main()\n",
+    )
+    run = project.record("agent.py")
+    denied = ToolPolicy((("POST http://127.0.0.1:1/*", read_rule("deny")),))
+    handle = project.fork(run, 0, allow=["save"], policy=denied)
+    assert handle.result().status == "succeeded"
+    assert project.state(handle, 1) == {"saved": 4}
