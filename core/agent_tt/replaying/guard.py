@@ -259,8 +259,13 @@ def stay_guarded(held: ExitStack) -> None:
     Args:
         held: what holds the guard, and is never let go.
     """
+    kept = held.pop_all()
+    _PROCESS.held.append(kept)
+    with suppress(ImportError):  # else it would be let go, with a word about it, when nothing that it needs is left
+        import ctypes
+
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
     _PROCESS.is_over = True
-    _PROCESS.held.append(held.pop_all())
 
 
 # ---------------------------------------------------------------- the hook
