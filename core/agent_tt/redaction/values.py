@@ -336,13 +336,13 @@ class _Walk:
                     shown[index] = self._argument(before, item, shown[index])
                 before = _flag(item)
                 option, equals, value = item.partition("=")
-                if equals and is_secret_text(_flag(option), value):
+                if equals and _is_secret_argument(_flag(option), value):
                     shown[index] = f"{option}={self._secret(value)}"
         return items if all(map(is_, shown, items)) else shown
 
     def _argument(self, option: str, argument: str, shown: Wire) -> Wire:
         """What stands after an option of a command."""
-        if is_secret_text(option, argument):
+        if _is_secret_argument(option, argument):
             return self._secret(argument)
         user, colon, password = argument.partition(":")
         if option in _LOGIN_OPTIONS and colon and "/" not in user and password and not is_placeholder(password):
@@ -387,6 +387,12 @@ def _name_of(fields: Mapping[str, Wire], key: str, item: Wire, holder: str) -> s
     if type(item) is dict and is_described(holder):
         return ""
     return within(holder, key)
+
+
+def _is_secret_argument(option: str, argument: str) -> bool:
+    """Whether a command is given a secret: its `--token` is no piece of a text, unless it is a number."""
+    is_given = kind_of(option) == "token" and bool(argument) and not argument.isdigit() and not is_placeholder(argument)
+    return is_given or is_secret_text(option, argument)
 
 
 def _is_entry(item: Wire) -> bool:

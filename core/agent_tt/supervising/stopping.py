@@ -111,6 +111,7 @@ def stop_run(path: Path, run_id: str, *, grace: float = GRACE_SECONDS) -> Run:
         while time.monotonic() < deadline and not _is_over(store, run_id, processes, is_ours=is_ours):
             time.sleep(_POLL_SECONDS)
         if not _is_over(store, run_id, processes, is_ours=is_ours):
+            store.set_run_status(run_id, "interrupted", _WHY)  # before whoever started it sees only that it was killed
             send(root, signal.SIGSTOP)  # what is stopped starts nothing
             processes.end(mercy=False, root=True)
         _settle(store, run_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import signal
@@ -14,6 +15,7 @@ import psutil
 import pytest
 
 from agent_tt.errors import Interrupted, UsageError
+from agent_tt.history.proofs import RUNS
 from agent_tt.model import Edit, NewRun
 from agent_tt.store import open_store
 from agent_tt.supervising.stopping import stop_run
@@ -207,8 +209,8 @@ def test_an_agent_that_was_let_go_runs_on_keeps_its_limits_and_is_ended_by_stop(
     for limit in ("1h", "0.5s"):
         subprocess.run([*command, limit], cwd=project.folder, env=environment, check=True, stdout=subprocess.DEVNULL)
     limited, free = forks(project)
-    eventually(lambda: project.store.run(limited.id).status == "interrupted")
-    assert "its time limit of 0.5 s is reached" in str(project.store.run(limited.id).error)
+    eventually(lambda: "its time limit of 0.5 s is reached" in str(project.store.run(limited.id).error))
+    assert project.store.run(limited.id).status == "interrupted"
     eventually(lambda: project.store.run(free.id).steps == 1 or pids(project))
     assert project.store.run(free.id).status == "running"
     stopped = stop_run(project.store_path, free.id)
@@ -232,6 +234,13 @@ def test_stop_ends_a_deaf_fork_of_another_process_with_all_that_it_started(
         handle.result()
 
 
+def owned_by(project: Project, run_id: str, **changed: object) -> None:
+    """Let a run name another process as the one that records it."""
+    with closing(open_store(project.store_path)) as store, store.database.transaction() as tx:
+        ((number, owner),) = tx.query("SELECT run, owner FROM runs WHERE id = ?", (run_id,))
+        RUNS.update(tx, (number,), {"owner": json.dumps({**json.loads(owner), **changed})})
+
+
 def test_stop_ends_a_program_that_records_itself_and_never_a_process_that_is_not_it(
     project: Project, ticker: Run, eventually: Wait
 ) -> None:
@@ -245,8 +254,7 @@ def test_stop_ends_a_program_that_records_itself_and_never_a_process_that_is_not
         assert program.wait(60) != 0
     # A run that names a process as its own that began at another time: that number is somebody else's by now.
     writer = project.store.begin_run(new_run("impostor"), {})
-    with closing(open_store(project.store_path)) as store, store.database.transaction() as tx:
-        tx.execute("UPDATE runs SET owner = json_set(owner, '$.start', 1) WHERE id = ?", (writer.run_id,))
+    owned_by(project, writer.run_id, start=1)
     with pytest.raises(UsageError, match="does not run: it is crashed"):
         stop_run(project.store_path, writer.run_id)
 
@@ -260,8 +268,7 @@ def test_a_run_that_this_process_records_is_not_stopped_by_itself(project: Proje
 
 def test_a_run_on_another_machine_is_not_stopped_here(project: Project) -> None:
     writer = project.store.begin_run(new_run("far"), {})
-    with closing(open_store(project.store_path)) as store, store.database.transaction() as tx:
-        tx.execute("UPDATE runs SET owner = json_set(owner, '$.host', 'elsewhere') WHERE id = ?", (writer.run_id,))
+    owned_by(project, writer.run_id, host="elsewhere")
     with pytest.raises(UsageError, match="runs on elsewhere"):
         stop_run(project.store_path, writer.run_id)
     writer.finish("succeeded")

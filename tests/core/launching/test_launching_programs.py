@@ -88,7 +88,10 @@ class TestAsBare:
         recorded = project.record("agent.py")
         assert (recorded.out, recorded.told.startswith("agent-tt:")) == ("", True)
         assert recorded.code == exit_code
-        assert [run.status for run in project.runs()] == ([] if status is None else [status])
+        if status is None:  # it recorded nothing, and was killed before its end could be seen
+            assert not project.store_path.exists()
+        else:
+            assert [run.status for run in project.runs()] == [status]
 
     def test_the_store_is_told_how_a_process_ended_that_could_not_say_it(self, project: Project) -> None:
         body = "import tools, os\ntools.look(1)\n"
@@ -245,8 +248,12 @@ class TestCalls:
         project.write(tools=tools, agent="import tools\nopen('ran', 'w').close()")
         done = project.record("-W", "error", "agent.py", options=["--call", "tools.look=read"])
         assert (done.code, done.err) == (0, "")
-        assert "tools.look is also held by the entry 'look' of a dict called tools.TABLE" in done.told
+        assert "tools.look matched no call: nothing is recorded of it" in done.told
+        project.write(tools=tools, agent="import tools\ntools.TABLE['look'](1)")
+        done = project.record("agent.py", options=["--call", "tools.look=read"])
+        assert [call.name for call in project.calls(project.runs()[-1])] == ["look"], "the table held it before"
         (project.folder / "ran").unlink()
+        project.write(tools=tools, agent="import tools\nopen('ran', 'w').close()")
         done = project.record("agent.py", options=["--call", "tools.LIMIT=read"])
         assert (done.code, "tools.LIMIT is a int, which nobody calls" in done.told) == (2, True)
         assert not (project.folder / "ran").exists()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PACKAGES = (agent_tt.redaction, agent_tt.recording, agent_tt.seams, agent_tt.providers)
 LENGTH = 2_000
 LONGER = 4
-AT_ONE_PLACE = ("judging._PLACEHOLDER", "named._WAYS", "policy._REQUEST")
+AT_ONE_PLACE = ("judging._PLACEHOLDER", "named._WAYS", "policy._REQUEST", "native_libraries._INSTALLED")
 """Patterns that are only asked whether they match at one place, or a whole value of bounded length."""
 WORTH_COMPARING_S = 0.02
 MOST = 9.0
