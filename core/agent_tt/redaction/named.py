@@ -64,8 +64,11 @@ _OPTION: Final = re.compile(
     r"(?:=|[ \t]{1,4})(?:(?P<open>\\{0,7}[\"'])(?P<it>[^\"'\\\r\n]{1,400})|(?P<bare>[^\s\"'\\-][^\s\"'\\]{0,400}))"
 )
 _ELEMENT: Final = re.compile(r">(?P<it>[^<>\r\n]{1,400})</")
-_COOKIES: Final = re.compile(r"\\{0,7}[\"']?[ \t]{0,3}[:=][ \t]{0,3}\\{0,7}[\"']?(?P<it>[^\r\n\"'\\]{3,4000})")
-_ONE_COOKIE: Final = re.compile(r"(?P<name>[^=;,\s]{1,100})=(?P<it>[^;,\s]{1,4000})")
+_COOKIES: Final = re.compile(
+    r"\\{0,7}[\"']?[ \t]{0,3}[:=][ \t]{0,3}\\{0,7}[\"']?"
+    r"(?P<it>(?:[^\r\n\"'\\]|(?<==)\"[^\"\r\n\\]{0,4000}\"){3,4000})"  # the value of a cookie may stand in quotes
+)
+_ONE_COOKIE: Final = re.compile(r"(?P<name>[^=;,\s\"]{1,100})=\"?(?P<it>[^;,\s\"]{1,4000})")
 _AUTHORIZATION: Final = re.compile(
     r"\\{0,7}[\"']?[ \t]{0,3}[:=,][ \t]{0,3}\\{0,7}[\"']?"
     r"(?:(?:Basic|Bearer|Token|ApiKey|Api-Key|Key|Negotiate)[ \t]{1,4})?(?P<it>[^\s\"'\\<>]{4,4000})",
@@ -218,11 +221,13 @@ class _Place:
     def _cookies(self) -> tuple[int, list[re.Match[str]]] | None:
         """The cookies of a header, and where they begin; None where the name is not followed by any."""
         header = _COOKIES.match(self._text, self._name_end)
-        cookies = [] if header is None else [*_ONE_COOKIE.finditer(header["it"])]
-        return (header.start("it"), cookies) if header is not None and cookies else None
+        if header is None or "=" not in header["it"]:
+            return None
+        return header.start("it"), [*_ONE_COOKIE.finditer(header["it"])]
 
     def _secret_cookies(self, begin: int, cookies: list[re.Match[str]]) -> Iterator[Span]:
-        self.end = begin + cookies[-1].end()
+        if cookies:
+            self.end = begin + cookies[-1].end()
         for cookie in cookies:
             value = cookie["it"]
             if is_secret_cookie(cookie["name"], value) and not is_mark(value) and not is_placeholder(value):
