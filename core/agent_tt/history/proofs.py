@@ -32,7 +32,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.tlv import tlv
-from agent_tt.errors import Damaged
+from agent_tt.errors import Damaged, StoreUnreadable
 from agent_tt.history.rows import SEQ_BITS
 
 if TYPE_CHECKING:
@@ -286,6 +286,8 @@ def _stored(value: SqlValue, *, real: bool) -> SqlValue:
         if value != value:  # NaN, which SQLite has no form for
             return None
         return float(value) if real or not value.is_integer() or abs(value) >= _MOST_EXACT else int(value)
+    if not isinstance(value, int):
+        raise StoreUnreadable(f"a store cannot hold a value that it was given: a {type(value).__name__}")
     return float(value) if real else int(value)
 
 
