@@ -230,9 +230,9 @@ def test_a_thread_releases_who_waits_in_the_loop_of_another():
 
     async def waits():
         loop = asyncio.get_running_loop()
-        waiter.append(TaskWaiter(loop, loop.create_future(), at_once=False))
+        waiter.append(TaskWaiter(loop, at_once=False))
         waiting.set()
-        await waiter[0].future
+        await waiter[0].wait()
         released.set()
 
     thread = threading.Thread(target=lambda: asyncio.run(asyncio.wait_for(waits(), 60)))
