@@ -90,7 +90,16 @@ class Forked:
         return self.returncode
 
 
-agent_process.subprocess.Popen = Forked
+class Subprocess:
+    '''What starts the agent; its keeper is a process like any other.'''
+
+    Popen = Forked
+
+    def __getattr__(self, name):
+        return getattr(subprocess, name)
+
+
+agent_process.subprocess = Subprocess()
 
 
 def begin(folder, delay):
