@@ -6,24 +6,25 @@ import hashlib
 import json
 import shutil
 import tarfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.core.interop.reference_encoding import encoded, neutral
 from tests.core.interop.support import digest_of_folder
+from tests.recordings import MISSING, recordings
 
 from agent_tt.interop.langgraph.source import LangGraphSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from agent_tt.model import Run, Step
 
-REFERENCE = Path(__file__).parents[3].parent / "shared" / "runs" / "langgraph"
+REFERENCE = recordings("langgraph")
 CASES = sorted(folder.name for folder in REFERENCE.iterdir()) if REFERENCE.is_dir() else []
 
-pytestmark = pytest.mark.skipif(not CASES, reason="the reference databases are not beside this checkout")
+pytestmark = pytest.mark.skipif(not CASES, reason=MISSING)
 
 
 class Case:

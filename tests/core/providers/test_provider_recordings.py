@@ -1,4 +1,4 @@
-"""Requests and answers that real programs exchanged with real providers; in shared/runs beside the repository."""
+"""Requests and answers that real programs exchanged with real providers."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import json
 import threading
 from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
+from tests.recordings import MISSING, recordings
 
 import agent_tt
 from agent_tt.providers import recognise
@@ -17,7 +18,10 @@ from agent_tt.providers.recognise import read_answer
 from agent_tt.providers.recorded import recorded_answer, recorded_call
 from agent_tt.store import open_store
 
-RUNS = Path(__file__).parents[4] / "shared" / "runs"
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CASSETTES, STREAMS = recordings("vcr"), recordings("stream_bodies")
 EXPECTED = {
     "chat_completion_404": [("openai-chat", None, None, "")],
     "chat_completion_multiple_tools_streaming": [("openai-chat", 75, 51, "tool_calls")],
@@ -35,7 +39,7 @@ EXPECTED = {
     ],
 }
 
-pytestmark = pytest.mark.skipif(not RUNS.is_dir(), reason="no shared recordings here")
+pytestmark = pytest.mark.skipif(not CASSETTES.is_dir(), reason=MISSING)
 
 
 def interactions(file: Path):
@@ -98,7 +102,7 @@ def serving(file: Path):
 @pytest.mark.parametrize("part", EXPECTED)
 def test_recorded_calls_of_every_provider_show_messages_and_tokens(part, tmp_path):
     httpx = pytest.importorskip("httpx")
-    (file,) = [file for file in (RUNS / "vcr").glob("*.yaml") if part in file.name][:1]
+    (file,) = [file for file in CASSETTES.glob("*.yaml") if part in file.name][:1]
     with (
         agent_tt.record("agent", store=tmp_path / "runs.db", steps="model calls") as run,
         serving(file) as url,
@@ -124,7 +128,7 @@ def test_recorded_calls_of_every_provider_show_messages_and_tokens(part, tmp_pat
 
 @pytest.mark.parametrize("part", EXPECTED)
 def test_every_recorded_provider_shows_messages_and_tokens(part):
-    (file,) = [file for file in (RUNS / "vcr").glob("*.yaml") if part in file.name and file.name.endswith(".yaml")][:1]
+    (file,) = [file for file in CASSETTES.glob("*.yaml") if part in file.name and file.name.endswith(".yaml")][:1]
     seen = [(call, answer) for call, answer in exchanges(file) if call is not None]
     assert [(call.api, a.tokens.input, a.tokens.output, a.finish_reason) for call, a in seen] == EXPECTED[part]
     for call, answer in seen:
@@ -135,7 +139,7 @@ def test_every_recorded_provider_shows_messages_and_tokens(part):
 
 
 def test_parallel_tool_calls_of_a_stream_are_told_apart():
-    (file,) = (RUNS / "vcr").glob("*multiple_tools_streaming*")
+    (file,) = CASSETTES.glob("*multiple_tools_streaming*")
     ((_, answer),) = exchanges(file)
     assert [(call.id, call.name, call.arguments) for call in answer.messages[0].calls] == [
         ("call_fHCjJqt9Pysde6vcJcvbXGBx", "get_current_weather", {"location": "Seattle, WA"}),
@@ -144,14 +148,14 @@ def test_parallel_tool_calls_of_a_stream_are_told_apart():
 
 
 def test_thinking_is_apart_from_what_is_said():
-    (file,) = (RUNS / "vcr").glob("*anthropic_thinking*")
+    (file,) = CASSETTES.glob("*anthropic_thinking*")
     ((_, answer),) = exchanges(file)
     (message,) = answer.messages
     assert message.reasoning.startswith("Let me count")
     assert message.text == "The letter 'r' appears 3 times in the word \"strawberry\"."
 
 
-@pytest.mark.parametrize("file", sorted((RUNS / "stream_bodies").glob("*")), ids=lambda file: file.name[-60:])
+@pytest.mark.parametrize("file", sorted(STREAMS.glob("*")), ids=lambda file: file.name[-60:])
 def test_a_stream_may_end_at_any_byte(file):
     body = file.read_bytes()
     binary = file.suffix == ".bin"

@@ -6,7 +6,6 @@ import asyncio
 import gzip
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -18,19 +17,20 @@ import openai
 import pytest
 import requests
 from tests.core.seams.runs import recorded, replayed
+from tests.recordings import MISSING, recordings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.core.seams.loopback import Loopback
 
 yaml = pytest.importorskip("yaml")
 
-RUNS = Path(__file__).parents[4] / "shared" / "runs"
-CASSETTES = sorted((RUNS / "vcr").glob("*.yaml"))
-STREAMS = sorted((RUNS / "stream_bodies").glob("*"))
+CASSETTES = sorted(recordings("vcr").glob("*.yaml"))
+STREAMS = sorted(recordings("stream_bodies").glob("*"))
 
-pytestmark = pytest.mark.skipif(not CASSETTES, reason="the recorded bodies are not here")
+pytestmark = pytest.mark.skipif(not CASSETTES, reason=MISSING)
 
 
 @dataclass
