@@ -38,6 +38,16 @@ async def test_a_loop_that_does_not_fit_is_folded_with_error_and_cursor_in_view(
         assert any(row.startswith("▌  19 ● search_docs") for row in screen_text(pilot.app))
 
 
+async def test_before_the_input_there_is_no_step():
+    async with debugger(refund_loop()).run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("home", "left", "left")
+        screen = await settled(pilot)
+        assert screen.number == screen.view.number == 0
+        await pilot.press("right")
+        assert (await settled(pilot)).number == 1
+
+
 async def test_home_then_right_twice_shows_what_step_two_changed():
     async with debugger(refund_loop()).run_test(size=(140, 40)) as pilot:
         await settled(pilot)

@@ -110,6 +110,16 @@ def test_a_run_that_grows_is_followed_and_its_running_step_read_again():
     assert model.peek(3) is None or model.peek(3).status == "error"
 
 
+def test_a_state_that_was_read_before_the_run_grew_is_read_again():
+    source = FakeSource([{"n": 0}, {"n": 1}], [step(1, status="running", ended_us=None)], status="running")
+    model = opened(source)
+    assert model.state(1) == {"n": 1}
+    source.states[1] = {"n": 7}
+    source.changed += 1
+    assert model.refresh()
+    assert model.state(1) == {"n": 7}
+
+
 def test_a_run_whose_process_is_gone_is_noticed_though_nothing_was_written():
     source = FakeSource([{"n": 0}, {"n": 1}], [step(1, status="running", ended_us=None)], status="running")
     model = opened(source)

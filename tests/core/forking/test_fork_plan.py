@@ -133,6 +133,9 @@ def test_a_plan_refuses_rules_that_cannot_be_carried_out_and_notes_those_for_not
         plan.with_rule("*subprocess", read_rule("stub:1"))
     with pytest.raises(UsageError, match="Foo is no exception"):
         plan.with_rule("POST https://a", read_rule("error:Foo: bar"))
+    configured = Rule("stub", 1, source="project", place="/p/pyproject.toml")
+    kept = plan.with_policy(ToolPolicy((("*subprocess", configured),)))  # only what a person gave now is refused
+    assert [row.rule.source for row in kept.boundary if row.kind == "subprocess"] == ["project"]
     said = plan_fork(project.store, busy, 1, policy=ToolPolicy((("boook", Rule("ask")), ("*http", Rule("deny")))))
     assert said.problems == ("boook has the policy ask, but nothing by that name is known of trip; did you mean book?",)
 
