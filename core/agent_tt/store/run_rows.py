@@ -148,7 +148,8 @@ class RunRows:
     def _with_last(self, row: Sequence[Any]) -> Sequence[Any]:
         """A row whose number of the last step is one that can be."""
         shared = row[_FORK_STEP] if row[_PARENT] is not None and row[_FORK_STEP] is not None else 0
-        if row[_LAST] is None or (type(row[_LAST]) is int and row[_LAST] == shared + row[_SEALED]):
+        are_numbers = type(row[_LAST]) is type(row[_SEALED]) is int
+        if row[_LAST] is None or (are_numbers and row[_LAST] == shared + row[_SEALED]):
             return row
         return (*row[:_LAST], last_own_step(self._rows, row[0], shared), *row[_LAST + 1 :])
 

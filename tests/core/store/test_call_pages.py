@@ -29,7 +29,7 @@ def test_a_page_holds_what_the_steps_hold_one_by_one_without_what_models_were_as
     steps = range(1, store.step_count(child) + 1)
     bare = {"lane_seq": 0, "signature": None, "delivered": None, "started_us": None, "ended_us": None, "meta": {}}
     every = [
-        replace(made, **bare, **({"args": None} if made.kind == "llm" else {}))
+        replace(made, **{**bare, **({"args": None, "signature": made.signature} if made.kind == "llm" else {})})
         for step in steps
         for made in store.calls(child, step)
     ]
