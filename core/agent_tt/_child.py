@@ -87,7 +87,12 @@ def main() -> int:
 
 
 def _fill(store: Store, run: Run, guard: ExitStack) -> tuple[int, Callable[[], None]]:
-    """Run the agent of a fork; its guard goes with `guard`.
+    """Run the agent of a fork.
+
+    Args:
+        store: the store that holds the fork.
+        run: the fork.
+        guard: takes the guard that is put around the agent; whoever closes it lifts the guard.
 
     Returns:
         The exit code, and what writes down which libraries the guard did not see.

@@ -284,7 +284,7 @@ def _row(couple: Couple, lanes: Lanes) -> Row:
 
 
 def _lanes(a: Side, b: Side, rows: Sequence[Row], rejoinings: Mapping[Lanes, Rejoining]) -> tuple[LanePair, ...]:
-    """The lanes that belong together, with what became of each."""
+    """Pair the lanes of both runs, and tell for each pair where it diverged and how it ended."""
     ends_a, ends_b = lane_ends(a), lane_ends(b)
     found: list[LanePair] = []
     for pair in lane_pairs(rows):

@@ -91,7 +91,7 @@ def _turns_sent(source: RunSource, run_id: str, number: int) -> tuple[str, list[
 
 
 def _end_of(sent: Sequence[Json], turns: Wire) -> int:
-    """How many turns stand before the answer: those that were sent, and before them what the provider keeps itself."""
+    """Count the turns before the answer: earlier ones that the provider keeps, then those of this request."""
     known = turns if isinstance(turns, list) else []
     last = len(known) - len(sent)
     start = next((at for at in range(last, 0, -1) if known[at : at + len(sent)] == sent), 0) if sent else 0

@@ -9,7 +9,7 @@ __all__ = ["Output"]
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a run printed, without its secrets.
+    """The standard output of a run, with secrets redacted.
 
     Attributes:
         size: how many characters it printed.

@@ -47,7 +47,7 @@ MOST_LOOKS: Final = 5_000
 
 _MOST_CANDIDATES: Final = 6
 _LONGEST_TEXT: Final = 20_000
-"""Characters of a text in which a number is looked for."""
+"""Longest text, in characters, that is searched for numbers."""
 
 _DRAWN: Final = frozenset({"clock", "rng", "id", "env"})
 """Kinds of calls that bring a value of the surroundings."""

@@ -226,7 +226,7 @@ class Hooks:
                 companion.acquire()
 
     def acquire(self) -> None:
-        """Install what is not installed yet. A library is hooked where the program has imported it, or when it does."""
+        """Install the missing hooks: at once for libraries that are imported, else when the program imports them."""
         with self._lock:
             for patch in self._patches:
                 patch.apply()

@@ -80,9 +80,17 @@ def mark(
     has_receiver: bool | None = None,
     seen: Callable[[], None] | None = None,
 ) -> Callable[P, R]:
-    """`function` with its calls recorded; a classmethod or staticmethod stays one. Arguments as in `CallSpec`.
+    """Wrap a function so that its calls are recorded. A classmethod or staticmethod stays one.
 
-    `has_receiver` says whether its first argument is the object or class of a method; None tells it by its name.
+    Args:
+        function: the function.
+        kind: as in `CallSpec`.
+        effect: as in `CallSpec`.
+        name: as in `CallSpec`; None for the function's own.
+        idempotency_key: as in `CallSpec`.
+        model: as in `CallSpec`.
+        seen: as in `CallSpec`.
+        has_receiver: whether the first argument is the object or class of a method; None decides by its name.
     """
     if isinstance(function, (classmethod, staticmethod)):
         inner = mark(

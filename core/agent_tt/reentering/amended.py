@@ -215,7 +215,7 @@ class _Amender:
         self._made: set[int] = set()
         """Edits of requests that changed one, by identity."""
         self._why_not: dict[int, str] = {}
-        """Why an edit of requests changed one that it was meant for not at all."""
+        """Reasons why an edit left a request unchanged, by identity of the edit."""
         self._conversations: dict[tuple[int, int], ConversationEdit] = {}
         self._waiting = {(index, at) for index, each in enumerate(amendments) for at in each.states}
 

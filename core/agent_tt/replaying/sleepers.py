@@ -26,7 +26,7 @@ class Inside(Protocol):
         ...
 
     def next_timer(self) -> float | None:
-        """When its first timer is due, on the clock of the replay; None without any."""
+        """Time of the next timer, in seconds of the replay's clock; None if there is no timer."""
         ...
 
     def wake(self) -> None:

@@ -45,7 +45,7 @@ class Place:
 
     @classmethod
     def of(cls, path: Path, before: frozenset[int]) -> Place:
-        """The place of a connection to `path` that was just made.
+        """Remember which files a new connection to `path` has opened.
 
         Args:
             path: the file.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["MARK", "Processes", "marked", "process_of", "send"]
 
 MARK: Final = "AGENT_TT_WITHIN"
-"""The variable of the environment that names the agents that a process is part of: one word each, outer ones first."""
+"""Environment variable that lists the agents a process belongs to, separated by spaces, the outermost first."""
 
 _ROUNDS: Final = 50
 _MERCY_SECONDS: Final = 1.0

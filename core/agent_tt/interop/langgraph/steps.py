@@ -137,7 +137,7 @@ class StepMaker:
         return extra
 
     def _next(self, own: CheckpointRow | None) -> Wire:
-        """The nodes that come next, none at the end; null where there is no checkpoint, or it does not say."""
+        """List the nodes that run next. Empty at the end of the run; None where this is unknown."""
         following = None if own is None else self.values.facts(self.thread, own).next
         return None if following is None else [*following]
 

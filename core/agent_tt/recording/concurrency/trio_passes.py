@@ -72,7 +72,11 @@ class TrioStretch:
 
 
 def count_expired(original: Callable[..., bool]) -> Callable[..., bool]:
-    """In place of `expire` of trio's deadlines, which each pass calls."""
+    """Wrap the method `expire` of trio's deadlines, which trio calls once in each pass of its loop, to count passes.
+
+    Args:
+        original: the method.
+    """
 
     def expire(deadlines: object, now: float) -> bool:
         _end_pass()

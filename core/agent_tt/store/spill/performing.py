@@ -91,7 +91,7 @@ class _Performing:
 
     @property
     def writer(self) -> SqliteRunWriter:
-        """The open end of the run."""
+        """The writer of the run."""
         if self._writer is None:
             raise Damaged(f"a spill file of run {self._run_id} does not begin with its beginning")
         return self._writer
