@@ -175,15 +175,8 @@ class Database:
                 if relaxed:
                     connection.execute("PRAGMA synchronous = normal")
                 try:
-                    connection.execute("BEGIN IMMEDIATE")
-                    try:
-                        tx = _OpenTransaction(connection)
+                    with transaction_of(connection) as tx:
                         yield tx
-                        tx.write_seals()
-                        connection.execute("COMMIT")
-                    finally:
-                        if connection.in_transaction:  # the block, or the commit itself, failed
-                            connection.execute("ROLLBACK")
                 finally:
                     if relaxed:
                         connection.execute("PRAGMA synchronous = full")
@@ -341,7 +334,7 @@ def transaction_of(connection: sqlite3.Connection) -> Iterator[Transaction]:
         tx.write_seals()
         connection.execute("COMMIT")
     finally:
-        if connection.in_transaction:
+        if connection.in_transaction:  # the block, or the commit itself, failed
             connection.execute("ROLLBACK")
 
 
