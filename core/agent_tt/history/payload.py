@@ -151,19 +151,32 @@ def pack_call_value(value: Wire, put: PutBlob, templates: Templates | None = Non
     return pack(kept).decode()
 
 
-def unpack_call_value(text: object, what: str, get: GetBlob) -> Wire:
-    """The value of a column that `pack_call_value` made; what cannot be read is a placeholder in its place."""
+def unpack_call_value(text: object, what: str, get: GetBlob, unread: list[str] | None = None) -> Wire:
+    """The value of a column that `pack_call_value` made; what cannot be read is a placeholder in its place.
+
+    Args:
+        text: the column.
+        what: names it where it is damaged.
+        get: reads a blob.
+        unread: a sentence is added to it where something is a placeholder.
+    """
     if text is None:
         return None
+    unread = [] if unread is None else unread
     if not isinstance(text, str):
-        return placeholder(f"{what} is damaged: it is not text")
+        unread.append(f"{what} is damaged: it is not text")
+        return placeholder(unread[-1])
     try:
         value = unpack(text, what)
         if not isinstance(value, dict) or value.keys() != _WRAPPER_KEYS:
             return value
-        return join(value["v"], value["r"], get)[0]
+        value, whole = join(value["v"], value["r"], get)
     except Damaged as error:
+        unread.append(error.message)
         return placeholder(error.message)
+    if not whole:
+        unread.append(f"{what} cannot be read in full: a blob that holds a part of it is damaged")
+    return value
 
 
 def join(root: Wire, refs: Wire, get: GetBlob) -> tuple[Wire, bool]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 from agent_tt.errors import Damaged
 
 if TYPE_CHECKING:
-    from agent_tt.model import Call, Problem, Run, Step
+    from agent_tt.model import Call, Delivery, Problem, Run, Step
     from agent_tt.protocols.reading import RunSource
 
 _HINT: Final = "`agent-tt verify` shows what else is damaged."
@@ -65,8 +65,8 @@ def check_count(run: Run, step: Step, found: int) -> None:
         raise Damaged(f"{run.name} ({run.id}) cannot be used: {what}", hint=_HINT)
 
 
-def check_shown(run: Run, *shown: Step | Call) -> None:
-    """Refuse to use steps or calls that are only shown in the place of damaged ones.
+def check_shown(run: Run, *shown: Step | Call | Delivery) -> None:
+    """Refuse to use steps, calls and pieces of answers that are damaged, or of which a part cannot be read.
 
     Raises:
         Damaged: names the run, and step and call.

@@ -128,5 +128,8 @@ def _calls(source: RunSource, run: Run, steps: Sequence[Step]) -> list[tuple[Cal
         calls = source.calls(run.id, step.number) if step.calls else []
         check_shown(run, *calls)
         check_count(run, step, len(calls))
-        found += [(call, source.deliveries(run.id, step.number, call.number)) for call in calls]
+        for call in calls:
+            pieces = source.deliveries(run.id, step.number, call.number)
+            check_shown(run, *pieces)
+            found.append((call, pieces))
     return found

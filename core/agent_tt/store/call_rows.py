@@ -105,22 +105,27 @@ class CallRows:
             if not CALLS.holds(row):
                 (call,) = self._calls([row], self._whole)
                 return call
+            unread: list[str] = []
             return replace(
                 head,
-                args=self.value(row[_ARGS], f"the arguments of {what}"),
-                result=unpack_call_value(row[_RESULT], f"the result of {what}", lambda _: _LARGE),
+                args=self.value(row[_ARGS], f"the arguments of {what}", unread),
+                result=unpack_call_value(row[_RESULT], f"the result of {what}", lambda _: _LARGE, unread),
                 error=columns.error_from_text(row[_ERROR]),
+                damaged=next(iter(unread), head.damaged),
             )
         return head
 
-    def value(self, column: object, what: str) -> Wire:
-        """What a column of arguments or results holds; `what` names it where it is damaged."""
-        return unpack_call_value(column, what, self._blobs.get)
+    def value(self, column: object, what: str, unread: list[str] | None = None) -> Wire:
+        """What a column of arguments or results holds; `what` names it where it is damaged, in `unread` too."""
+        return unpack_call_value(column, what, self._blobs.get, unread)
 
     # ---------------------------------------------------------------- one row
 
     def _head(self, row: Row) -> Call:
-        return self._bare(row, meta=self._facts(row[-2])) if CALLS.holds_without(row) else damaged_call(row[1], row[2])
+        if not CALLS.holds_without(row):
+            return damaged_call(row[1], row[2])
+        unread: list[str] = []
+        return self._bare(row, meta=self._facts(row, unread), damaged=next(iter(unread), None))
 
     def _bare(self, row: Row, **more: Any) -> Call:
         """A call without its times and what numbers it."""
@@ -141,23 +146,11 @@ class CallRows:
         if not unread:
             if not CALLS.holds(row):
                 return self._partly(row)
-            what = _what(row)
-            return self._bare(
-                row,
-                args=self.value(row[_ARGS], f"the arguments of {what}"),
-                result=self.value(row[_RESULT], f"the result of {what}"),
-                error=columns.error_from_text(row[_ERROR]),
-            )
+            return self._bare(row, **self._values(row, _VALUES))
         is_whole = CALLS.holds_without(row) and not set(CALLS.wrong_parts(row)) - {"args"}
         if not is_whole:
             return self._partly(row, unread=("args",))
-        what = f"the result of {_what(row)}"
-        return self._bare(
-            row,
-            result=self.value(row[_RESULT], what),
-            error=columns.error_from_text(row[_ERROR]),
-            signature=_hex(row[_SIGNATURE]),
-        )
+        return self._bare(row, **self._values(row, _VALUES[1:]), signature=_hex(row[_SIGNATURE]))
 
     def _whole(self, row: Row) -> Call:
         return self._with_parts(row) if CALLS.holds(row) else self._partly(row)
@@ -178,18 +171,19 @@ class CallRows:
             damaged=why,
         )
 
-    def _with_parts(self, row: Row | Sequence[Any]) -> Call:
-        what = _what(row)
-        return self._call(
-            row,
-            args=self.value(row[_ARGS], f"the arguments of {what}"),
-            result=self.value(row[_RESULT], f"the result of {what}"),
-            error=columns.error_from_text(row[_ERROR]),
-        )
+    def _values(
+        self, row: Row | Sequence[Any], named: Sequence[tuple[str, int, str]], *, facts: bool = False
+    ) -> dict[str, Any]:
+        """Some of what a call carried, its error, its facts if asked for, and what of these cannot be read."""
+        unread: list[str] = []
+        values = {name: self.value(row[at], f"the {said} of {_what(row)}", unread) for name, at, said in named}
+        more = {"meta": self._facts(row, unread)} if facts else {}
+        error = columns.error_from_text(row[_ERROR])
+        return {**values, **more, "error": error, "damaged": next(iter(unread), None)}
 
-    def _call(self, row: Row | Sequence[Any], **parts: Any) -> Call:
+    def _with_parts(self, row: Row | Sequence[Any]) -> Call:
         _, step, number, lane, lane_seq, kind, name, effect, status, signature, _, _, _, _, *rest = row
-        started, ended, delivered, meta, _ = rest
+        started, ended, delivered, *_ = rest
         return Call(
             step=step,
             number=number,
@@ -203,12 +197,11 @@ class CallRows:
             started_us=started,
             ended_us=ended,
             delivered=delivered,
-            meta=self._facts(meta),
-            **parts,
+            **self._values(row, _VALUES, facts=True),
         )
 
-    def _facts(self, meta: object) -> dict[str, Wire]:
-        facts = unpack_call_value(meta, "the facts of a call", self._template)
+    def _facts(self, row: Row | Sequence[Any], unread: list[str]) -> dict[str, Wire]:
+        facts = unpack_call_value(row[-2], f"the facts of {_what(row)}", self._template, unread)
         return facts if isinstance(facts, dict) else {}
 
     def _template(self, name: bytes) -> bytes:
@@ -237,3 +230,5 @@ def _what(row: Row | Sequence[Any]) -> str:
 
 
 _KIND, _SIGNATURE, _ARGS, _RESULT, _ERROR = map(CALLS.columns.index, ("kind", "signature", "args", "result", "error"))
+_VALUES: Final = (("args", _ARGS, "arguments"), ("result", _RESULT, "result"))
+"""What a call carried: the field, its column, and what it is called."""

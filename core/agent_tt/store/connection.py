@@ -16,16 +16,17 @@ import sqlite3
 import threading
 import weakref
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, Self
 from urllib.parse import quote
 
 from agent_tt.errors import AgentTTError, ReadOnlySource, StoreBusy, StoreNotFound, StoreUnreadable
 from agent_tt.history.proofs import seal_terms
 from agent_tt.store.in_place import Place, keep_forever, open_descriptors
-from agent_tt.store.sqlite_errors import BUSY_TIMEOUT_S, Translation, our_error
+from agent_tt.store.sqlite_errors import BUSY_TIMEOUT_S, SQLITE_ERRORS, Translation, our_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from agent_tt.history.rows import Row, SqlValue, Transaction
@@ -175,7 +176,7 @@ class Database:
                 if relaxed:
                     connection.execute("PRAGMA synchronous = normal")
                 try:
-                    with transaction_of(connection) as tx:
+                    with _OpenTransaction(connection) as tx:
                         yield tx
                 finally:
                     if relaxed:
@@ -317,25 +318,30 @@ class _OpenTransaction:
         seal[1] += count * one
         seal[2] += count * other
 
-    def write_seals(self) -> None:
+    def __enter__(self) -> Self:
+        self._connection.execute("BEGIN IMMEDIATE")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        connection = self._connection
+        try:
+            if error is None:
+                self._write_seals()
+                connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:  # the block, or the commit itself, failed
+                connection.execute("ROLLBACK")
+
+    def _write_seals(self) -> None:
         """Writes the seals of the rows that were changed."""
         for (name, owner), (count, one, other) in self._seals.items():
             self._connection.execute(_SEAL, (name, owner, count, one & _SEAL_MASK, other & _SEAL_MASK))
         self._seals.clear()
 
 
-@contextmanager
-def transaction_of(connection: sqlite3.Connection) -> Iterator[Transaction]:
+def transaction_of(connection: sqlite3.Connection) -> AbstractContextManager[Transaction]:
     """A write transaction on a plain connection, of a file that is not open otherwise; errors are SQLite's."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        tx = _OpenTransaction(connection)
-        yield tx
-        tx.write_seals()
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:  # the block, or the commit itself, failed
-            connection.execute("ROLLBACK")
+    return _OpenTransaction(connection)
 
 
 def connect(path: Path, *, mode: Literal["ro", "rw", "rwc"]) -> sqlite3.Connection:
@@ -359,7 +365,7 @@ def connect(path: Path, *, mode: Literal["ro", "rw", "rwc"]) -> sqlite3.Connecti
         if mode != "ro" or "unable to open" not in str(error) or (wal.exists() and wal.stat().st_size):
             raise our_error(path, error) from error
         connection = _open(uri + "&immutable=1")
-    except sqlite3.DatabaseError as error:
+    except SQLITE_ERRORS as error:
         raise our_error(path, error) from error
     return connection
 

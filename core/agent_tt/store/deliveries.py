@@ -77,8 +77,9 @@ def _delivery(row: Row, blobs: Blobs) -> Delivery:
     if not DELIVERIES.holds(row):
         why = f"answer {number} of call {call} of step {step} is damaged: its row is not as it was written"
         return Delivery(number, "chunk", None, placeholder(why), damaged=why)
-    data = unpack_call_value(data, "a piece of a stream", blobs.get)
-    return Delivery(number, _KINDS.get(kind, "chunk"), integer(at_us), data)
+    unread: list[str] = []
+    data = unpack_call_value(data, f"answer {number} of call {call} of step {step}", blobs.get, unread)
+    return Delivery(number, _KINDS.get(kind, "chunk"), integer(at_us), data, damaged=next(iter(unread), None))
 
 
 def unreadable(rows: Rows, run: int, last_step: int) -> Iterator[tuple[int, str]]:

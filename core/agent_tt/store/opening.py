@@ -12,7 +12,7 @@ from agent_tt.errors import NewerFormat, NotAStore, OlderFormat, ReadOnlySource,
 from agent_tt.history.proofs import META
 from agent_tt.store import locate, provenance, schema
 from agent_tt.store.connection import BUSY_TIMEOUT_S, Database, connect, transaction_of
-from agent_tt.store.sqlite_errors import our_error
+from agent_tt.store.sqlite_errors import SQLITE_ERRORS, our_error
 from agent_tt.store.tables import check_tables
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _create(path: Path) -> None:
                 if not _has_tables(connection):
                     _make_tables(connection, tx)
         _switch_to_wal(path, connection)
-    except sqlite3.DatabaseError as error:
+    except SQLITE_ERRORS as error:
         raise _unusable(path, error) from error
     finally:
         connection.close()
@@ -135,7 +135,7 @@ def _check_format(path: Path, *, read_only: bool) -> None:
         if application == schema.APPLICATION_ID:
             check_tables(path, connection)
             found = _stored_format(connection)
-    except sqlite3.DatabaseError as error:
+    except SQLITE_ERRORS as error:
         raise _unusable(path, error) from error
     finally:
         connection.close()
@@ -163,7 +163,7 @@ def _stored_format(connection: sqlite3.Connection) -> int | None:
     return int(text) if isinstance(text, str) and _FORMAT.fullmatch(text) else None
 
 
-def _unusable(path: Path, error: sqlite3.DatabaseError) -> StoreUnreadable | ReadOnlySource:
+def _unusable(path: Path, error: sqlite3.DatabaseError | UnicodeDecodeError) -> StoreUnreadable | ReadOnlySource:
     if "no such table" in str(error):
         return NotAStore(f"{path} is not a store of agent-tt", hint="Name another file with --store.")
     return our_error(path, error)

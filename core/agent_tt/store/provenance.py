@@ -12,7 +12,6 @@ import hashlib
 import hmac
 import os
 import secrets
-import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.errors import ReadOnlySource, Untrusted
 from agent_tt.history.proofs import META
 from agent_tt.store.connection import connect, transaction_of
-from agent_tt.store.sqlite_errors import our_error
+from agent_tt.store.sqlite_errors import SQLITE_ERRORS, our_error
 
 if TYPE_CHECKING:
     from agent_tt.model import Run
@@ -53,7 +52,7 @@ def is_made_here(path: Path) -> bool:
     try:
         with closing(connect(path, mode="ro")) as connection:
             found = connection.execute("SELECT value FROM meta WHERE key = ?", (META_KEY,)).fetchone()
-    except sqlite3.DatabaseError as error:
+    except SQLITE_ERRORS as error:
         raise our_error(path, error) from error
     text = found[0] if found else None
     if not isinstance(text, str):
@@ -78,7 +77,7 @@ def trust_store(path: Path) -> None:
         with closing(connect(path, mode="rw")) as connection, transaction_of(connection) as tx:
             META.delete(tx, "key = ?", (META_KEY,))
             META.insert(tx, (META_KEY, stamp))
-    except sqlite3.DatabaseError as error:
+    except SQLITE_ERRORS as error:
         if "readonly" in str(error):
             raise ReadOnlySource(f"{path} cannot be written", hint="copy it, and trust the copy") from error
         raise our_error(path, error) from error

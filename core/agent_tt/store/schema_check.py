@@ -25,11 +25,11 @@ def schema_problems(path: Path) -> list[str]:
     Raises:
         StoreUnreadable: the file cannot be opened.
     """
-    import sqlite3
+    from agent_tt.store.sqlite_errors import SQLITE_ERRORS
 
     try:
         return _differences(path)
-    except sqlite3.DatabaseError as error:
+    except SQLITE_ERRORS as error:
         return [f"the tables cannot be read: {error}"]
 
 

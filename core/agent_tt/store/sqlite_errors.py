@@ -12,7 +12,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-__all__ = ["BUSY_TIMEOUT_S", "Conflict", "Translation", "our_error"]
+__all__ = ["BUSY_TIMEOUT_S", "SQLITE_ERRORS", "Conflict", "Translation", "our_error"]
+
+SQLITE_ERRORS: Final = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""What reading a damaged file raises. The module decodes the text of an error first, and that may quote a damaged name
+which is not UTF-8."""
 
 BUSY_TIMEOUT_S: Final = 10.0
 """How long a writer waits for another process's lock."""
@@ -42,11 +46,13 @@ class Translation:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         # OverflowError is how a whole number is refused that does not fit into a column.
-        if isinstance(error, sqlite3.Error | OverflowError):
+        if isinstance(error, sqlite3.Error | OverflowError | UnicodeDecodeError):
             raise our_error(self._path, error) from error
 
 
-def our_error(path: Path, error: sqlite3.Error | OverflowError) -> StoreUnreadable | ReadOnlySource:
+def our_error(
+    path: Path, error: sqlite3.Error | OverflowError | UnicodeDecodeError
+) -> StoreUnreadable | ReadOnlySource:
     """The error of ours that says what SQLite's says of the file at `path`."""
     text = str(error)
     if isinstance(error, sqlite3.IntegrityError):

@@ -15,7 +15,7 @@ from agent_tt.history.rows import SEQ_BITS, row_key
 from agent_tt.model import Problem
 from agent_tt.store import schema
 from agent_tt.store.connection import connect
-from agent_tt.store.sqlite_errors import our_error
+from agent_tt.store.sqlite_errors import SQLITE_ERRORS, our_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,7 +49,7 @@ def verify_rows(path: Path, runs: Sequence[int] | None = None, tables: Sequence[
         try:
             connection.execute("BEGIN")
             return list(_Rows(connection, runs).problems(tables or tuple(TABLES.values())))
-        except sqlite3.DatabaseError as error:
+        except SQLITE_ERRORS as error:
             return [Problem(None, None, our_error(path, error).message)]
 
 

@@ -141,6 +141,53 @@ def test_what_was_changed_beside_is_found_and_keeps_nobody_from_using_the_rest(r
         assert use(store)[0] is None
 
 
+@pytest.mark.parametrize("where", ["args", "result", "a piece", "facts"])
+def test_a_call_of_which_a_large_part_cannot_be_read_is_not_used(tmp_path: Path, where: str) -> None:
+    large = {"page": "".join(random.Random(3).choices("abcdefgh ", k=30_000))}
+    headers = {"host": "h" * 60, "accept": "a" * 60, "agent": "g" * 60}
+    store = new_store(tmp_path)
+    writer = begin(store, {}, "chat")
+    for number in (1, 2):
+        made = writer.open_step(NewStep("fetch"))
+        args = large if where == "args" else {"n": number}
+        facts = {"headers": {**headers, "date": str(number)}} if where == "facts" else {}
+        asked = writer.begin_call(made, NewCall("llm", "model", args, "ab" * 16, meta=facts))
+        if where == "a piece":
+            writer.deliver(made, asked, "chunk", large)
+        result = large if where == "result" else "found"
+        writer.end_call(made, asked, CallEnd("ok", result, stream="end" if where == "a piece" else None))
+        writer.close_step(made, StepEnd("ok"), {})
+    writer.finish("succeeded")
+    run_id = writer.run_id
+    store.close()
+    with closing(sqlite3.connect(tmp_path / "runs.db")) as connection:
+        assert connection.execute("SELECT count(*) FROM blobs").fetchone()[0], "nothing was kept apart"
+    with closing(open_store(tmp_path / "runs.db", read_only=True)) as store:
+        read_calls(store, store.run("chat"))
+    execute(tmp_path / "runs.db", "UPDATE blobs SET data = substr(data, 1, length(data) - 3) || x'010203'")
+    with closing(open_store(tmp_path / "runs.db", read_only=True)) as store:
+        assert store.verify()
+        with pytest.raises(Damaged, match="of step 2|of step 1"):
+            read_calls(store, store.run("chat"))
+        (shown_call,) = store.calls(run_id, 2)
+        (heads,) = [head for head in store.call_heads(run_id, 2) if head.step == 2]
+        assert (shown_call.damaged is None) == (where == "a piece")
+        assert (heads.damaged is None) == (where != "facts")
+
+
+def test_a_schema_whose_fault_cannot_be_said_in_utf_8_is_a_damaged_file(recorded: Path) -> None:
+    with closing(sqlite3.connect(recorded)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(
+            "UPDATE sqlite_master SET name = CAST(x'6eac6f' AS TEXT), sql = 'CREATE TABLE (' WHERE name = 'notes'"
+        )
+        connection.commit()
+    with pytest.raises(AgentTTError) as caught, closing(open_store(recorded, read_only=True)) as store:
+        store.verify()
+    assert caught.value.kind in ("damaged", "not_a_store")
+
+
 def test_a_damaged_value_is_a_placeholder_and_the_rest_of_its_call_is_shown(recorded: Path) -> None:
     execute(recorded, CHANGES["a result"])
     execute(recorded, f"UPDATE calls SET name = 'forged' WHERE {RUN} AND step = 3 AND call = 1")
