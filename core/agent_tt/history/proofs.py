@@ -193,9 +193,14 @@ class Table:
 
     def stored(self, values: Sequence[SqlValue]) -> Sequence[SqlValue]:
         """`values` as SQLite gives them back."""
-        if set(map(type, values)) <= _EXACT and all(values[at] is None for at in self._reals):
+        changed = [at for at, value in enumerate(values) if type(value) not in _EXACT]
+        changed += [at for at in self._reals if type(values[at]) is int]
+        if not changed:
             return values
-        return [_stored(value, real=at in self._reals) for at, value in enumerate(values)]
+        stored = list(values)
+        for at in changed:
+            stored[at] = _stored(values[at], real=at in self._reals)
+        return stored
 
     def insert(self, tx: Transaction, values: Sequence[SqlValue]) -> int:
         """Inserts a row with its proof; gives its row number. A key that SQLite is to give is None."""

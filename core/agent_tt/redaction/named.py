@@ -74,7 +74,7 @@ _AUTHORIZATION: Final = re.compile(
     r"(?:(?:Basic|Bearer|Token|ApiKey|Api-Key|Key|Negotiate)[ \t]{1,4})?(?P<it>[^\s\"'\\<>]{4,4000})",
     re.IGNORECASE,
 )
-_LOGINS: Final = (
+_LOGINS_AFTER: Final = (
     (
         ("curl", "wget", "http"),
         re.compile(r"-(?:u|U|-user|-proxy-user)[ =\t]{0,4}\\{0,7}[\"']?[^\s:\"'\\/]{1,100}:(?P<it>[^\s\"'\\]{1,400})"),
@@ -91,6 +91,7 @@ _LOGINS: Final = (
         re.compile(r"(?:login|user|account)\s{1,40}[^\s:=]{1,100}\s{1,40}password\s{1,40}(?P<it>[^\s\"'\\]{1,400})"),
     ),
 )
+_LOGINS: Final = tuple((word, pattern) for words, pattern in _LOGINS_AFTER for word in words)
 _CALLED: Final = re.compile(r"[A-Za-z_][\w.]{0,100}[(\[]|\$\(")
 _ATTRIBUTE: Final = re.compile(r"[A-Za-z_]\w{0,60}(?:\.[A-Za-z_]\w{0,60}){0,8}")
 
@@ -109,11 +110,10 @@ def named_secrets(text: str) -> Iterator[Span]:
         found = _Place(text, start, last)
         yield from found.secrets()
         end = found.end
-    for words, pattern in _LOGINS:
-        if any(word in lower for word in words):
-            for match in pattern.finditer(text):
-                if _is_login(match["it"]):
-                    yield Span(*match.span("it"))
+    for pattern in {pattern for word, pattern in _LOGINS if word in lower}:
+        for match in pattern.finditer(text):
+            if _is_login(match["it"]):
+                yield Span(*match.span("it"))
 
 
 def _lower(text: str) -> str:
@@ -126,7 +126,7 @@ def _lower(text: str) -> str:
 def _names(text: str, lower: str) -> dict[int, int]:
     """Where the names of secrets stand: their ends by their beginnings."""
     found: dict[int, int] = {}
-    for hint in _HINTS:
+    for hint in [hint for hint in _HINTS if hint in lower]:
         at = lower.find(hint)
         while at >= 0:
             start, limit = at, max(0, at - _LONGEST_NAME)
