@@ -28,6 +28,7 @@ a signature helps.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
@@ -89,7 +90,7 @@ def seal_terms(member: bytes) -> tuple[int, int]:
     return int.from_bytes(member[:8], "big") >> 2, int.from_bytes(member[8:], "big") >> 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Table:
     """A table whose rows are proven.
 
@@ -147,17 +148,17 @@ class Table:
             return blake2b(tlv((self.name, *values)), digest_size=PROOF_SIZE).digest()
         proven = list(values)
         for at in self._parts:
-            if type(proven[at]) is not PartDigest:
-                proven[at] = part_digest(proven[at])
-            else:
-                proven[at] = bytes(proven[at])  # type: ignore[arg-type]  # see the line before
+            part = proven[at]
+            if part is not None:
+                is_digest = type(part) is PartDigest
+                proven[at] = bytes(part) if is_digest else part_digest(part)  # type: ignore[arg-type]  # as checked
         return self._of_digests(proven)
 
     def _of_digests(self, proven: Sequence[SqlValue]) -> bytes:
         head = blake2b(tlv((self.name, *proven)), digest_size=PROOF_SIZE).digest()
-        if not self._keeps:
-            return head
-        return head + b"".join([proven[at] or _NONE for at in self._keeps])  # type: ignore[misc]  # digests
+        for at in self._keeps:
+            head += proven[at] or _NONE  # type: ignore[operator]  # digests
+        return head
 
     def holds(self, row: Row) -> bool:
         """Whether a row, read as `selected`, is as it was written."""
@@ -193,14 +194,13 @@ class Table:
 
     def stored(self, values: Sequence[SqlValue]) -> Sequence[SqlValue]:
         """`values` as SQLite gives them back."""
-        changed = [at for at, value in enumerate(values) if type(value) not in _EXACT]
-        changed += [at for at in self._reals if type(values[at]) is int]
-        if not changed:
+        if _EXACT.issuperset(map(type, values)) and not any(type(values[at]) is int for at in self._reals):
             return values
-        stored = list(values)
-        for at in changed:
-            stored[at] = _stored(values[at], real=at in self._reals)
-        return stored
+        reals = self._reals
+        return [
+            value if type(value) in _EXACT and at not in reals else _stored(value, real=at in reals)
+            for at, value in enumerate(values)
+        ]
 
     def insert(self, tx: Transaction, values: Sequence[SqlValue]) -> int:
         """Inserts a row with its proof; gives its row number. A key that SQLite is to give is None."""
@@ -262,10 +262,8 @@ class Table:
             values: its values now, as SQLite gives them back; a part that does not change may be its `PartDigest`.
             changed: names of the columns to write.
         """
-        proof = self.proof(values)
-        given = [values[self.columns.index(name)] for name in changed]
-        setting = ", ".join(f"{name} = ?" for name in (*changed, "proof"))
-        tx.execute(f"UPDATE {self.name} SET {setting} WHERE {self._where}", (*given, proof, *key))  # noqa: S608  # ours
+        statement, places = _rewriting(self, tuple(changed))
+        tx.execute(statement, (*[values[at] for at in places], self.proof(values), *key))
 
     def delete(self, tx: Transaction, where: str, given: Sequence[SqlValue]) -> None:
         """Deletes the rows that a condition picks."""
@@ -279,6 +277,14 @@ class Table:
     def read(self, rows: Rows, where: str, given: Sequence[SqlValue] = ()) -> list[Row]:
         """Rows that a condition picks: their columns, then the proof."""
         return rows.query(f"SELECT {self.selected} FROM {self.name} WHERE {where}", given)  # noqa: S608  # ours
+
+
+@lru_cache(maxsize=128)
+def _rewriting(table: Table, changed: tuple[str, ...]) -> tuple[str, tuple[int, ...]]:
+    """The statement that writes some columns of a row, and where their values stand in one."""
+    setting = ", ".join(f"{name} = ?" for name in (*changed, "proof"))
+    where = " AND ".join(f"{column} = ?" for column in table.key)
+    return f"UPDATE {table.name} SET {setting} WHERE {where}", tuple(map(table.columns.index, changed))  # noqa: S608  # ours
 
 
 def _stored(value: SqlValue, *, real: bool) -> SqlValue:

@@ -156,8 +156,9 @@ class SqliteRunWriter:
             self._trainer.restart()
             raise
         calls = self._open.pop(number, None)
-        if calls is not None and calls.fingerprint is not None:
-            self._seen.setdefault(calls.fingerprint, number)
+        fingerprint = None if calls is None else calls.fingerprint
+        if fingerprint is not None:
+            self._seen.setdefault(fingerprint, number)
 
     def _end_step(self, tx: Transaction, number: int, end: StepEnd, track: int | None, seq: int | None) -> None:
         calls = self._calls_of(tx, number)

@@ -167,7 +167,7 @@ def test_a_call_of_which_a_large_part_cannot_be_read_is_not_used(tmp_path: Path,
     execute(tmp_path / "runs.db", "UPDATE blobs SET data = substr(data, 1, length(data) - 3) || x'010203'")
     with closing(open_store(tmp_path / "runs.db", read_only=True)) as store:
         assert store.verify()
-        with pytest.raises(Damaged, match="of step 2|of step 1"):
+        with pytest.raises(Damaged, match=r"of step (1|2)"):
             read_calls(store, store.run("chat"))
         (shown_call,) = store.calls(run_id, 2)
         (heads,) = [head for head in store.call_heads(run_id, 2) if head.step == 2]

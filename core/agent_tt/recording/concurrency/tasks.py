@@ -20,7 +20,7 @@ TRIO_RUN: Final = "trio._core._run"
 
 def current_task() -> Task | None:
     """The task that this code runs in; None outside any."""
-    task: Task | None = trio_task()
+    task: Task | None = trio_task() if TRIO_RUN in sys.modules else None
     if task is not None:
         return task
     try:
@@ -31,12 +31,14 @@ def current_task() -> Task | None:
 
 def trio_task() -> Any:
     """The task of trio that this code runs in; None outside any. Within asyncio's loop trio may be a guest."""
-    return getattr(_trio_here(), "task", None)
+    here = _trio_here()
+    return None if here is None else getattr(here, "task", None)
 
 
 def trio_runner() -> Any:
     """The run of trio that this thread is in the midst of; None outside any."""
-    return getattr(_trio_here(), "runner", None)
+    here = _trio_here()
+    return None if here is None else getattr(here, "runner", None)
 
 
 def runs_a_loop() -> bool:
@@ -56,4 +58,5 @@ def runs_a_callback() -> bool:
 
 
 def _trio_here() -> object:
-    return getattr(sys.modules.get(TRIO_RUN), "GLOBAL_RUN_CONTEXT", None)
+    run = sys.modules.get(TRIO_RUN)
+    return None if run is None else getattr(run, "GLOBAL_RUN_CONTEXT", None)
