@@ -42,7 +42,7 @@ from agent_tt.recording.outcome import run_status
 from agent_tt.recording.policy import ToolPolicy
 from agent_tt.recording.recorder import Recording
 from agent_tt.recording.scope import store_at_work
-from agent_tt.reentering.amended import amended
+from agent_tt.reentering.amendments import amended
 from agent_tt.replaying.guard import stay_guarded
 from agent_tt.replaying.program_end import end_program, leave
 from agent_tt.store import open_store

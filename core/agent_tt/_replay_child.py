@@ -26,10 +26,9 @@ from agent_tt.launching.start_again import command_of, start_program
 from agent_tt.recording import adoption
 from agent_tt.recording.entry import COMMAND, SCRIPT
 from agent_tt.recording.exceptions import error_info, traceback_text
-from agent_tt.reentering.amended import amending, read_amendments
+from agent_tt.reentering.amendments import amending, read_amendments
 from agent_tt.replaying.block import open_tape, replaying
 from agent_tt.replaying.course import first_state
-from agent_tt.replaying.debugging import debugging
 from agent_tt.replaying.guard import guarded
 from agent_tt.replaying.job import Job
 from agent_tt.replaying.numbering import StateCheck
@@ -75,6 +74,15 @@ def main() -> int:
     return 0
 
 
+def _debugging(replay: Replay, step: int | None) -> contextlib.AbstractContextManager[None]:
+    """The debugger at a step, loaded only where one is asked for."""
+    if step is None:
+        return contextlib.nullcontext()
+    from agent_tt.replaying.debugging import debugging
+
+    return debugging(replay, step)
+
+
 def _replayed(job: Job) -> dict[str, Wire]:
     """The report of the replay."""
     with contextlib.closing(open_source(Path(job.store))) as source:
@@ -113,7 +121,7 @@ def _replayed(job: Job) -> dict[str, Wire]:
             same_screen(check.recorded_output if job.debug_at is None else None),
             told_of_no_input(lambda: replay.notes.add("no input", NO_INPUT)),
             replaying(replay, check, siblings),
-            debugging(replay, job.debug_at),
+            _debugging(replay, job.debug_at),
         ):
             try:
                 run_again(replay.tape, state, job.arguments, tell)

@@ -30,7 +30,7 @@ from agent_tt.recording.outcome import run_status
 from agent_tt.recording.policy import EVERYTHING_LIVE, ToolPolicy
 from agent_tt.recording.recorder import Recording
 from agent_tt.recording.scope import store_at_work
-from agent_tt.reentering.amended import amended
+from agent_tt.reentering.amendments import amended
 from agent_tt.replaying.attempts import answered_again
 from agent_tt.replaying.course import first_state
 from agent_tt.replaying.guard import Rules, guarded, stay_guarded

@@ -62,11 +62,12 @@ def finish_again(metadata: Mapping[str, Wire], module: ModuleType) -> None:
     Raises:
         InvalidEntryPoint: the code has changed: a path leads nowhere any more.
     """
-    if command_of(metadata) is not None:
+    calls = _calls(metadata)
+    if not calls or command_of(metadata) is not None:
         return
     from agent_tt.launching.outside_tools import OUTSIDE
 
-    for path, effect in _calls(metadata).items():
+    for path, effect in calls.items():
         if path.startswith(_MAIN):
             try:
                 OUTSIDE.register_in(module, path, effect)

@@ -17,7 +17,6 @@ import queue
 import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from importlib import metadata
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from agent_tt.recording.child_process import watch_forks
@@ -234,7 +233,7 @@ class Hooks:
             self._users += 1
             if self._users > 1:
                 return
-            self._try("asyncio", platform.python_version(), check_asyncio)
+            self._try("asyncio", platform.python_version, check_asyncio)
             for name in _LIBRARIES:
                 self._imports.watch(name)
                 module = sys.modules.get(name)
@@ -257,7 +256,7 @@ class Hooks:
     def _hook_library(self, name: str, module: ModuleType) -> None:
         with self._lock:
             if self._users:
-                self._try(name, _version_of(name), lambda: self._put(_LIBRARIES[name](module)))
+                self._try(name, lambda: _version_of(name), lambda: self._put(_LIBRARIES[name](module)))
 
     def _put(self, patches: list[Patch]) -> None:
         """Apply patches, unless there are some of the same places."""
@@ -267,14 +266,14 @@ class Hooks:
                 self._of_libraries.append(patch)
             (known or patch).apply()
 
-    def _try(self, name: str, version: str, hook: Callable[[], object]) -> None:
+    def _try(self, name: str, version: Callable[[], str], hook: Callable[[], object]) -> None:
         """Hook something, or say that it cannot be; never raises, because the program did nothing wrong."""
         try:
             hook()
         except Exception as error:  # noqa: BLE001  a version that we do not know
             library = name.partition(".")[0]
             if library not in self.unfit:
-                self.unfit[library] = f"{library} {version} is not as we know it: {error}"
+                self.unfit[library] = f"{library} {version()} is not as we know it: {error}"
                 _LOG.warning("who asked what cannot be told for sure: %s", self.unfit[library])
 
 
@@ -283,6 +282,8 @@ def _is_loading(module: ModuleType) -> bool:
 
 
 def _version_of(module: str) -> str:
+    from importlib import metadata
+
     try:
         return metadata.version(module.partition(".")[0])
     except metadata.PackageNotFoundError:

@@ -8,153 +8,36 @@ from __future__ import annotations
 
 import sys
 import threading
-from contextlib import contextmanager, suppress
 from copy import copy
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from agent_tt.codec.encode import encode
 from agent_tt.codec.paths import parse_path
 from agent_tt.errors import AgentTTError
 from agent_tt.forking.edits import apply_edits
-from agent_tt.forking.first_question import state_to_edit
-from agent_tt.forking.without_effect import keep_without_effect
 from agent_tt.history.digest import digest
 from agent_tt.providers.loose import parse
 from agent_tt.providers.recognise import recognise
-from agent_tt.recording.amending import amended_by
-from agent_tt.recording.scope import store_at_work
 from agent_tt.recording.snapshot import gives_state
 from agent_tt.reentering.conversations import ConversationEdit
 from agent_tt.reentering.in_place import CannotChange, change_in_place, is_held_inside
-from agent_tt.reentering.requests import REQUESTS, changed_arguments, changed_request
-from agent_tt.replaying.course import course_of
+from agent_tt.reentering.requests import changed_arguments, changed_request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from agent_tt.codec.wire import Wire
-    from agent_tt.model import Edit, Run
-    from agent_tt.protocols import RunSource, Store
+    from agent_tt.model import Edit
     from agent_tt.providers import ModelCall
     from agent_tt.providers.shapes import Json
     from agent_tt.recording.recorder import Recording
     from agent_tt.recording.signature import Parameters
     from agent_tt.recording.steps import RecordedStep
+    from agent_tt.reentering.amendments import Amendment, Served
 
-__all__ = ["Amendment", "Served", "amended", "amending", "read_amendments"]
-
-
-class Served(Protocol):
-    """What answers the calls of the process from a recording."""
-
-    def next_step(self, lane: str, signature: str) -> int | None:
-        """The step of the recorded call that stands next for a lane that asks; None where none is left."""
-        ...
-
-    def refuse_edit(self, message: str, step: int | None) -> BaseException:
-        """What to raise because an edit cannot be applied: the agent halts."""
-        ...
-
-    def passed(self) -> None:
-        """An edit has been applied: from here on it need not do what was recorded."""
-        ...
-
+__all__ = ["Amender"]
 
 _OURS = 2
 """References to an object that are only ours: a variable, and the argument of `sys.getrefcount`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Amendment:
-    """What one fork changes.
-
-    Attributes:
-        step: the last step that it kept.
-        states: edits of the state, by the step after whose end they are made (0: of the input).
-        before: the states that these edits are for.
-        requests: edits of every later request.
-        root: the project root.
-        run_id: the fork.
-        places: where the edits of `states` stand among all that the fork has, by the same steps.
-        request_places: the same of `requests`.
-    """
-
-    step: int
-    states: Mapping[int, tuple[Edit, ...]] = field(default_factory=dict)
-    before: Mapping[int, Wire] = field(default_factory=dict)
-    requests: tuple[Edit, ...] = ()
-    root: str | None = None
-    run_id: str = ""
-    places: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    request_places: tuple[int, ...] = ()
-
-
-def read_amendments(source: RunSource, run: Run) -> tuple[Amendment, ...]:
-    """What a run's fork changed, and what the forks did that it came from, in the order of their steps."""
-    course = course_of(source, run)
-    found: list[Amendment] = []
-    for index, part in enumerate(course):
-        fork, kept = part.run, part.run.fork_step or 0
-        requests = tuple(edit for edit in fork.edits if edit.target in REQUESTS)
-        states: dict[int, tuple[Edit, ...]] = {}
-        places: dict[int, tuple[int, ...]] = {}
-        if index:  # the first was handed its state
-            for position, edit in enumerate(fork.edits):
-                if edit.target == "state":
-                    at = kept if edit.step is None else edit.step
-                    states[at] = (*states.get(at, ()), edit)
-                    places[at] = (*places.get(at, ()), position)
-        asked = tuple(position for position, edit in enumerate(fork.edits) if edit.target in REQUESTS)
-        # What is edited within a step that is taken anew was not known to the parent in this form.
-        before = {at: state_to_edit(source, course[index - 1].run.id, at) for at in states}
-        if requests or states:
-            found.append(Amendment(kept, states, before, requests, run.code.root, fork.id, places, asked))
-    return tuple(found)
-
-
-@contextmanager
-def amended(source: Store, run: Run, served: Served | None, note: Callable[[int | None, str], None]) -> Iterator[None]:
-    """Apply the edits of `run` while the block lasts, and write down those that nothing came of; see `amending`."""
-
-    def keep(amendment: Amendment, found: Mapping[int, str]) -> None:
-        if amendment.run_id == run.id:
-            with store_at_work(), suppress(AgentTTError):
-                keep_without_effect(source, run.id, found)
-
-    with amending(read_amendments(source, run), served, note, unmade=keep):
-        yield
-
-
-@contextmanager
-def amending(
-    amendments: Sequence[Amendment],
-    served: Served | None,
-    note: Callable[[int | None, str], None],
-    *,
-    which: int = 0,
-    unmade: Callable[[Amendment, Mapping[int, str]], None] = lambda *_: None,
-) -> Iterator[None]:
-    """Apply edits to the agent of this process while the block lasts.
-
-    Args:
-        amendments: the edits.
-        served: what answers from a recording; None where nothing does.
-        note: writes a note on a step, or on the run.
-        which: the recording of this process that is the run's, in the order of beginning.
-        unmade: told in the end, for each fork, which of its edits nothing came of: why, by position.
-    """
-    if not amendments:
-        yield
-        return
-    amender = _Amender(amendments, served, note, which)
-    try:
-        with amended_by(amender):
-            yield
-    finally:
-        amender.finish()
-        for index, amendment in enumerate(amendments):
-            unmade(amendment, amender.unmade(index))
 
 
 class _Told:
@@ -195,7 +78,7 @@ class _Told:
         self.url, self.requests, self.left, self.body, self.own = form.url, form.requests, form.left, body, own
 
 
-class _Amender:
+class Amender:
     """Applies amendments; see `agent_tt.recording.amending.Amender`."""
 
     def __init__(

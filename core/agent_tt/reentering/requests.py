@@ -15,10 +15,7 @@ if TYPE_CHECKING:
     from agent_tt.providers.shapes import Api, Json
     from agent_tt.recording.signature import Parameters
 
-__all__ = ["REQUESTS", "changed_arguments", "changed_request"]
-
-REQUESTS = frozenset({"system", "model", "parameter"})
-"""What edits of later requests change."""
+__all__ = ["changed_arguments", "changed_request"]
 
 _PROMPTS = ("system", "system_prompt", "instructions")
 _SPEAKERS = ("system", "developer")

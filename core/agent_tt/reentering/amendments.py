@@ -1,0 +1,144 @@
+"""Which edits a fork and those that it came from have, and the stretch of an agent's run in which they are applied.
+
+What applies them (`amended`) is loaded only where there are any.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from agent_tt.errors import AgentTTError
+from agent_tt.forking.without_effect import keep_without_effect
+from agent_tt.recording.amending import amended_by
+from agent_tt.recording.scope import store_at_work
+from agent_tt.replaying.course import course_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Edit, Run
+    from agent_tt.protocols import RunSource, Store
+
+__all__ = ["Amendment", "Served", "amended", "amending", "read_amendments"]
+
+_REQUESTS = frozenset({"system", "model", "parameter"})
+"""What edits of later requests change."""
+
+
+class Served(Protocol):
+    """What answers the calls of the process from a recording."""
+
+    def next_step(self, lane: str, signature: str) -> int | None:
+        """The step of the recorded call that stands next for a lane that asks; None where none is left."""
+        ...
+
+    def refuse_edit(self, message: str, step: int | None) -> BaseException:
+        """What to raise because an edit cannot be applied: the agent halts."""
+        ...
+
+    def passed(self) -> None:
+        """An edit has been applied: from here on it need not do what was recorded."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Amendment:
+    """What one fork changes.
+
+    Attributes:
+        step: the last step that it kept.
+        states: edits of the state, by the step after whose end they are made (0: of the input).
+        before: the states that these edits are for.
+        requests: edits of every later request.
+        root: the project root.
+        run_id: the fork.
+        places: where the edits of `states` stand among all that the fork has, by the same steps.
+        request_places: the same of `requests`.
+    """
+
+    step: int
+    states: Mapping[int, tuple[Edit, ...]] = field(default_factory=dict)
+    before: Mapping[int, Wire] = field(default_factory=dict)
+    requests: tuple[Edit, ...] = ()
+    root: str | None = None
+    run_id: str = ""
+    places: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    request_places: tuple[int, ...] = ()
+
+
+def read_amendments(source: RunSource, run: Run) -> tuple[Amendment, ...]:
+    """What a run's fork changed, and what the forks did that it came from, in the order of their steps."""
+    course = course_of(source, run)
+    found: list[Amendment] = []
+    for index, part in enumerate(course):
+        fork, kept = part.run, part.run.fork_step or 0
+        requests = tuple(edit for edit in fork.edits if edit.target in _REQUESTS)
+        states: dict[int, tuple[Edit, ...]] = {}
+        places: dict[int, tuple[int, ...]] = {}
+        if index:  # the first was handed its state
+            for position, edit in enumerate(fork.edits):
+                if edit.target == "state":
+                    at = kept if edit.step is None else edit.step
+                    states[at] = (*states.get(at, ()), edit)
+                    places[at] = (*places.get(at, ()), position)
+        asked = tuple(position for position, edit in enumerate(fork.edits) if edit.target in _REQUESTS)
+        # What is edited within a step that is taken anew was not known to the parent in this form.
+        before = _before(source, course[index - 1].run.id, states) if states else {}
+        if requests or states:
+            found.append(Amendment(kept, states, before, requests, run.code.root, fork.id, places, asked))
+    return tuple(found)
+
+
+def _before(source: RunSource, parent: str, steps: Iterable[int]) -> dict[int, Wire]:
+    from agent_tt.forking.first_question import state_to_edit
+
+    return {at: state_to_edit(source, parent, at) for at in steps}
+
+
+@contextmanager
+def amended(source: Store, run: Run, served: Served | None, note: Callable[[int | None, str], None]) -> Iterator[None]:
+    """Apply the edits of `run` while the block lasts, and write down those that nothing came of; see `amending`."""
+
+    def keep(amendment: Amendment, found: Mapping[int, str]) -> None:
+        if amendment.run_id == run.id:
+            with store_at_work(), suppress(AgentTTError):
+                keep_without_effect(source, run.id, found)
+
+    with amending(read_amendments(source, run), served, note, unmade=keep):
+        yield
+
+
+@contextmanager
+def amending(
+    amendments: Sequence[Amendment],
+    served: Served | None,
+    note: Callable[[int | None, str], None],
+    *,
+    which: int = 0,
+    unmade: Callable[[Amendment, Mapping[int, str]], None] = lambda *_: None,
+) -> Iterator[None]:
+    """Apply edits to the agent of this process while the block lasts.
+
+    Args:
+        amendments: the edits.
+        served: what answers from a recording; None where nothing does.
+        note: writes a note on a step, or on the run.
+        which: the recording of this process that is the run's, in the order of beginning.
+        unmade: told in the end, for each fork, which of its edits nothing came of: why, by position.
+    """
+    if not amendments:
+        yield
+        return
+    from agent_tt.reentering.amended import Amender
+
+    amender = Amender(amendments, served, note, which)
+    try:
+        with amended_by(amender):
+            yield
+    finally:
+        amender.finish()
+        for index, amendment in enumerate(amendments):
+            unmade(amendment, amender.unmade(index))
