@@ -17,6 +17,9 @@ import agent_tt_tui
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from xdist.remote import Producer
+    from xdist.scheduler import Scheduling
+
 # A test never depends on how fast the machine is.
 settings.register_profile("agent-tt", settings.default, deadline=None)
 settings.load_profile("agent-tt")
@@ -38,6 +41,20 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         for package in (agent_tt, agent_tt_tui):
             compileall.compile_dir(Path(str(package.__file__)).parent, quiet=2)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
+    """Give each worker a stretch of neighbours, and who is done early some of what another has left.
+
+    In turns, as by default, both workers would make what the tests of a module share, and the last long one would be
+    waited for. Another way that is asked for by `--dist` stays.
+    """
+    if config.getoption("dist") != "load":
+        return None
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)
 
 
 @pytest.fixture(autouse=True)
