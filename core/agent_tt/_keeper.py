@@ -1,7 +1,7 @@
-"""The process beside an agent: `python -m agent_tt._keeper JSON`, with a pipe from whoever started both as its input.
+"""The process beside an agent: `python -P -S _keeper.py JSON`, with a pipe from whoever started both as its input.
 
 It ends the agent when that pipe is closed or its parent is another; see `agent_tt.supervising.keeper`. Until then it
-only waits, and has loaded next to nothing.
+only waits, and has loaded next to nothing: neither this package, nor what is installed, nor `typing`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import select
 import signal
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Final
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from agent_tt.supervising.processes import Processes
 
 _LOOK_SECONDS: Final = 0.5
@@ -34,6 +36,7 @@ def main() -> int:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     charge = json.loads(sys.argv[1])
     told = _listen(int(charge["parent"]))
+    _find_packages()
     if told.get("detached"):
         _go_on(charge, told)
     elif charge["drives"]:
@@ -60,6 +63,14 @@ def _listen(parent: int) -> dict[str, Any]:
         for line in lines:
             told |= json.loads(line)
     return told
+
+
+def _find_packages() -> None:
+    """Let this package be imported, and what is installed, as in the process that started us."""
+    import site
+
+    sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120  loads less
+    site.main()
 
 
 def _end(charge: dict[str, Any], told: dict[str, Any]) -> None:

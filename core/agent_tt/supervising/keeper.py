@@ -2,7 +2,7 @@
 
 A process that is killed can end nothing any more, and an agent that is busy in C or hears no signal does not end
 itself.
-So whoever starts an agent first starts `python -m agent_tt._keeper` and holds the one end of a pipe to it. When that
+So whoever starts an agent first starts `agent_tt/_keeper.py` and holds the one end of a pipe to it. When that
 end is closed, which the system does whatever becomes of the holder, the keeper ends the agent and all that it started.
 """
 
@@ -16,17 +16,19 @@ import sys
 import threading
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, BinaryIO, Final
+from pathlib import Path
+from typing import BinaryIO, Final
 
 from agent_tt.errors import InvalidEntryPoint
 from agent_tt.supervising.processes import process_of
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 __all__ = ["Charge", "Keeper", "TerminalLost"]
 
 _LOG: Final = logging.getLogger(__name__)
+
+_PROGRAM: Final = str(Path(__file__).parents[1] / "_keeper.py")
+_ALONE: Final = ("-P", "-S")
+"""It looks for no packages before it needs them: there is one beside each agent, and most of them only wait."""
 
 
 class TerminalLost(KeyboardInterrupt):
@@ -72,7 +74,7 @@ class Keeper:
         self._lock = threading.Lock()
         try:
             self._process = subprocess.Popen(  # noqa: S603  our own module
-                [sys.executable, "-P", "-m", "agent_tt._keeper", json.dumps(asdict(charge))],
+                [sys.executable, *_ALONE, _PROGRAM, json.dumps(asdict(charge))],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL if output is None else output,
                 stderr=subprocess.DEVNULL,
