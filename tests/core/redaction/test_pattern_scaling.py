@@ -34,6 +34,7 @@ AT_ONE_PLACE = ("judging._PLACEHOLDER", "named._WAYS", "policy._REQUEST", "nativ
 WORTH_COMPARING_S = 0.02
 MOST = 9.0
 """Between 4, what is linear, and 16, what is quadratic."""
+LEAST_ROUNDS, MOST_ROUNDS = 3, 30
 
 
 def patterns() -> dict[str, re.Pattern[Any]]:
@@ -106,6 +107,21 @@ def spent(pattern: re.Pattern[Any], text: Any, *, at_one_place: bool) -> float:
     return time.thread_time() - before
 
 
+def least_spent(pattern: re.Pattern[Any], text: Any, *, at_one_place: bool) -> tuple[float, float]:
+    """The least time for a text, and for one that is longer; measured on while that looks quadratic.
+
+    Work that others do on the machine makes a measurement longer and never shorter. So the least of many is nearer to
+    the truth on both sides: what is quadratic stays so, however often it is measured.
+    """
+    short = long = float("inf")
+    for round_ in range(1, MOST_ROUNDS + 1):
+        short = min(short, spent(pattern, text, at_one_place=at_one_place))
+        long = min(long, spent(pattern, text * LONGER, at_one_place=at_one_place))
+        if round_ >= LEAST_ROUNDS and long < MOST * short:
+            break
+    return short, long
+
+
 @pytest.mark.parametrize("name", patterns())
 def test_a_pattern_takes_time_in_proportion_to_a_text(name: str) -> None:
     pattern = patterns()[name]
@@ -117,6 +133,5 @@ def test_a_pattern_takes_time_in_proportion_to_a_text(name: str) -> None:
         text = piece * (LENGTH // len(piece))
         whole = text.encode("latin-1", "replace") if isinstance(pattern.pattern, bytes) else text
         if spent(pattern, whole * LONGER, at_one_place=at_one_place) > WORTH_COMPARING_S:
-            short = min(spent(pattern, whole, at_one_place=at_one_place) for _ in range(3))
-            long = min(spent(pattern, whole * LONGER, at_one_place=at_one_place) for _ in range(3))
+            short, long = least_spent(pattern, whole, at_one_place=at_one_place)
             assert long < MOST * short, f"{name} on {piece!r}: {short:.4f} s, then {long:.4f} s"
