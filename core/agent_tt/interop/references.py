@@ -55,6 +55,9 @@ def resolve_run(ref: str, ids: Sequence[str], where: str) -> str:
             hint=f"Write more of it: {', '.join(fitting[:_NEAREST])}.",
             nearest=fitting[:_NEAREST],
         )
+    if thread in known:
+        hint = f"{ref} names a step of {thread}, and a whole run is meant here: {thread}"
+        raise RunNotFound(f"no run {ref!r} in {where}", hint=hint, nearest=[thread])
     nearest = difflib.get_close_matches(ref, ids, n=_NEAREST, cutoff=0.4) or list(ids[:_NEAREST])
     hint = f"Did you mean {', '.join(nearest)}?" if nearest else "It holds no runs."
     raise RunNotFound(f"no run {ref!r} in {where}", hint=hint, nearest=nearest)

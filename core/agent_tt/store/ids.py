@@ -127,6 +127,10 @@ def _not_found(rows: Rows, ref: str) -> RunNotFound:
         return RunNotFound(f"no run {ref!r}: the store is empty", hint="Record one first.")
     if ref == LATEST:
         return RunNotFound("no run 'latest': every run is archived", hint="`agent-tt runs --all` lists them.")
+    whole, is_step, step = ref.rpartition("@")
+    if is_step and step and whole in known:
+        hint = f"{ref} names a step of {whole}, and a whole run is meant here: {whole}"
+        return RunNotFound(f"no run {ref!r}", hint=hint, nearest=[whole])
     nearest = difflib.get_close_matches(ref, known, n=3, cutoff=0.5)
     hint = f"Did you mean {' or '.join(nearest)}?" if nearest else "`agent-tt runs` lists what there is."
     return RunNotFound(f"no run {ref!r}", hint=hint, nearest=nearest)

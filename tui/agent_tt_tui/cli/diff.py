@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 import click
 
 from agent_tt_tui.cli.named import opened
-from agent_tt_tui.cli.options import Options, common_options, find_checkpoint, write_json
+from agent_tt_tui.cli.options import Options, common_options, find_checkpoint, find_place, write_json
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
+    from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
 
 
 @click.command()
-@click.argument("checkpoints", nargs=-1, required=True, metavar="RUN@STEP RUN@STEP | RUN STEP STEP")
+@click.argument("checkpoints", nargs=-1, required=True, metavar="RUN@STEP [RUN@]STEP | RUN STEP STEP")
 @click.option(
     "--format",
     "layout",
@@ -26,8 +28,9 @@ if TYPE_CHECKING:
 def command(options: Options, checkpoints: tuple[str, ...], layout: str) -> int:
     """Show what differs between two states; exit code 1 when something does.
 
-    A state of another file, ours or a database, is FILE:RUN@STEP. What differs in
-    the order of a dict's keys alone is said, and is no difference.
+    A STEP alone is one of the run before it. A state of another file, ours or a
+    database, is FILE:RUN@STEP. What differs in the order of a dict's keys alone
+    is said, and is no difference.
 
     \b
     --json: {changes: [{op, path, old, new}]}, op being add, remove, change, move
@@ -80,15 +83,34 @@ def _print_unified(names: tuple[str, str], a: Wire, b: Wire) -> int:
 def _states(options: Options, checkpoints: tuple[str, ...]) -> tuple[tuple[str, str], tuple[Wire, Wire]]:
     """What the two states are called, and they themselves."""
     if len(checkpoints) not in (2, 3):
-        raise click.UsageError("name two states: RUN@STEP RUN@STEP, or RUN STEP STEP")
+        raise click.UsageError("name two states: RUN@STEP RUN@STEP, RUN@STEP STEP, or RUN STEP STEP")
+    steps = _steps(checkpoints)
     found = []
-    with opened(options, checkpoints[:1] * 2 if len(checkpoints) == 3 else checkpoints) as named:
+    with opened(options, checkpoints if steps is None else checkpoints[:1] * 2) as named:
         for at, each in enumerate(named):
-            if len(checkpoints) == 3:
-                run = each.source.run(each.text)
-                step = each.source.step_number(run, checkpoints[at + 1])
-            else:
+            if steps is None:
                 run, step = find_checkpoint(each.source, each.text)
+            else:
+                run, step = _of_one_run(each.source, each.text, steps, at)
             found.append((f"{each.called(run.name)}@{step}", each.source.state(run.id, step)))
     (name_a, a), (name_b, b) = found
     return (name_a, name_b), (a, b)
+
+
+def _steps(checkpoints: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The steps of the first run that are named without their run; None where each has its own."""
+    if len(checkpoints) == 3 or not checkpoints[1].rpartition("@")[0]:  # `@error` alone is a step, too
+        return checkpoints[1:]
+    return None
+
+
+def _of_one_run(source: RunSource, text: str, steps: tuple[str, ...], at: int) -> tuple[Run, int]:
+    """The first (0) or second (1) state of `RUN STEP STEP` or `RUN@STEP STEP`."""
+    run, named = find_place(source, text, None)
+    if named is None and len(steps) == 2:
+        return run, source.step_number(run, steps[at])
+    if named is None:
+        raise click.UsageError(f"{text} names no step: name two of them, {text} STEP STEP")
+    if len(steps) == 2:
+        raise click.UsageError(f"{text} names a step, and {steps[0]} and {steps[1]} are two more: name two states")
+    return run, named if at == 0 else source.step_number(run, steps[0])

@@ -9,7 +9,7 @@ import click
 
 from agent_tt_tui.cli.edit_options import edit_options
 from agent_tt_tui.cli.following import follow, let_go, tell_end, tell_step
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
 from agent_tt_tui.cli.policy_options import policy_options, print_boundary, what_is_known
 from agent_tt_tui.cli.stopping import stopped_as_by_ctrl_c
 from agent_tt_tui.cli.terms_options import terms_options
@@ -63,7 +63,7 @@ def command(
     dry_run: bool,
     trust: bool,
 ) -> int:
-    """Run RUN's agent again from the state after STEP, for real, in a process of its own.
+    """Run RUN's agent again from the state after STEP (also RUN@STEP), for real, in a process of its own.
 
     An agent that takes a state is handed it; any other runs from its beginning, with its calls so far answered from
     the recording. Where a call is edited, the fork begins before its step, and --at may be left out.
@@ -94,8 +94,7 @@ def command(
     from agent_tt.forking.plan import plan_fork
 
     with options.source(run) as source:
-        found = source.run(run)
-        number = None if step is None else source.step_number(found, step)
+        found, number = find_place(source, run, step, option="--at or --input")
         plan = plan_fork(
             source,
             found,

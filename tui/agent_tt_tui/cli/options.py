@@ -152,16 +152,19 @@ def find_checkpoint(source: RunSource, text: str) -> tuple[Run, int]:
     return run, source.step_number(run, step_ref)
 
 
-def find_place(source: RunSource, run: str, step: str | None) -> tuple[Run, int | None]:
+def find_place(source: RunSource, run: str, step: str | None, *, option: str = "--at") -> tuple[Run, int | None]:
     """Find the run, and the step if one was named: apart, or as `RUN@STEP`. A whole name that holds an `@` comes first.
+
+    Every command that takes a step asks here. Whoever names the same step in both ways is understood.
 
     Args:
         source: Where the runs are.
         run: What was typed for the run.
         step: What was typed for the step; None where nothing was.
+        option: Where `step` was typed, for messages.
 
     Raises:
-        UsageError: Steps were named in both ways.
+        UsageError: Two different steps were named.
         RunNotFound, StepNotFound: There is no such run or step.
     """
     from agent_tt.errors import RunNotFound, UsageError
@@ -172,8 +175,10 @@ def find_place(source: RunSource, run: str, step: str | None) -> tuple[Run, int 
         if "@" not in run:
             raise
         found, number = find_checkpoint(source, run)
-        if step is not None:
-            raise UsageError(f"{run} names a step, and so does {step}", hint="Name one step.") from None
+        if step is not None and source.step_number(found, step) != number:
+            raise UsageError(
+                f"{run} names step {number} of {found.name}, and {option} names step {step}", hint="Name one step."
+            ) from None
         return found, number
     return found, None if step is None else source.step_number(found, step)
 

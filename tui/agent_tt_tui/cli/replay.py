@@ -11,7 +11,7 @@ import click
 
 from agent_tt.errors import RESERVED, AgentFailed, UsageError
 from agent_tt.replaying.report import VERDICT_WORDS, compared
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
 from agent_tt_tui.cli.trust import ask_for_trust, trust_option
 
 if TYPE_CHECKING:
@@ -60,9 +60,10 @@ def command(
     """Run RUN's agent again with every call answered from the recording; nothing is reached, nothing is recorded.
 
     It halts at the first difference, unless it is to --observe. What follows -- is given to the agent, and so is what
-    is piped in. Exit code 0 when it went as recorded, also with reservations, 6 then with --strict; 1 when it diverged
-    or ended well where it failed then, 5 when the agent failed otherwise than it did then, 130 when it was stopped in
-    the debugger.
+    is piped in. RUN@STEP names the step of --pdb or of --from.
+
+    Exit code 0 when it went as recorded, also with reservations, 6 then with --strict; 1 when it diverged or ended well
+    where it failed then, 5 when the agent failed otherwise than it did then, 130 when it was stopped in the debugger.
 
     \b
     agent-tt replay refund-loop
@@ -82,22 +83,30 @@ def command(
         raise UsageError("--pdb talks on the terminal, so there is no --json", hint="leave one of them out")
     if at is not None and not with_pdb:
         raise UsageError("--at says where --pdb opens", hint=f"agent-tt replay {run} --pdb --at {at}")
+    if with_pdb and dry_run:
+        raise UsageError("--dry-run runs nothing, so there is nothing for --pdb", hint="leave one of them out")
     if from_step is not None and not dry_run:
         raise UsageError(
             "--from counts what there are answers for, and a replay begins where the run began",
             hint=f"agent-tt replay {run} --dry-run --from {from_step}",
         )
     with options.source(run) as source:
-        found = source.run(run)
+        named, option = (from_step, "--from") if dry_run else (at, "--at")
+        found, number = find_place(source, run, named, option=option)
         if dry_run:
-            plan = preflight(source, found, from_step=source.step_number(found, from_step or "0"))
+            plan = preflight(source, found, from_step=number or 0)
             if options.as_json:
                 write_json(plan.to_json())
             else:
                 _print_plan(options.terminal(), plan)
             return 0
+        if number is not None and not with_pdb:
+            raise UsageError(
+                f"a replay begins where {found.name} began, and {run} names step {number}",
+                hint=f"--pdb stops there, --dry-run counts from there, `agent-tt fork {run}` begins there",
+            )
         ask_for_trust(options, source.path, found, trust=trust)
-        step = _debugged(source, found, at) if with_pdb else None
+        step = _debugged(source, found, number) if with_pdb else None
         report = run_replay(
             source,
             found,
@@ -124,17 +133,16 @@ def _piped() -> int | None:
     return None if os.isatty(descriptor) else descriptor
 
 
-def _debugged(source: RunSource, run: Run, at: str | None) -> int:
+def _debugged(source: RunSource, run: Run, at: int | None) -> int:
     """The step at which the debugger opens.
 
     Raises:
-        StepNotFound: there is no such step.
         UsageError: nothing of the agent runs there.
     """
     from agent_tt.querying.checkpoints import opening_step
     from agent_tt.replaying.preflight import why_no_debugger
 
-    step = opening_step(source, run) if at is None else source.step_number(run, at)
+    step = opening_step(source, run) if at is None else at
     trouble = why_no_debugger(run, step)
     if trouble is not None:
         raise UsageError(trouble, hint="name another step with --at")

@@ -49,7 +49,7 @@ def command(options: Options, run: str, step: str | None, *, effects: bool, only
     if effects and only_odd:
         raise UsageError("--effects and --oddities are two questions", hint="ask one after the other")
     with options.source(run) as source:
-        found, number = find_place(source, run, step)
+        found, number = find_place(source, run, step, option="STEP")
         if number is not None and (effects or only_odd):
             what = "effects" if effects else "oddities"
             raise UsageError(f"{what} are those of a whole run", hint="leave out the step")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
 from agent_tt_tui.cli.stopping import stopped_as_by_ctrl_c
 from agent_tt_tui.cli.sweep_options import axis_options
 from agent_tt_tui.cli.trust import ask_for_trust, trust_option
@@ -78,7 +78,7 @@ def command(
     trust: bool,
     **given: Any,
 ) -> None:
-    """Fork RUN after STEP with every combination of values, --samples times each; then count what came out.
+    """Fork RUN after STEP (also RUN@STEP) with every combination of values, --samples times each; then count results.
 
     Each combination is a cell of a matrix, each of its runs a fork `RUN/sweep-N/CELL.SAMPLE`. An option with one value
     holds for all runs. Values are separated by commas outside of JSON. Ctrl-C stops what is under way; --resume goes on
@@ -111,8 +111,8 @@ def command(
     elif run is None:
         raise click.UsageError("name the RUN to fork, or a sweep with --resume or --show; --list lists them")
     else:
-        definition = _definition(options, run, step, axes, jobs=jobs, max_cost=max_cost, **given)
-        _begin(options, run, definition, yes=yes, dry_run=dry_run, trust=trust)
+        run_id, definition = _definition(options, run, step, axes, jobs=jobs, max_cost=max_cost, **given)
+        _begin(options, run_id, definition, yes=yes, dry_run=dry_run, trust=trust)
 
 
 def _definition(
@@ -136,7 +136,13 @@ def _definition(
     script: Path | None,
     seed: int | None,
     new_keys: bool,
-) -> Definition:
+) -> tuple[str, Definition]:
+    """The id of the run that is forked, and how.
+
+    Raises:
+        UsageError: It makes no sense.
+        RunNotFound, StepNotFound: There is no such run or step.
+    """
     from agent_tt.forking.terms import terms_from
     from agent_tt.sweeping.axes import axes_of
     from agent_tt.sweeping.definition import Definition, with_executors
@@ -153,8 +159,8 @@ def _definition(
     executors = [str(value) for axis in known if axis.kind == "executor" for value in axis.values]
     terms, several = with_executors(said, executors, seed)
     with options.source(run) as source:
-        number = None if step is None else source.step_number(source.run(run), step)
-    return Definition(
+        found, number = find_place(source, run, step)
+    definition = Definition(
         axes=(*(axis for axis in known if axis.kind != "executor"), *several),
         step=number,
         samples=samples or 1,
@@ -166,7 +172,8 @@ def _definition(
         terms=terms,
         max_cost=max_cost,
         new_keys=new_keys,
-    ).checked()
+    )
+    return found.id, definition.checked()
 
 
 def _begin(options: Options, run: str, definition: Definition, *, yes: bool, dry_run: bool, trust: bool) -> None:
@@ -174,7 +181,7 @@ def _begin(options: Options, run: str, definition: Definition, *, yes: bool, dry
     from agent_tt.sweeping.driving import start_sweep
     from agent_tt.sweeping.plan import plan_sweep
 
-    with options.source(run) as source:
+    with options.source() as source:
         plan = plan_sweep(source, run, definition)
     if dry_run:
         if options.as_json:

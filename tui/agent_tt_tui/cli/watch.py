@@ -74,7 +74,12 @@ def command(
     if remove and any(change is not None for change in changes.values()):
         raise UsageError("--remove takes no changes", hint="Change it, or take it away.")
     with options.source(run) as source:
-        found, number = find_place(source, run, after)
+        found, number = find_place(source, run, after, option="--after")
+        if number is not None and not follow:
+            raise UsageError(
+                "the step says after which --follow stops at breakpoints, and nothing is followed",
+                hint="Add --follow, or leave the step out.",
+            )
         if expression is not None:
             kept = _change(source, found, expression, name=name, breaks=breaks, on=on, to=to, remove=remove)
         else:
