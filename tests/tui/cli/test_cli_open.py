@@ -92,7 +92,7 @@ def test_a_step_may_stand_in_the_name_of_the_run(command: Command, source: Memor
     assert started == [(source, "support", 2)]
     refused = command("open", "support@2", "--at", "3", "--store", "any.db")
     assert refused.code == 2
-    assert "support@2 names a step, and so does 3" in refused.err
+    assert "support@2 names step 2 of support, and --at names step 3" in refused.err
 
 
 @pytest.mark.usefixtures("terminal")
