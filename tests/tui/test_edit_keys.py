@@ -90,16 +90,16 @@ async def test_a_calls_result_is_edited_or_made_an_error_and_one_of_another_step
 async def test_a_models_answer_is_words_or_tool_calls(sample_store):
     run = sample_store.run("trip-planner")
     call = next(c for c in sample_store.calls(run.id, 1) if c.kind == "llm")
-    subject = of_call(sample_store, run.id, call, None)
+    subject = of_call(sample_store, run.id, call)
     forms = [subject.form, *(other.form for other in subject.others)]
     assert forms == ["tool calls", "error"]
     assert [asked["name"] for asked in subject.value] == ["find_traveller"]
     assert subject.check(subject.make("Ask somebody else.")) is None
     last = next(c for c in sample_store.calls(run.id, 11) if c.kind == "llm")
-    words = of_call(sample_store, run.id, last, None)
+    words = of_call(sample_store, run.id, last)
     assert isinstance(words.value, str)
     assert words.other().value == {"text": words.value, "tool_calls": []}
-    assert of_call(sample_store, run.id, last, Edit("set", "", "No.", target="answer")).value == "No."
+    assert of_call(sample_store, run.id, last, [Edit("set", "", "No.", target="answer")]).value == "No."
     function = {"name": "pay", "arguments": '{"euros": 3}'}
     message = {"role": "assistant", "content": "I pay.", "tool_calls": [{"id": "a", "function": function}]}
     exchange = replace(
@@ -116,7 +116,7 @@ async def test_a_models_answer_is_words_or_tool_calls(sample_store):
         },
     )
     both = {"text": "I pay.", "tool_calls": [{"name": "pay", "arguments": {"euros": 3}}]}
-    assert of_call(sample_store, run.id, exchange, None).value == both
+    assert of_call(sample_store, run.id, exchange).value == both
 
 
 async def test_a_message_is_edited_and_removed_where_it_is_read(sample_store):

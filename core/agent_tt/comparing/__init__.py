@@ -19,7 +19,8 @@
 | `side`, `runs` | one run, read once; two of them, and all of it together |
 | `collector` | Python's collector of cycles rests while very many objects are made |
 | `without_effect` | edits of a fork that nothing came of |
-| `edited`, `answers`, `table` | what was changed on the way to a run; equal answers; one run against many |
+| `edited`, `leaves` | what was changed on the way to a run; an edit, value by value |
+| `answers`, `table` | equal answers; one run against many |
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
 from agent_tt.comparing.because import explain_code
+from agent_tt.comparing.leaves import edit_changes
 from agent_tt.comparing.without_effect import edits_made
 from agent_tt.model import TERMS
 from agent_tt.recording.policy import policy_texts
@@ -20,6 +21,9 @@ __all__ = ["changed_on_the_way", "edit_words"]
 
 _VALUE: Final = 32
 """Characters of a value at most."""
+
+_DONE: Final = {"remove": "removed", "move": "moved", "reorder": "in another order"}
+"""What became of a part that has no new value."""
 
 _USUAL_POLICY: Final = {"*write": "deny"}
 """What a fork does with its calls where nobody says otherwise."""
@@ -59,10 +63,15 @@ def edit_words(edit: Edit) -> str:
             return f"{where} moved to {edit.to}"
         case "insert":
             return f"{where} inserted: {summary(edit.value, _VALUE)}"
-    if isinstance(edit.value, str) and isinstance(edit.old, str) and len(edit.value) > _VALUE:
-        words = len(edit.value.split()) - len(edit.old.split())
-        return f"{where} edited, {words:+d} word{'' if abs(words) == 1 else 's'}"
-    return f"{where} = {summary(edit.value, _VALUE)}"
+    first, *others = edit_changes(edit)
+    more = f", and {len(others)} more" if others else ""
+    where = first.path or where
+    if first.op not in ("change", "add"):
+        return f"{where} {_DONE[first.op]}{more}"
+    if isinstance(first.new, str) and isinstance(first.old, str) and len(first.new) > _VALUE:
+        words = len(first.new.split()) - len(first.old.split())
+        return f"{where} edited, {words:+d} word{'' if abs(words) == 1 else 's'}{more}"
+    return f"{where} = {summary(first.new, _VALUE)}{more}"
 
 
 def _changed_for(run: Run) -> Iterator[str]:

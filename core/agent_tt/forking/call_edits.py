@@ -15,11 +15,12 @@ from agent_tt.codec.encode import encode
 from agent_tt.codec.error_text import error_from_text, is_error_text
 from agent_tt.codec.paths import get, parse_path, to_wire_path
 from agent_tt.codec.text import describe, parse_value
-from agent_tt.codec.wire import TYPE, Wire, envelope_type
+from agent_tt.codec.wire import TYPE, Wire
 from agent_tt.errors import InvalidEdit, InvalidValue, PathNotFound, UsageError
 from agent_tt.forking.assignments import split_assignment
 from agent_tt.forking.edits import apply_edits
 from agent_tt.forking.json_text import read_inside
+from agent_tt.forking.said import answer_of, message_in
 from agent_tt.model import Delivery, Edit
 from agent_tt.providers.answering import message_with, read_saying, written_answer
 from agent_tt.providers.openai_chat import message_of
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from agent_tt.providers import ModelCall
     from agent_tt.providers.shapes import Json
 
-__all__ = ["CALLS", "edited_call", "message_in", "parse_call_edit", "with_recorded_values"]
+__all__ = ["CALLS", "edited_call", "parse_call_edit", "with_recorded_values"]
 
 CALLS: Final = frozenset({"result", "error", "answer"})
 """What edits of a call change."""
@@ -144,27 +145,14 @@ def _listed(calls: Sequence[Call]) -> str:
 
 
 def _old(call: Call, edit: Edit) -> Wire:
-    if edit.target == "answer" and call.error is None and _is_exchange(call):
-        return _said_then(call)
+    if edit.target == "answer" and call.error is None:
+        return answer_of(call) or None
     if edit.target == "error" or (call.error is not None and not edit.path):
         return None if call.error is None else call.error.short
     try:
         return read_inside(call.result, parse_path(edit.path))
     except PathNotFound:
         return None
-
-
-def _said_then(call: Call) -> Wire:
-    """What a provider's answer said, in the form in which another one is given: its words, its tool calls, or both."""
-    asked = recorded_call(call.args)
-    messages = () if asked is None else recorded_answer(asked, call.result).messages
-    text = "\n".join(message.text for message in messages if message.text)
-    calls: list[Wire] = [
-        {"name": each.name, "arguments": each.arguments} for message in messages for each in message.calls
-    ]
-    if not calls:
-        return text or None
-    return {"text": text, "tool_calls": calls} if text else calls
 
 
 # ---------------------------------------------------------------- applied
@@ -263,18 +251,6 @@ def _said(call: Call, edit: Edit, label: str) -> Wire:
             hint=f"change a part of it: --result {call.step}.{call.number}.PATH=VALUE",
         )
     return value
-
-
-def message_in(result: Wire) -> str | None:
-    """The way to the message in what a function returned, in the forms that are common."""
-    for way in ("", "message", "choices[0].message"):
-        try:
-            found = get(result, to_wire_path(result, parse_path(way)))
-        except PathNotFound:
-            continue
-        if isinstance(found, dict) and envelope_type(found) is None and "role" in found:
-            return way
-    return None
 
 
 def _with_answer(

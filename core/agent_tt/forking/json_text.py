@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
+from agent_tt.codec.json_in_text import JSON_SPACE, read_json_text
 from agent_tt.codec.paths import format_path, get, parse_path, to_wire_path
-from agent_tt.codec.wire import TYPE
 from agent_tt.errors import InvalidEdit, PathNotFound
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["read_inside", "text_before", "through_text"]
 
-_SPACE: Final = " \t\n\r"
 _DECODER: Final = json.JSONDecoder()
 _SEPARATORS: Final = ((", ", ": "), (",", ":"))
 _INDENTS: Final = (2, 4, "\t", 1, 3, 8)
@@ -45,7 +44,7 @@ def through_text(state: Wire, edit: Edit, apply: Callable[[Wire, Sequence[Edit]]
         return edit
     outer, inner = path[:depth], path[depth:]
     text = str(get(state, to_wire_path(state, outer)))
-    said = _read(text)
+    said = read_json_text(text)
     wanted = replace(edit, path=format_path(inner), old=None)
     if edit.op == "move":
         to = parse_path(edit.to or "")
@@ -74,7 +73,7 @@ def text_before(state: Wire, path: Path) -> int | None:
         except PathNotFound:
             return None
         if isinstance(found, str):
-            return None if _read(found) is None else depth
+            return None if read_json_text(found) is None else depth
     return None
 
 
@@ -87,31 +86,7 @@ def read_inside(state: Wire, path: Path) -> Wire:
     depth = text_before(state, path)
     if depth is None:
         return get(state, to_wire_path(state, path))
-    return read_inside(_read(str(get(state, to_wire_path(state, path[:depth])))), path[depth:])
-
-
-def _read(text: str) -> Wire:
-    """What a text says as JSON; None where it is no object or list, or not one that an edit could lead into."""
-    if text.lstrip(_SPACE)[:1] not in ("{", "["):
-        return None
-    try:
-        said = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return None if _has_marks(said) else cast("Wire", said)
-
-
-def _has_marks(said: object) -> bool:
-    """Whether it has keys that stand for typed values in a state."""
-    waiting = [said]
-    for node in waiting:
-        if isinstance(node, dict):
-            if TYPE in node:
-                return True
-            waiting.extend(node.values())
-        elif isinstance(node, list):
-            waiting.extend(node)
-    return False
+    return read_inside(read_json_text(str(get(state, to_wire_path(state, path[:depth])))), path[depth:])
 
 
 def _spliced(text: str, path: Path, value: Wire, after: Wire) -> str | None:
@@ -158,14 +133,14 @@ def _members(text: str, start: int) -> Iterator[tuple[str | int, int]]:
 
 
 def _skip(text: str, position: int) -> int:
-    while text[position] in _SPACE:
+    while text[position] in JSON_SPACE:
         position += 1
     return position
 
 
 def _written(text: str, before: Wire, after: Wire) -> str:
     """What is said now, in the form in which the text was written where that is one of the usual ones."""
-    body = text.strip(_SPACE)
+    body = text.strip(JSON_SPACE)
     head = text[: text.index(body)]
     for ascii_only in (True, False):
         for indent in (None, *_INDENTS):

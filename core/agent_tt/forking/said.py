@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from agent_tt.codec.paths import get, parse_path, to_wire_path
-from agent_tt.forking.call_edits import message_in
+from agent_tt.codec.wire import envelope_type
+from agent_tt.errors import PathNotFound
 from agent_tt.providers.openai_chat import message_of
 from agent_tt.providers.recorded import recorded_answer, recorded_call
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Call
     from agent_tt.providers.shapes import Asked, Json
 
-__all__ = ["answer_of"]
+__all__ = ["answer_of", "message_in"]
 
 
 def answer_of(call: Call) -> Wire:
@@ -35,6 +36,18 @@ def answer_of(call: Call) -> Wire:
         return call.result
     message = message_of(cast("dict[str, Json]", get(call.result, to_wire_path(call.result, parse_path(way)))))
     return _form(message.text, message.calls)
+
+
+def message_in(result: Wire) -> str | None:
+    """The way to the message in what a function returned, in the forms that are common."""
+    for way in ("", "message", "choices[0].message"):
+        try:
+            found = get(result, to_wire_path(result, parse_path(way)))
+        except PathNotFound:
+            continue
+        if isinstance(found, dict) and envelope_type(found) is None and "role" in found:
+            return way
+    return None
 
 
 def _form(words: str, asked: Sequence[Asked]) -> Wire:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
-from agent_tt.comparing.states import Change
+from agent_tt.comparing.leaves import edit_changes
 from agent_tt.comparing.words import compare_words
 from agent_tt_tui.cli.terminal import Cell
-from agent_tt_tui.text import cut, width
+from agent_tt_tui.text import cut, cut_start, width
 from agent_tt_tui.viewmodel.difftext import CUT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from agent_tt.comparing.states import ChangeOp
+    from agent_tt.comparing.states import Change
     from agent_tt.model import Edit
     from agent_tt_tui.cli.terminal import Role, Terminal
     from agent_tt_tui.viewmodel.difftext import DiffLine
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _CONTEXT = 16
 """Characters of what is the same that are shown on either side of a changed word."""
 
+_WIDE = 1_000
 _LONG = 40
 """Texts from this length on are compared by word; shorter ones are shown whole."""
 
@@ -77,29 +78,27 @@ def print_rows(terminal: Terminal, rows: Sequence[DiffLine]) -> None:
         terminal.line(*cells)
 
 
-def change_of(edit: Edit) -> Change:
-    """A person's edit as the change that it makes."""
-    if edit.op == "mute":
-        return Change("remove", edit.where, edit.value)
-    if edit.target != "state":
-        does: ChangeOp = "remove" if edit.op == "delete" else "add" if edit.old is None else "change"
-        return Change(does, edit.where, edit.old, edit.value)
-    if edit.op == "move":
-        return Change("move", edit.to or "", edit.old, edit.old, old_path=edit.path)
-    if edit.op == "delete":
-        return Change("remove", edit.path, edit.old)
-    kind: ChangeOp = "add" if edit.op == "insert" or edit.old is None else "change"
-    return Change(kind, edit.path, edit.old, edit.value)
+def changes_of(edits: Iterable[Edit]) -> list[Change]:
+    """What people's edits change, value by value."""
+    return [change for edit in edits for change in edit_changes(edit)]
 
 
 def change_line(terminal: Terminal, change: Change) -> list[Cell | str]:
     """`~ messages[3].content  old → new`, as much as fits on one line."""
     glyphs = terminal.glyphs
     mark = {"add": glyphs.added, "remove": glyphs.removed}.get(change.op, glyphs.changed)
-    path = terminal.short(change.path or "(everything)", terminal.columns // 2)
-    left = terminal.columns - width(path) - 5
+    room = terminal.columns - 5
+    # What is long loses its beginning: its end names the value that changed.
+    path = cut_start(terminal.safe(change.path or "(everything)"), max(room // 2, room - _needed(change)), glyphs.cut)
+    left = room - width(path)
     head: list[Cell | str] = [Cell(f"{mark} ", _ROLES[change.op]), Cell(path, "strong"), "  "]
     return head + _values(terminal, change, left)
+
+
+def _needed(change: Change) -> int:
+    """Columns that short values of a change take; of long ones, which take what there is, as many as a screen has."""
+    shown = [summary(value, _LONG) for value in (change.old, change.new)]
+    return sum(map(width, shown)) + 3 if max(map(len, shown)) < _LONG else _WIDE
 
 
 def _values(terminal: Terminal, change: Change, columns: int) -> list[Cell | str]:

@@ -139,14 +139,14 @@ def _run(options: Options, plan: ForkPlan, *, hold: bool, detach: bool, strict: 
 def _follow(terminal: Terminal, plan: ForkPlan, handle: ForkHandle, *, asks: bool) -> None:
     """Write each step as soon as it is over, and what is left when the agent has ended."""
     from agent_tt.sources import open_source
-    from agent_tt_tui.cli.changes import change_of, print_changes
+    from agent_tt_tui.cli.changes import changes_of, print_changes
     from agent_tt_tui.cli.terminal import Cell
 
     entry = terminal.safe(plan.code.entry)
     with closing(open_source(plan.store)) as source:
         kept = source.run(handle.run_id).fork_step or 0  # earlier than was planned where changes were accepted
         terminal.line(Cell(terminal.safe(f"{plan.run.name} after step {kept}"), "strong"), f"  {entry}")
-        print_changes(terminal, [change_of(edit) for edit in plan.edits])
+        print_changes(terminal, changes_of(plan.edits))
         for problem in plan.problems:
             terminal.line(Cell("note  ", "muted"), terminal.safe(problem))
         next_step = kept + 1
@@ -163,7 +163,7 @@ def _follow(terminal: Terminal, plan: ForkPlan, handle: ForkHandle, *, asks: boo
 
 
 def _print_plan(terminal: Terminal, plan: ForkPlan) -> None:
-    from agent_tt_tui.cli.changes import change_of, print_changes
+    from agent_tt_tui.cli.changes import changes_of, print_changes
     from agent_tt_tui.cli.terminal import Cell, Column, counted
 
     where = plan.code.entry if plan.code.file is None else f"{plan.code.file}:{plan.code.line} {plan.code.function}"
@@ -183,7 +183,7 @@ def _print_plan(terminal: Terminal, plan: ForkPlan) -> None:
     terminal.table(
         (Column(""), Column("", flexible=True)), [[Cell(label, "muted"), Cell(text)] for label, text in rows]
     )
-    print_changes(terminal, [change_of(edit) for edit in plan.edits])
+    print_changes(terminal, changes_of(plan.edits))
     terminal.line()
     print_boundary(terminal, plan)
     terminal.line(Cell("Nothing was run.", "muted"))

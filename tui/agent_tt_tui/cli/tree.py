@@ -127,7 +127,7 @@ def _below(
         agents: the entry points of all runs that are shown, by id: a fork may run another than its parent did.
     """
     from agent_tt.recording.policy import policy_texts
-    from agent_tt_tui.cli.changes import change_line, change_of
+    from agent_tt_tui.cli.changes import change_line, changes_of
     from agent_tt_tui.cli.terminal import Cell, facts
 
     if row.group is not None:
@@ -137,9 +137,10 @@ def _below(
         f"{glyphs.rail} " if has_forks else "  "
     )
     room = replace(terminal, columns=max(24, terminal.columns - len(rails)))
-    lines: list[list[Cell | str]] = [change_line(room, change_of(edit)) for edit in run.edits[:_MOST_EDITS]]
-    if len(run.edits) > _MOST_EDITS:
-        lines.append([Cell(f"{glyphs.cut} {len(run.edits) - _MOST_EDITS:,} more", "muted")])
+    changes = changes_of(run.edits)
+    lines: list[list[Cell | str]] = [change_line(room, change) for change in changes[:_MOST_EDITS]]
+    if len(changes) > _MOST_EDITS:
+        lines.append([Cell(f"{glyphs.cut} {len(changes) - _MOST_EDITS:,} more", "muted")])
     allowed = ", ".join(f"{tool} {word}" for tool, word in policy_texts(run.policy).items())
     other = run.agent if run.agent is not None and agents.get(run.parent or "", run.agent) != run.agent else None
     told = facts([run.way_back_in, other and f"runs {other}", allowed or None, *_remarks(run)], glyphs.dot)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
-from agent_tt.codec.text import describe
+from agent_tt.codec.paths import format_path
+from agent_tt.codec.text import describe, summary
 from agent_tt.errors import AgentTTError
 from agent_tt.model import Edit
 from agent_tt_tui.contexts import EDIT
 from agent_tt_tui.dialog import ConfirmDialog, Dialog
 from agent_tt_tui.look import look_of
 from agent_tt_tui.screens.external import edit_in_terminal
+from agent_tt_tui.screens.pick import Choice, PickDialog
 from agent_tt_tui.viewmodel.editing import Editable, Verdict, change_pieces, judge, text_of, words_in, words_text
+from agent_tt_tui.viewmodel.leaves import MOST_LEAVES
 from agent_tt_tui.widgets.edit_form import EditAction, EditArea, EditTitle, Passage, Section
 
 if TYPE_CHECKING:
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.events import Resize
 
-    from agent_tt.codec.wire import Wire
+    from agent_tt.codec.wire import Path, Wire
     from agent_tt_tui.viewmodel.pieces import Piece
     from agent_tt_tui.viewmodel.subjects import Subject
 
@@ -28,6 +32,9 @@ _TALL_FROM = 30
 _LOW_BELOW = 20
 _SHORT = 40
 """Characters of a text on one line up to which it is dropped without asking."""
+
+_SHOWN = 40
+"""Characters of a value in the list of parts."""
 
 _TOO_LONG = "too long for this box: ^e opens it in $EDITOR"
 
@@ -130,6 +137,8 @@ class EditDialog(Dialog[Edit]):
             return self._verdict.message
         if command_id == "edit.other" and not self._subject.others:
             return "this is a value of a state: it can only be another value"
+        if command_id == "edit.part" and next(self._subject.parts, None) is None:
+            return "this is a single value: it has no parts"
         if command_id == "edit.recorded" and (self._editable.too_long or self._original.too_long):
             return "the recorded value is too long for this box"
         return None
@@ -148,6 +157,21 @@ class EditDialog(Dialog[Edit]):
     def action_other(self) -> None:
         """Edit what else it could come back with: words, tool calls, an error."""
         self._take(self._subject.other())
+        self.query_one(EditArea).text = self._editable.text
+        self._show_subject()
+
+    def action_part(self) -> None:
+        """Choose one value inside of what is edited, and edit that."""
+        parts = list(islice(self._subject.parts, MOST_LEAVES))
+        shown = [(format_path(place), summary(value, _SHOWN)) for place, value in parts]
+        choices = [Choice(str(at), path, value) for at, (path, value) in enumerate(shown)]
+        dialog = PickDialog("One value", choices, detail=self._subject.about)
+        self.app.push_screen(dialog, lambda at: self._choose_part(None if at is None else parts[int(at)][0]))
+
+    def _choose_part(self, place: Path | None) -> None:
+        if place is None:
+            return
+        self._take(self._subject.part(place))
         self.query_one(EditArea).text = self._editable.text
         self._show_subject()
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agent_tt.model import Call
+    from agent_tt_tui.widgets.call_view import CallView
     from agent_tt_tui.widgets.inspector import Selection
 
 __all__ = ["EditingScreen"]
@@ -78,9 +79,12 @@ class EditingScreen(DebuggingScreen):
         """Whether a call is what is looked at."""
         return self.inspector.tab == "Call" or self.focused is self.call_pane.call_view
 
+    @property
+    def _call_view(self) -> CallView:
+        return self.call_pane.call_view if self.inspector.tab != "Call" else self.inspector.call_view
+
     def _call(self) -> Call | None:
-        in_column = self.inspector.tab != "Call"
-        return self.call_pane.call_view.call if in_column else self.inspector.call_view.call
+        return self._call_view.call
 
     @property
     def _selection(self) -> Selection | None:
@@ -93,13 +97,16 @@ class EditingScreen(DebuggingScreen):
         return self.diff.edit_under_cursor if self.focused is self.diff.lines else None
 
     def action_edit(self) -> None:
-        """Edit what is looked at: a call's answer, a message, else the selected value."""
+        """Edit what is looked at: a call's answer, or the part of its result under the cursor; a message; a value."""
         call, selection, view = self._call() if self._edits_call else None, self._selection, self.view
         if view is None:
             return
         if call is not None:
-            edited = self.pending.of_call(call.step, call.number) if self.pending is not None else None
-            subject = of_call(self.model.source, self.model.run.id, call, edited)
+            edits = self.pending.of_call(call.step, call.number) if self.pending is not None else ()
+            subject = of_call(self.model.source, self.model.run.id, call, edits)
+            place = self._call_view.place
+            if place and subject.form == "result":
+                subject = subject.part(place)
         elif selection is not None:
             chosen = selection.words if self.inspector.tab == "Messages" else selection
             subject = of_state(view.number, chosen.path, chosen.value, chosen.recorded)

@@ -12,7 +12,7 @@
 | `pieces`, `difflines`, `difftext` | text in rows, each piece in its role; what differs between two values or texts |
 | `bases`, `other_state` | what a state is compared with |
 | `blame`, `writes`, `finding` | who wrote a value, where it was written, what was found |
-| `editing`, `subjects`, `placing`, `pending`, `external_editor` | edits before anything runs with them |
+| `editing`, `subjects`, `leaves`, `placing`, `pending`, `external_editor` | edits before anything runs with them |
 | `fork_setup`, `fork_policy`, `fork_rows`, `what_runs` | the fork dialog, and what runs |
 | `asking`, `effects` | calls that wait; what went out |
 | `replayed`, `ending`, `about` | what a replay found, how a run ended, what is written down about it |

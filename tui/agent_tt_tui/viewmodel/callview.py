@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.codec.text import pretty, summary
-from agent_tt.codec.wire import envelope_type, is_envelope
+from agent_tt.codec.text import summary
+from agent_tt.codec.wire import is_envelope
 from agent_tt.replaying.repeats import AGAIN, place_said
 from agent_tt.resuming.plan import decided_before
 from agent_tt_tui import format as fmt
@@ -16,6 +16,7 @@ from agent_tt_tui.viewmodel.conversation import conversation_lines, turns_of
 from agent_tt_tui.viewmodel.decided import decided_lines, waiting_line
 from agent_tt_tui.viewmodel.exchange import exchange_of, raw_lines
 from agent_tt_tui.viewmodel.highlight import highlighted
+from agent_tt_tui.viewmodel.leaves import is_json_text, value_rows
 from agent_tt_tui.viewmodel.messages import ASSISTANTS, conversation_in, message_of
 from agent_tt_tui.viewmodel.pieces import TextLine, wrap_text
 from agent_tt_tui.viewmodel.provider_call import provider_call, tool_line
@@ -24,7 +25,7 @@ from agent_tt_tui.viewmodel.source_excerpt import place_of
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
 
-    from agent_tt.codec.wire import Wire
+    from agent_tt.codec.wire import Path, Wire
     from agent_tt.model import Call, ErrorInfo, Run, Step
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.viewmodel.pieces import Piece, PieceRole
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 _KEY_COLUMNS: Final = (8, 16)
 _MOST_TEXT: Final = 20_000
-_MOST_VALUE: Final = 4_000
 _MOST_PARAMETERS: Final = 6
 _BLANK: Final = TextLine()
 _ANSWERED: Final = "what it answered"
@@ -267,7 +267,7 @@ class _Layout:
             return
         if exchange is not None:
             if not (sent is not None and sent.error):
-                yield from self._value(exchange.answered)
+                yield from self._value(exchange.answered, ("body",))
             return
         answer = _answer_in(result)
         if self._call.kind == "llm" and answer is not None:
@@ -275,7 +275,7 @@ class _Layout:
             yield from conversation_lines(lines, self._columns, self._glyphs, self._toggled, name="answer ", whole=True)
             return
         said = message_of(result)
-        yield from self._value(said.text if said is not None else result)
+        yield from self._value(result, ()) if said is None else self._value(said.text)
 
     def _raw(self) -> Iterator[TextLine]:
         if self._exchange is not None:
@@ -299,26 +299,32 @@ class _Layout:
             shown: Sequence[Piece] = [(text, "strong") for text, _ in pieces] if here else pieces
             yield TextLine(((f"  {line_number:>5}  ", "muted"), *shown), here=here)
 
-    def _value(self, value: Wire) -> Iterator[TextLine]:
-        """Parts with names, or the value as a whole."""
+    def _value(self, value: Wire, place: Path | None = None) -> Iterator[TextLine]:
+        """Parts with names, or the value as a whole; of a result each row with its place in it."""
         if value is None:
             yield TextLine(((f"  {self._glyphs.interrupted}", "faint"),))
         elif isinstance(value, dict) and value and not is_envelope(value):
             least, most = _KEY_COLUMNS
             column = max(least, min(most, max(width(clean(key[: most + 1])) for key in list(value)[:100])))
             for key in list(value)[:200]:
-                yield from self._entry(fit(clean(key), column, self._glyphs.cut), value[key])
+                inner = None if place is None else (*place, key)
+                yield from self._entry(fit(clean(key), column, self._glyphs.cut), value[key], inner)
             if len(value) > 200:
                 yield TextLine(((f"  {len(value) - 200:,} more", "note"),))
         else:
-            yield from self._entry("", value)
+            yield from self._entry("", value, place)
 
-    def _entry(self, key: str, value: Wire) -> Iterator[TextLine]:
-        lead: Piece = (f"  {key}  " if key else "  ", "muted")
-        room = max(8, self._columns - width(lead[0]))
-        for pieces in wrap_text(_readable(value), room, "text", self._glyphs.cut, limit=_MOST_TEXT):
-            yield TextLine(pieces, (lead,))
-            lead = (" " * width(lead[0]), "text")
+    def _entry(self, key: str, value: Wire, place: Path | None = None) -> Iterator[TextLine]:
+        before: Piece = (f"  {key}  " if key else "  ", "muted")
+        right: tuple[Piece, ...] = (("a JSON text", "faint"),) if place is not None and is_json_text(value) else ()
+        columns = self._columns - (width(right[0][0]) + 2 if right else 0)
+        for text, shown in value_rows(value, place):
+            said = text.lstrip(" ")
+            deep: Piece = (" " * (len(text) - len(said)), "text")
+            room = max(8, columns - width(before[0] + deep[0]))
+            for pieces in wrap_text(said, room, "text", self._glyphs.cut, limit=_MOST_TEXT):
+                yield TextLine(pieces, (before, deep), right, place=shown)
+                before, right = (" " * width(before[0]), "text"), ()
 
 
 def _part(count: Wire, word: str) -> str:
@@ -330,15 +336,6 @@ def made_again(call: Call, calls: Sequence[Call]) -> Call | None:
     """The call that took the place of one that was in flight when the run broke off, among those of its step."""
     place = (call.step, call.number)
     return next((other for other in calls if place_said(other.meta.get(AGAIN)) == place), None)
-
-
-def _readable(value: Wire) -> str:
-    """A value as text of bounded length: small ones laid out, large ones on one line."""
-    if isinstance(value, str) and ("\n" in value[:_MOST_TEXT] or " " in value[:_MOST_TEXT]):
-        return value
-    short = summary(value, _MOST_VALUE)
-    plain = isinstance(value, list | dict) and envelope_type(value) is None
-    return pretty(value) if plain and 60 < len(short) < _MOST_VALUE else short
 
 
 def _since_last_answer(messages: Sequence[Wire]) -> range:

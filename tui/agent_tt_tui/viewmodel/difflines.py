@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.text import describe, summary
 from agent_tt.codec.wire import VALUE, envelope_type, is_envelope
-from agent_tt_tui.text import clean, cut, fit, width
+from agent_tt_tui.text import clean, cut, cut_start, fit, width
 from agent_tt_tui.viewmodel.difftext import CUT, INDENT, MOST_ROWS, MOST_TEXT, DiffLine, compare_texts, wrapped
 from agent_tt_tui.viewmodel.messages import line_of
 
@@ -102,7 +102,8 @@ class DiffRows:
                 if len(lines) > _MOST_LINES:
                     break
                 left -= each.count
-                path: Piece = (_below(each, above) or "(the whole state)", "path")
+                said = cut_start(_below(each, above) or "(the whole state)", max(8, columns - deep - 3), CUT)
+                path: Piece = (said, "path")
                 rows = self._lines(each, path, columns - deep, column)
                 lines += (_deeper(row, deep) for row in _capped(rows))
         if left:

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 from agent_tt_tui.viewmodel.fork_setup import SETTINGS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_tt.comparing.states import Change
     from agent_tt.forking.boundary import Boundary
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.model import Edit
@@ -22,32 +25,32 @@ class FormRow:
         title: The title of a section.
         boundary: What the run called.
         more: Whether the row says more of `boundary`: what is given in place of it.
-        edit: An edit.
+        edit: A change, and the edit that makes it.
         setting: Something else that can be chosen.
     """
 
     title: str = ""
     boundary: Boundary | None = None
     more: bool = False
-    edit: Edit | None = None
+    edit: tuple[Edit, Change] | None = None
     setting: Setting | None = None
 
 
-def form_rows(plan: ForkPlan | None, shown_edits: int) -> tuple[FormRow, ...]:
+def form_rows(plan: ForkPlan | None, edits: Sequence[tuple[Edit, Change]] = ()) -> tuple[FormRow, ...]:
     """All rows.
 
     Args:
         plan: The fork; None while there is none.
-        shown_edits: How many edits stand above the list; more of them are listed in a section of their own.
+        edits: What edits change, where that is listed in a section of its own.
     """
     rows: list[FormRow] = []
     for boundary in plan.boundary if plan is not None else ():
         rows.append(FormRow(boundary=boundary))
         if boundary.policy in ("stub", "recorded") and not boundary.is_inside:
             rows.append(FormRow(boundary=boundary, more=True))
-    if plan is not None and len(plan.edits) > shown_edits:
+    if edits:
         rows.append(FormRow(title="Edits"))
-        rows += [FormRow(edit=edit) for edit in plan.edits]
+        rows += [FormRow(edit=edit) for edit in edits]
     rows.append(FormRow(title="Terms"))
     rows += [FormRow(setting=setting) for setting in SETTINGS]
     return tuple(rows)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.comparing.states import Change, compare_states
+from agent_tt.comparing.states import compare_states
 from agent_tt.errors import InvalidEdit
 from agent_tt.forking.edits import apply_edits, with_old_values
+from agent_tt_tui.viewmodel.subjects import beside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.comparing.states import ChangeOp
+    from agent_tt.comparing.states import Change
     from agent_tt.model import Edit
 
 _ORDER: Final = {"state": 0, "result": 1, "error": 1, "answer": 1, "step": 2}
@@ -74,12 +75,14 @@ class Pending:
         """The step that a fork begins after, where `shown` is the one on the screen."""
         return self.step if self.is_anchored else max(shown, *self.muted(), 0)
 
-    def of_call(self, step: int, call: int) -> Edit | None:
-        """The edit of a call; None where it was not edited."""
-        return next((e for e in self.edits if e.target in _CALLS and (e.step, e.call) == (step, call)), None)
+    def of_call(self, step: int, call: int) -> tuple[Edit, ...]:
+        """The edits of a call: one, or several of parts of its result."""
+        return tuple(e for e in self.edits if e.target in _CALLS and (e.step, e.call) == (step, call))
 
     def add(self, edits: Sequence[Edit]) -> Pending:
         """Make edits at once; a value that is set twice in a row counts as one edit, a call's second as its only one.
+
+        Of a call's result several parts may be edited.
 
         Args:
             edits: Their paths are meant for `state`, or for what the edits before them make of it.
@@ -97,10 +100,8 @@ class Pending:
         kept = self.groups
         if kept and _set_one_value(kept[-1], edits):
             kept = kept[:-1]
-        places = {(edit.step, edit.call) for edit in edits if edit.target in _CALLS}
-        kept = tuple(
-            group for group in kept if not any(e.target in _CALLS and (e.step, e.call) in places for e in group)
-        )
+        of_calls = [edit for edit in edits if edit.target in _CALLS]
+        kept = tuple(group for group in kept if not any(_replaces(e, of_calls) for e in group))
         added = self._with((*kept, tuple(edits)))
         late = max(added.muted(), default=0)
         if added.step in added.muted() and any(edit.target in _CALLS for edit in added.edits):
@@ -136,16 +137,10 @@ class Pending:
         return Pending(self.step, self.recorded, state, grouped, changes)
 
 
-def change_of(edit: Edit) -> Change:
-    """An edit as the change that it makes, for people to read."""
-    if edit.op == "mute":
-        return Change("remove", f"{edit.where}, muted", edit.value)
-    if edit.op == "move":
-        return Change("move", edit.to or "", edit.old, edit.old, old_path=edit.path)
-    if edit.op == "delete":
-        return Change("remove", edit.where, edit.old)
-    does: ChangeOp = "add" if edit.op == "insert" or edit.old is None else "change"
-    return Change(does, edit.where, edit.old, edit.value)
+def _replaces(before: Edit, edits: Sequence[Edit]) -> bool:
+    """Whether later edits of the same call leave nothing of an earlier one."""
+    same = [e for e in edits if before.target in _CALLS and (e.step, e.call) == (before.step, before.call)]
+    return any(not beside([before], edit) for edit in same)
 
 
 def _set_one_value(before: Sequence[Edit], after: Sequence[Edit]) -> bool:

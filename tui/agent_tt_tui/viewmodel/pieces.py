@@ -10,6 +10,8 @@ from agent_tt_tui.text import clean, cut, width
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from agent_tt.codec.wire import Path
+
 PieceRole: TypeAlias = Literal[
     "text", "strong", "muted", "faint", "note", "title", "model", "key", "new", "added", "removed",
     "added_mark", "removed_mark", "changed_mark", "yours", "failed", "failed_text", "well", "hit",
@@ -33,6 +35,7 @@ class TextLine:
         fold: What choosing this row folds or unfolds; None where there is nothing to.
         here: Whether it is the row that the others around it are about, such as the line that made a call.
         item: The position of the message that it shows, in the list that is shown; None where it shows none, or many.
+        place: Where in the result of a call the value is that it shows, as people count; None of every other row.
     """
 
     pieces: tuple[Piece, ...] = ()
@@ -41,6 +44,7 @@ class TextLine:
     fold: str | None = None
     here: bool = False
     item: int | None = None
+    place: Path | None = None
 
 
 def wrap(pieces: Iterable[Piece], columns: int) -> Iterator[tuple[Piece, ...]]:

@@ -2,7 +2,7 @@
 
 | module | does |
 |---|---|
-| `drawing`, `text_view`, `action_row`, `trouble_view`, `will_run` | what several of them share |
+| `drawing`, `text_view`, `action_row`, `edit_row`, `trouble_view`, `will_run` | what several of them share |
 | `run_rows` | what the lists of runs share |
 | `run_list`, `run_preview`, `preview_pane` | the run browser |
 | `timeline`, `scrubber`, `run_header` | the run in the debugger: its steps, its strip, its facts |

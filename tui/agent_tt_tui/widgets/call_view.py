@@ -16,6 +16,7 @@ from agent_tt_tui.widgets.text_view import TextView
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agent_tt.codec.wire import Path
     from agent_tt.model import Call
     from agent_tt_tui.viewmodel.stepview import StepView
 
@@ -72,6 +73,11 @@ class CallView(TextView):
     def call(self) -> Call | None:
         """The call that is shown; None if the step made none."""
         return self.calls[self.number] if self.calls else None
+
+    @property
+    def place(self) -> Path | None:
+        """Where in the result of the call the value is that is under the cursor; None on every other row."""
+        return self._lines[self.cursor].place if self.has_focus and 0 <= self.cursor < len(self._lines) else None
 
     def lay_out(self, columns: int) -> Sequence[TextLine]:
         """Lay out the call, or say that there is none."""

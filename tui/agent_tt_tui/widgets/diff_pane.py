@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.worker import get_current_worker
 
+from agent_tt.comparing.leaves import edit_changes
 from agent_tt_tui.chrome import Pane, PaneTitle
 from agent_tt_tui.lines import QuietLineView
 from agent_tt_tui.look import look_of
@@ -15,7 +16,6 @@ from agent_tt_tui.row import Row
 from agent_tt_tui.text import clean
 from agent_tt_tui.viewmodel.difflines import DiffRows
 from agent_tt_tui.viewmodel.difftext import CUT, DiffLine
-from agent_tt_tui.viewmodel.pending import change_of
 from agent_tt_tui.viewmodel.pieces import wrap_text
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ class DiffPane(Pane):
 
     def _rows_of(self, edit: Edit) -> DiffRows:
         known = next((rows for other, rows in self._edits if other == edit), None)
-        return DiffRows([change_of(edit)]) if known is None else known
+        return DiffRows(edit_changes(edit)) if known is None else known
 
     def _compare_texts(self, pending: Pending, slow: Sequence[DiffRows], columns: int) -> None:
         """Compare long texts in a thread, then show the edits again."""

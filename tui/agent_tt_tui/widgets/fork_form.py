@@ -7,28 +7,26 @@ from typing import TYPE_CHECKING, Final
 
 from textual.reactive import reactive
 
-from agent_tt.codec.text import summary
 from agent_tt_tui import format as fmt
 from agent_tt_tui.glyphs import UNICODE
 from agent_tt_tui.look import look_of
 from agent_tt_tui.paths import short_path
-from agent_tt_tui.row import Row
 from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.text import clean, cut_start, show, width
 from agent_tt_tui.viewmodel.fork_policy import what_it_does
 from agent_tt_tui.widgets.action_row import ActionRow
+from agent_tt_tui.widgets.edit_row import edit_row, edit_rows
 from agent_tt_tui.widgets.will_run import LABEL
 
 if TYPE_CHECKING:
     from agent_tt.forking.boundary import Boundary
     from agent_tt.forking.plan import ForkPlan
-    from agent_tt.model import Edit
     from agent_tt.recording.policy import Word
-    from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
+    from agent_tt_tui.row import Row
 
 SHOWN_EDITS: Final = 3
-"""Edits that stand above the list; where there are more, the list has them all."""
+"""Changes of edits that stand above the list; where there are more, the list has them all."""
 
 _LEAST_PATH: Final = 16
 """Columns that the path of the agent's file keeps, whatever stands behind it."""
@@ -49,7 +47,7 @@ class ForkFacts(RowWidget):
         """One row a fact, and one for each further edit that is shown."""
         if self.plan is None:
             return 4
-        return 3 + max(1, min(len(self.plan.edits), SHOWN_EDITS))
+        return 3 + max(1, min(len(edit_rows(self.plan.edits)), SHOWN_EDITS))
 
     def draw(self, y: int, columns: int, styles: Palette) -> Row:
         """Draw one fact."""
@@ -57,7 +55,8 @@ class ForkFacts(RowWidget):
         if plan is None:
             return row
         code = plan.code
-        edit_rows = max(1, min(len(plan.edits), SHOWN_EDITS))
+        edits = edit_rows(plan.edits)
+        shown_edits = max(1, min(len(edits), SHOWN_EDITS))
         if y == 0:
             kept = f"{plan.step} step{'' if plan.step == 1 else 's'} not rerun"
             row.column("way back in", LABEL, styles.muted).add(plan.by, styles.strong).add("  ")
@@ -76,39 +75,16 @@ class ForkFacts(RowWidget):
             if self.other_version and row.cells + 3 + len("a") + width(other) <= columns:
                 row.add("   ").add("a", styles.key).add(other, styles.muted)
             return row
-        if y < 2 + edit_rows:
+        if y < 2 + shown_edits:
             index = y - 2
             row.column("edits" if index == 0 else "", LABEL, styles.muted)
-            if not plan.edits:
+            if not edits:
                 return row.add("none: the recorded state as it is", styles.note)
-            if index == SHOWN_EDITS - 1 and len(plan.edits) > SHOWN_EDITS:
-                return row.add(f"{glyphs.cut} {len(plan.edits) - index} more", styles.muted)
-            return row.join(edit_row(plan.edits[index], columns - row.cells, styles, glyphs))
+            if index == SHOWN_EDITS - 1 and len(edits) > SHOWN_EDITS:
+                return row.add(f"{glyphs.cut} {len(edits) - index} more", styles.muted)
+            return row.join(edit_row(*edits[index], columns - row.cells, styles, glyphs))
         name = plan.name or self.next_name
         return row.column("new run", LABEL, styles.muted).add(clean(name), styles.strong)
-
-
-def edit_row(edit: Edit, columns: int, styles: Palette, glyphs: Glyphs) -> Row:
-    """One edit: what is changed from what to what."""
-    row = (
-        Row(glyphs.cut)
-        .add(f"{glyphs.edited} ", styles.yours)
-        .add(show(edit.where or "the whole state", max(16, columns // 2), glyphs.cut), styles.text)
-    )
-    row.add("  ")
-    if edit.op == "mute":
-        name = "" if edit.value is None else f"{clean(summary(edit.value, 30))} "
-        return row.add(f"{name}muted: as if it had never happened", styles.muted)
-    is_change = edit.op == "set" and edit.old is not None
-    room = max(8, (columns - row.cells - 4) // 2 if is_change else columns - row.cells - 1)
-    old, new = clean(summary(edit.old, room)), clean(summary(edit.value, room))
-    if edit.op == "delete":
-        return row.add(*styles.removed(old if edit.old is not None else "left out"))
-    if edit.op == "move":
-        return row.add(f"{glyphs.to} {clean(edit.to or '')}", styles.muted)
-    if is_change:
-        row.add(*styles.removed(old)).add(f" {glyphs.to} ", styles.muted)
-    return row.add(*styles.added(new))
 
 
 class ForkCost(RowWidget):

@@ -17,13 +17,16 @@ from agent_tt_tui.text import call_name, show
 from agent_tt_tui.viewmodel.fork_policy import source_of, why_fixed
 from agent_tt_tui.viewmodel.fork_rows import FormRow, form_rows
 from agent_tt_tui.viewmodel.fork_setup import ForkSetup
-from agent_tt_tui.widgets.fork_form import SHOWN_EDITS, edit_row
+from agent_tt_tui.widgets.edit_row import edit_row, edit_rows
+from agent_tt_tui.widgets.fork_form import SHOWN_EDITS
 
 if TYPE_CHECKING:
     from textual.strip import Strip
 
+    from agent_tt.comparing.states import Change
     from agent_tt.forking.boundary import Boundary
     from agent_tt.forking.plan import ForkPlan
+    from agent_tt.model import Edit
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.viewmodel.fork_setup import Setting
 
@@ -74,7 +77,7 @@ class ForkTable(RowList[FormRow]):
     HELP = "What the fork does: left and right choose, enter types a value, del takes a choice back."
 
     def __init__(self) -> None:
-        super().__init__(form_rows(None, SHOWN_EDITS))
+        super().__init__(form_rows(None))
         self._plan: ForkPlan | None = None
         self._setup = ForkSetup(0)
 
@@ -99,7 +102,7 @@ class ForkTable(RowList[FormRow]):
         """Show a plan and what was chosen; the cursor stays at what it is on."""
         here, before = self.current if self._plan is not None else None, len(self.rows)
         self._plan, self._setup = plan, setup
-        self.rows = form_rows(plan, SHOWN_EDITS)
+        self.rows = form_rows(plan, _listed_edits(plan))
         if len(self.rows) != before:
             self.refresh(layout=True)
         self.refresh_lines_data()
@@ -131,7 +134,7 @@ class ForkTable(RowList[FormRow]):
         shown, glyphs = self.rows[index], look_of(self).glyphs
         row = Row(glyphs.cut)
         if shown.edit is not None:
-            row.join(edit_row(shown.edit, width, styles, glyphs))
+            row.join(edit_row(*shown.edit, width, styles, glyphs))
         elif shown.setting is not None:
             self._setting(row, shown.setting, width, styles)
         elif shown.boundary is not None and shown.more:
@@ -217,3 +220,9 @@ class ForkTable(RowList[FormRow]):
         if setting.id == "by" and self._plan is not None:
             return f"{self._plan.by} ({setting.default})"
         return setting.default
+
+
+def _listed_edits(plan: ForkPlan | None) -> list[tuple[Edit, Change]]:
+    """The changes that are listed here, because there are more of them than stand above."""
+    edits = edit_rows(plan.edits) if plan is not None else []
+    return edits if len(edits) > SHOWN_EDITS else []

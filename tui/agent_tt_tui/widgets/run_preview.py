@@ -14,12 +14,13 @@ from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.status import run_glyph, run_style
 from agent_tt_tui.text import clean, cut, show, width
 from agent_tt_tui.widgets.drawing import add_strip
+from agent_tt_tui.widgets.edit_row import edit_row, edit_rows
 
 if TYPE_CHECKING:
     from rich.style import Style
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import Edit, Note, Run
+    from agent_tt.model import Note, Run
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.viewmodel.preview import Preview
@@ -74,8 +75,8 @@ class _Lines:
         """Without headings, for a few rows below the list."""
         rows = [self._strip(), *self._lineage()]
         edits = self._row()
-        for index, edit in enumerate(self.preview.run.edits):
-            edits.add("   " if index else "").join(self._edit(edit))
+        for index, each in enumerate(self._edits()):
+            edits.add("   " if index else "").join(each)
         if self.preview.run.edits:
             rows.append(edits)
         if self.preview.run.error is not None:
@@ -97,7 +98,7 @@ class _Lines:
         preview, run, styles = self.preview, self.preview.run, self.styles
         rows = [self._strip(), *self._lineage()]
         if run.edits:
-            rows += [*self._heading("EDITS"), *(self._edit(edit) for edit in run.edits)]
+            rows += [*self._heading("EDITS"), *self._edits()]
         if run.error is not None:
             rows += [*self._heading("ERROR"), *self._wrapped(run.error.short, styles.failed_text)]
         if preview.answer:
@@ -153,23 +154,8 @@ class _Lines:
             )
         return [row]
 
-    def _edit(self, edit: Edit) -> Row:
-        styles, glyphs = self.styles, self.glyphs
-        row = (
-            self._row().add(f"{glyphs.edited} ", styles.yours).add(clean(edit.where or "state"), styles.text).add("  ")
-        )
-        if edit.op == "mute":
-            return row.add("muted", styles.muted)
-        if edit.op == "delete":
-            return row.add(*styles.removed(clean(summary(edit.old, 20))))
-        if edit.op == "move":
-            return row.add(f"{glyphs.to} {clean(edit.to or '')}", styles.muted)
-        if isinstance(edit.value, str) and isinstance(edit.old, str) and len(edit.value) + len(edit.old) > 40:
-            words = len(edit.value.split()) - len(edit.old.split())
-            return row.add(f"{words:+d} words", styles.added_text)
-        if edit.op == "set" and edit.old is not None:
-            row.add(*styles.removed(clean(summary(edit.old, 20)))).add(f" {glyphs.to} ", styles.muted)
-        return row.add(*styles.added(clean(summary(edit.value, 20))))
+    def _edits(self) -> list[Row]:
+        return [edit_row(*each, self.columns, self.styles, self.glyphs) for each in edit_rows(self.preview.run.edits)]
 
     def _fact(self, name: str, value: Wire) -> Row:
         row = self._row().column(clean(name), 10, self.styles.muted)
