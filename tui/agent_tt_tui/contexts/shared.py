@@ -59,7 +59,9 @@ ANSWER = Command(
     fleeting=True,
 )
 
-STOP = Command("live.stop", "stop", ("S",), "Stop the run that was started here", footer="stop", rank=5, fleeting=True)
+STOP = Command(
+    "live.stop", "stop", ("S",), "Stop the run that goes on, whoever started it", footer="stop", rank=5, fleeting=True
+)
 
 LIVE = Group(
     "While it runs",

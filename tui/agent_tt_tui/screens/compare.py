@@ -9,6 +9,7 @@ from textual.worker import get_current_worker
 
 from agent_tt.comparing.call_changes import call_changes
 from agent_tt.comparing.states import compare_states
+from agent_tt.comparing.without_effect import edits_without_effect
 from agent_tt.errors import AgentTTError, Interrupted
 from agent_tt_tui.chrome import Pane, PaneTitle
 from agent_tt_tui.contexts import COMPARE
@@ -161,9 +162,17 @@ class CompareScreen(RunWatch):
             # The last step of a run that has ended says less than where it parted from the other.
             self._following = False
             steps.go_to(view.opening_line(lines))
+            self._say_edits_without_effect(runs[1])
         self._show_live()
         self._select()
         self.refresh_footer()
+
+    def _say_edits_without_effect(self, run: Run) -> None:
+        """Say of a fork that has just ended which of its edits changed nothing, and why."""
+        unmade = edits_without_effect(run)
+        if unmade:
+            first, more = unmade[0], f", and {len(unmade) - 1} more" if len(unmade) > 1 else ""
+            self.say(f"no effect: {first.edit.where or 'the whole state'}{more}: {first.reason}", None)
 
     def _show_live(self) -> None:
         live = any(run.status == "running" for _, run in self._sides)

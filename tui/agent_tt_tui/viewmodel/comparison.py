@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from agent_tt.codec.text import summary
+from agent_tt.comparing.leaves import edit_changes
 from agent_tt.comparing.runs import Comparison, LanePair, Row, compare_runs
+from agent_tt.comparing.without_effect import edits_without_effect
 from agent_tt.errors import Interrupted
 from agent_tt.model import ACTING
 from agent_tt.protocols import PagesCalls
@@ -131,10 +133,14 @@ class CompareView:
         return rules
 
     def _edits(self) -> list[Line]:
-        edits = self.comparison.b.edits if self.comparison.b.fork_step is not None else ()
-        paths = ", ".join(dict.fromkeys(edit.where or "the whole state" for edit in edits))
+        run = self.comparison.b
+        edits = run.edits if run.fork_step is not None else ()
+        changes = [change for edit in edits for change in edit_changes(edit)]
+        paths = ", ".join(dict.fromkeys(change.path or "the whole state" for change in changes))
         count = f"{len(edits)} edit{'' if len(edits) == 1 else 's'}"
-        return [Line("edits", text=f"{count}: {paths}")] if edits else []
+        unmade = len(edits_without_effect(run))
+        without = f", {'' if unmade == len(edits) else f'{unmade} of them '}without effect" if unmade else ""
+        return [Line("edits", text=f"{count}{without}: {paths}")] if edits else []
 
     def _folded(self, rows: Sequence[Row], rules: Mapping[Row | None, list[Line]]) -> Iterator[Line]:
         index = 0

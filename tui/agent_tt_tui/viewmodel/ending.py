@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.comparing.without_effect import edits_without_effect
 from agent_tt_tui.text import clean
 from agent_tt_tui.viewmodel.pieces import TextLine, wrap_text
 
@@ -57,6 +58,12 @@ def ending_lines(
     if error is not None:
         kind = error.class_name.rpartition(":")[2]
         yield from _passage(f"{kind}: {error.message}" if error.message else kind, "failed_text", columns, more)
+    unmade = edits_without_effect(run)
+    if unmade:
+        yield TextLine()
+        yield TextLine((("EDITS WITHOUT EFFECT", "title"),))
+        for each in unmade:
+            yield from _passage(f"{each.edit.where or 'the whole state'}: {each.reason}", "yours", columns, more)
     if effects:
         yield TextLine()
         yield TextLine((("EFFECTS", "title"),))

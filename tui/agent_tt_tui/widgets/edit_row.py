@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.codec.text import summary
 from agent_tt.comparing.leaves import edit_changes
 from agent_tt_tui.row import Row
-from agent_tt_tui.text import clean, cut_start, width
+from agent_tt_tui.text import clean, cut_start, show, width
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,6 +50,13 @@ def edit_row(edit: Edit, change: Change, columns: int, styles: Palette, glyphs: 
     if change.op == "add":
         return row.add(*styles.added(clean(summary(change.new, max(8, columns - row.cells - 1)))))
     return _changed(row, change.old, change.new, columns, styles, glyphs)
+
+
+def unmade_row(edit: Edit, reason: str, columns: int, styles: Palette, glyphs: Glyphs) -> Row:
+    """Draw why nothing came of an edit."""
+    row = Row(glyphs.cut).add(f"{glyphs.edited} ", styles.yours).add("no effect  ", styles.failed)
+    where = clean(edit.where or "the whole state")
+    return row.add(show(f"{where}: {reason}", columns - row.cells, glyphs.cut), styles.text)
 
 
 def _needed(change: Change) -> int:

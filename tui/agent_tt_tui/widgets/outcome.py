@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from textual.reactive import reactive
 
+from agent_tt.comparing.without_effect import edits_without_effect
 from agent_tt_tui import format as fmt
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row_widget import RowWidget
@@ -76,6 +77,11 @@ class OutcomePane(RowWidget):
         if held_back:
             text = f"{glyphs.writes} {held_back} denied  "
             row.add(show(text, room, glyphs.cut), styles.yours)
+            room = columns - row.cells - 1
+        unmade = edits_without_effect(run)
+        if unmade and room > 1:
+            where = ", ".join(each.edit.where or "the whole state" for each in unmade)
+            row.add(show(f"{glyphs.edited} no effect: {where}  ", room, glyphs.cut), styles.failed)
             room = columns - row.cells - 1
         if outcome.answer and room > 1:
             row.add(show(f'"{outcome.answer}"', room, glyphs.cut), styles.text)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from textual.reactive import reactive
 
 from agent_tt.codec.text import summary
+from agent_tt.comparing.without_effect import edits_without_effect
 from agent_tt_tui import format as fmt
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
@@ -14,7 +15,7 @@ from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.status import run_glyph, run_style
 from agent_tt_tui.text import clean, cut, show, width
 from agent_tt_tui.widgets.drawing import add_strip
-from agent_tt_tui.widgets.edit_row import edit_row, edit_rows
+from agent_tt_tui.widgets.edit_row import edit_row, edit_rows, unmade_row
 
 if TYPE_CHECKING:
     from rich.style import Style
@@ -155,7 +156,10 @@ class _Lines:
         return [row]
 
     def _edits(self) -> list[Row]:
-        return [edit_row(*each, self.columns, self.styles, self.glyphs) for each in edit_rows(self.preview.run.edits)]
+        run, columns, styles, glyphs = self.preview.run, self.columns, self.styles, self.glyphs
+        rows = [edit_row(*each, columns, styles, glyphs) for each in edit_rows(run.edits)]
+        unmade = edits_without_effect(run)
+        return [*rows, *(unmade_row(each.edit, each.reason, columns, styles, glyphs) for each in unmade)]
 
     def _fact(self, name: str, value: Wire) -> Row:
         row = self._row().column(clean(name), 10, self.styles.muted)
