@@ -17,6 +17,7 @@ from agent_tt_tui.contexts.shared import (
     PALETTE,
     QUIT,
     RUN_AGAIN,
+    STOP,
     SUSPEND,
 )
 
@@ -62,6 +63,7 @@ RUNS = Context(
                 ),
                 ENDING,
                 ANSWER,
+                STOP,
                 Command("runs.add", "add", ("a",), "Add a run: a sample, or your own", footer="add", rank=60),
                 Command("runs.tag", "tag", ("#",), "Tag the run, or the selected ones", footer="tag", rank=65),
                 Command(

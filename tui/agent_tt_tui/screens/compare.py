@@ -69,7 +69,9 @@ class CompareScreen(RunWatch):
         self._versions: tuple[int, int] | None = None
         self._reading = False
         self._only_differences = False
-        self._following = run_b.status == "running"
+        self._following = self._tells_end = run_b.status == "running"
+        self._settled = False
+        """Whether the processes that were started here had ended, and written down how, before the last reading."""
         self._zoomed = self._low = False
 
     def compose(self) -> ComposeResult:
@@ -109,8 +111,8 @@ class CompareScreen(RunWatch):
 
     @property
     def _over(self) -> bool:
-        """Whether both runs had ended when they were read last: then no more can come."""
-        return self._view is not None and all(run.status != "running" for run in self.shown_runs())
+        """Whether both runs, and what was started here, had ended when they were read last: then no more can come."""
+        return self._settled and self._view is not None and all(run.status != "running" for run in self.shown_runs())
 
     def _look(self) -> None:
         """Read anew when a store has changed; one reading at a time, so that a slow one still ends."""
@@ -119,7 +121,7 @@ class CompareScreen(RunWatch):
             self.run_worker(self._read, group="compare", thread=True, exit_on_error=False)
 
     def _read(self) -> None:
-        worker = get_current_worker()
+        worker, settled = get_current_worker(), self.own_fork() is None
         try:
             (source_a, run_a), (source_b, run_b) = self._sides
             versions = (source_a.version(), source_b.version())
@@ -139,6 +141,9 @@ class CompareScreen(RunWatch):
                 self.app.call_from_thread(self.say, error.message, None)
         finally:
             self._reading = False
+            if settled and not self._settled and not worker.is_cancelled:
+                self._settled = True
+                self.app.call_from_thread(self.refresh_footer)
 
     def _show(self, view: CompareView, versions: tuple[int, int]) -> None:
         if view.comparison.a.id != self._sides[0][1].id:
@@ -162,6 +167,7 @@ class CompareScreen(RunWatch):
             # The last step of a run that has ended says less than where it parted from the other.
             self._following = False
             steps.go_to(view.opening_line(lines))
+        if self._tells_end and runs[1].status != "running":
             self._say_edits_without_effect(runs[1])
         self._show_live()
         self._select()
@@ -171,6 +177,7 @@ class CompareScreen(RunWatch):
         """Say of a fork that has just ended which of its edits changed nothing, and why."""
         unmade = edits_without_effect(run)
         if unmade:
+            self._tells_end = False
             first, more = unmade[0], f", and {len(unmade) - 1} more" if len(unmade) > 1 else ""
             self.say(f"no effect: {first.edit.where or 'the whole state'}{more}: {first.reason}", None)
 

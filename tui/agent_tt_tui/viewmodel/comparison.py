@@ -139,7 +139,8 @@ class CompareView:
         paths = ", ".join(dict.fromkeys(change.path or "the whole state" for change in changes))
         count = f"{len(edits)} edit{'' if len(edits) == 1 else 's'}"
         unmade = len(edits_without_effect(run))
-        without = f", {'' if unmade == len(edits) else f'{unmade} of them '}without effect" if unmade else ""
+        some = " without effect" if unmade == len(edits) else f", {unmade} of them without effect"
+        without = some if unmade else ""
         return [Line("edits", text=f"{count}{without}: {paths}")] if edits else []
 
     def _folded(self, rows: Sequence[Row], rules: Mapping[Row | None, list[Line]]) -> Iterator[Line]:
