@@ -331,6 +331,33 @@ async def test_the_agent_may_be_given_other_arguments_and_they_are_kept_for_the_
         assert "sender.py:main one two" in shown.text
 
 
+async def test_code_that_has_moved_is_named_and_kept_for_the_next_time(sender):
+    (sender.folder / "moved").mkdir(exist_ok=True)
+    (sender.folder / "sender.py").rename(sender.folder / "moved" / "letters.py")
+    shown = Debugger(sender.store, "sender")
+    async with shown.app.run_test(size=(80, 24)) as pilot:
+        await shown.begin(pilot).preflight()
+        await pilot.press("F")
+        await until(pilot, lambda: "sender.py" in shown.text and not shown.screen.query_one(ReplayAction).busy)
+        assert isinstance(shown.screen, ReplayDialog)
+        await pilot.press("A", "ctrl+u", *"letters", "enter")
+        assert "that is not FILE:NAME" in shown.text
+        await pilot.press("ctrl+u", *"moved/letters.py:main", "enter")
+        await pilot.pause()
+        assert "will run     moved/letters.py:main" in shown.text
+        await pilot.press("F")
+        await until(pilot, lambda: isinstance(shown.screen, ReplayedDialog))
+        await until(pilot, lambda: "as recorded" in shown.text)
+        await pilot.press("r")
+        await until(
+            pilot, lambda: isinstance(shown.screen, ReplayDialog) and not shown.screen.query_one(ReplayAction).busy
+        )
+        assert "will run     moved/letters.py:main" in shown.text
+        await pilot.press("A", "ctrl+u", "enter")
+        await pilot.pause()
+        assert "will run     sender.py:main" in shown.text
+
+
 async def test_while_a_replay_runs_it_says_how_many_calls_are_answered(sender):
     sender.change(
         ("        for text in", "        while not os.path.exists('enough'):\n            pass\n        for text in")

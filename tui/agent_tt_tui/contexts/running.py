@@ -102,6 +102,14 @@ REPLAY = Context(
                     footer="arguments",
                     rank=30,
                 ),
+                Command(
+                    "replay.agent",
+                    "agent",
+                    ("A",),
+                    "Run another entry point: of code that has moved since",
+                    footer="moved code",
+                    rank=40,
+                ),
             ),
         ),
         Group(

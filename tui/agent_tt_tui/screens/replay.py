@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.worker import get_current_worker
@@ -47,10 +48,12 @@ class Replayed:
     Attributes:
         report: What it found.
         arguments: What the agent was given in place of the arguments that it was recorded with; empty for those.
+        agent: The entry point that ran in place of the recorded one; empty for that.
     """
 
     report: ReplayReport
     arguments: tuple[str, ...] = ()
+    agent: str = ""
 
 
 class ReplayDialog(RunAgainDialog[Replayed, Preflight]):
@@ -64,7 +67,14 @@ class ReplayDialog(RunAgainDialog[Replayed, Preflight]):
     NOT_DONE = "not replayed"
 
     def __init__(
-        self, source: RunSource, run: Run, step: int = 0, *, observe: bool = False, arguments: tuple[str, ...] = ()
+        self,
+        source: RunSource,
+        run: Run,
+        step: int = 0,
+        *,
+        observe: bool = False,
+        arguments: tuple[str, ...] = (),
+        agent: str = "",
     ) -> None:
         """Look at a run.
 
@@ -74,9 +84,10 @@ class ReplayDialog(RunAgainDialog[Replayed, Preflight]):
             step: Answers after this step are counted too; 0 counts the whole run once.
             observe: Whether the replay goes on after a changed request, to begin with.
             arguments: What the agent is given in place of its recorded arguments, to begin with.
+            agent: The entry point that runs in place of the recorded one, to begin with.
         """
         super().__init__(source, run)
-        self._step, self._observe, self._arguments = step, observe, arguments
+        self._step, self._observe, self._arguments, self._agent = step, observe, arguments, agent
         self._answered = 0
         """How many calls the replay that runs has answered."""
 
@@ -93,7 +104,7 @@ class ReplayDialog(RunAgainDialog[Replayed, Preflight]):
     def on_mount(self) -> None:
         """Show what was chosen the last time."""
         facts = self.query_one(ReplayFacts)
-        facts.observe, facts.arguments = self._observe, self._arguments
+        facts.observe, facts.arguments, facts.agent = self._observe, self._arguments, self._agent
 
     def share_rows(self) -> None:
         """Let the table scroll, and the facts go, before a warning or the action is cut off."""
@@ -151,14 +162,27 @@ class ReplayDialog(RunAgainDialog[Replayed, Preflight]):
             self._arguments = tuple(shlex.split(text))
             self.query_one(ReplayFacts).arguments = self._arguments
 
+    def action_agent(self) -> None:
+        """Ask where the agent's code is now."""
+        prompt = PromptDialog(
+            "Run what",
+            detail="FILE:NAME of code that has moved; empty for what was recorded",
+            value=self._agent or self.run.code.entry or "",
+            check=_no_entry,
+        )
+        self.app.push_screen(prompt, self._named)
+
+    def _named(self, text: str | None) -> None:
+        if text is not None:
+            self._agent = "" if text.strip() == self.run.code.entry else text.strip()
+            self.query_one(ReplayFacts).agent = self._agent
+
     def action_run(self) -> None:
         """Start the replay."""
         self._answered = 0
         self.begin()
-        observe, arguments = self._observe, self._arguments
-        self.run_worker(
-            lambda: self._replay(arguments, observe=observe), group="replay", thread=True, exit_on_error=False
-        )
+        work = partial(self._replay, self._arguments, self._agent, observe=self._observe)
+        self.run_worker(work, group="replay", thread=True, exit_on_error=False)
 
     def action_escape(self) -> None:
         """Stop the replay that runs, else close."""
@@ -179,7 +203,7 @@ class ReplayDialog(RunAgainDialog[Replayed, Preflight]):
         """Keep how far the replay is, in its thread; the next tick of the clock says it."""
         self._answered = answered
 
-    def _replay(self, arguments: tuple[str, ...], *, observe: bool) -> None:
+    def _replay(self, arguments: tuple[str, ...], agent: str, *, observe: bool) -> None:
         worker = get_current_worker()
         done, trouble = None, ("", "")
         try:
@@ -188,10 +212,11 @@ class ReplayDialog(RunAgainDialog[Replayed, Preflight]):
                 self.run,
                 observe=observe,
                 arguments=arguments,
+                agent=agent or None,
                 cancelled=lambda: worker.is_cancelled,
                 progress=self._count,
             )
-            done = Replayed(report, arguments)
+            done = Replayed(report, arguments, agent)
         except Untrusted as error:
             self.app.call_from_thread(self.ask_for_trust, error)
             return
@@ -216,4 +241,12 @@ def _no_arguments(text: str) -> str | None:
         shlex.split(text)
     except ValueError as error:
         return f"that is no list of arguments: {str(error).lower()}"
+    return None
+
+
+def _no_entry(text: str) -> str | None:
+    """What keeps a text from naming an entry point; None if nothing does."""
+    place, colon, name = text.strip().rpartition(":")
+    if text.strip() and not (colon and place and name):
+        return "that is not FILE:NAME, such as src/refunds.py:main"
     return None

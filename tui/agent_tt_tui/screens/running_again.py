@@ -78,8 +78,10 @@ class RunAgainScreen(RunWatch):
     def _open_replay(self, source: RunSource, run: Run) -> None:
         """Open the dialog, as it was left the last time."""
         last = self.replays.get(run.id)
-        observe, arguments = (last.report.observed, last.arguments) if last is not None else (False, ())
-        dialog = ReplayDialog(source, run, self.replayed_from(), observe=observe, arguments=arguments)
+        observe, arguments, agent = (
+            (last.report.observed, last.arguments, last.agent) if last is not None else (False, (), "")
+        )
+        dialog = ReplayDialog(source, run, self.replayed_from(), observe=observe, arguments=arguments, agent=agent)
         self.app.push_screen(dialog, partial(self._replayed, source, run))
 
     def _replayed(self, source: RunSource, run: Run, replayed: Replayed | None) -> None:

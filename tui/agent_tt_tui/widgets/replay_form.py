@@ -47,13 +47,25 @@ class ReplayFacts(RowWidget):
     arguments: reactive[tuple[str, ...]] = reactive(())
     """What the agent is given in place of its recorded arguments; empty for those."""
 
+    agent: reactive[str] = reactive("")
+    """The entry point that runs in place of the recorded one; empty for that."""
+
     def draw(self, y: int, columns: int, styles: Palette) -> Row:
         """Draw one fact."""
         row, plan, glyphs = self.new_row(), self.plan, look_of(self).glyphs
         if plan is None:
             return row
         if y == 0:
-            return add_will_run(row, plan.run, columns, styles, glyphs, changed=self.changed, arguments=self.arguments)
+            return add_will_run(
+                row,
+                plan.run,
+                columns,
+                styles,
+                glyphs,
+                changed=self.changed,
+                arguments=self.arguments,
+                agent=self.agent,
+            )
         if y == 1:
             row.column("answered by", LABEL, styles.muted)
             total = sum(answers.recorded for answers in plan.answers)

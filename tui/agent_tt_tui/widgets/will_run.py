@@ -29,6 +29,7 @@ def add_will_run(
     *,
     changed: bool,
     arguments: Sequence[str] = (),
+    agent: str = "",
 ) -> Row:
     """Add what will run.
 
@@ -40,14 +41,15 @@ def add_will_run(
         glyphs: The glyphs to draw with.
         changed: Whether the agent's file is another than when the run was recorded.
         arguments: What the agent is given in place of its recorded arguments; empty for those.
+        agent: The entry point that runs in place of the recorded one; empty for that.
     """
     row.column("will run", LABEL, styles.muted)
-    row.upto(clean(what_runs(run)), columns, styles.text)
+    row.upto(clean(agent or what_runs(run)), columns, styles.yours if agent else styles.text)
     if arguments:
         row.upto(clean(f" {shlex.join(arguments)}"), columns, styles.yours)
     else:
         row.upto(clean(f" {recorded_arguments(run)}").rstrip(), columns, styles.muted)
-    for text in ("changed since it was recorded", "changed") if changed else ():
+    for text in ("changed since it was recorded", "changed") if changed and not agent else ():
         if row.cells + 4 + len(text) <= columns:
             return row.add(f"  {glyphs.differs} {text}", styles.changed_mark)
     return row
