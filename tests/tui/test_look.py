@@ -55,3 +55,19 @@ def test_terminals_of_sixteen_colours_start_with_an_ansi_theme(env, theme):
 def test_changes_stand_in_brackets_where_nothing_can_be_struck_through():
     assert Look.choose(env={"TERM": "linux"}).bracket_changes
     assert not Look.choose(env=UTF8).bracket_changes
+
+
+MARKS = (
+    *("model", "reads", "writes", "http", "code", "person", "ambient"),  # what a step or a call is
+    *("well", "failed", "unknown", "crashed", "interrupted"),  # how it ended
+    *("differs", "same", "only_a", "only_b", "fork", "edited", "added", "changed"),  # what stands beside it
+)
+
+
+@pytest.mark.parametrize("glyphs", [UNICODE, ASCII], ids=["unicode", "ascii"])
+def test_marks_that_stand_in_one_list_are_told_apart(glyphs):
+    """A step that crashed is not one that differs, nor one of code one that was interrupted."""
+    by_glyph = {}
+    for name in MARKS:
+        by_glyph.setdefault(getattr(glyphs, name), []).append(name)
+    assert {glyph: names for glyph, names in by_glyph.items() if len(names) > 1} == {}

@@ -101,6 +101,8 @@ async def test_it_is_told_when_the_fork_has_ended_with_its_reason(source):
         assert "limit: the agent wrote over it" in shown(app)
     app = show(lambda: RunsScreen(source))
     async with app.run_test(size=(160, 40)) as pilot:
+        await until(pilot, lambda: "forgetful" in shown(app))
+        await pilot.press("down")
         await until(pilot, lambda: "no effect  limit" in shown(app))
 
 

@@ -106,10 +106,10 @@ UNICODE = Glyphs(
 )  # fmt: skip
 
 ASCII = Glyphs(
-    model="*", reads="o", writes="#", http="@", code="-", person="^", ambient=".",
+    model="*", reads="o", writes="#", http="@", code="&", person="^", ambient=".",
     well="v", failed="x", unknown="?", crashed="!", interrupted="-",
-    added="+", changed="~", removed="-", edited="%", differs="!", same="=", only_a="<", only_b=">",
-    fork="Y", bar="|", role_bar="|", folded=">", unfolded="v", running=(":",), alike=":", cut=">", path="/",
+    added="+", changed="~", removed="-", edited="%", differs="/", same="=", only_a="<", only_b=">",
+    fork="Y", bar="|", role_bar="|", folded=">", unfolded="v", running=(":",), alike=":", cut=">", path=">",
     to=">", dot=".", busy="=", line="-", rail="|", branch="|", branch_last="`", branch_end=".", gather_end="'",
     fan_out="+", gather="+", hit="_", about="~", times="x", span="-", arrows="<>", up="^", down="v",
 )  # fmt: skip
