@@ -135,3 +135,16 @@ def test_a_wide_step_is_marked_higher_up_and_never_loses_a_path(wide: list[str])
     for op in ops:
         path = tuple(op[1])
         assert any(path[:depth] in found and found[path[:depth]].struct for depth in range(len(path) + 1))
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_step_is_marked_higher_up_from_the_first_path_that_is_too_many(more: int) -> None:
+    count = MAX_TOUCHES - 2 + more  # beside the root and `m`
+    ops: list[Any] = [["s", ["m", f"k{number}"], 1] for number in range(count)]
+    found = touches(ops)
+    assert found == ({(): Touch(), ("m",): Touch(struct=True)} if more else touches(ops[:1]) | found)
+    assert len(found) == (2 if more else MAX_TOUCHES)
+
+
+def test_a_step_without_operations_touches_nothing() -> None:
+    assert touches([]) == {}

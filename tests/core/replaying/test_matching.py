@@ -101,7 +101,9 @@ def test_no_call_of_a_lane_that_is_not_beside_it_answers(asking: str, other: str
 
 
 def test_a_lane_of_another_id_says_that_it_moved_once_and_how_many_others_fitted_as_well():
-    match, tape = matching(*(asked(number, f"main/ask.{number}", "q") for number in (1, 2, 3)), asked(4, "main/ask.1", "r", 2))
+    match, tape = matching(
+        *(asked(number, f"main/ask.{number}", "q") for number in (1, 2, 3)), asked(4, "main/ask.1", "r", 2)
+    )
     assert facts(serve(match.find("main/ask.9", "q"))) == ("main/ask.1", 1, "next", [], True, 2)
     assert facts(serve(match.find("main/ask.9", "r"))) == ("main/ask.1", 4, "next", [], False, 0)
     assert facts(serve(match.find("main/ask.8", "q"))) == ("main/ask.2", 2, "next", [], True, 1)
