@@ -182,16 +182,12 @@ def read_rule(text: str, *, source: Source = "you", place: str = "", about: str 
     raise UsageError(f"{head}{text!r} is no word of a policy", hint=hint)
 
 
-def _default(word: Word) -> Rule:
-    return Rule(word, source="default")
-
-
 _DEFAULTS: Final[tuple[tuple[str, Rule], ...]] = (
-    ("*llm", _default("live")),
-    ("*read", _default("live")),
-    ("*write", _default("deny")),
-    ("*subprocess", _default("deny")),
-    ("*socket", _default("deny")),
+    ("*llm", Rule("live", source="default")),
+    ("*read", Rule("live", source="default")),
+    ("*write", Rule("deny", source="default")),
+    ("*subprocess", Rule("deny", source="default")),
+    ("*socket", Rule("deny", source="default")),
 )
 """What holds where nobody says anything."""
 

@@ -50,7 +50,7 @@ def read_assignment(text: str) -> tuple[str, Rule]:
     Raises:
         UsageError: it has another form, or the word is none.
     """
-    name, equals, said = text.rpartition("=") if ":" not in text else _split(text)
+    name, equals, said = _split(text)
     if not equals or not name:
         raise UsageError(f"{text!r} is not NAME=WORD", hint='for example --policy charge=ask or "*http=deny"')
     check_name(name, f"--policy {text}")
