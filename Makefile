@@ -1,5 +1,5 @@
 # `make check` is what CI runs. Every target works in the environment of the `python` that is first on PATH.
-.PHONY: check lint types layers test bench flips pictures samples
+.PHONY: check lint types layers test bench flips mutants pictures samples
 
 check: lint types layers test
 
@@ -27,6 +27,13 @@ bench:
 # 2,000 single flipped bits, each verified and replayed: an hour or more.
 flips:
 	python -m tests.benchmarks.bit_flips
+
+# Small changes to the code that no test notices: a random sample of each package, or all with SAMPLE=all. Wants the
+# extra `mutants`. The sample takes half an hour or more, all of them most of a day.
+SAMPLE ?= 200
+SEED ?= 1
+mutants:
+	nice python -m tests.mutants --sample $(SAMPLE) --seed $(SEED)
 
 pictures:
 	python tests/tui/pictures.py

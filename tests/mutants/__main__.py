@@ -1,11 +1,11 @@
 """Which small changes to the code no test notices.
 
-    python -m tests.mutants [--sample 300] [--seed 1] [--whole] [--only querying ...] [--survivors FILE]
+    python -m tests.mutants [--sample 200|all] [--seed 1] [--only querying ...] [--survivors FILE]
 
 Each mutant is one small change in a function (`making.py`); it is killed when a test of its package fails with it
 (`running.py`). All of them, some 20,000, take hours. So by default a random sample of each package is tried, the same
 one for the same seed and code: the share that survives is that of a sample, and known to within a few points only.
-`--whole` tries all. A package's mutants are tried by the tests of that package only, in one process; what a test
+`--sample all` tries all. A package's mutants are tried by the tests of that package only, in one process; what a test
 starts as another process runs the original code. Tests whose time together passes ten seconds for one mutant are left
 out for it, the slowest first. So "survived" says that these tests did not notice it, not that nothing could.
 """
@@ -42,7 +42,9 @@ PACKAGES = {
     "querying": Package(("querying/*.py",), ("tests/core/querying",)),
     "comparing": Package(("comparing/*.py",), ("tests/core/comparing",)),
     "replaying/matching": Package(("replaying/matching*.py",), ("tests/core/replaying/test_matching.py",)),
-    "forking/plan": Package(("forking/plan*.py",), ("tests/core/forking/test_fork_plan.py",)),
+    "forking/plan": Package(
+        ("forking/plan*.py",), tuple(f"tests/core/forking/test_fork_{name}.py" for name in ("plan", "plan_ways"))
+    ),
     "recording/policy": Package(
         ("recording/policy*.py",), ("tests/core/recording/test_policy.py", "tests/core/forking/test_fork_policy.py")
     ),
@@ -51,9 +53,6 @@ PACKAGES = {
         ("tests/core/history", *(f"tests/core/store/test_{name}.py" for name in ("histories", "damage"))),
     ),
 }
-
-EQUIVALENT: dict[str, str] = {}
-"""Mutants that cannot change what anybody sees, as `file:function: text before → text after`, each with the reason."""
 
 _OUTCOMES = ("killed", "survived", "timed out", "no test")
 
@@ -73,15 +72,9 @@ def sample_of(files: list[Path], most: int | None, seed: int) -> list[Mutant]:
     for mutant in mutants:
         if most is not None and len(chosen) == most:
             break
-        source = sources[mutant.file]
-        if is_another(mutant, source) and named(mutant, source) not in EQUIVALENT:
+        if is_another(mutant, sources[mutant.file]):
             chosen.append(mutant)
     return sorted(chosen, key=lambda mutant: (mutant.file, mutant.line, mutant.start))
-
-
-def named(mutant: Mutant, source: str) -> str:
-    """Name a mutant by what it changes, whichever line that is on."""
-    return f"{mutant.file}:{mutant.function}: {source[mutant.start : mutant.end].strip()} → {mutant.text.strip()}"
 
 
 def try_out(package: Package, mutants: list[Mutant], files: list[Path]) -> list[dict[str, Any]]:
@@ -95,9 +88,16 @@ def try_out(package: Package, mutants: list[Mutant], files: list[Path]) -> list[
         with log.open("wb") as output:
             command = [sys.executable, "-m", "tests.mutants.running", str(job)]
             done = subprocess.run(
-                command, cwd=ROOT, env=os.environ | {"PYTHONPATH": paths}, stdout=output, stdin=subprocess.DEVNULL, check=False
+                command,
+                cwd=ROOT,
+                env=os.environ | {"PYTHONPATH": paths},
+                stdout=output,
+                stdin=subprocess.DEVNULL,
+                check=False,
             )
-        rows = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()] if results.exists() else []
+        rows = (
+            [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()] if results.exists() else []
+        )
         if len(rows) != len(mutants):
             sys.exit(f"{log.read_text(encoding='utf-8', errors='replace')}\nit ended with {done.returncode}, too early")
     return rows
@@ -112,10 +112,13 @@ def change(row: dict[str, Any]) -> str:
     return "\n".join([f"{mutant.name}  ({row['outcome']}, {row['tests']} tests)", *(f"    {line}" for line in changed)])
 
 
+def _sample(text: str) -> int | None:
+    return None if text == "all" else int(text)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description="Which small changes no test notices.")
-    parser.add_argument("--sample", type=int, default=300, help="mutants of each package (300)")
-    parser.add_argument("--whole", action="store_true", help="every mutant, which takes hours")
+    parser.add_argument("--sample", type=_sample, default=200, help="mutants of each package, or `all` (200)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="*", choices=list(PACKAGES), default=list(PACKAGES))
     parser.add_argument("--survivors", type=Path, default=None, help="write what survived to this file")
@@ -125,7 +128,7 @@ def main() -> None:
     for name in asked.only:
         package = PACKAGES[name]
         files = sources_of(package)
-        mutants = sample_of(files, None if asked.whole else asked.sample, asked.seed)
+        mutants = sample_of(files, asked.sample, asked.seed)
         rows = [row for row in try_out(package, mutants, files) if row["outcome"] != "inapplicable"]
         table.append((name, Counter(row["outcome"] for row in rows)))
         shown += [change(row) for row in rows if row["outcome"] in ("survived", "no test")]
@@ -133,7 +136,9 @@ def main() -> None:
         asked.survivors.write_text("\n\n".join(shown) + "\n", encoding="utf-8")
     else:
         print("\n\n".join(shown) + "\n")
-    how = "all mutants" if asked.whole else f"at most {asked.sample} mutants of each package, seed {asked.seed}"
+    how = (
+        "all mutants" if asked.sample is None else f"at most {asked.sample} mutants of each package, seed {asked.seed}"
+    )
     print(f"{how}; the share counts what survived and what no test reaches\n")
     print(f"{'package':20}{'mutants':>9}" + "".join(f"{outcome:>11}" for outcome in _OUTCOMES) + f"{'share':>9}")
     for name, counts in table:

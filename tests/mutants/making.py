@@ -2,14 +2,15 @@
 
 mutmut's operators make them; which of its rules we change, and why:
 
-| rule | why |
-|---|---|
-| properties and other decorated functions have mutants too | mutmut must leave them out, because it renames what it mutates; we exchange code objects |
-| default values of parameters, decorators and annotations have none | they are no part of a function's code object |
-| a string has one mutant (`"XX…XX"`), not three | that one more letter is noticed says as much as that capital letters are |
-| wording in `raise …(…)` has none | a test that repeats a sentence proves nothing; what the error says it is about has mutants |
-| the type in `cast(type, value)` has none | `cast` does not look at it |
-| mutants that compile to the code as it is have none | nothing could tell them apart |
+- Properties and other decorated functions have mutants too: mutmut must leave them out, because it renames what it
+  mutates, and here code objects are exchanged.
+- Default values of parameters, decorators and annotations have none: they are no part of a function's code object. So
+  has what runs only when a module is imported, constants for example.
+- A string has one mutant (`"XX…XX"`), not three: whether two more letters are noticed says as much as capitals do.
+- Wording in `raise …(…)` has none: a test that repeats a sentence proves nothing. What stands in it as an argument or
+  a value is mutated like everything else, and an error may lose its message or its hint.
+- The type in `cast(type, value)` has none: `cast` does not look at it.
+- What compiles to the code as it is is no mutant.
 """
 
 from __future__ import annotations

@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING
 
 import coverage
 import pytest
-
 from tests.mutants.making import Mutant, function_code
 
 if TYPE_CHECKING:
@@ -63,7 +62,8 @@ class Runner:
         if session.testsfailed:
             raise session.Interrupted("the tests could not be collected")
         for file in self.files:
-            importlib.import_module(file.removeprefix("core/").removesuffix(".py").replace("/", ".").removesuffix(".__init__"))
+            module = file.removeprefix("core/").removesuffix(".py").replace("/", ".")
+            importlib.import_module(module.removesuffix(".__init__"))
         _make_laws_brief(session.items)
         self._functions = _functions(self.files)
         gc.collect()
@@ -138,7 +138,7 @@ class Runner:
         if not pid:
             try:
                 self._run_mutated(session, mutant, tests)
-            except BaseException:  # noqa: BLE001 -- what a mutant raises where no test looks ends its tests too
+            except BaseException:  # what a mutant raises where no test looks ends its tests too
                 os._exit(_KILLED)
             os._exit(_SURVIVED)
         _, status = os.waitpid(pid, 0)
@@ -213,7 +213,18 @@ def main(job_file: str) -> int:
     mutants = [Mutant(**each) for each in job["mutants"]]
     shown = os.dup(sys.stderr.fileno())
     runner = Runner(job["files"], mutants, Path(job["results"]), shown)
-    arguments = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist", "--no-header", "-rN", *job["tests"]]
+    arguments = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:randomly",
+        "-p",
+        "no:xdist",
+        "--no-header",
+        "-rN",
+        *job["tests"],
+    ]
     with tempfile.TemporaryDirectory() as folder:
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         return int(pytest.main(arguments, plugins=[runner]))

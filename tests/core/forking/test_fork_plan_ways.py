@@ -1,14 +1,15 @@
-"""The pre-flight of a fork: edits of calls, requests and steps, re-entry by replay, executors, and what it says of each."""
+"""The pre-flight of a fork: edits of calls, requests and steps, re-entry by replay, executors; what it says of each."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agent_tt.errors import InvalidEdit, InvalidEntryPoint, InvalidExecutor, InvalidScript, NotRebuildable, UsageError
-
 from agent_tt.forking.plan import plan_fork
+from agent_tt.forking.policies import Rule
 from agent_tt.forking.terms import Terms
 from agent_tt.model import AgentCode, CallEnd, Edit, NewCall, NewRun, NewStep, Run, StepEnd
 from agent_tt.recording.limits import Limits
@@ -337,3 +338,35 @@ def test_tools_that_the_code_declares_are_rows_though_they_were_never_called(pro
         trip,
         "deny",
     )
+
+
+def test_a_fork_that_may_run_what_it_cannot_hold_is_not_started(project: Project, trip: Run) -> None:
+    plan = project.plan(trip, 1)
+    row = next(row for row in plan.boundary if row.name == "look")
+    shown = [
+        replace(row, name=name, effect="write", known_by="shown", rule=Rule("deny")) for name in ("pay it", "send")
+    ]
+    one = replace(plan, boundary=(row, shown[0]))
+    with pytest.raises(UsageError) as caught:
+        one.check_held()
+    assert caught.value.message == (
+        "pay it: a tool that nothing records, or not all calls of, so a fork cannot hold it"
+    )
+    assert caught.value.hint == (
+        "let it run for real with --allow 'pay it', or record it: mark the function with @agent_tt.tool, or name it "
+        "with --call when you record the agent"
+    )
+    with pytest.raises(UsageError) as caught:
+        replace(plan, boundary=tuple(shown)).check_held()
+    assert caught.value.message == (
+        "pay it, send: tools that nothing records, or not all calls of, so a fork cannot hold them"
+    )
+    assert str(caught.value.hint).startswith(
+        "let them run for real with --allow 'pay it' --allow send, or record them: "
+    )
+    allowed = replace(one, boundary=(row, replace(shown[0], rule=Rule("live"))))
+    allowed.check_held()
+    assert (one.unheld, one.writers, allowed.unheld) == ((shown[0],), (), ())
+    inside = replace(row, name="in", effect="write", is_inside=True)
+    outside = replace(row, name="out", effect="write")
+    assert replace(plan, boundary=(inside, outside, row)).writers == (outside,)
