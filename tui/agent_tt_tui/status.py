@@ -22,6 +22,7 @@ def run_glyph(status: RunStatus, glyphs: Glyphs) -> str:
         "failed": glyphs.failed,
         "interrupted": glyphs.interrupted,
         "crashed": glyphs.crashed,
+        "unknown": glyphs.unknown,
     }[status]
 
 
@@ -33,6 +34,7 @@ def run_tone(status: RunStatus) -> Tone:
         "failed": "failed",
         "interrupted": "muted",
         "crashed": "failed",
+        "unknown": "muted",
     }
     return tones[status]
 

@@ -32,7 +32,7 @@ SortKey = Literal["made", "diverged", "answer", "status", "steps", "cost"]
 SORT_KEYS: Final[tuple[SortKey, ...]] = get_args(SortKey)
 """What rows can be ordered by; `made` is the order of the forks, or the one in which runs were named."""
 
-_STATUS_RANK: Final = {"running": 0, "failed": 1, "crashed": 2, "interrupted": 3, "succeeded": 4}
+_STATUS_RANK: Final = {"running": 0, "failed": 1, "crashed": 2, "interrupted": 3, "unknown": 4, "succeeded": 5}
 
 _MOST_NAMED: Final = 3
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, NewCall, NewStep, RunStatus, StepEnd
+    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, Judged, NewCall, NewStep, RunStatus, StepEnd
     from agent_tt.protocols import OpenQuestion, RunWriter
     from agent_tt.questions import NewQuestion
 
@@ -73,7 +73,7 @@ class LateWriter:
         """See `RunWriter`."""
         return self._now().ask(step, call, new)
 
-    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:
+    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged = None) -> int:
         """See `RunWriter`."""
         return self._now().deliver(step, call, kind, data)
 

@@ -40,11 +40,12 @@ from agent_tt.model.marks import Deletion, Label, Note, Problem
 from agent_tt.model.output import Output
 from agent_tt.model.runs import AgentCode, Edit, ErrorInfo, ModelConfig, Run
 from agent_tt.model.steps import Call, Delivery, Step
-from agent_tt.model.writing import CallEnd, NewCall, NewRun, NewStep, StepEnd
+from agent_tt.model.writing import HELD_BACK, CallEnd, Judged, NewCall, NewRun, NewStep, StepEnd
 
 __all__ = [
     "ACTING",
     "COPY",
+    "HELD_BACK",
     "MADE_UP",
     "OWN_DOING",
     "SKIPPED",
@@ -63,6 +64,7 @@ __all__ = [
     "EditTarget",
     "Effect",
     "ErrorInfo",
+    "Judged",
     "Label",
     "ModelConfig",
     "NewCall",

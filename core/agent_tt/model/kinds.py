@@ -25,7 +25,8 @@ __all__ = [
     "WayBackIn",
 ]
 
-RunStatus = Literal["running", "succeeded", "failed", "interrupted", "crashed"]
+RunStatus = Literal["running", "succeeded", "failed", "interrupted", "crashed", "unknown"]
+"""`unknown`: of a run in another system's file, which does not tell whether anything was left to run."""
 StepStatus = Literal["running", "ok", "error", "interrupted"]
 CallStatus = Literal["pending", "ok", "error", "denied"]
 CallKind = Literal["llm", "tool", "http", "subprocess", "socket", "clock", "rng", "id", "env", "human"]

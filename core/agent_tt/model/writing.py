@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.model.runs import AgentCode
 
@@ -14,7 +14,25 @@ if TYPE_CHECKING:
     from agent_tt.model.kinds import CallKind, CallStatus, Effect, StepStatus, StreamEnd
     from agent_tt.model.runs import ErrorInfo, ModelConfig
 
-__all__ = ["CallEnd", "NewCall", "NewRun", "NewStep", "StepEnd"]
+__all__ = ["HELD_BACK", "CallEnd", "Judged", "NewCall", "NewRun", "NewStep", "StepEnd"]
+
+
+HELD_BACK: Final[Wire] = {"held_back": "its end may be the beginning of a secret"}
+"""Stands for a piece of a stream until the next pieces tell whether a secret begins in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A piece of a stream that was judged with the pieces before it, so that a secret is found that several bring.
+
+    Attributes:
+        data: what is kept of it, or `HELD_BACK`.
+        settled: what is kept of earlier pieces of the same call that were held back, by their places among its pieces,
+            from 0.
+    """
+
+    data: Wire
+    settled: tuple[tuple[int, Wire], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +92,7 @@ class CallEnd:
     Attributes:
         stream: how an answer that came in pieces ended: its end is a delivery of its own. None for one in one piece.
         returned: what came with that end.
+        settled: what is kept of pieces that were held back until now; see `Judged`.
     """
 
     status: CallStatus
@@ -82,3 +101,4 @@ class CallEnd:
     meta: Mapping[str, Wire] = field(default_factory=dict)
     stream: StreamEnd | None = None
     returned: Wire = None
+    settled: tuple[tuple[int, Wire], ...] = ()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         DeliveryKind,
         Edit,
         ErrorInfo,
+        Judged,
         NewCall,
         NewRun,
         NewStep,
@@ -188,10 +189,11 @@ class RunWriter(Protocol):
         """
         ...
 
-    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:
+    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged = None) -> int:
         """Commit a piece of an answer that comes in several, before the agent sees it; give its run-wide number.
 
-        The end of such an answer is committed by `end_call`, whose `CallEnd.stream` says how it ended.
+        From one that is not `Judged`, secrets are taken out as from a value that stands alone. The end of such an
+        answer is committed by `end_call`, whose `CallEnd.stream` says how it ended.
 
         Raises:
             StepNotFound: no such call.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
 from agent_tt.errors import AgentTTError
-from agent_tt.model import MADE_UP, UNPRICED, CallEnd, NewCall
+from agent_tt.model import MADE_UP, UNPRICED, CallEnd, Judged, NewCall
 from agent_tt.recording.amending import amender_here
 from agent_tt.recording.answers import HoldsBack, KeepsKeys, answers_here, question_of
 from agent_tt.recording.arrival import Arrival
@@ -27,6 +27,7 @@ from agent_tt.recording.scope import enter, leave
 from agent_tt.recording.shared_end import SharedEnd
 from agent_tt.recording.signature import signature_of_call
 from agent_tt.recording.usage import is_refusal, usage_of
+from agent_tt.redaction.wire_pieces import WirePieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -74,6 +75,8 @@ class RecordedCall:
         self._deciding: Deciding | None = None
         self._given: GivenArguments | None = None
         self._held_back: tuple[HoldsBack, Question] | None = None
+        self._pieces: WirePieces | None = None
+        self._settled: tuple[tuple[int, Wire], ...] = ()
         self._is_unpaid = False
         self.served: Served | None = None
         self.sent: object = None
@@ -253,8 +256,11 @@ class RecordedCall:
         with contextlib.suppress(AgentTTError):  # logged and remembered; the agent's own exception goes on its way
             self._end(CallEnd(status="error", error=error_info(error), meta=cancellation_facts(error)), error)
 
-    def gave(self, piece: Wire) -> None:
+    def gave(self, piece: Wire | Judged) -> None:
         """Commit a piece of an answer that comes in several, before the agent has it.
+
+        Args:
+            piece: the piece; one that is not judged with the others yet is judged with those of this call.
 
         Raises:
             StoreUnreadable: it could not be written. The call stays open, as one whose outcome is unknown.
@@ -262,10 +268,15 @@ class RecordedCall:
         number, step, journal = self._number, self._step.number, self._recording.journal
         if number is None or self._is_over:
             return
+        if isinstance(piece, Judged):
+            judged = piece
+        else:
+            self._pieces = self._pieces or WirePieces()
+            judged = self._pieces.take(piece)
 
         def write() -> None:
             with self._in_turn():
-                journal.write(lambda writer: writer.deliver(step, number, "chunk", piece))
+                journal.write(lambda writer: writer.deliver(step, number, "chunk", judged))
             self._arrival.piece(is_timed=self._is_timed, is_served=self._is_served)
 
         try:
@@ -273,6 +284,13 @@ class RecordedCall:
         except AgentTTError:
             self._is_over = True
             raise
+
+    def kept(self) -> list[Wire]:
+        """The pieces that it gave, as they are kept. No more may follow."""
+        if self._pieces is None:
+            return []
+        self._settled += self._pieces.end()
+        return self._pieces.shown
 
     def reads_on(self) -> None:
         """The agent wants more of an answer, and has done what it does with what it had."""
@@ -290,6 +308,7 @@ class RecordedCall:
         returned: Wire = None,
         priced: object = None,
         facts: Mapping[str, Wire] = MappingProxyType({}),
+        settled: tuple[tuple[int, Wire], ...] = (),
     ) -> None:
         """Commit the end of an answer that came in pieces.
 
@@ -299,15 +318,20 @@ class RecordedCall:
             returned: what the generator returned.
             priced: the piece that tells the usage.
             facts: what else is shown of the call.
+            settled: what is kept of pieces that were held back; see `Judged`.
         """
         meta = {**facts, **self._count_usage(priced)}
-        self._end(CallEnd(status="ok", result=recorded, meta=meta, stream=how, returned=returned), None)
+        end = CallEnd(status="ok", result=recorded, meta=meta, stream=how, returned=returned, settled=settled)
+        self._end(end, None)
 
-    def stream_failed(self, error: BaseException, recorded: Wire) -> None:
-        """Commit that the function raised `error` after the pieces in `recorded`."""
+    def stream_failed(
+        self, error: BaseException, recorded: Wire, *, settled: tuple[tuple[int, Wire], ...] = ()
+    ) -> None:
+        """Commit that the function raised `error` after the pieces in `recorded`; `settled` as in `stream_ended`."""
         with contextlib.suppress(AgentTTError):  # as in `failed`
             info, facts = error_info(error), cancellation_facts(error)
-            self._end(CallEnd(status="error", result=recorded, error=info, meta=facts, stream="error"), error)
+            end = CallEnd(status="error", result=recorded, error=info, meta=facts, stream="error", settled=settled)
+            self._end(end, error)
 
     def _count_usage(self, answer: object) -> dict[str, Wire]:
         """Add a model's usage to the step; what the call's facts say of it."""
@@ -394,7 +418,9 @@ class RecordedCall:
             return
         given, self._given = self._given, None
         facts = {**end.meta, **self._manner(end), **(given.settled(self.served) if given is not None else {})}
-        journal, told = self._recording.journal, replace(end, meta=facts)
+        if self._pieces is not None:
+            self.kept()
+        journal, told = self._recording.journal, replace(end, meta=facts, settled=(*end.settled, *self._settled))
         steps = self._recording.model_steps
 
         def write() -> None:

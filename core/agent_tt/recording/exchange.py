@@ -12,6 +12,8 @@ The pieces of an exchange, as its deliveries keep them:
 - `chunk` with a `bytes` envelope: bytes of the body, still encoded, or of the connection, with the borders at which the
   agent received them. An empty one is the end of the connection.
 - `chunk` with `{"withheld": …}`: bytes that are not kept, because a secret is in them and cannot be taken out.
+- `chunk` with `{"held_back": …}`: a piece whose end may be the beginning of a secret, until the next pieces tell; in a
+  recording that broke off there it is not known.
 - `end`: everything was received. `closed`: the agent stopped reading. `error`: the transport failed or somebody
   cancelled; the call's `error` says what. None of them carries data.
 

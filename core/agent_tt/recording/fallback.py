@@ -31,7 +31,18 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, NewCall, NewRun, NewStep, Output, RunStatus, StepEnd
+    from agent_tt.model import (
+        CallEnd,
+        DeliveryKind,
+        ErrorInfo,
+        Judged,
+        NewCall,
+        NewRun,
+        NewStep,
+        Output,
+        RunStatus,
+        StepEnd,
+    )
     from agent_tt.protocols import OpenQuestion, RunWriter, Store
     from agent_tt.questions import NewQuestion
     from agent_tt.store.connection import Durability
@@ -73,7 +84,7 @@ class _Counting:
     def amend_call(self, step: int, number: int, meta: Mapping[str, Wire], *, args: Wire = None) -> None:
         """Nothing is kept."""
 
-    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:  # noqa: ARG002
+    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged = None) -> int:  # noqa: ARG002
         self._numbers.delivery += 1
         return self._numbers.delivery
 
@@ -183,7 +194,7 @@ class FallbackWriter:
         """See `RunWriter`."""
         self._do(lambda writer: writer.amend_call(step, number, meta, args=args))
 
-    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:
+    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged = None) -> int:
         """See `RunWriter`."""
         with self._lock:
             number = self._do(lambda writer: writer.deliver(step, call, kind, data))

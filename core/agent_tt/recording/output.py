@@ -18,7 +18,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.model import Output
-from agent_tt.redaction.values import redact_text
+from agent_tt.redaction.growing import GrowingShown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +51,8 @@ class OutputTap:
         self._unread = 0
         self._lock = threading.Lock()
         self._rest = bytearray()
+        self._shown = GrowingShown()
+        self._decode: Callable[..., str] = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode
         self._digest = hashlib.blake2b(digest_size=16)
         self._size = 0
         self._head = ""
@@ -62,6 +64,7 @@ class OutputTap:
         with contextlib.suppress(Exception):  # a stream of the agent's own may do anything
             stream.flush()  # what was printed before is not part of it
             self._encoding = codecs.lookup(getattr(stream, "encoding", None) or "utf-8").name
+            self._decode = codecs.getincrementaldecoder(self._encoding)("backslashreplace").decode
             self._screen = _screen_of(stream)
             target = getattr(stream, "buffer", stream)
             self._original = target.write
@@ -133,9 +136,13 @@ class OutputTap:
                 size = min(_LONGEST_LINE, len(self._rest))
             self._take(bytes(self._rest[:size]))
             del self._rest[:size]
+        if is_end:
+            self._add(self._shown.feed(self._decode(b"", final=True), is_end=True))
 
     def _take(self, chunk: bytes) -> None:
-        text = redact_text(chunk.decode(self._encoding, "backslashreplace").replace("\r\n", "\n"))
+        self._add(self._shown.feed(self._decode(chunk).replace("\r\n", "\n")))
+
+    def _add(self, text: str) -> None:
         self._digest.update(text.encode("utf-8", "surrogatepass"))
         self._size += len(text)
         if len(self._head) <= MOST:

@@ -29,22 +29,21 @@ class _Tape:
 
     def __init__(self, call: RecordedCall) -> None:
         self._call = call
-        self._yielded: list[Wire] = []
+        self._count = 0
         self._sent: list[Wire] = []
         self._priced: object = None
 
     def gave(self, item: object) -> None:
         """The generator yielded `item`. Streams of model answers tell their usage in one of them, the last counts."""
-        piece = encode(item)
-        self._call.gave(piece)
-        self._yielded.append(piece)
+        self._call.gave(encode(item))
+        self._count += 1
         if usage_of(item) != NOTHING:
             self._priced = item
 
     def got(self, value: object) -> None:
         """The consumer sent `value` in, unless it only asked for the next item."""
         if value is not None:
-            self._sent.append([len(self._yielded) - 1, encode(value)])
+            self._sent.append([self._count - 1, encode(value)])
 
     def returned(self, value: object) -> None:
         priced = value if usage_of(value) != NOTHING else self._priced
@@ -58,7 +57,7 @@ class _Tape:
         self._call.stream_failed(error, self._so_far())
 
     def _so_far(self) -> dict[str, Wire]:
-        so_far: dict[str, Wire] = {"yielded": self._yielded}
+        so_far: dict[str, Wire] = {"yielded": [*self._call.kept()]}
         if self._sent:
             so_far["sent"] = self._sent
         return so_far

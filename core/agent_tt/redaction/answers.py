@@ -1,39 +1,73 @@
 """Answers of servers without their secrets, byte for byte as long as they were.
 
 A replay serves them to the same client, whose parser counts: lengths that a head announces, sizes of chunks, quotes of
-JSON. So a mark is as long as what it stands for and stands in the same piece, and of JSON only what is said by fields
-with secret names, or looks like a key, is replaced. A compressed body is packed anew where it came in one piece; a
-piece of one that came in several is not kept if it holds a secret.
+JSON. So a mark is as long as what it stands for and stands in the same place. What comes in several pieces is judged as
+the whole: a piece whose end may be the beginning of a secret is held back until more of the answer tells. A compressed
+body is packed anew where it came in one piece; a piece of one that came in several is not kept if it holds a secret.
 """
 
 from __future__ import annotations
 
 import re
+from collections import deque
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.redaction.bodies import Body
 from agent_tt.redaction.given import GIVEN
-from agent_tt.redaction.marks import same_digits
 from agent_tt.redaction.packing import is_at_end, is_gzip, packed_as_long, unpacker
-from agent_tt.redaction.shapes import secrets_in
-from agent_tt.redaction.spans import Span, apart
-from agent_tt.redaction.values import header_value, is_binary
+from agent_tt.redaction.values import header_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-_KEPT: Final = 2048
-"""Characters of what came before that are looked at again: a secret may lie across the border of two pieces."""
+__all__ = ["Kept", "Veil"]
 
-_NO_TEXT: Final = ("image/", "audio/", "video/", "font/")
+_LONGEST_LINE: Final = 65_536
 _LINE: Final = re.compile(r"^(?P<name>[\w!#$%&'*+.^`|~-]+):[ \t]*(?P<value>[^\r\n]*)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What may be kept of a piece, as long as before.
+
+    Attributes:
+        number: of the piece, as its giver numbers it.
+        data: the bytes; None where they cannot be kept.
+    """
+
+    number: int
+    data: bytes | None
+
+
+@dataclass(slots=True)
+class _Piece:
+    number: int
+    data: bytes
+    head: int
+    """Bytes of the head at its beginning."""
+    spans: Sequence[tuple[int, int]]
+    body: tuple[int, int]
+    """Where what it holds of the body begins and ends there, unpacked."""
+    is_packed: bool
+    is_whole: bool
+    head_start: int
 
 
 class Veil:
     """One answer, piece by piece."""
 
     def __init__(self) -> None:
-        self._line = ""
-        self._body: _Body | None = None
+        self._head = bytearray()
+        self._head_size = 0
+        self._head_shown = bytearray()
+        self._body: Body | None = None
+        self._unpack = unpacker("")
+        self._is_gzip = False
+        self._is_broken = False
+        self._unpacked = 0
+        self._has_begun = False
+        self._waiting: deque[_Piece] = deque()
 
     def headers(self, headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         """The headers of the answer, for one that is kept apart from its head."""
@@ -41,114 +75,134 @@ class Veil:
         self._begin_body(received)
         return [(name, header_value(name, value, GIVEN.hide)) for name, value in received]
 
-    def wire(
-        self, data: bytes, spans: Sequence[tuple[int, int]], headers: Iterable[tuple[str, str]] | None
-    ) -> bytes | None:
-        """Bytes of a connection, as long as before; None where they cannot be kept.
+    def body(self, number: int, data: bytes) -> list[Kept]:
+        """Take bytes of the body.
 
         Args:
+            number: of the piece.
+            data: the bytes.
+
+        Returns:
+            The pieces, in order, of which it is known by now what may be kept.
+        """
+        return self.wire(number, data, [(0, len(data))], None)
+
+    def wire(
+        self, number: int, data: bytes, spans: Sequence[tuple[int, int]], headers: Iterable[tuple[str, str]] | None
+    ) -> list[Kept]:
+        """Take bytes of a connection.
+
+        Args:
+            number: of the piece.
             data: the bytes.
             spans: where in them those of the body are: first, and one after the last.
             headers: what the head says, once it is complete.
+
+        Returns:
+            As `body`.
         """
-        shown = bytearray(data)
+        head, head_start = 0, self._head_size
         if self._body is None:
-            end = spans[0][0] if spans else len(data)
-            shown[:end] = self._head(data[:end])
+            head = spans[0][0] if spans else len(data)
+            self._take_head(data[:head], is_end=headers is not None)
             if headers is not None:
                 self._begin_body(headers)
-        body = self.body(b"".join(data[first:last] for first, last in spans))
-        if body is None:
-            return None
-        at = 0
-        for first, last in spans:
-            shown[first:last] = body[at : at + last - first]
-            at += last - first
-        return bytes(shown)
+        plain = self._unpacked_of(b"".join(data[first:last] for first, last in spans))
+        begin = self._unpacked
+        self._unpacked += len(plain)
+        is_packed = self._unpack is not None and not self._is_broken
+        is_whole = is_packed and not self._has_begun and self._is_gzip and is_at_end(self._unpack)  # type: ignore[arg-type]
+        self._has_begun = self._has_begun or bool(spans)
+        self._waiting.append(
+            _Piece(number, data, head, spans, (begin, self._unpacked), is_packed, is_whole, head_start)
+        )
+        if self._body is not None:
+            self._body.feed(plain)
+        return self._settled()
 
-    def _head(self, data: bytes) -> bytes:
-        text = self._line + data.decode("latin-1")
-        shown = _LINE.sub(_covered_line, text)[len(self._line) :]
-        self._line = text[text.rfind("\n") + 1 :][-_KEPT:]
-        return shown.encode("latin-1")
+    def end(self) -> list[Kept]:
+        """Nothing more comes; the pieces that were waited for."""
+        self._take_head(b"", is_end=True)
+        if self._body is not None:
+            self._body.feed(b"", is_end=True)
+        return self._settled()
+
+    def shown(self, plain: bytes) -> bytes:
+        """The body, or its beginning, unpacked, with what is covered in it.
+
+        Args:
+            plain: the bytes as they came.
+        """
+        return plain if self._body is None else self._body.shown(plain)
+
+    # ---------------------------------------------------------------- inside
+
+    def _take_head(self, data: bytes, *, is_end: bool) -> None:
+        self._head += data
+        self._head_size += len(data)
+        at = len(self._head) if is_end or len(self._head) > _LONGEST_LINE else self._head.rfind(b"\n") + 1
+        lines = self._head[:at].decode("latin-1")
+        del self._head[:at]
+        self._head_shown += _LINE.sub(_covered_line, lines).encode("latin-1")
 
     def _begin_body(self, headers: Iterable[tuple[str, str]]) -> None:
         said = {name.lower(): value.strip().lower() for name, value in headers}
-        self._body = _Body(said.get("content-type", ""), said.get("content-encoding", ""))
+        coding = said.get("content-encoding", "")
+        self._body = Body(said.get("content-type", ""))
+        self._unpack, self._is_gzip = unpacker(coding), is_gzip(coding)
 
-    def body(self, data: bytes) -> bytes | None:
-        """Bytes of the body, as long as before; None where they cannot be kept."""
-        return data if self._body is None else self._body.covered(data)
+    def _unpacked_of(self, data: bytes) -> bytes:
+        if self._unpack is None or self._is_broken or not data:
+            return data
+        try:
+            return self._unpack.decompress(data)
+        except Exception:  # noqa: BLE001  each library has errors of its own; the agent's client will see to it
+            self._is_broken = True
+            return b""
+
+    def _settled(self) -> list[Kept]:
+        """Those of the pieces that wait of which everything is known."""
+        settled: list[Kept] = []
+        waiting: deque[_Piece] = deque()
+        for piece in self._waiting:
+            if self._is_settled(piece):
+                settled.append(Kept(piece.number, self._covered(piece)))
+            else:
+                waiting.append(piece)
+        self._waiting = waiting
+        return settled
+
+    def _is_settled(self, piece: _Piece) -> bool:
+        if piece.head_start + piece.head > len(self._head_shown):
+            return False
+        return self._body is None or piece.body[0] == piece.body[1] or self._body.is_settled(*piece.body)
+
+    def _covered(self, piece: _Piece) -> bytes | None:
+        shown = bytearray(piece.data)
+        if piece.head:
+            shown[: piece.head] = self._head_shown[piece.head_start : piece.head_start + piece.head]
+        body = self._body
+        if body is None or not body.is_covered(*piece.body):
+            return bytes(shown)
+        begin = piece.body[0]
+        held = b"".join(piece.data[first:last] for first, last in piece.spans)
+        if piece.is_packed:
+            if not piece.is_whole:
+                return None
+            packed = packed_as_long(body.shown(unpacker("gzip").decompress(held), begin), len(held))  # type: ignore[union-attr]
+            if packed is None:
+                return None
+            covered = packed
+        else:
+            covered = body.shown(held, begin)
+        at = 0
+        for first, last in piece.spans:
+            shown[first:last] = covered[at : at + last - first]
+            at += last - first
+        return bytes(shown)
 
 
 def _covered_line(match: re.Match[str]) -> str:
     value = match["value"]
     start = match.start("value") - match.start()
     return match[0][:start] + header_value(match["name"], value, GIVEN.hide)
-
-
-class _Body:
-    """One body.
-
-    Args:
-        content_type: what the head says of it, in lower case.
-        coding: its content coding.
-    """
-
-    def __init__(self, content_type: str, coding: str) -> None:
-        self._is_text = not content_type.startswith(_NO_TEXT)
-        self._is_form = "form-urlencoded" in content_type
-        self._is_gzip = is_gzip(coding)
-        self._unpacker = unpacker(coding)
-        self._before = ""
-        self._is_first = True
-        self._is_start = True
-
-    def covered(self, data: bytes) -> bytes | None:
-        if not self._is_text or not data:
-            return data
-        if self._unpacker is None:
-            return self._plain(data) or data
-        try:
-            plain = self._unpacker.decompress(data)
-        except Exception:  # noqa: BLE001  each library has errors of its own; the agent's client will see to it
-            self._is_text = False
-            return data
-        is_whole = self._is_first and self._is_gzip and is_at_end(self._unpacker)
-        self._is_first = False
-        shown = self._plain(plain)
-        if shown is None:
-            return data
-        return packed_as_long(shown, len(data)) if is_whole else None
-
-    def _plain(self, data: bytes) -> bytes | None:
-        """The bytes with marks in them; None where no secret is."""
-        text = data.decode("latin-1")
-        if self._is_start:
-            self._is_start = False
-            self._is_text = not is_binary(data)
-            if not self._is_text:
-                return None
-            self._before = "&" if self._is_form else ""
-        before = len(self._before)
-        whole = self._before + text
-        # Only a private key goes on in the next line.
-        start = 0 if "PRIVATE KEY" in whole else whole.rfind("\n") + 1
-        self._before = whole[start:][-_KEPT:]
-        spans = apart([*secrets_in(whole), *_given_in(whole)])
-        found = [span for span in spans if span.end > before]
-        if not found:
-            return None
-        parts, at = [], 0
-        for start, end, quote in found:
-            secret, begun = whole[start:end], whole[start:before] if start < before else ""
-            shown = same_digits(secret) if quote else GIVEN.hide(secret, begun, is_begun=end == len(whole))
-            parts += [whole[at:start], shown]
-            at = end
-        return "".join([*parts, whole[at:]])[before:].encode("latin-1")
-
-
-def _given_in(text: str) -> Iterator[Span]:
-    for secret in GIVEN.secrets:
-        if secret in text:
-            yield from (Span(*match.span()) for match in re.finditer(re.escape(secret), text))

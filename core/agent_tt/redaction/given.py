@@ -38,6 +38,7 @@ class Given:
     Attributes:
         version: another number whenever there is one more.
         secrets: the secrets, each in every way in which it is written, the longest first.
+        by_first_letter: the same by their first letters.
     """
 
     def __init__(self) -> None:
@@ -47,6 +48,7 @@ class Given:
         self._count = 0
         self.version = 0
         self.secrets: tuple[str, ...] = ()
+        self.by_first_letter: dict[str, tuple[str, ...]] = {}
 
     def add(self, secret: str) -> None:
         """Remember one that is told from a word or number, and long enough."""
@@ -60,24 +62,22 @@ class Given:
                 del self._forms[next(iter(self._forms))]
             self._changed()
 
-    def hide(self, secret: str, begun: str = "", *, is_begun: bool = False) -> str:
+    def hide(self, secret: str, *, size: int | None = None) -> str:
         """Remember a secret that is in an answer.
 
         Args:
             secret: as it is written there.
-            begun: what came of it in the piece before this, which `hide` gave the mark of a secret that is begun.
-            is_begun: whether more of it may come in the next piece.
+            size: how long what stands for it is to be, if not as the secret.
 
         Returns:
             What stands for it there: as long, and the same each time.
         """
-        if is_mark(secret):
+        size = len(secret) if size is None else size
+        if is_mark(secret) and size == len(secret):
             return secret
         plain = _said(secret)
         with self._lock:
-            if begun and self._forms.pop(begun, None) is not None:
-                self._changed()
-            number = self._numbers.get(begun) or self._numbers.get(plain)
+            number = self._numbers.get(plain)
             if number is None:
                 self._count += 1
                 number = self._count
@@ -86,8 +86,8 @@ class Given:
             while len(self._numbers) > _MOST_NUMBERS:
                 del self._numbers[next(iter(self._numbers))]
         self.add(plain)
-        token = unsigned(secret) if secret.startswith(JWT_START) and not begun and not is_begun else None
-        return token or numbered(number, len(secret), is_begun=is_begun)
+        token = unsigned(secret) if secret.startswith(JWT_START) and size == len(secret) else None
+        return token or numbered(number, size)
 
     def begin(self, environment: Mapping[str, str]) -> None:
         """Begin a run: what others were given says nothing of its questions; what its environment gives does.
@@ -115,6 +115,10 @@ class Given:
     def _changed(self) -> None:
         forms = {form for forms in self._forms.values() for form in forms}
         self.secrets = tuple(sorted(forms, key=len, reverse=True))
+        firsts: dict[str, list[str]] = {}
+        for form in forms:
+            firsts.setdefault(form[0], []).append(form)
+        self.by_first_letter = {letter: tuple(known) for letter, known in firsts.items()}
         self.version += 1
 
 

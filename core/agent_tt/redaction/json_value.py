@@ -80,7 +80,7 @@ class JsonValue:
         text = self._text
         if text.startswith(self._quote, start):
             first = start + len(self._quote)
-            last = self._end_of_string(first)
+            last = self.end_of_string(first)
             yield from self._string(first, last, name)
             self.at = last
         elif text[start : start + 1] in ("[", "{"):
@@ -103,8 +103,12 @@ class JsonValue:
     def _around(self, first: int, last: int) -> str:
         return self._text[max(0, first - _AROUND) : last + _AROUND]
 
-    def _end_of_string(self, first: int) -> int:
-        """Where the string from `first` on ends: at its closing quote, or where the line or the text ends."""
+    def end_of_string(self, first: int) -> int:
+        """Where the string from `first` on ends: at its closing quote, or where the line or the text ends.
+
+        Args:
+            first: its first character, after the quote.
+        """
         text, period = self._text, 2 * (len(self._slashes) + 1)
         at = first
         while True:
@@ -141,7 +145,7 @@ class JsonValue:
                 field = held_by[-1]
             elif text.startswith(self._quote, at):
                 first = at + len(self._quote)
-                last = self._end_of_string(first)
+                last = self.end_of_string(first)
                 after = _COLON.match(text, last + len(self._quote))
                 if after is not None:
                     field, at = within(held_by[-1], text[first:last]), after.end()

@@ -25,16 +25,13 @@ _SIGNATURE: Final = "redacted"
 _JWT: Final = re.compile(r"(?<![\w-])eyJ[\w-]+\.[\w-]+\.redactedA*")
 
 
-def numbered(number: int, length: int, *, is_begun: bool = False) -> str:
+def numbered(number: int, length: int) -> str:
     """The mark of a secret in an answer; asterisks where no mark fits in.
 
     Args:
         number: number of the secret, from 1 on.
         length: of the secret.
-        is_begun: whether the rest of the secret is still to come: then this is the beginning of a longer mark.
     """
-    if is_begun:
-        return f"{_WORD}{number}".ljust(length, "~")[:length]
     if length < _SHORTEST:
         return "*" * length
     digits = str(number)[3 - length :]

@@ -31,7 +31,7 @@ from agent_tt.redaction.spans import Span
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["named_secrets"]
+__all__ = ["named_secrets", "names_in"]
 
 _HINTS: Final = (
     *("pass", "pwd", "secret", "token", "key", "cookie", "authorization", "credential", "otp", "pin", "cvv", "cvc"),
@@ -44,9 +44,9 @@ _SHORTEST_SAID: Final = 4
 _NAME_REST: Final = re.compile(rf"[\w.-]{{0,{_LONGEST_NAME}}}")
 _SPACED_NAME: Final = re.compile(r"\"([\w. -]{1,60} )\Z")
 _JSON: Final = re.compile(r"(?P<slashes>\\{0,15})\"(?:\s|\\{1,15}[nrt]){0,60}:(?:\s|\\{1,15}[nrt]){0,60}")
-_QUOTED: Final = re.compile(
+_QUOTED: Final = re.compile(  # at the end of a text it may be `'password: '`
     r"(?:\\{0,7}[\"'])?\]?[ \t]{0,3}(?::|=>?|:=)[ \t]{0,3}(?:[rbfu]{0,2})(?P<open>\\{0,7}[\"'])"
-    r"(?P<it>(?![)\],};+ ])(?:(?!\\{1,15}[nr])[^\r\n]){1,2000}?)(?:(?P=open)|\Z)"  # `'password: ')` ends a text
+    r"(?P<it>(?![)\],};+ ]|(?P=open))(?:(?!\\{1,15}[nr])[^\r\n]){1,2000}?)(?:(?P=open)|\Z)"
 )
 _BARE: Final = r"[^\s\"'`\\<>,;&|]"
 _VARIABLE: Final = re.compile(rf"=(?P<it>(?![=(\[{{]){_BARE}{{1,2000}})")
@@ -91,7 +91,9 @@ _LOGINS_AFTER: Final = (
         re.compile(r"(?:login|user|account)\s{1,40}[^\s:=]{1,100}\s{1,40}password\s{1,40}(?P<it>[^\s\"'\\]{1,400})"),
     ),
 )
-_LOGINS: Final = tuple((word, pattern) for words, pattern in _LOGINS_AFTER for word in words)
+_LOGINS: Final = tuple((word, words, pattern) for words, pattern in _LOGINS_AFTER for word in words)
+_COMMAND: Final = 300
+"""Characters before the login of a command in which the command's name stands."""
 _CALLED: Final = re.compile(r"[A-Za-z_][\w.]{0,100}[(\[]|\$\(")
 _ATTRIBUTE: Final = re.compile(r"[A-Za-z_]\w{0,60}(?:\.[A-Za-z_]\w{0,60}){0,8}")
 
@@ -110,10 +112,20 @@ def named_secrets(text: str) -> Iterator[Span]:
         found = _Place(text, start, last)
         yield from found.secrets()
         end = found.end
-    for pattern in {pattern for word, pattern in _LOGINS if word in lower}:
+    for words, pattern in {(words, pattern) for word, words, pattern in _LOGINS if word in lower}:
         for match in pattern.finditer(text):
-            if _is_login(match["it"]):
+            near = lower[max(0, match.start() - _COMMAND) : match.end()]
+            if any(word in near for word in words) and _is_login(match["it"]):
                 yield Span(*match.span("it"))
+
+
+def names_in(text: str) -> dict[int, int]:
+    """Where names of secrets stand in a text: their ends by their beginnings.
+
+    Args:
+        text: any text.
+    """
+    return _names(text, _lower(text))
 
 
 def _lower(text: str) -> str:

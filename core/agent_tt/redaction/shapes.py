@@ -21,7 +21,7 @@ from agent_tt.redaction.spans import Span, apart
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["secrets_in"]
+__all__ = ["may_begin_secret", "secrets_in"]
 
 
 class _Shape(NamedTuple):
@@ -73,15 +73,19 @@ _SHAPES: Final = (
         r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
         r"(?P<it>[^\"]*?)(?:-----END [A-Z ]{0,40}PRIVATE KEY|\Z|(?=\"))",
     ),
-    _shape("", "earer", r"(?i:bearer)\s{1,40}(?P<it>(?=[\w.~+/-]{0,400}\d)[\w.~+/-]{8,}=*)"),
+    _shape("", "earer EARER", r"(?:[Bb]earer|BEARER)\s{1,40}(?P<it>(?=[\w.~+/-]{0,400}\d)[\w.~+/-]{8,}=*)"),
     _shape("@:", "://", r"://[^\s/:@\"'<>\\]{0,256}:(?P<it>[^\s/@\"'<>\\]{1,256})@"),
     _shape("/:", "/bot", r"/bot(?P<it>\d{6,12}:[\w-]{20,})"),
     _shape(":A", ":AA", r"(?<![\w:])\d{8,12}:AA[\w-]{30,}"),  # Telegram
     _shape("/", "hooks.slack.com", r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<it>[\w/-]{10,})"),
-    _shape("/", "/api/webhooks/", r"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d{5,30}/(?P<it>[\w-]{20,})"),
-    _shape("/", "outlook.office webhook.office", r"\.office(?:365)?\.com/webhookb?2?/(?P<it>[\w@/-]{20,})"),
+    _shape("/", "/webhooks/", r"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d{5,30}/(?P<it>[\w-]{20,})"),
+    _shape(
+        "/",
+        "outlook.office webhook.office",
+        r"(?:outlook|webhook)\.office(?:365)?\.com/webhookb?2?/(?P<it>[\w@/-]{20,})",
+    ),
     # Discord: the id of a bot, a time, and a digest.
-    _shape(".", "M N O", r"\.(?<=[\w-]{22}\.)[\w-]{6}\.(?P<it>[\w-]{27,45})(?![\w.-])", is_of_parts=True),
+    _shape(".", ".", r"\.(?<=[\w-]{22}\.)[\w-]{6}\.(?P<it>[\w-]{27,45})(?![\w.-])", is_of_parts=True),
     *(
         _shape("", start, rf"{start}(?<![A-Za-z0-9]{start})(?P<it>[0-9a-f]{{32}})(?![0-9A-Za-z])")
         for start in ("SK", "AC")  # Twilio
@@ -92,6 +96,18 @@ _BY_LETTER: Final = tuple(
     for first in dict.fromkeys(shape.letters[:1] for shape in _SHAPES)
 )
 """The shapes by the first of their letters: a text without it is asked once for all of them."""
+_BEGINNINGS: Final = tuple(
+    re.compile(rf"(?:{'|'.join(_UNDERSCORED)})_")
+    if shape.words == ("_",)
+    else re.compile(r"[\w-]{22}\.[\w-]{6}\.[\w.-]{0,46}\Z")
+    if shape.words == (".",)
+    else re.compile(rf"{shape.words[0]}[0-9a-f]{{0,32}}\Z")
+    if shape.words in (("SK",), ("AC",))
+    else None
+    for shape in _SHAPES
+)
+"""What of a run leads to a shape whose words are in many runs."""
+_PARAMETER_BEGUN: Final = re.compile(r"[?&;][\w.%-]{1,60}=")
 _PARAMETER: Final = re.compile(r"[?&;](?:amp;)?(?P<name>[\w.%-]{1,60})=(?P<it>[^\s&;#\"'<>\\]+)")
 
 
@@ -113,6 +129,21 @@ def secrets_in(text: str) -> list[Span]:
         found += _parameters(text)
     found += named_secrets(text)
     return apart(found) if found else found
+
+
+def may_begin_secret(run: str) -> bool:
+    """Whether a run of characters without white space and quotes may, with what follows it, be or hold a secret.
+
+    Args:
+        run: the run; of a secret that it only begins, what is part of no pattern's words yet is not seen.
+    """
+    last = run[max(0, *(run.rfind(border) for border in "&;#")) :] if "=" in run else ""
+    if last and _PARAMETER_BEGUN.search(last):
+        return True
+    return any(
+        any(word in run for word in shape.words) and (begins is None or begins.search(run) is not None)
+        for shape, begins in zip(_SHAPES, _BEGINNINGS, strict=True)
+    )
 
 
 def _may_match(shape: _Shape, text: str) -> bool:

@@ -117,6 +117,32 @@ def given(value: Wire) -> Wire:
     return _Walk(_given_text, hide=GIVEN.hide, clean=_ANSWERED).value(value, "")
 
 
+def given_by_name(value: Wire) -> Wire:
+    """As `given`, of what the names of fields give away alone; no text is searched.
+
+    Args:
+        value: any value.
+    """
+    return _Walk(str, hide=GIVEN.hide).value(value, "")
+
+
+def given_keys(value: Wire) -> Wire:
+    """As `given`, of the keys of its objects alone.
+
+    Args:
+        value: any value.
+    """
+    if isinstance(value, dict):
+        shown = {
+            _given_text(key) if len(key) >= SHORTEST_GIVEN else key: given_keys(item) for key, item in value.items()
+        }
+        return value if all(map(is_, shown.values(), value.values())) and shown.keys() == value.keys() else shown
+    if isinstance(value, list):
+        items = [given_keys(item) for item in value]
+        return value if all(map(is_, items, value)) else items
+    return value
+
+
 def _given_text(text: str) -> str:
     return redact_text(text, hide=GIVEN.hide)
 
@@ -132,7 +158,7 @@ def redact_text(text: str, *, hide: Hide | None = None) -> str:
     if known in seen:
         return text
     shown = text if hide is not None else unnumbered(text)  # what a replay gave
-    hide = hide or _marked
+    hide = hide or marked
     if len(text) >= _SHORTEST:
         shown = replaced(shown, secrets_in(shown), hide)
     for secret in GIVEN.secrets:
@@ -143,7 +169,7 @@ def redact_text(text: str, *, hide: Hide | None = None) -> str:
     return shown
 
 
-def _marked(secret: str) -> str:
+def marked(secret: str) -> str:
     """What stands for a secret in a question."""
     return (unsigned(secret) if secret.startswith(JWT_START) else None) or MARK
 
@@ -181,7 +207,7 @@ def replaced(text: str, spans: list[Span], hide: Hide) -> str:
 
 def _hidden_number(number: str, quote: str, hide: Hide) -> str:
     """What stands for a number in JSON, which has to stay JSON."""
-    return f"{quote}{MARK}{quote}" if hide is _marked else same_digits(number)
+    return f"{quote}{MARK}{quote}" if hide is marked else same_digits(number)
 
 
 def header_value(name: str, value: str, hide: Hide | None = None) -> str:
@@ -192,7 +218,7 @@ def header_value(name: str, value: str, hide: Hide | None = None) -> str:
         value: as received.
         hide: gives what stands for a secret; None for what stands for one in a question.
     """
-    hide = hide or _marked
+    hide = hide or marked
     if name.lower() == "set-cookie":
         return _without_cookies(value, hide)
     if is_mark(value):
@@ -222,7 +248,7 @@ class _Walk:
 
     def __init__(self, text: Callable[[str], str], hide: Hide | None = None, clean: _Clean | None = None) -> None:
         self._clean = text
-        self._hide = hide or _marked
+        self._hide = hide or marked
         self._known = clean
 
     def value(self, value: Wire, name: str, beside: Mapping[str, Wire] | None = None) -> Wire:
@@ -268,7 +294,7 @@ class _Walk:
     def _number(self, number: float, name: str, beside: Mapping[str, Wire] | None) -> Wire:
         if not is_secret_number(name, number, lambda: " ".join(beside or ())):
             return number
-        return MARK if self._hide is _marked else type(number)(same_digits(repr(number)))
+        return MARK if self._hide is marked else type(number)(same_digits(repr(number)))
 
     def _secret(self, text: str, name: str = "") -> str:
         """What stands for a secret."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         CallEnd,
         DeliveryKind,
         ErrorInfo,
+        Judged,
         NewCall,
         NewRun,
         NewStep,
@@ -167,7 +168,7 @@ class _Writer:
     def amend_call(self, step: int, number: int, meta: Mapping[str, Wire], *, args: Wire = None) -> None:
         """Nothing is kept."""
 
-    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:  # noqa: ARG002
+    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged = None) -> int:  # noqa: ARG002
         return next(self._answers)
 
     def end_call(self, step: int, number: int, end: CallEnd) -> None:

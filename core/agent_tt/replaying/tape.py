@@ -6,11 +6,13 @@ those of the store (`Call.delivered`, `Delivery.number`); a cancellation is no a
 
 from __future__ import annotations
 
+import itertools
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.model import HELD_BACK
 from agent_tt.recording.cancellation import CANCELLED
 from agent_tt.recording.exchange import IN_TURN
 from agent_tt.recording.pace import AT_ONCE, PACE, PACES, runs_in
@@ -57,7 +59,8 @@ class TapeCall:
 
     def __init__(self, call: Call, pieces: Sequence[Delivery], lane: TapeLane) -> None:
         self.call = call
-        self.pieces = tuple(pieces)
+        # What was held back when the recording broke off is as if it had not come.
+        self.pieces = tuple(itertools.takewhile(lambda piece: piece.data != HELD_BACK, pieces))
         self.lane = lane
         self.index = len(lane.calls)
         self.turns = _turns(call, self.pieces)

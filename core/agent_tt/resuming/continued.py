@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, NewCall, RunStatus, Step, StepEnd
+    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, Judged, NewCall, RunStatus, Step, StepEnd
     from agent_tt.protocols import OpenQuestion, RunWriter
     from agent_tt.questions import NewQuestion
 
@@ -78,7 +78,7 @@ class ContinuedWriter:
         """Commit that a call waits for somebody's decision."""
         return self._writer.ask(self._row_of(step), call - self._shift(step), new)
 
-    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:
+    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged = None) -> int:
         """Commit a piece of an answer."""
         return self._writer.deliver(self._row_of(step), call - self._shift(step), kind, data)
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         CallEnd,
         DeliveryKind,
         ErrorInfo,
+        Judged,
         NewCall,
         NewRun,
         NewStep,
@@ -198,7 +199,7 @@ class _ResumedWriter:
         """Commit that a call waits for somebody's decision; one that is given again does not."""
         return self._writer.ask(step, call, new)
 
-    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:
+    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged = None) -> int:
         """Commit a piece of an answer of a call that is new."""
         if (step, call) in self._kept:
             return self._writer.deliver(step, call, kind, data)

@@ -10,6 +10,8 @@ from agent_tt.seams.http_body import parsed_json, text_or_bytes
 from agent_tt.seams.http_request import joined_headers, shown_headers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent_tt.codec.wire import Wire
     from agent_tt.seams.wire_answer import Head
 
@@ -17,13 +19,14 @@ LARGEST_READ: Final = 1024 * 1024
 """Bytes of a body that are read for display; of a longer one only its size is shown."""
 
 
-def readable_answer(head: Head | None, body: bytes, size: int) -> Wire:
+def readable_answer(head: Head | None, body: bytes, size: int, *, shown: Callable[[bytes], bytes] = bytes) -> Wire:
     """`{"status", "headers", "body"}`: JSON as values, text as text, the rest as bytes.
 
     Args:
         head: the head, None where it never came.
         body: what arrived of the body, or its beginning; still encoded.
         size: how many bytes arrived of it.
+        shown: gives the body, decoded, as it is kept.
     """
     if head is None:
         return None
@@ -32,7 +35,7 @@ def readable_answer(head: Head | None, body: bytes, size: int) -> Wire:
     if size > len(body):
         answer["size"] = size
     elif size:
-        answer["body"] = _readable(headers.get("content-type", ""), decoded_body(head, body))
+        answer["body"] = _readable(headers.get("content-type", ""), shown(decoded_body(head, body)))
     return answer
 
 

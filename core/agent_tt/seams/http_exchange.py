@@ -11,25 +11,28 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 from agent_tt.codec.encode import encode
+from agent_tt.model import HELD_BACK, Judged
 from agent_tt.providers import only_measures, read_answer, recognise
 from agent_tt.recording.amending import amender_here
 from agent_tt.recording.calls import RecordedCall
 from agent_tt.recording.exchange import IN_TURN, WITHHELD, begin_exchange
 from agent_tt.recording.scope import here
 from agent_tt.redaction.answers import Veil
+from agent_tt.redaction.values import given
 from agent_tt.seams.answer_text import LARGEST_READ, readable_answer
 from agent_tt.seams.http_request import HttpRequest, question_of
 from agent_tt.seams.served_answer import ServedAnswer
 from agent_tt.seams.wire_answer import Head, WireAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import StreamEnd
     from agent_tt.providers import ModelCall
     from agent_tt.recording.answers import Served
     from agent_tt.recording.exchange import Asked
+    from agent_tt.redaction.answers import Kept
 
 _LOG = logging.getLogger(__name__)
 E = TypeVar("E", bound="HttpExchange")
@@ -56,6 +59,7 @@ class HttpExchange:
         self._size = 0
         self._has_pieces = False
         self._veil = Veil()
+        self._count = 0
 
     @property
     def is_over(self) -> bool:
@@ -102,13 +106,12 @@ class HttpExchange:
             facts["http_version"] = head.http_version
         if head.reason is not None:
             facts["reason"] = head.reason
-        self._gave(facts)
+        self._gave(Judged(given(facts)))
 
     def chunk(self, data: bytes) -> None:
         """Bytes of the body have arrived, still encoded."""
         if not self.is_over:
-            shown = self._veil.body(data)
-            self._gave(WITHHELD if shown is None else encode(shown))
+            self._gave(self._judged(self._veil.body(self._count, data)))
             self._keep(data)
 
     def ended(self) -> None:
@@ -130,7 +133,7 @@ class HttpExchange:
         if self._call is None or self._call.is_over:
             return
         if self._has_pieces:
-            self._call.stream_failed(error, None)
+            self._call.stream_failed(error, None, settled=_settled(self._veil.end()))
         else:
             self._call.failed(error)
 
@@ -141,8 +144,15 @@ class HttpExchange:
         else:
             self.failed(error)
 
-    def _gave(self, piece: Wire) -> None:
+    def _judged(self, kept: Sequence[Kept]) -> Judged:
+        """The piece that has come, and earlier ones, as they are kept by now."""
+        known = dict(_settled(kept))
+        now = known.pop(self._count, HELD_BACK)
+        return Judged(now, tuple(known.items()))
+
+    def _gave(self, piece: Judged) -> None:
         self._has_pieces = True
+        self._count += 1
         if self._call is not None:
             self._call.gave(piece)
 
@@ -154,17 +164,20 @@ class HttpExchange:
     def _stream_ended(self, how: StreamEnd, manner: Mapping[str, Wire] = MappingProxyType({})) -> None:
         if self._call is None or self._call.is_over:
             return
+        settled = _settled(self._veil.end())
         if self.answer is not None:
-            self._call.stream_ended(how, self.answer.result, priced={"usage": self.answer.facts}, facts=manner)
+            self._call.stream_ended(
+                how, self.answer.result, priced={"usage": self.answer.facts}, facts=manner, settled=settled
+            )
             return
         result, said = self._read()
-        self._call.stream_ended(how, result, priced={"usage": said}, facts={**said, **manner})
+        self._call.stream_ended(how, result, priced={"usage": said}, facts={**said, **manner}, settled=settled)
 
     def _read(self) -> tuple[Wire, Mapping[str, Wire]]:
         """The answer as people read it, and what a model's answer says of itself."""
         head, body = self._head, bytes(self._body)
         try:
-            result, facts = readable_answer(head, body, self._size), {}
+            result, facts = readable_answer(head, body, self._size, shown=self._veil.shown), {}
             if self._model_call is not None and head is not None:
                 facts = read_answer(self._model_call, head.status, head.headers, body).to_meta()
         except Exception:  # noqa: BLE001  it is only for people; the bytes are recorded, and the agent must go on
@@ -195,11 +208,15 @@ class WireExchange(HttpExchange):
             return
         body = self._wire.feed(data)
         self._head = self._wire.head
-        shown = self._veil.wire(data, self._wire.body_spans, None if self._head is None else self._head.headers)
-        self._gave(WITHHELD if shown is None else encode(shown))
+        headers = None if self._head is None else self._head.headers
+        self._gave(self._judged(self._veil.wire(self._count, data, self._wire.body_spans, headers)))
         self._keep(body)
         if self._wire.is_complete or not data:
             self.ended()
+
+
+def _settled(kept: Sequence[Kept]) -> tuple[tuple[int, Wire], ...]:
+    return tuple((piece.number, WITHHELD if piece.data is None else encode(piece.data)) for piece in kept)
 
 
 def open_exchange(request: HttpRequest, *, is_awaited: bool) -> HttpExchange | None:

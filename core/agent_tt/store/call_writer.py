@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agent_tt.history.blobs import Blobs
     from agent_tt.history.large_parts import PutBlob
     from agent_tt.history.rows import SqlValue, Transaction
-    from agent_tt.model import CallEnd, DeliveryKind, NewCall
+    from agent_tt.model import CallEnd, DeliveryKind, Judged, NewCall
     from agent_tt.store.connection import Database
     from agent_tt.store.liveness import Clock
     from agent_tt.store.open_step import OpenStep
@@ -103,8 +103,8 @@ class CallWriter:
                 open_step.meta[call] = facts
                 open_step.pending[call] = _light(row)
 
-    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire) -> int:
-        """Commits a piece of an answer; gives its run-wide number.
+    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged) -> int:
+        """Commits a piece of an answer, and what it tells of those before it; gives its run-wide number.
 
         Raises:
             StepNotFound: there is no such call.
@@ -112,15 +112,25 @@ class CallWriter:
         with self._database.transaction() as tx:
             self._facts(tx, step, call)
             number = self._next_number(tx)
-            self._deliver(tx, step, call, Delivery(number, kind, self._clock.now_us(), data))
+            piece = door.admit_piece(data)
+            self._settle(tx, step, call, piece.settled)
+            self._deliver(tx, step, call, Delivery(number, kind, self._clock.now_us(), piece.data))
         return number
 
     def _deliver(self, tx: Transaction, step: int, call: int, delivery: Delivery) -> None:
+        data, refs = self._pack_piece(tx, delivery.data)
+        deliveries.insert(tx, delivery, data, refs, run=self._run, step=step, call=call)
+
+    def _settle(self, tx: Transaction, step: int, call: int, settled: Sequence[tuple[int, Wire]]) -> None:
+        """Writes what is kept of pieces that were held back."""
+        for place, piece in settled:
+            data, refs = self._pack_piece(tx, piece)
+            deliveries.settle(tx, place, data, refs, run=self._run, step=step, call=call)
+
+    def _pack_piece(self, tx: Transaction, piece: Wire) -> tuple[str | None, bytes | None]:
         refs: list[bytes] = []
-        data = None
-        if delivery.data is not None:
-            data = pack_call_value(door.admit_answer(delivery.data), self._blob_sink(tx, refs), self._templates)
-        deliveries.insert(tx, delivery, data, b"".join(refs) or None, run=self._run, step=step, call=call)
+        data = None if piece is None else pack_call_value(piece, self._blob_sink(tx, refs), self._templates)
+        return data, b"".join(refs) or None
 
     def end(self, step: int, call: int, end: CallEnd) -> None:
         """Commits what came back; the end of a stream is a delivery of its own.
@@ -138,8 +148,10 @@ class CallWriter:
                     result = pack_call_value(door.admit_answer(end.result), put)
                 facts = {**self._facts(tx, step, call), **door.admit_mapping(end.meta)}
                 number, now = self._next_number(tx), self._clock.now_us()
+                self._settle(tx, step, call, end.settled)
                 if end.stream is not None:
-                    self._deliver(tx, step, call, Delivery(number, end.stream, now, end.returned))
+                    returned = door.admit_answer(end.returned)
+                    self._deliver(tx, step, call, Delivery(number, end.stream, now, returned))
                 changes: dict[str, SqlValue] = {
                     "status": end.status,
                     "result": result,

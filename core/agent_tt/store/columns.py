@@ -53,6 +53,7 @@ _RUN_STATUSES: Final[Mapping[object, RunStatus]] = {
     "failed": "failed",
     "interrupted": "interrupted",
     "crashed": "crashed",
+    "unknown": "unknown",
 }
 _RESTORES: Final[Mapping[str, Literal["state", "load_state", "attributes"]]] = {
     "state": "state",

@@ -3,7 +3,8 @@
 A call answered in one piece keeps its number in `calls.delivered` and has no row here. Each piece of a stream, and its
 end, is a row of `deliveries`: `id` is `run << 32 | number`; `data` and `refs` are what came, kept as the arguments of a
 call are, NULL where nothing did. Numbers of a run begin with 1, those of a fork after the last one of the steps that it
-shares with its ancestors; a run's own have no gaps.
+shares with its ancestors; a run's own have no gaps. A piece whose end may be the beginning of a secret is
+`{"held_back": …}` until the next pieces tell; of a recording that broke off there what it brought is not known.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.errors import Damaged
 from agent_tt.history.damage import placeholder
 from agent_tt.history.payload import unpack_call_value
 from agent_tt.history.proofs import DELIVERIES
@@ -25,7 +27,17 @@ if TYPE_CHECKING:
     from agent_tt.history.rows import Row, Rows, Transaction
     from agent_tt.model import DeliveryKind
 
-__all__ = ["NUMBER_MASK", "insert", "keys_of", "last_number", "numbers_out_of_order", "read", "strayed", "unreadable"]
+__all__ = [
+    "NUMBER_MASK",
+    "insert",
+    "keys_of",
+    "last_number",
+    "numbers_out_of_order",
+    "read",
+    "settle",
+    "strayed",
+    "unreadable",
+]
 
 NUMBER_MASK: Final = (1 << SEQ_BITS) - 1
 _KINDS: Final[dict[object, DeliveryKind]] = {"chunk": "chunk", "end": "end", "error": "error", "closed": "closed"}
@@ -60,6 +72,22 @@ def insert(
     """Writes the row of a piece, or of a stream's end; `data` and `refs` are what it brought, as they are kept."""
     number = row_key(run, delivery.number)
     DELIVERIES.insert(tx, (number, step, call, delivery.kind, delivery.at_us, data, refs))
+
+
+def settle(
+    tx: Transaction, place: int, data: str | None, refs: bytes | None, *, run: int, step: int, call: int
+) -> None:
+    """Writes what is kept of a piece that was held back, which has this place among those of its call, from 0."""
+    rows = tx.query(
+        f"SELECT {DELIVERIES.selected} FROM deliveries WHERE step = ? AND call = ? AND id BETWEEN ? AND ?"  # noqa: S608  # our own
+        " ORDER BY id LIMIT 1 OFFSET ?",
+        (step, call, *keys_of(run), place),
+    )
+    for row in rows:
+        if not DELIVERIES.holds(row):
+            raise Damaged(f"a piece of call {call} of step {step} is damaged, and cannot be settled")
+        values = DELIVERIES.stored((*row[:5], data, refs))
+        DELIVERIES.rewrite(tx, (row[0],), values, ("data", "refs"))
 
 
 def read(rows: Rows, blobs: Blobs, run: int, step: int, call: int) -> list[Delivery]:

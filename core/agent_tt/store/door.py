@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from agent_tt.model import Judged
 from agent_tt.redaction.values import given, redact, redact_text
 from agent_tt.store.columns import sound
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import ErrorInfo
 
-__all__ = ["admit", "admit_answer", "admit_error", "admit_mapping", "admit_text"]
+__all__ = ["admit", "admit_answer", "admit_error", "admit_mapping", "admit_piece", "admit_text"]
 
 
 def admit(value: Wire, name: str = "") -> Wire:
@@ -34,6 +35,11 @@ def admit(value: Wire, name: str = "") -> Wire:
 def admit_answer(value: Wire) -> Wire:
     """Results and pieces of streams, as they may be stored. A secret among them is known when the agent hands it on."""
     return given(value)
+
+
+def admit_piece(piece: Wire | Judged) -> Judged:
+    """A piece of a stream, as it may be stored: one that was judged with the others as it is."""
+    return piece if isinstance(piece, Judged) else Judged(given(piece))
 
 
 def admit_mapping(facts: Mapping[str, Wire]) -> dict[str, Wire]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from agent_tt.history.log import StateLog
     from agent_tt.history.rows import SqlValue, Transaction
     from agent_tt.history.training import DictionaryTrainer
-    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, NewCall, NewStep, RunStatus, StepEnd
+    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, Judged, NewCall, NewStep, RunStatus, StepEnd
     from agent_tt.questions import NewQuestion
     from agent_tt.store.connection import Database
     from agent_tt.store.lineage import Lineage
@@ -293,7 +293,7 @@ class SqliteRunWriter:
         """Commits that a call waits for somebody's decision."""
         return questions.ask(self._database, self._run, step, call, new)
 
-    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:
+    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged = None) -> int:
         """Commits a piece of an answer that comes in several, before the agent sees it; gives its run-wide number.
 
         Raises:

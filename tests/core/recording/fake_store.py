@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from agent_tt.codec.encode import encode
+from agent_tt.model import HELD_BACK, Judged
 from agent_tt.protocols import NO_STATE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallEnd, ErrorInfo, NewCall, NewRun, NewStep, StepEnd
@@ -111,6 +112,7 @@ class FakeRun:
             assert call.end is None, "a call ended twice"
             assert end.stream or not call.delivered, "pieces of a call that is no stream"
             call.end = end
+            self._settle(call, end.settled)
             call.delivered.append((self._next(), end.stream or "whole", end.returned if end.stream else end.result))
 
     def deliver(self, step: int, call: int, kind: str, data: Wire = None) -> int:
@@ -119,8 +121,16 @@ class FakeRun:
             row = self._at(step).calls[call - 1]
             assert row.end is None, "a piece after the end"
             number = self._next()
-            row.delivered.append((number, kind, data))
+            piece = data if isinstance(data, Judged) else Judged(data)
+            self._settle(row, piece.settled)
+            row.delivered.append((number, kind, piece.data))
             return number
+
+    def _settle(self, row: FakeCall, settled: Sequence[tuple[int, Wire]]) -> None:
+        for place, known in settled:
+            number, kind, before = row.delivered[place]
+            assert before == HELD_BACK, "a piece that was known is settled"
+            row.delivered[place] = (number, kind, known)
 
     def _next(self) -> int:
         self.answers += 1

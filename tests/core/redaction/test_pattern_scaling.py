@@ -29,8 +29,13 @@ if TYPE_CHECKING:
 PACKAGES = (agent_tt.redaction, agent_tt.recording, agent_tt.seams, agent_tt.providers)
 LENGTH = 2_000
 LONGER = 4
-AT_ONE_PLACE = ("judging._PLACEHOLDER", "named._WAYS", "policy._REQUEST", "native_libraries._INSTALLED")
-"""Patterns that are only asked whether they match at one place, or a whole value of bounded length."""
+AT_ONE_PLACE = ("judging._PLACEHOLDER", "named._WAYS", "policy._REQUEST", "native_libraries._INSTALLED", "bodies._DATA")
+AT_ONE_PLACE += tuple(
+    f"open_ends._{name}"
+    for name in ("SEPARATOR", "UNQUOTED", "ARGUMENT", "ELEMENT", "WORDS_OF_LOGIN", "BLANK_END", "LOGIN")
+)
+AT_ONE_PLACE += ("growing._MARK_BEGUN",)
+"""Patterns that are only asked whether they match at one place, or in a text of bounded length."""
 WORTH_COMPARING_S = 0.02
 MOST = 9.0
 """Between 4, what is linear, and 16, what is quadratic."""

@@ -26,9 +26,12 @@ def veiled(pieces: list[bytes], headers: list[tuple[str, str]]) -> list[bytes | 
     GIVEN.forget()
     veil = Veil()
     veil.headers(headers)
-    shown = [veil.body(piece) for piece in pieces]
+    shown: dict[int, bytes | None] = {}
+    for number, piece in enumerate(pieces):
+        shown |= {kept.number: kept.data for kept in veil.body(number, piece)}
+    shown |= {kept.number: kept.data for kept in veil.end()}
     GIVEN.forget()
-    return shown
+    return [shown[number] for number in range(len(pieces))]
 
 
 def cut(data: bytes, *places: int) -> list[bytes]:
@@ -126,10 +129,14 @@ def test_bytes_of_a_connection_keep_their_frames(places: list[int]):
     wire = head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks + b"0\r\n\r\n"
     GIVEN.forget()
     veil, reader, again = Veil(), WireAnswer("GET"), WireAnswer("GET")
-    said = b""
-    for piece in cut(wire, *places):
+    said, kept, pieces = b"", {}, cut(wire, *places)
+    for number, piece in enumerate(pieces):
         reader.feed(piece)
-        shown = veil.wire(piece, reader.body_spans, reader.head and reader.head.headers)
+        now = veil.wire(number, piece, reader.body_spans, reader.head and reader.head.headers)
+        kept |= {each.number: each.data for each in now}
+    kept |= {each.number: each.data for each in veil.end()}
+    for number, piece in enumerate(pieces):
+        shown = kept[number]
         assert shown is not None
         assert len(shown) == len(piece)
         said += again.feed(shown)

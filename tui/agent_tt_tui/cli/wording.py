@@ -25,6 +25,7 @@ _STATUS_ROLES: Final[dict[RunStatus, Role]] = {
     "failed": "failed",
     "interrupted": "muted",
     "crashed": "failed",
+    "unknown": "muted",
 }
 
 

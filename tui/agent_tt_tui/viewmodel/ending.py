@@ -19,6 +19,7 @@ _NOTHING_KNOWN: Final = {
     "crashed": "its process ended without a word: what it recorded until then is all there is",
     "interrupted": "it was interrupted, and nothing that it printed is known here",
     "failed": "it failed, and with what was not recorded",
+    "unknown": "how it ended is not known: its file does not tell whether anything was left to run",
     "running": "it still runs, and nothing that it printed is known here",
 }
 """What is said of a run without a recorded error, by its status."""

@@ -21,7 +21,7 @@ PINNED: Final = "pinned"
 ARCHIVED: Final = "archived"
 """Words that find runs by what a person did with them."""
 
-_STATUS_RANK: Final = {"running": 0, "failed": 1, "crashed": 2, "interrupted": 3, "succeeded": 4}
+_STATUS_RANK: Final = {"running": 0, "failed": 1, "crashed": 2, "interrupted": 3, "unknown": 4, "succeeded": 5}
 
 
 @dataclass(frozen=True, slots=True)

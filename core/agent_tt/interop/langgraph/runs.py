@@ -96,7 +96,7 @@ def run_of(branch: Branch, layout: Layout, values: Values, path: Path) -> Run:
     The file does not say how a run ended; its last checkpoint tells. Nothing is left to run: it succeeded. A task
     failed: it failed. A question waits, or nothing that came next was begun: it was interrupted (`interrupt_before` and
     a process that ended between two steps look alike). Some of the tasks that came next finished and others did not:
-    it crashed.
+    it crashed. What comes next cannot be read (a file older than checkpoint 4, a pickled or encrypted one): unknown.
     """
     times = [at for row in layout.rows if row.checkpoint is not None and (at := row.checkpoint.time_us) is not None]
     status, error = _outcome(branch, values)
@@ -130,7 +130,10 @@ def _outcome(branch: Branch, values: Values) -> tuple[RunStatus, ErrorInfo | Non
             return "failed", error_info(values.written(task.error))
     if any(task.interrupts is not None for task in unfinished):
         return "interrupted", None
-    if not values.facts(branch.thread, last).next:  # nothing, or nothing that is known
+    following = values.facts(branch.thread, last).next
+    if following is None and not unfinished:
+        return "unknown", None
+    if following is not None and not following:
         return "succeeded", None
     begun = tasks or branch.thread.guests(last)
     return ("crashed" if begun else "interrupted"), None

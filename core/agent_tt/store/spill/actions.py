@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
 
 __all__ = [
-    "admitted_call", "admitted_end", "admitted_run", "admitted_step", "admitted_step_end", "from_wire", "to_wire"
+    "admitted_call", "admitted_end", "admitted_run", "admitted_step", "admitted_step_end", "from_wire",
+    "settled_from", "to_wire",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -47,10 +48,26 @@ def from_wire(kind: type[T], found: Wire) -> T:
         values[name] = from_wire(inside, value) if inside is not None and value is not None else value
     if kind is NewRun:
         values["tags"] = tuple(values.get("tags") or ())
+    if kind is CallEnd:
+        values["settled"] = settled_from(values.get("settled"))
     try:
         return kind(**values)
     except TypeError as error:
         raise Damaged(f"a line of a spill file holds no {kind.__name__}: {error}") from None
+
+
+def settled_from(found: Wire) -> tuple[tuple[int, Wire], ...]:
+    """What is kept of pieces that were held back, by their places.
+
+    Raises:
+        Damaged: it is something else.
+    """
+    settled: list[tuple[int, Wire]] = []
+    for pair in found if isinstance(found, list) else []:
+        if not isinstance(pair, list) or len(pair) != 2 or type(pair[0]) is not int or pair[0] < 0:
+            raise Damaged("a line of a spill file holds no pieces of a stream")
+        settled.append((pair[0], pair[1]))
+    return tuple(settled)
 
 
 # ---------------------------------------------------------------- without secrets, as the store's own door leaves them

@@ -9,11 +9,11 @@ from agent_tt.codec.wire import Encoded
 from agent_tt.errors import CorruptDelta, Damaged, RunNotFound
 from agent_tt.history.ops import apply
 from agent_tt.history.rows import row_key
-from agent_tt.model import CallEnd, ErrorInfo, NewCall, NewRun, NewStep, Output, StepEnd
+from agent_tt.model import CallEnd, ErrorInfo, Judged, NewCall, NewRun, NewStep, Output, StepEnd
 from agent_tt.model.runs import INCOMPLETE
 from agent_tt.protocols import NO_STATE
 from agent_tt.store.liveness import Owner, as_if
-from agent_tt.store.spill.actions import from_wire
+from agent_tt.store.spill.actions import from_wire, settled_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -136,7 +136,8 @@ class _Performing:
 
     def deliver(self, action: Facts) -> None:
         kind = cast("DeliveryKind", action["kind"])
-        self.writer.deliver(self._step(action["step"]), self._call(action), kind, action["data"])
+        piece = Judged(action["data"], settled_from(action.get("settled")))  # as it was when it was written down
+        self.writer.deliver(self._step(action["step"]), self._call(action), kind, piece)
 
     def end_call(self, action: Facts) -> None:
         self.writer.end_call(self._step(action["step"]), self._call(action), from_wire(CallEnd, action["end"]))

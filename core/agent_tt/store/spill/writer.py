@@ -17,7 +17,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, NewCall, NewRun, NewStep, Output, RunStatus, StepEnd
+    from agent_tt.model import (
+        CallEnd,
+        DeliveryKind,
+        ErrorInfo,
+        Judged,
+        NewCall,
+        NewRun,
+        NewStep,
+        Output,
+        RunStatus,
+        StepEnd,
+    )
     from agent_tt.questions import NewQuestion
 
 __all__ = ["Numbers", "SpillWriter"]
@@ -122,10 +133,13 @@ class SpillWriter:
         """See `RunWriter`."""
         self._append("amend_call", step=step, call=number, meta=door.admit_mapping(meta), args=door.admit(args))
 
-    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire = None) -> int:
+    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged = None) -> int:
         """See `RunWriter`."""
         number = self._numbers.delivery + 1
-        self._append("deliver", step=step, call=call, kind=kind, data=door.admit_answer(data), number=number)
+        piece = door.admit_piece(data)
+        settled: list[Wire] = [[place, known] for place, known in piece.settled]
+        facts: dict[str, Wire] = {"settled": settled} if settled else {}
+        self._append("deliver", step=step, call=call, kind=kind, data=piece.data, number=number, **facts)
         self._numbers.delivery = number
         return number
 

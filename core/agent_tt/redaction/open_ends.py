@@ -1,0 +1,190 @@
+"""What more text may still change of the judgement of a text: whether its end is the beginning of a secret.
+
+Patterns of keys and tokens hold no white space, quotes or backslashes, so of those only the last run of other
+characters is open. What a text names is open while its value may go on: a quote is not closed, a line is not at its
+end, a list or object has no last bracket. Saying that something is open where it is not costs nothing but waiting.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from agent_tt.redaction.given import GIVEN
+from agent_tt.redaction.json_value import JsonValue, is_description
+from agent_tt.redaction.named import names_in
+from agent_tt.redaction.names import SCHEMA_PARENTS, kind_of
+from agent_tt.redaction.shapes import may_begin_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from agent_tt.redaction.spans import Span
+
+__all__ = ["OpenEnd", "open_end"]
+
+_STOPS: Final = frozenset("\"'<>\\")
+_BEFORE: Final = 400
+"""Characters before an open end that tell what it is: the farthest that any pattern looks back."""
+_BEFORE_SCHEMA: Final = 4400
+"""The same where a JSON schema may be described."""
+_AFTER_TOKEN: Final = 220
+"""Characters behind a `token` that tell whether a model made it; see `json_value`."""
+_SEPARATOR: Final = re.compile(
+    r"\\{0,15}[\"']?\]?(?:\s|\\{1,15}[nrt]){0,60}(?:=>|:=|[:=,>]|is(?=\s|\Z))?(?:\s|\\{1,15}[nrt]){0,60}"
+    r"(?:[rbfu]{1,2}(?=\\{0,15}[\"']))?(?P<quote>\\{0,15}[\"'])?"
+)
+_UNQUOTED: Final = re.compile(r"[^\s\"'`\\<>]*[ \t]{0,40}\\{0,15}\Z")
+_ARGUMENT: Final = re.compile(r"[^\s\"'\\]{0,500}\Z")
+_ELEMENT: Final = re.compile(r">[^<>\r\n]{0,400}<?\Z")
+_WORDS_OF_LOGIN: Final = re.compile(r"[^\s\"'\\<>]*(?:[ \t]{0,4}[^\s\"'\\<>]*)\Z")
+_LONGEST_COOKIES: Final = 4100
+_LONGEST_QUOTED: Final = 2100
+_BLANK_END: Final = re.compile(r"[ \t]{0,40}\\{0,15}\Z")
+_LONGEST_BLANK: Final = 60
+_LOGIN: Final = re.compile(
+    r"(?:-(?:u|U|-user|-proxy-user)[ =\t]{0,4}|-p[ \t]{0,4}|(?i:bearer)\s{1,40}|password\s{1,40})\\{0,7}[\"']?"
+    r"(?P<it>[^\s\"'\\]{0,520})\Z"
+)
+_LONGEST_LOGIN: Final = 600
+_TELEGRAM: Final = re.compile(r"(?<![\w:])\d{1,12}(?::A?)?\Z")
+
+_WHOLE: Final = (
+    *("sk-", "glpat-", "xoxa-", "xoxb-", "xoxc-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "xapp-", "AKIA", "ASIA"),
+    *("AIzaSy", "ya29.", "xai-", "pplx-", "pypi-", "tvly-", "GOCSPX-", "NRAK-", "PMAK-", "SG.", "hvs.", "hvb."),
+    *("eyJ", "dapi"),
+)
+"""Beginnings of secrets that are part of them."""
+_BEGUN: Final = re.compile(
+    r"(?<![A-Za-z0-9])(?:"
+    + "|".join(sorted({re.escape(start[:size]) for start in _WHOLE for size in range(1, len(start))}, key=len)[::-1])
+    + r")\Z"
+)
+
+
+class OpenEnd(NamedTuple):
+    """Where the open end of a text begins.
+
+    Attributes:
+        start: the first character whose judgement may change; the length of the text where none may.
+        context: where a text that goes on must begin, so that it is judged as the whole would be.
+    """
+
+    start: int
+    context: int
+
+
+def open_end(text: str, found: Sequence[Span], run: int) -> OpenEnd:
+    """Tell what more text may change.
+
+    Args:
+        text: the text so far.
+        found: the secrets in it, were it to end here.
+        run: where the last run of characters begins that keys are made of; see `run_start`.
+    """
+    end = context = len(text)
+    if may_begin_secret(text[run:]):
+        end = run
+    else:
+        begun = _BEGUN.search(text, max(run - 1, end - 12)) or _TELEGRAM.search(text, max(run - 1, end - 15))
+        if begun is not None:
+            end = max(begun.start(), run)
+        end = min(end, _given_start(text, run))
+    login = _LOGIN.search(text, max(0, len(text) - _LONGEST_LOGIN))
+    if login is not None:
+        end = min(end, login.start("it"))
+    for name in _open_names(text):
+        context = min(context, name.context)
+        end = min(end, name.start)
+    blank = max(run, len(text) - _LONGEST_BLANK)
+    for span in reversed(found):
+        if span.end < blank - _LONGEST_BLANK:
+            break
+        if span.end >= run or _BLANK_END.match(text, span.end):
+            end = min(end, span.start)
+    for span in found:
+        if span.start < end < span.end:
+            end = span.start
+    context = min(context, end)
+    is_schema = any(parent in text for parent in SCHEMA_PARENTS)
+    return OpenEnd(end, max(0, context - (_BEFORE_SCHEMA if is_schema else _BEFORE)))
+
+
+def run_start(text: str, low: int = 0) -> int:
+    """Where the last run begins of characters that keys are made of.
+
+    Args:
+        text: the text.
+        low: where it begins at the earliest.
+    """
+    at = len(text)
+    while at > low and text[at - 1] not in _STOPS and not text[at - 1].isspace():
+        at -= 1
+    return at
+
+
+def _given_start(text: str, run: int) -> int:
+    """Where a secret begins that was given before and of which more may follow."""
+    firsts = GIVEN.by_first_letter
+    for at in range(run, len(text)):
+        forms = firsts.get(text[at])
+        if forms is not None:
+            rest = text[at:]
+            if any(form.startswith(rest) and len(form) > len(rest) for form in forms):
+                return at
+    return len(text)
+
+
+def _open_names(text: str) -> Iterator[OpenEnd]:
+    """Yield the names whose values may go on: where the value begins, and where the name does."""
+    for start, last in names_in(text).items():
+        name = text[start:last].rstrip(".-")
+        opened = _open_value(text, start, last, name)
+        if opened is not None:
+            yield OpenEnd(opened, max(0, start - 1))
+
+
+def _open_value(text: str, start: int, last: int, name: str) -> int | None:
+    """Where the value of a name begins that may go on; the end of the text where it has not begun."""
+    found = _SEPARATOR.match(text, last)
+    if found is None:
+        return None
+    value, end, quote, kind = found.end(), len(text), found["quote"], kind_of(name)
+    if value >= end or _UNQUOTED.match(text, value) or _ELEMENT.match(text, last):
+        return min(value, end)
+    if text[max(0, start - 1) : start] == "-" and _ARGUMENT.match(text, value):
+        return value
+    lower = name.lower()
+    if (kind == "cookie" or lower.endswith("cookie")) and end - value < _LONGEST_COOKIES:
+        rest = text[value:]
+        if not ("\n" in rest or "\r" in rest or "\\" in rest):
+            return value
+    if lower.endswith("authorization") and _WORDS_OF_LOGIN.match(text, value):
+        return value
+    return _open_quoted(text, start, last, value, quote, kind)
+
+
+def _open_quoted(text: str, start: int, last: int, value: int, quote: str | None, kind: str | None) -> int | None:
+    end = len(text)
+    slashes = (len(quote) - 1) * "\\" if quote else ""
+    if quote is not None and quote[-1] == '"' and text.startswith(quote, last):
+        held = JsonValue(text, slashes)
+        closed = held.end_of_string(value)
+        if closed >= end:
+            return value
+        return value if kind == "token" and end - closed < _AFTER_TOKEN else None
+    if quote is not None:
+        lines = [at for at in (text.find("\n", value), text.find("\r", value)) if at >= 0]
+        closed = text.find(quote, value + 1)
+        is_open = closed < 0 and not lines and end - value < _LONGEST_QUOTED
+        return value if is_open or closed == end - 1 else None
+    if text[value] in "[{" and text[last : last + 16].lstrip("\\").startswith('"'):
+        slashes = text[last : text.index('"', last)]
+        held = JsonValue(text, slashes)
+        if is_description(text, start, value):
+            return None
+        for _ in held.secrets(value, text[start:last].rstrip(".-")):
+            pass
+        is_near = kind == "token" and end - held.at < _AFTER_TOKEN
+        return value if held.at >= end or is_near else None
+    return None
