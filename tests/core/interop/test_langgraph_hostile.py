@@ -202,3 +202,15 @@ def test_flipped_bytes_anywhere_give_values_or_clear_errors(tmp_path: Path, data
     spoilt.write_bytes(raw)
     with contextlib.suppress(AgentTTError), contextlib.closing(LangGraphSource(spoilt)) as source:
         read_everything(source)
+
+
+@pytest.mark.parametrize("kind", ["msgpack+aes", "pickle"])
+def test_a_run_whose_last_checkpoint_stays_closed_is_not_called_succeeded(tmp_path: Path, kind: str) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    known = changed(tmp_path / "a", "react")
+    assert {run.status for run in known.runs()} == {"succeeded"}
+    known.close()
+    closed = changed(tmp_path / "b", "react", ("UPDATE checkpoints SET type = ?", (kind,)))
+    assert {run.status for run in closed.runs()} == {"unknown"}
+    closed.close()

@@ -1,0 +1,142 @@
+"""Edits of a conversation that the provider keeps: sent whole in place of its id, or refused before anything runs."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agent_tt.errors import InvalidEdit
+from agent_tt.model import Edit
+from agent_tt.providers import recognise
+from agent_tt.reentering.conversations import ConversationEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.core.reentering.support import Project
+
+AGENT = """
+import agent_tt
+import httpx
+
+with agent_tt.record("kept", steps="model calls"):
+    before = {first}
+    for word in ("one", "two", "three"):
+        body = {{"model": "m", "input": [{{"role": "user", "content": word}}], **before}}
+        answer = httpx.post("{url}/v1/responses", json=body).json()
+        before = {{"previous_response_id": answer["id"]}}
+"""
+
+
+class Provider(ThreadingHTTPServer):
+    """Answers with all words that it heard, and keeps each conversation under the answer's id."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked: list[dict[str, Any]] = []
+        self.kept: dict[str, list[Any]] = {}
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Provider
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append(asked)
+        turns = [*self.server.kept.get(asked.get("previous_response_id", ""), []), *asked["input"]]
+        said = " ".join(turn["content"] for turn in turns if turn.get("role") == "user")
+        number = f"resp_{len(self.server.kept) + 1}"
+        content = [{"type": "output_text", "text": said, "annotations": []}]
+        item = {"type": "message", "id": f"msg_{number}", "role": "assistant", "content": content}
+        self.server.kept[number] = [*turns, item]
+        answer = {"id": number, "object": "response", "status": "completed", "model": "m", "output": [item]}
+        raw = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(raw)))
+        self.end_headers()
+        self.wfile.write(raw)
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    made = Provider()
+    yield made
+    made.shutdown()
+    made.server_close()
+
+
+SET = Edit("set", "input[0].content", "ONE")
+
+
+def heard(request: dict[str, Any]) -> list[str]:
+    return [turn["content"] for turn in request["input"] if turn.get("role") == "user"]
+
+
+def test_the_whole_edited_conversation_is_sent_in_place_of_the_id(project: Project, provider: Provider) -> None:
+    run = project.record(AGENT.format(first={}, url=provider.url))
+    provider.asked.clear()
+    fork = project.forked(run.name, 1, [SET], allow=["POST *"])
+    assert fork.status == "succeeded"
+    second, third = provider.asked
+    assert heard(second) == ["ONE", "two"]
+    assert "previous_response_id" not in second
+    assert heard(third) == ["three"]
+    assert third["previous_response_id"] == "resp_4"  # the new answer, which the provider keeps with the edit
+    assert any("was sent in place of `previous_response_id`" in note for note in project.notes(fork))
+    assert fork.metadata.get("edits_without_effect") in (None, [])
+
+
+@pytest.mark.parametrize(
+    ("first", "why"),
+    [
+        ({"previous_response_id": "resp_of_yesterday"}, "it begins with the answer resp_of_yesterday"),
+        ({"conversation": {"id": "conv_1"}}, "it lies in the provider's conversation conv_1"),
+    ],
+)
+def test_what_is_not_known_as_a_whole_is_refused_before_anything_runs(
+    project: Project, provider: Provider, first: dict[str, Any], why: str
+) -> None:
+    run = project.record(AGENT.format(first=first, url=provider.url))
+    provider.asked.clear()
+    with pytest.raises(InvalidEdit, match="cannot be edited: the provider keeps it") as refused:
+        project.fork(run.name, 1, [SET])
+    assert why in str(refused.value)
+    assert provider.asked == []
+
+
+def test_where_nothing_goes_on_with_it_nothing_is_refused(project: Project, provider: Provider) -> None:
+    run = project.record(AGENT.format(first={"previous_response_id": "resp_of_yesterday"}, url=provider.url))
+    assert project.forked(run.name, 3, [SET]).status == "succeeded"
+
+
+def test_another_answer_and_an_edit_of_the_id_itself_are_left_alone() -> None:
+    known = {"input": [{"role": "user", "content": "one"}], "previous_response_id": "r0"}
+
+    def sent(edit: Edit, named: str) -> Any:
+        call = recognise(
+            "POST", "https://host/v1/responses", {}, {"model": "m", "input": [], "previous_response_id": named}
+        )
+        assert call is not None
+        return ConversationEdit(known, [edit], None, "r1").apply(call)
+
+    told = sent(SET, "r1")
+    assert told is not None
+    assert told[0] == {"input": [{"role": "user", "content": "ONE"}]}
+    assert sent(SET, "r9") is None
+    assert sent(Edit("set", "previous_response_id", "r7"), "r1") is None
