@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import closing
@@ -40,19 +41,34 @@ if __name__ == "__main__":
 """
 
 
-@pytest.fixture
-def foreign(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A store with a run that ended and one that was interrupted, brought to a machine that did not make it."""
-    (tmp_path / "counter.py").write_text(AGENT)
-    store = tmp_path / "runs.db"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run that ended and one that was interrupted; `kept` in it is a copy of what it held then."""
+    folder = tmp_path_factory.mktemp("trust")
+    (folder / "counter.py").write_text(AGENT)
+    names = {"AGENT_TT_STORE": "runs.db", "XDG_CONFIG_HOME": "config", "XDG_DATA_HOME": "data"}
+    environment = {**os.environ, **{name: str(folder / place) for name, place in names.items()}}
     for words in ([], ["die"]):
-        environment = {**os.environ, "AGENT_TT_STORE": str(store)}
-        subprocess.run([sys.executable, "counter.py", *words], cwd=tmp_path, env=environment, capture_output=True)
-    (tmp_path / "ran.txt").unlink()
+        subprocess.run([sys.executable, "counter.py", *words], cwd=folder, env=environment, capture_output=True)
+    (folder / "ran.txt").unlink()
+    shutil.copytree(folder, folder / "kept")
+    return folder
+
+
+@pytest.fixture
+def foreign(command: Command, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The store with these runs, brought to a machine that did not make it."""
+    for path in made.iterdir():
+        if path.is_file():
+            path.unlink()
+        elif path.name != "kept":
+            shutil.rmtree(path)
+    shutil.copytree(made / "kept", made, dirs_exist_ok=True)
+    monkeypatch.setenv("XDG_DATA_HOME", str(made / "data"))
     identity = tmp_path / "machine-id"
     identity.write_text("another machine")
     monkeypatch.setattr(provenance, "_MACHINE_IDS", (str(identity),))
-    return store
+    return made / "runs.db"
 
 
 RUNS = [["replay", "counter~1"], ["fork", "counter~1", "--at", "1"], ["resume", "counter"]]
