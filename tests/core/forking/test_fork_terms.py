@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +14,9 @@ from agent_tt.errors import AgentFailed, Interrupted, InvalidEntryPoint, Invalid
 from agent_tt.forking.terms import parse_duration, parse_memory, terms_from, terms_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from conftest import Project
 
     from agent_tt.model import Run
@@ -98,10 +103,34 @@ def gobbles(state=None):
 """
 
 
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory, project_type: type[Project]) -> tuple[Path, Path]:
+    """A folder in which the thinker was recorded, which every test has to itself, and what was in it then."""
+    home, kept = (tmp_path_factory.mktemp("thinker") / name for name in ("home", "kept"))
+    home.mkdir()
+    made = project_type(home)
+    with closing(made.store):
+        made.put("thinker.py", THINKER)
+        made.record("-c", "import thinker; thinker.main()")
+    shutil.copytree(home, kept)
+    return home, kept
+
+
+@pytest.fixture
+def project(recorded: tuple[Path, Path], project_type: type[Project]) -> Iterator[Project]:
+    home, kept = recorded
+    shutil.rmtree(home)
+    shutil.copytree(kept, home)
+    made = project_type(home)
+    with closing(made.store):
+        yield made
+        for handle in made.handles:
+            handle.stop(grace=0)
+
+
 @pytest.fixture
 def thinker(project: Project) -> Run:
-    project.put("thinker.py", THINKER)
-    return project.record("-c", "import thinker; thinker.main()")
+    return project.store.run("latest")
 
 
 def asked(project: Project) -> int:
