@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import pytest
 
 from agent_tt.launching.outside_tools import OUTSIDE
 from agent_tt.store import open_store
+from agent_tt_tui.cli.root import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +36,12 @@ class Finished:
     out: str
     err: str
     told: str
+
+
+def _finished(code: int, out: str, err: str) -> Finished:
+    lines = err.splitlines(keepends=True)
+    ours = [line for line in lines if line.startswith("agent-tt:")]
+    return Finished(code, out, "".join(li for li in lines if li not in ours), "".join(ours))
 
 
 class Project:
@@ -68,8 +78,17 @@ class Project:
         return self._run(self.command(*arguments, options=options, program=program), stdin, environment)
 
     def agent_tt(self, *arguments: str) -> Finished:
-        """Any other command of ours, on the project's store."""
-        return self._run([*RECORD[:-1], "--store", str(self.store_path), *arguments], "", None)
+        """Any other command of ours, on the project's store; in this process, and what it starts in others."""
+        said = io.BytesIO(), io.BytesIO()
+        out, err = (io.TextIOWrapper(each, encoding="utf-8", write_through=True) for each in said)
+        with (
+            mock.patch.dict(os.environ, self.environment, clear=True),
+            contextlib.chdir(self.folder),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            code = run(["--store", str(self.store_path), *arguments])
+        return _finished(code, *(each.getvalue().decode() for each in said))
 
     def command(self, *arguments: str, options: Sequence[str] = (), program: str = sys.executable) -> list[str]:
         return [*RECORD, "--store", str(self.store_path), *options, "--", program, *arguments]
@@ -84,9 +103,7 @@ class Project:
             text=True,
             timeout=PATIENCE_SECONDS,
         )
-        lines = done.stderr.splitlines(keepends=True)
-        ours = [line for line in lines if line.startswith("agent-tt:")]
-        return Finished(done.returncode, done.stdout, "".join(li for li in lines if li not in ours), "".join(ours))
+        return _finished(done.returncode, done.stdout, done.stderr)
 
     @property
     def store(self) -> Store:
