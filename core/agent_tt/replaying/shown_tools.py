@@ -9,9 +9,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.providers.turns import messages_of_turn
-from agent_tt.recording.model_turns import asked_of, said_of
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -51,6 +48,8 @@ def tools_shown_only(calls: Iterable[Call]) -> dict[str, int]:
                 if not any(_is_call_of(asked, made) for made in since.pop(answered)):
                     found.setdefault(asked.name, step)
         if call.error is None:
+            from agent_tt.recording.model_turns import said_of  # only where a model was asked
+
             said = said_of(turn, call.result).messages
             own = set(_answered(said))  # the provider ran these itself
             for asked in (asked for message in said for asked in message.calls):
@@ -65,6 +64,8 @@ def _turn_of(call: Call) -> ModelTurn | None:
     args = call.args
     if call.kind not in _ASKS or not isinstance(args, dict):
         return None
+    from agent_tt.recording.model_turns import asked_of  # reads providers' languages: most replays never do
+
     turn = asked_of(args)
     return turn if turn.call is not None or call.kind == "llm" else None
 
@@ -72,6 +73,8 @@ def _turn_of(call: Call) -> ModelTurn | None:
 def _messages_sent(turn: ModelTurn) -> Iterable[Message]:
     if turn.call is not None:
         return turn.call.messages
+    from agent_tt.providers.turns import messages_of_turn
+
     sent = turn.state.get("messages")
     return (message for each in (sent if isinstance(sent, list) else ()) for message in messages_of_turn(each))
 
