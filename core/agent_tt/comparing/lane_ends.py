@@ -29,6 +29,7 @@ class LaneEnd:
         tools: How often each tool was called, denied calls left out; most often first.
         tokens: Tokens in and out together; None where no step said.
         cost_usd: US dollars; None where no step said.
+        unpriced: How many model calls have no known price: `cost_usd` is that of the others.
         duration_us: Microseconds from the start of its first step to the end of its last; None while that runs.
         error: What its last step failed with.
     """
@@ -39,11 +40,12 @@ class LaneEnd:
     tools: Mapping[str, int] = field(default_factory=dict)
     tokens: int | None = None
     cost_usd: float | None = None
+    unpriced: int = 0
     duration_us: int | None = None
     error: ErrorInfo | None = None
 
     def to_json(self) -> dict[str, Wire]:
-        """`{steps, last, status, tools, tokens, cost_usd, duration_ms, error}`; `error` in one line, or null."""
+        """`{steps, last, status, tools, tokens, cost_usd, cost_complete, duration_ms, error}`; `error` in one line."""
         return {
             "steps": self.steps,
             "last": self.last,
@@ -51,6 +53,7 @@ class LaneEnd:
             "tools": dict(self.tools),
             "tokens": self.tokens,
             "cost_usd": self.cost_usd,
+            "cost_complete": not self.unpriced,
             "duration_ms": None if self.duration_us is None else self.duration_us / 1000,
             "error": None if self.error is None else self.error.short,
         }
@@ -84,6 +87,7 @@ def _end_of(steps: list[Step], calls: Iterable[Call]) -> LaneEnd:
         tools=dict(tools.most_common()),
         tokens=sum(tokens) if tokens else None,
         cost_usd=sum(costs) if costs else None,
+        unpriced=sum(step.unpriced for step in steps),
         duration_us=None if started is None or ended is None else ended - started,
         error=last.error,
     )

@@ -54,6 +54,11 @@ class Outcome:
     effects: Effects = field(default_factory=Effects)
     unpriced: int = 0
 
+    @property
+    def whole_cost(self) -> float | None:
+        """US dollars; None where that is not known of every model call."""
+        return None if self.unpriced else self.cost_usd
+
     def to_json(self) -> dict[str, Wire]:
         """The outcome for programs.
 
@@ -81,7 +86,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What one run has more than another; None where one of them does not say.
+    """What one run has more than another; None where one of them does not say all of it.
 
     Attributes:
         steps: Steps.
@@ -111,7 +116,7 @@ def difference_of(a: Outcome, b: Outcome) -> Difference:
     return Difference(
         steps=b.steps - a.steps,
         tokens=None if a.tokens is None or b.tokens is None else b.tokens - a.tokens,
-        cost_usd=None if a.cost_usd is None or b.cost_usd is None else b.cost_usd - a.cost_usd,
+        cost_usd=None if a.whole_cost is None or b.whole_cost is None else b.whole_cost - a.whole_cost,
         duration_us=None if a.duration_us is None or b.duration_us is None else b.duration_us - a.duration_us,
     )
 

@@ -7,6 +7,7 @@
 | `call_edits` | edits of what came back of a call: results, errors, models' answers |
 | `said` | what a model said, in the form in which that is edited |
 | `request_edits` | edits of every later request: system prompt, model, parameters |
+| `kept_conversations` | conversations that a provider keeps, and whether a recording holds all of one |
 | `muting` | undoing a step, as if it had never happened |
 | `advice`, `without_effect` | what is odd about an edit that fits, and which edits nothing came of |
 | `between` | the edits that lie between two states |

@@ -18,6 +18,7 @@ from agent_tt.forking.code_by_executor import check_terms, plan_executor
 from agent_tt.forking.declared_tools import declared_tools
 from agent_tt.forking.edits import apply_edits, with_old_values
 from agent_tt.forking.first_question import state_to_edit
+from agent_tt.forking.kept_conversations import check_kept
 from agent_tt.forking.made_up import check_script, recorded_answers
 from agent_tt.forking.muting import mute
 from agent_tt.forking.policies import Rule, check_denials, check_rule, check_sockets, configured_policy, odd_rules
@@ -340,6 +341,8 @@ def _edited(
         return known, edited, odd
     for edit in known:
         check_values(edit.value)
+    if edited != state:
+        check_kept(source, run.id, asked, state, edited)
     if any(edit.target in CALLS for edit in edits):  # the step is taken anew: its state is changed when it has ended
         begins = source.state(run.id, kept)
         return tuple(replace(edit, step=asked) if edit.target == "state" else edit for edit in known), begins, odd

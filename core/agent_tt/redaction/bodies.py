@@ -152,9 +152,10 @@ class Body:
         named = named_leaves(event)
         offsets = _Bytes(text, at)
         for token in tokens:
-            if token["colon"] is not None and len(token["text"]) >= _SHORTEST_KEY:
-                stretch = _Stretch(self._covers, token["text"], 0, offsets, token.start("text"))
-                self._events.feed(None, orjson.loads(f'"{token["text"]}"'), stretch)
+            key = token["text"]
+            if token["colon"] is not None and len(key) >= _SHORTEST_KEY and not key.replace("_", "").isalpha():
+                stretch = _Stretch(self._covers, key, 0, offsets, token.start("text"))
+                self._events.feed(None, orjson.loads(f'"{key}"'), stretch)
         for leaf, token in zip(leaves, written, strict=True):
             name, held = named.get(leaf.path), leaf.held
             if not isinstance(held, str):

@@ -9,7 +9,7 @@ from agent_tt.codec.wire import TYPE
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.growing import Growing
 from agent_tt.redaction.marks import same_digits
-from agent_tt.redaction.values import given_by_name
+from agent_tt.redaction.values import given_by_name, redact_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,6 +113,8 @@ class Channels:
             part: what holds it.
         """
         if key is None or (key not in self._known and len(self._known) >= _MOST):
+            if redact_text(text) == text:
+                return
             alone = Channel()
             alone.feed(text, part)
             alone.end()

@@ -194,7 +194,7 @@ class Amender:
                 before = amendment.before[at]
                 if not isinstance(before, dict) or self._recording is None or self._recording.model_steps is None:
                     return None
-                known = ConversationEdit(before, amendment.states[at], amendment.root)
+                known = ConversationEdit(before, amendment.states[at], amendment.root, amendment.answers.get(at, ""))
                 self._conversations[index, at] = known
                 self._waiting.discard((index, at))
             return known

@@ -57,6 +57,7 @@ class Amendment:
         run_id: the fork.
         places: where the edits of `states` stand among all that the fork has, by the same steps.
         request_places: the same of `requests`.
+        answers: of those states that are conversations the id under which the provider keeps them, by the same steps.
     """
 
     step: int
@@ -67,6 +68,7 @@ class Amendment:
     run_id: str = ""
     places: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     request_places: tuple[int, ...] = ()
+    answers: Mapping[int, str] = field(default_factory=dict)
 
 
 def read_amendments(source: RunSource, run: Run) -> tuple[Amendment, ...]:
@@ -88,7 +90,8 @@ def read_amendments(source: RunSource, run: Run) -> tuple[Amendment, ...]:
         # What is edited within a step that is taken anew was not known to the parent in this form.
         before = _before(source, course[index - 1].run.id, states) if states else {}
         if requests or states:
-            found.append(Amendment(kept, states, before, requests, run.code.root, fork.id, places, asked))
+            answers = {at: _kept_as(source, course[index - 1].run.id, at) for at in states}
+            found.append(Amendment(kept, states, before, requests, run.code.root, fork.id, places, asked, answers))
     return tuple(found)
 
 
@@ -96,6 +99,14 @@ def _before(source: RunSource, parent: str, steps: Iterable[int]) -> dict[int, W
     from agent_tt.forking.first_question import state_to_edit
 
     return {at: state_to_edit(source, parent, at) for at in steps}
+
+
+def _kept_as(source: RunSource, run_id: str, step: int) -> str:
+    """The id under which the provider keeps the conversation after a step; "" where not all of it is known here."""
+    from agent_tt.forking.kept_conversations import kept_conversation
+
+    kept = kept_conversation(source, run_id, step) if step else None
+    return kept.answer if kept is not None and not kept.missing else ""
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from agent_tt.codec.paths import format_path, parse_path
 from agent_tt.errors import AgentTTError
 from agent_tt.forking.edits import apply_edits
+from agent_tt.forking.kept_conversations import ANSWER_KEYS
 from agent_tt.providers.turns import asked_ids, results_only
 from agent_tt.recording.call_site import is_agent_file, shown_path
 from agent_tt.reentering.in_place import CannotChange, change_in_place
@@ -53,13 +54,14 @@ class ConversationEdit:
         is_applied: whether a request has carried it.
     """
 
-    def __init__(self, before: Mapping[str, Wire], edits: Sequence[Edit], root: str | None) -> None:
+    def __init__(self, before: Mapping[str, Wire], edits: Sequence[Edit], root: str | None, answer: str = "") -> None:
         """Prepare.
 
         Args:
             before: the conversation as it was recorded.
             edits: its edits.
             root: the project root, relative to which files are named.
+            answer: the id under which the provider keeps all of it, the last answer's; "" where it does not.
 
         Raises:
             InvalidEdit: they do not fit.
@@ -71,6 +73,7 @@ class ConversationEdit:
         self._only_passed_on: str | None = None
         self._times = 0
         self._root = root
+        self._answer = answer
         after = apply_edits(self._before, edits)
         self._after: dict[str, Wire] = after if isinstance(after, dict) else {}
 
@@ -90,6 +93,8 @@ class ConversationEdit:
         turns, known, edited = (_list(of.get(key)) for of in (sent, self._before, self._after))
         if not key or turns is None or known is None or edited is None:
             return None
+        if self._answer and self._names_answer(sent):
+            return self._sent_whole(key, sent, turns, edited)
         held = turns if own is None else own
         # The agent's own list has been edited, and what it holds is meant; a client's second try is not in it.
         carries = any(_plain(carried) == _plain(held) for carried in self._carried)
@@ -118,6 +123,29 @@ class ConversationEdit:
         self.is_applied = True
         self._times += 1
         return changed, how
+
+    def _names_answer(self, sent: Mapping[str, Json]) -> bool:
+        """Whether a request names the answer that the edited conversation ends with, and no edit is about that."""
+        return any(
+            sent.get(key) == self._answer and self._before.get(key) == self._after.get(key) for key in ANSWER_KEYS
+        )
+
+    def _sent_whole(
+        self, key: str, sent: Mapping[str, Json], turns: list[Wire], edited: list[Wire]
+    ) -> tuple[dict[str, Json], str]:
+        """The edited conversation and what the request adds to it, in place of the id of what the provider keeps."""
+        named = next(each for each in ANSWER_KEYS if sent.get(each) == self._answer)
+        known = _list(self._before.get(key)) or []
+        changed: dict[str, Json] = {each: value for each, value in sent.items() if each not in ANSWER_KEYS}
+        changed[key] = cast("list[Json]", [*edited, *self._rest(turns, known, edited)])
+        for other in {*self._before, *self._after} - {key, *ANSWER_KEYS}:
+            if _plain(sent.get(other)) == _plain(self._before.get(other)) and other in self._after:
+                changed[other] = self._after[other]
+            elif other not in self._after:
+                changed.pop(other, None)
+        self.is_applied = True
+        self._times += 1
+        return changed, f"the whole edited conversation was sent in place of `{named}`"
 
     def _rest(self, rest: list[Wire], known: list[Wire], edited: list[Wire]) -> list[Wire]:
         """What follows the recorded conversation, without the results of calls that were taken out of it."""

@@ -115,7 +115,7 @@ def drive(
         raise Interrupted(f"{name} was stopped: {done}", hint=hint)
     if ending == "too dear":
         raise Interrupted(
-            f"{name} has cost ${matrix.spent_usd or 0:.2f}, as much as it may: {done}",
+            f"{name} has cost ${matrix.spent_usd or 0:.2f}{'+' if matrix.unpriced else ''}, as much as it may: {done}",
             hint=f"`agent-tt sweep --resume {name} --max-cost USD` goes on with the rest.",
         )
     if ending == "given up":

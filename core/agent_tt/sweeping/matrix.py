@@ -164,7 +164,8 @@ class Matrix:
         cells: every combination, in order.
         total: all samples together.
         pooled: for each axis that varies, its values in order, each with all samples that took it.
-        spent_usd: US dollars that all its runs have cost, those that broke off too.
+        spent_usd: US dollars that all its runs have cost, those that broke off too; None where none of them said.
+        unpriced: how many of their model calls have no known price: `spent_usd` is that of the others.
         broken: how many runs broke off and count for nothing.
     """
 
@@ -176,6 +177,7 @@ class Matrix:
     pooled: tuple[tuple[tuple[str, Tally], ...], ...]
     spent_usd: float | None
     broken: int
+    unpriced: int = 0
 
     @property
     def status(self) -> Literal["running", "complete", "interrupted"]:
@@ -233,8 +235,8 @@ class MatrixReader:
                 begun[place].append(fork)
         cells = tuple(self._cell(definition, cell, begun, asked) for cell in definition.cells())
         samples = [sample for cell in cells for sample in cell.samples]
-        costs = [self._spent(fork) for forks in begun.values() for fork in forks]
-        known = [cost for cost in costs if cost is not None]
+        spent = [self._spent(fork) for forks in begun.values() for fork in forks]
+        known = [cost for cost, _ in spent if cost is not None]
         return Matrix(
             sweep=sweep,
             definition=definition,
@@ -244,6 +246,7 @@ class MatrixReader:
             pooled=_pooled(definition, cells, asked),
             spent_usd=sum(known) if known else None,
             broken=sum(sample.begun - (sample.is_done or sample.status == "running") for sample in samples),
+            unpriced=sum(unpriced for _, unpriced in spent),
         )
 
     def _run(self, run_id: str) -> Run | None:
@@ -305,13 +308,14 @@ class MatrixReader:
         except InvalidExpression:  # a pattern would take too long on what this one run holds
             return False
 
-    def _spent(self, run: Run) -> float | None:
+    def _spent(self, run: Run) -> tuple[float | None, int]:
+        """What a run has cost, and how many of its model calls have no known price."""
         known = self._known.get(run.id)
         if known is not None:
-            return known.cost_usd
-        costs = [step.cost_usd for step in self._source.steps(run.id, (run.fork_step or 0) + 1)]
-        said = [cost for cost in costs if cost is not None]
-        return sum(said) if said else None
+            return known.cost_usd, known.unpriced
+        steps = self._source.steps(run.id, (run.fork_step or 0) + 1)
+        said = [step.cost_usd for step in steps if step.cost_usd is not None]
+        return (sum(said) if said else None), sum(step.unpriced for step in steps)
 
 
 def place_of(run: Run, sweep_id: str) -> tuple[int, int] | None:

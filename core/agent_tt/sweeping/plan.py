@@ -39,6 +39,7 @@ class SweepPlan:
         first: the fork that its first cell is.
         expected_tokens: what models may read and write in all runs, as the original did; None where nobody said.
         expected_cost: US dollars, likewise; what `mock` answers costs nothing.
+        expected_unpriced: how many of those model calls have no known price: `expected_cost` is that of the others.
         expected_us: microseconds from the first to the last run, with as many at a time as are asked for.
         problems: what is worth knowing before it runs, one line each.
     """
@@ -49,6 +50,7 @@ class SweepPlan:
     first: ForkPlan
     expected_tokens: int | None
     expected_cost: float | None
+    expected_unpriced: int
     expected_us: int | None
     problems: tuple[str, ...]
 
@@ -73,6 +75,7 @@ def plan_sweep(source: RunSource, run: str | Run, definition: Definition) -> Swe
     plans: list[ForkPlan] = []
     expected: list[tuple[Expected, tuple[str, ...]]] = []
     paid: list[float | None] = []
+    unpriced: list[int] = []
     for cell in definition.cells():
         try:
             plan = plan_cell(source, original, definition, cell)
@@ -81,6 +84,7 @@ def plan_sweep(source: RunSource, run: str | Run, definition: Definition) -> Swe
         plans = plans or [plan]  # only one is kept: each holds a whole state
         expected.append((plan.expected, plan.problems))
         paid.append(None if plan.terms.is_mock else plan.expected.cost_usd)
+        unpriced.append(0 if plan.terms.is_mock else plan.expected.unpriced)
     tokens = [
         (known.tokens_in or 0) + (known.tokens_out or 0)
         for known, _ in expected
@@ -95,6 +99,7 @@ def plan_sweep(source: RunSource, run: str | Run, definition: Definition) -> Swe
         first=plans[0],
         expected_tokens=sum(tokens) * definition.samples if tokens else None,
         expected_cost=sum(costs) * definition.samples if costs else None,
+        expected_unpriced=sum(unpriced) * definition.samples,
         expected_us=_span(times, definition) if times else None,
         problems=tuple(
             dict.fromkeys(

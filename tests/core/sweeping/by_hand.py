@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tests.core.store.rows import update
 
 from agent_tt.forking.terms import SWEEP
-from agent_tt.model import AgentCode, ErrorInfo, NewRun, NewStep, StepEnd
+from agent_tt.model import UNPRICED, AgentCode, ErrorInfo, NewRun, NewStep, StepEnd
 from agent_tt.store import open_store
 from agent_tt.store.sweeps import Sweeps
 from agent_tt.sweeping.matrix import MatrixReader
@@ -55,8 +55,9 @@ class ByHand:
         state: object = None,
         *,
         error: ErrorInfo | None = None,
-        spent: tuple[int, int, float] = (100, 10, 0.25),
+        spent: tuple[int, int, float | None] = (100, 10, 0.25),
         seconds: int = 2,
+        unpriced: int = 0,
     ) -> str:
         """A run of a sweep: one step of its own that leaves `state`; `running` is one whose process is gone."""
         place = {"id": sweep.id, "cell": cell, "sample": sample}
@@ -70,7 +71,8 @@ class ByHand:
             writer = self.store.adopt_run(run_id, NewRun(name=""), None)
             number = writer.open_step(NewStep(name="think"))
             tokens_in, tokens_out, cost = spent
-            end = StepEnd(status="ok", tokens_in=tokens_in, tokens_out=tokens_out, cost_usd=cost)
+            extra = {UNPRICED: unpriced} if unpriced else {}
+            end = StepEnd(status="ok", tokens_in=tokens_in, tokens_out=tokens_out, cost_usd=cost, extra=extra)
             writer.close_step(number, end, state)
             writer.finish(status if status != "running" else "interrupted", error)
         elif status != "running":

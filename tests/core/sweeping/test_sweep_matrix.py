@@ -73,6 +73,7 @@ def test_every_cell_the_total_and_each_value_are_counted_as_by_hand(by_hand: ByH
     assert (matrix.total.done, matrix.total.samples, matrix.total.succeeded.count) == (5, 8, 3)
     assert matrix.total.succeeded.interval == wilson(3, 5)
     assert matrix.spent_usd == pytest.approx(0.25 + 0.75 + 3 * 0.25)
+    assert matrix.unpriced == 0
     temperature, city = matrix.pooled
     assert [(label, tally.succeeded.count, tally.done) for label, tally in temperature] == [("0", 2, 4), ("1", 1, 1)]
     assert [(label, tally.succeeded.count, tally.done) for label, tally in city] == [('"Oslo"', 2, 2), ('"Rome"', 1, 3)]

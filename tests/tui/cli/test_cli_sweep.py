@@ -107,6 +107,7 @@ def test_the_matrix_for_programs_agrees_with_it(sweep, half_done: ByHand) -> Non
         "succeeded": 2,
         "broken": 1,
         "spent_usd": 0.75,
+        "cost_complete": True,
     }
     first, second = told["cells"][:2]
     assert first["values"] == {"temperature": 0, "city": "Oslo"}
@@ -120,6 +121,24 @@ def test_the_matrix_for_programs_agrees_with_it(sweep, half_done: ByHand) -> Non
         ("city", "Oslo"): 2,
         ("city", "Rome"): 1,
     }
+
+
+def test_a_sum_of_costs_says_that_parts_of_it_are_not_known(sweep, by_hand: ByHand) -> None:
+    made = by_hand.begin(Definition((), step=1, samples=3))
+    by_hand.took(made, 1, 1, state={"answer": "a"})
+    assert "$0.25 " in sweep("--show", "latest").out.replace("\n", " ")
+    by_hand.took(made, 1, 2, state={"answer": "a"}, unpriced=2)
+    assert "$0.50+" in sweep("--show", "latest").out
+    told = sweep("--show", "latest", "--json").json
+    assert (told["sweep"]["spent_usd"], told["sweep"]["cost_complete"]) == (0.5, False)
+    by_hand.took(made, 1, 3, "failed", {}, spent=(1, 1, None), error=HOT, unpriced=1)
+    assert "$0.50+" in sweep("--show", "latest").out
+
+
+def test_a_sweep_of_which_no_price_is_known_does_not_look_free(sweep, by_hand: ByHand) -> None:
+    made = by_hand.begin(Definition((), step=1, samples=1))
+    by_hand.took(made, 1, 1, state={"answer": "a"}, spent=(1, 1, None), unpriced=1)
+    assert "$0+" in sweep("--show", "latest").out or "$0.00+" in sweep("--show", "latest").out
 
 
 def test_sweeps_are_listed(sweep, half_done: ByHand) -> None:

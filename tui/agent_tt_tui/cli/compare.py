@@ -312,7 +312,7 @@ def _difference_cells(comparison: Comparison, terminal: Terminal) -> list[Cell]:
     from agent_tt_tui.cli.terminal import Cell
 
     a, b, times = comparison.outcome_a, comparison.outcome_b, terminal.glyphs.times
-    figures = ((a.duration_us, b.duration_us), (a.tokens, b.tokens), (a.cost_usd, b.cost_usd))
+    figures = ((a.duration_us, b.duration_us), (a.tokens, b.tokens), (a.whole_cost, b.whole_cost))
     steps = comparison.difference.steps
     return [
         Cell("B-A", "strong"),

@@ -36,6 +36,7 @@ def sweep_shape(matrix: Matrix) -> Shape:
         "outcomes": list(definition.outcomes),
         "max_cost_usd": definition.max_cost,
         "spent_usd": matrix.spent_usd,
+        "cost_complete": not matrix.unpriced,
     }
 
 
@@ -71,6 +72,7 @@ def sweep_plan_shape(plan: SweepPlan) -> Shape:
         "expected": {
             "tokens": plan.expected_tokens,
             "cost_usd": plan.expected_cost,
+            "cost_complete": not plan.expected_unpriced,
             "duration_ms": None if plan.expected_us is None else plan.expected_us / 1000,
         },
         "problems": list(plan.problems),

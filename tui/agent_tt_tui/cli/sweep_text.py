@@ -47,7 +47,7 @@ def _facts(terminal: Terminal, plan: SweepPlan) -> None:
     definition, first = plan.definition, plan.first
     expected = [
         "" if plan.expected_tokens is None else fmt.tokens(plan.expected_tokens),
-        "" if plan.expected_cost is None else fmt.cost(plan.expected_cost),
+        "" if plan.expected_cost is None else fmt.cost(plan.expected_cost, plan.expected_unpriced),
         "" if plan.expected_us is None else fmt.duration(plan.expected_us / 1e6),
     ]
     times = terminal.glyphs.times

@@ -141,7 +141,7 @@ def _cells(
     tokens, cost, duration = counts_of(outcome)
     first = table.outcome if row is not None else None
     tokens_more = "" if first is None else change(first.tokens, outcome.tokens, glyphs.times)
-    cost_more = "" if first is None else change(first.cost_usd, outcome.cost_usd, glyphs.times)
+    cost_more = "" if first is None else change(first.whole_cost, outcome.whole_cost, glyphs.times)
     return [
         *words,
         Cell("" if row is None else parting(row, glyphs), "yours"),

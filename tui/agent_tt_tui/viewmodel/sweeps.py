@@ -99,8 +99,8 @@ def left(matrix: Matrix) -> str:
 
 
 def spent(matrix: Matrix) -> str:
-    """`$0.018 of $0.05`; "" where nobody knows."""
+    """`$0.018 of $0.05`, `$0.018+` where calls without a known price are to be added; "" where nobody knows."""
     limit = matrix.definition.max_cost
-    if matrix.spent_usd is None:
+    if matrix.spent_usd is None and not matrix.unpriced:
         return "" if limit is None else f"of {fmt.cost(limit)}"
-    return fmt.cost(matrix.spent_usd) + ("" if limit is None else f" of {fmt.cost(limit)}")
+    return fmt.cost(matrix.spent_usd or 0.0, matrix.unpriced) + ("" if limit is None else f" of {fmt.cost(limit)}")

@@ -295,7 +295,7 @@ def _numbers(
         ),
         (cost, layout.cost, styles.text),
         (
-            "" if first is None else change(first.cost_usd, outcome.cost_usd, glyphs.times),
+            "" if first is None else change(first.whole_cost, outcome.whole_cost, glyphs.times),
             layout.cost_more,
             styles.muted,
         ),

@@ -111,7 +111,9 @@ class SweepCost(RowWidget):
         if y == 1:
             facts = [
                 "" if plan.expected_tokens is None else f"{glyphs.about} {fmt.tokens(plan.expected_tokens)}",
-                "" if plan.expected_cost is None else f"{glyphs.about} {fmt.cost(plan.expected_cost)}",
+                ""
+                if plan.expected_cost is None
+                else f"{glyphs.about} {fmt.cost(plan.expected_cost, plan.expected_unpriced)}",
                 "" if plan.expected_us is None else f"{glyphs.about} {fmt.duration(plan.expected_us / 1e6)}",
             ]
             row.column("expected", _LABEL, styles.muted).add(

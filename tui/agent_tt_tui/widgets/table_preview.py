@@ -123,7 +123,7 @@ class TablePreview(RowWidget):
         is_fork = chosen.row.depth > 0
         figures = (
             (" tokens", base.tokens, outcome.tokens),
-            ("", base.cost_usd, outcome.cost_usd),
+            ("", base.whole_cost, outcome.whole_cost),
             (" of its own" if is_fork else "", base.duration_us, None if is_fork else outcome.duration_us),
         )
         for (unit, old, new), was, now in zip(figures, before, after, strict=True):
