@@ -16,6 +16,7 @@
 | `board` | all of a run together, and where breakpoints stop |
 | `reasons` | the values for which an expression holds |
 | `oddities` | repeated calls, cycles, retries, outliers, the first error |
+| `unread` | what of a run cannot be looked at, so that nobody says that it holds nothing |
 | `checkpoints` | how people name a step |
 | `differing` | what differs between two named states |
 """

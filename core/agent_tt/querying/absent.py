@@ -8,6 +8,7 @@ from agent_tt.codec.paths import format_path, get, parse_path, to_wire_path
 from agent_tt.codec.wire import TYPE, VALUE
 from agent_tt.errors import AgentTTError, InvalidPath, PathNotFound
 from agent_tt.querying.expressions import Expression, tree
+from agent_tt.querying.unread import is_closed
 from agent_tt.querying.watching import Watch
 
 if TYPE_CHECKING:
@@ -46,6 +47,11 @@ def not_there(
     if isinstance(error, InvalidPath):
         return error
     path = _read(text)
+    if path is not None and _is_closed_on(state, path):
+        return PathNotFound(
+            f"whether there is {text} after step {step} is not known: values there are encrypted or pickled",
+            hint="They stay closed: nothing of them is ever loaded.",
+        )
     when = None if path is None else _when(source, run_id, path, step)
     if when is not None:
         return PathNotFound(f"there is no {text} after step {step}: {when[0]}", hint=when[1])
@@ -55,6 +61,19 @@ def not_there(
     if near:
         return PathNotFound(error.message, hint=f"Did you mean {' or '.join(near)}?", nearest=near)
     return PathNotFound(error.message, hint=_keys_above(state, path))
+
+
+def _is_closed_on(state: Wire, path: Path) -> bool:
+    """Whether the way along a path ends at a value that stays closed."""
+    value = state
+    for part in path:
+        if isinstance(value, dict) and not is_closed(value) and part in value:
+            value = value[part]  # type: ignore[index]  # as was looked
+        elif isinstance(value, list) and isinstance(part, int) and -len(value) <= part < len(value):
+            value = value[part]
+        else:
+            break
+    return is_closed(value)
 
 
 def _read(text: str) -> Path | None:

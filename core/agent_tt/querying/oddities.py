@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from agent_tt.comparing.moves import value_key
 from agent_tt.model import ACTING
+from agent_tt.querying.unread import is_damaged
 from agent_tt.replaying.repeats import place_of, repeated
 
 if TYPE_CHECKING:
@@ -122,6 +123,8 @@ def _acts(calls: Iterable[list[Call]], gone: frozenset[tuple[int, int]]) -> dict
     for part in calls:
         for call in part:
             if call.kind in ACTING and place_of(call) not in gone and call.status != "pending":
+                if is_damaged(call):  # what it asked, or what came back, is not known: it is like no other
+                    continue
                 asked = f"{call.kind} {call.name} {value_key(call.args)}"
                 back = call.error.short if call.error is not None else value_key(call.result)
                 act = _Act(call.step, call.name, asked, back, call.error is not None, call.effect != "read")

@@ -136,7 +136,7 @@ def test_a_sum_of_costs_says_that_parts_of_it_are_not_known(sweep, by_hand: ByHa
 
 
 def test_a_sweep_of_which_no_price_is_known_does_not_look_free(sweep, by_hand: ByHand) -> None:
-    made = by_hand.begin(Definition((), step=1, samples=1))
+    made = by_hand.begin(Definition((), step=1, samples=2))
     by_hand.took(made, 1, 1, state={"answer": "a"}, spent=(1, 1, None), unpriced=1)
     assert "$0+" in sweep("--show", "latest").out or "$0.00+" in sweep("--show", "latest").out
 

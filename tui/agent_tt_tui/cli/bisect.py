@@ -117,7 +117,10 @@ def command(
 
             bisection = bisect_recorded(source, found, expression)
         if options.as_json:
-            write_json(bisection.to_json())
+            from agent_tt.querying.unread import unread_in
+
+            unread = unread_in(source, found) if bisection.first is None and not bisection.probes else ()
+            write_json({**bisection.to_json(), **({"unread": [*unread]} if unread else {})})
         else:
             _print(options.terminal(), source, found, bisection)
     return 0 if bisection.first is not None else 1
@@ -136,6 +139,7 @@ def _print_probe(terminal: Terminal, probe: Probe) -> None:
 
 
 def _print(terminal: Terminal, source: RunSource, run: Run, found: Bisection) -> None:
+    from agent_tt.querying.unread import unread_in
     from agent_tt_tui.cli.terminal import Cell
 
     asked = terminal.short(found.expression, terminal.columns - 30)
@@ -151,7 +155,10 @@ def _print(terminal: Terminal, source: RunSource, run: Run, found: Bisection) ->
         terminal.line(f"A fork after step {last} does not go that way, so none before it was tried: {asked}")
         return
     if found.first is None:
-        terminal.line(f"In {terminal.safe(run.name)} nowhere: {asked}")
+        unread = unread_in(source, run)
+        terminal.line(f"In {terminal.safe(run.name)} nowhere{' that is known' if unread else ''}: {asked}")
+        if unread:
+            terminal.line(Cell(terminal.safe(f"not looked at: {'; '.join(unread)}"), "muted"))
         return
     step = next(iter(source.steps(run.id, found.first, found.first + 1)), None) if found.first else None
     name = "the input" if step is None else f"{found.first}  {terminal.safe(step.name)}"

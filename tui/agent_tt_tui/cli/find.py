@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.cli.terminal import Terminal
 
 _FIELDS = ("name", "agent", "decision", "error", "call", "arguments", "result", "state", "messages")
+_MOST_UNREAD: Final = 3
 _SHARES = 100
 _STEP, _WHERE, _RUN, _GAPS = 5, 26, 18, 4
 
@@ -60,7 +61,8 @@ def command(
     agent-tt find refund-loop trip-planner --regex 'refund(s|ed)?' --by step
     agent-tt find flaky-checkout --where 'tool == "charge_card" and args.amount > 100'
     --json: {hits: [{run, step, where, path, excerpt, start, length, call, score, times, last}], total, complete};
-            with --where {steps: [3, 4, 9], spans: [[3, 4], [9, 9]]}
+            with --where {steps: [3, 4, 9], spans: [[3, 4], [9, 9]]}; where nothing was found, also
+            {unread: ["step 3 cannot be read whole"]} of what could not be looked at
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt.querying.search.query import parse
 
@@ -74,16 +76,24 @@ def command(
     with options.source(*runs or ()) as source:
         ids = None if runs is None else list(dict.fromkeys(source.run(run).id for run in runs))
         found = _search(options, source, query, ids, by, limit)
+        unread = () if found.hits else _unread(source, ids)
         if options.as_json:
             from agent_tt_tui.cli.shapes import hit_shape
 
             hits = [hit_shape(hit) for hit in found.hits]
-            write_json({"hits": list(hits), "total": found.total, "complete": found.is_complete})
+            write_json(
+                {
+                    "hits": list(hits),
+                    "total": found.total,
+                    "complete": found.is_complete,
+                    **({"unread": [*unread]} if unread else {}),
+                }
+            )
         else:
             names = (
                 {} if ids is not None and len(ids) == 1 else {run.id: run.name for run in source.runs(archived=True)}
             )
-            _print(options.terminal(), found, names, text)
+            _print(options.terminal(), found, names, text, unread)
     return 0 if found.hits else 1
 
 
@@ -117,6 +127,7 @@ def _search(options: Options, source: RunSource, query: Query, runs: Sequence[st
 
 
 def _find_steps(options: Options, run: str, where: str) -> int:
+    from agent_tt.querying.unread import unread_in
     from agent_tt.querying.watching import Watch
 
     with options.source(run) as source:
@@ -125,7 +136,14 @@ def _find_steps(options: Options, run: str, where: str) -> int:
         if options.as_json:
             spans = list(watch.spans())
             steps = [step for span in spans for step in range(span.first, span.last + 1)]
-            write_json({"steps": list(steps), "spans": [[span.first, span.last] for span in spans]})
+            unread = () if steps else unread_in(source, found)
+            write_json(
+                {
+                    "steps": list(steps),
+                    "spans": [[span.first, span.last] for span in spans],
+                    **({"unread": [*unread]} if unread else {}),
+                }
+            )
             return 0 if steps else 1
         from agent_tt_tui.cli.wording import step_line
 
@@ -137,17 +155,40 @@ def _find_steps(options: Options, run: str, where: str) -> int:
                 terminal.line(f"{number:>5}   input")
             for step in source.steps(found.id, number, number + 1) if number else ():
                 step_line(terminal, step, source.calls(found.id, number) if step.calls else [])
+        unread = () if count else unread_in(source, found)
     if not count:
-        terminal.line(f"Nowhere in {terminal.safe(run)}: {terminal.safe(where)}")
+        terminal.line(f"{'Nowhere' if not unread else 'Nowhere known'} in {terminal.safe(run)}: {terminal.safe(where)}")
+        _print_unread(terminal, unread)
     return 0 if count else 1
 
 
-def _print(terminal: Terminal, found: Hits, names: dict[str, str], text: str) -> None:
+def _unread(source: RunSource, ids: Sequence[str] | None) -> tuple[str, ...]:
+    """What of the runs that were searched could not be looked at, in words."""
+    from agent_tt.querying.unread import unread_in
+
+    runs = [run for run in source.runs() if ids is None or run.id in ids]
+    found = [(run, unread_in(source, run)) for run in runs]
+    return tuple(f"{run.name}: {words}" if len(runs) > 1 else words for run, said in found for words in said)
+
+
+def _print_unread(terminal: Terminal, unread: Sequence[str]) -> None:
+    from agent_tt_tui.cli.terminal import Cell
+
+    if unread:
+        shown = "; ".join(unread[:_MOST_UNREAD]) + (
+            f"; and {len(unread) - _MOST_UNREAD} more" * (len(unread) > _MOST_UNREAD)
+        )
+        terminal.line(Cell(terminal.safe(f"not looked at: {shown}"), "muted"))
+
+
+def _print(terminal: Terminal, found: Hits, names: dict[str, str], text: str, unread: Sequence[str]) -> None:
     """Write the hits; with `names`, by the ids of runs, each with its run."""
     from agent_tt_tui.cli.terminal import Cell, counted
 
     if not found.hits:
-        terminal.line(f"Nothing holds {terminal.safe(text)!r}.")
+        what = "Nothing that could be looked at" if unread else "Nothing"
+        terminal.line(f"{what} holds {terminal.safe(text)!r}.")
+        _print_unread(terminal, unread)
         return
     for hit in found.hits:
         _print_hit(terminal, hit, names.get(hit.run, hit.run) if names else None)

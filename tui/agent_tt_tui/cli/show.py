@@ -128,10 +128,12 @@ def _print_in_flight(terminal: Terminal, run: Run, shown: Iterable[tuple[Step, l
 
 def _show_oddities(options: Options, source: RunSource, run: Run) -> None:
     from agent_tt.querying.oddities import find_oddities
+    from agent_tt.querying.unread import unread_in
 
     oddities = find_oddities(source, run)
+    unread = unread_in(source, run)
     if options.as_json:
-        write_json({"oddities": [oddity.to_json() for oddity in oddities]})
+        write_json({"oddities": [oddity.to_json() for oddity in oddities], **({"unread": [*unread]} if unread else {})})
         return
     from textwrap import wrap
 
@@ -150,7 +152,9 @@ def _show_oddities(options: Options, source: RunSource, run: Run) -> None:
         for line in more:
             terminal.line(" " * indent, line)
     if not oddities:
-        terminal.line("Nothing is odd about it.")
+        terminal.line("Nothing is odd about what could be looked at." if unread else "Nothing is odd about it.")
+    if unread:
+        terminal.line(Cell(terminal.safe(f"not looked at: {'; '.join(unread)}"), "muted"))
 
 
 def _places(oddity: Oddity) -> str:

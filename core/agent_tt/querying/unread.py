@@ -1,0 +1,73 @@
+"""What of a run cannot be looked at, so that nobody says that it holds nothing: damage, closed values, steps ahead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.wire import TYPE
+from agent_tt.errors import AgentTTError
+from agent_tt.history.damage import find_placeholder
+
+if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Call, Run
+    from agent_tt.protocols import RunSource
+
+__all__ = ["is_closed", "is_damaged", "unread_in"]
+
+_MOST_NAMED: Final = 5
+_SEALED: Final = "sealed"
+"""Why an opaque value is one: it is encrypted or pickled, and stays closed."""
+
+
+def unread_in(source: RunSource, run: Run) -> tuple[str, ...]:
+    """What of a run an answer does not speak of, in words; empty where all of it was looked at.
+
+    Args:
+        source: where the run is.
+        run: the run.
+    """
+    words: list[str] = []
+    try:
+        damaged = {*source.damaged_steps(run.id)}
+        for step in source.steps(run.id):
+            if step.calls and step.number not in damaged:
+                calls = source.calls(run.id, step.number)
+                if any(is_damaged(call) for call in calls):
+                    damaged.add(step.number)
+        if damaged:
+            named = sorted(damaged)
+            more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
+            shown = ", ".join(map(str, named[:_MOST_NAMED]))
+            words.append(f"step{'' if len(named) == 1 else 's'} {shown}{more} cannot be read whole")
+        if _is_sealed(source.state(run.id, source.step_count(run.id))):
+            words.append("values that are encrypted or pickled stay closed")
+    except AgentTTError as error:
+        words.append(error.message)
+    if run.status == "running":
+        words.append("it still runs")
+    return tuple(words)
+
+
+def is_damaged(call: Call) -> bool:
+    """Whether a call, or what it carried, is not as it was recorded."""
+    held = (call.args, call.result, None if call.error is None else call.error.value)
+    return call.damaged is not None or any(find_placeholder(value) is not None for value in held)
+
+
+def is_closed(value: Wire) -> bool:
+    """Whether a value is encrypted or pickled, and stays closed."""
+    return isinstance(value, dict) and value.get(TYPE) == "opaque" and value.get("why") == _SEALED
+
+
+def _is_sealed(state: Wire) -> bool:
+    todo: list[Wire] = [state]
+    while todo:
+        value = todo.pop()
+        if is_closed(value):
+            return True
+        if isinstance(value, dict):
+            todo += value.values()
+        elif isinstance(value, list):
+            todo += value
+    return False
