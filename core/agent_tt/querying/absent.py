@@ -68,7 +68,7 @@ def _is_closed_on(state: Wire, path: Path) -> bool:
     value = state
     for part in path:
         if isinstance(value, dict) and not is_closed(value) and part in value:
-            value = value[part]  # type: ignore[index]  # as was looked
+            value = value[part]
         elif isinstance(value, list) and isinstance(part, int) and -len(value) <= part < len(value):
             value = value[part]
         else:

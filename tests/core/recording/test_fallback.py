@@ -347,3 +347,37 @@ def test_a_replay_says_that_the_recording_stopped(store: Path, monkeypatch: pyte
         assert opened.run("x").incomplete == "recording stopped at step 1: the disk was full"
         opened.set_metadata(run.id, {"incomplete": True})
         assert opened.run("x").incomplete is None
+
+
+PARTS = ["the key is ", "sk-", "ant-api03-AA", "bb_cc-11-Zz", " and", " no more"]
+
+
+@agent_tt.tool(effect="read")
+def tell() -> Any:
+    yield from PARTS
+
+
+@pytest.mark.parametrize("at", [1, 3, 5])
+def test_a_piece_that_was_held_back_is_known_whichever_file_the_next_ones_go_to(store: Path, at: int) -> None:
+    with contextlib.ExitStack() as stack, agent_tt.record("told", state={}, store=store) as run, run.step("s"):
+        for place, part in enumerate(tell()):
+            assert part == PARTS[place]
+            if place == at:
+                stack.enter_context(locked(store))
+    assert store.exists()
+    take_in(store)
+    with contextlib.closing(open_store(store)) as opened:
+        assert opened.verify() == []
+        told = opened.run("told")
+        assert told.incomplete is None
+        pieces = [piece.data for piece in opened.deliveries(told.id, 1, 1)]
+        (call,) = opened.calls(told.id, 1)
+    assert [len(piece) for piece in pieces[:-1] if isinstance(piece, str)] == [len(part) for part in PARTS]
+    assert pieces[0] == PARTS[0]
+    joined = "".join(map(str, pieces[:-1]))
+    assert joined.startswith("the key is ~redacted1~")
+    assert joined.endswith("~ and no more")
+    assert isinstance(call.result, dict)
+    assert call.result["yielded"] == pieces[:-1]
+    everything = b"".join(path.read_bytes() for path in store.parent.rglob("*") if path.is_file())
+    assert not any(part in everything for part in (b"api03", b"bb_cc", b"11-Zz"))
