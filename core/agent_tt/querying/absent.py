@@ -67,12 +67,10 @@ def _is_closed_on(state: Wire, path: Path) -> bool:
     """Whether the way along a path ends at a value that stays closed."""
     value = state
     for part in path:
-        if isinstance(value, dict) and not is_closed(value) and part in value:
-            value = value[part]
-        elif isinstance(value, list) and isinstance(part, int) and -len(value) <= part < len(value):
-            value = value[part]
-        else:
+        is_in_list = isinstance(value, list) and isinstance(part, int) and -len(value) <= part < len(value)
+        if not is_in_list and (not isinstance(value, dict) or is_closed(value) or part not in value):
             break
+        value = value[part]  # type: ignore[index]  # as was looked
     return is_closed(value)
 
 

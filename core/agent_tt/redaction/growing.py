@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.marks import unnumbered
-from agent_tt.redaction.open_ends import open_end, run_start
+from agent_tt.redaction.names import SCHEMA_PARENTS
+from agent_tt.redaction.open_ends import open_end, run_start, stays_calm
 from agent_tt.redaction.shapes import secrets_in
 from agent_tt.redaction.spans import Span, apart
 from agent_tt.redaction.values import marked, replaced
@@ -21,6 +22,9 @@ LONGEST: Final = 16_384
 """Characters that are waited for at most; of a longer secret the rest is not recognised."""
 
 
+_CALM_TEXT: Final = 2_000
+_CALM_KEPT: Final = 500
+"""Characters that are kept of a text in which nothing is open; more than any pattern looks back."""
 _LONGEST_MARK: Final = 2_000
 _MARK_BEGUN: Final = re.compile(r"~(?:r(?:[edact]{0,7}(?:\d{1,9}~*)?)?)?\Z")
 
@@ -40,6 +44,7 @@ class Growing:
         self._text = before
         self._base = -len(before)
         self._run = 0
+        self._is_calm = False
         self.settled = 0
         self.size = 0
 
@@ -54,12 +59,18 @@ class Growing:
         self._text += text
         self.size += len(text)
         whole = self._text
+        if self._is_calm and text and not is_end and stays_calm(whole, before, self._run):
+            self._run = run_start(whole, self._run)
+            self.settled = self.size
+            if before > _CALM_TEXT and not any(parent in whole for parent in SCHEMA_PARENTS):
+                self._forget(len(whole) - _CALM_KEPT)
+            return []
         found = apart([*secrets_in(whole), *given_in(whole)])
         self._run = run_start(whole, self._run if run_start(whole, before) == before else before)
         if is_end:
             end = context = len(whole)
         else:
-            end, context = open_end(whole, found, self._run)
+            end, context, self._is_calm = open_end(whole, found, self._run)
             end = max(end, len(whole) - LONGEST)
         settled = self.settled - self._base
         end = max(end, settled)

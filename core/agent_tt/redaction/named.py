@@ -31,7 +31,7 @@ from agent_tt.redaction.spans import Span
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["named_secrets", "names_in"]
+__all__ = ["holds_hint", "named_secrets", "names_in"]
 
 _HINTS: Final = (
     *("pass", "pwd", "secret", "token", "key", "cookie", "authorization", "credential", "otp", "pin", "cvv", "cvc"),
@@ -117,6 +117,16 @@ def named_secrets(text: str) -> Iterator[Span]:
             near = lower[max(0, match.start() - _COMMAND) : match.end()]
             if any(word in near for word in words) and _is_login(match["it"]):
                 yield Span(*match.span("it"))
+
+
+def holds_hint(text: str) -> bool:
+    """Whether a text holds a part of a word that all names of secrets have.
+
+    Args:
+        text: any text.
+    """
+    lower = text.lower()
+    return any(hint in lower for hint in _HINTS)
 
 
 def names_in(text: str) -> dict[int, int]:

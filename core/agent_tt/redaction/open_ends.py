@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.json_value import JsonValue, is_description
-from agent_tt.redaction.named import names_in
+from agent_tt.redaction.named import holds_hint, names_in
 from agent_tt.redaction.names import SCHEMA_PARENTS, kind_of
 from agent_tt.redaction.shapes import may_begin_secret
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from agent_tt.redaction.spans import Span
 
-__all__ = ["OpenEnd", "open_end"]
+__all__ = ["OpenEnd", "open_end", "run_start", "stays_calm"]
 
 _STOPS: Final = frozenset("\"'<>\\")
 _BEFORE: Final = 400
@@ -49,6 +49,9 @@ _LOGIN: Final = re.compile(
 _LONGEST_LOGIN: Final = 600
 _TELEGRAM: Final = re.compile(r"(?<![\w:])\d{1,12}(?::A?)?\Z")
 
+_PLAIN: Final = re.compile(r"[A-Za-z ,;!?\n]+")
+_LONGEST_CALM: Final = 48
+_LONGEST_HINT: Final = 16
 _WHOLE: Final = (
     *("sk-", "glpat-", "xoxa-", "xoxb-", "xoxc-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "xapp-", "AKIA", "ASIA"),
     *("AIzaSy", "ya29.", "xai-", "pplx-", "pypi-", "tvly-", "GOCSPX-", "NRAK-", "PMAK-", "SG.", "hvs.", "hvb."),
@@ -68,10 +71,12 @@ class OpenEnd(NamedTuple):
     Attributes:
         start: the first character whose judgement may change; the length of the text where none may.
         context: where a text that goes on must begin, so that it is judged as the whole would be.
+        is_calm: whether nothing is open, not even a name whose value is still to come.
     """
 
     start: int
     context: int
+    is_calm: bool
 
 
 def open_end(text: str, found: Sequence[Span], run: int) -> OpenEnd:
@@ -106,8 +111,27 @@ def open_end(text: str, found: Sequence[Span], run: int) -> OpenEnd:
         if span.start < end < span.end:
             end = span.start
     context = min(context, end)
+    is_calm = context == len(text)
     is_schema = any(parent in text for parent in SCHEMA_PARENTS)
-    return OpenEnd(end, max(0, context - (_BEFORE_SCHEMA if is_schema else _BEFORE)))
+    return OpenEnd(end, max(0, context - (_BEFORE_SCHEMA if is_schema else _BEFORE)), is_calm)
+
+
+def stays_calm(text: str, before: int, run: int) -> bool:
+    """Whether a text that was calm, and grew by a few plain words, holds no more than before, and is calm still.
+
+    Args:
+        text: the text now.
+        before: how long it was.
+        run: where its last run began then; see `run_start`.
+    """
+    grown = text[run:]
+    if len(grown) > _LONGEST_CALM or _PLAIN.fullmatch(grown) is None or GIVEN.secrets:
+        return False
+    return not (
+        holds_hint(text[max(0, before - _LONGEST_HINT) :])
+        or may_begin_secret(grown)
+        or _BEGUN.search(grown) is not None
+    )
 
 
 def run_start(text: str, low: int = 0) -> int:
@@ -141,7 +165,7 @@ def _open_names(text: str) -> Iterator[OpenEnd]:
         name = text[start:last].rstrip(".-")
         opened = _open_value(text, start, last, name)
         if opened is not None:
-            yield OpenEnd(opened, max(0, start - 1))
+            yield OpenEnd(opened, max(0, start - 1), is_calm=False)
 
 
 def _open_value(text: str, start: int, last: int, name: str) -> int | None:
