@@ -45,7 +45,7 @@ from agent_tt.recording.scope import store_at_work
 from agent_tt.reentering.amendments import amended
 from agent_tt.replaying.guard import stay_guarded
 from agent_tt.replaying.program_end import end_program, leave
-from agent_tt.store import open_store
+from agent_tt.store import open_patiently
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +73,7 @@ def main() -> int:
     try:
         if store_path is None or run_id is None:
             raise UsageError("this is the process of a fork", hint="start one with `agent-tt fork`")
-        with closing(open_store(Path(store_path))) as store, ExitStack() as guard:
+        with closing(open_patiently(Path(store_path))) as store, ExitStack() as guard:
             code, tell_unseen = _fill(store, store.run(run_id), guard)
             leave_soon(code)
             with suppress(KeyboardInterrupt):

@@ -43,7 +43,7 @@ from agent_tt.resuming.launch import DIVERGED
 from agent_tt.resuming.past import read_past
 from agent_tt.resuming.plan import REDO, decided_before
 from agent_tt.resuming.writer import ResumedStore
-from agent_tt.store import open_store
+from agent_tt.store import open_patiently
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +83,7 @@ def go_on_with_told(make: type[Resumed], untold: UsageError) -> int:
     try:
         if path is None or run_id is None:
             raise untold
-        with closing(open_store(Path(path))) as store, ExitStack() as guard:
+        with closing(open_patiently(Path(path))) as store, ExitStack() as guard:
             made = make(store, store.run(run_id))
             code = made.go_on(guard)
             made.stay_guarded(guard)

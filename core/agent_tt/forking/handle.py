@@ -25,7 +25,7 @@ from agent_tt.forking.answering import answer_question, keep_answering, question
 from agent_tt.forking.without_effect import keep_written_over
 from agent_tt.model import ErrorInfo
 from agent_tt.recording.limits import memory_is_up, time_is_up
-from agent_tt.store import open_store
+from agent_tt.store import open_patiently, open_store
 from agent_tt.supervising.keeper import TerminalLost
 from agent_tt.supervising.processes import Processes
 
@@ -352,7 +352,7 @@ class ForkHandle:
             return self._process.wait()
 
     def _write_end(self, code: int) -> None:
-        store = open_store(self.store)
+        store = open_patiently(self.store)
         try:
             self._say_what_was_left(store)
             run = store.run(self.run_id)

@@ -17,7 +17,7 @@ from agent_tt.querying.kept import hand_down_watches
 from agent_tt.recording.entry import fingerprint
 from agent_tt.recording.process_runs import PROCESS
 from agent_tt.replaying.agent_process import start_agent
-from agent_tt.store import open_store
+from agent_tt.store import open_patiently
 from agent_tt.store.provenance import check_made_here
 from agent_tt.temporary import temporary_file
 
@@ -55,7 +55,7 @@ def start_fork(plan: ForkPlan, *, asked: Asked | None = None) -> ForkHandle:
     plan.check_held()
     if plan.accepts_changes:
         plan = from_where_it_changed(plan)
-    with temporary_file() as output, closing(open_store(plan.store)) as store:
+    with temporary_file() as output, closing(open_patiently(plan.store)) as store:
         run_id = store.begin_fork(
             plan.run.id,
             plan.step,

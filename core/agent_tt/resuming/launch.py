@@ -11,7 +11,7 @@ from agent_tt.forking.handle import ForkHandle
 from agent_tt.model import ErrorInfo
 from agent_tt.replaying.agent_process import start_agent
 from agent_tt.replaying.repeats import RESUMED
-from agent_tt.store import open_store
+from agent_tt.store import open_patiently, open_store
 from agent_tt.store.provenance import check_made_here
 from agent_tt.temporary import temporary_file
 
@@ -85,14 +85,14 @@ def start_resume(plan: ResumePlan, *, asked: Asked | None = None) -> ResumeHandl
     check_made_here(plan.store, run)
     told = {STORE_VARIABLE: str(plan.store.resolve()), RUN_VARIABLE: run.id}
     with temporary_file() as output:
-        with closing(open_store(plan.store)) as store:
+        with closing(open_patiently(plan.store)) as store:
             store.reopen_run(run.id)
             said = run.metadata.get(RESUMED)
             store.set_metadata(run.id, {RESUMED: [*(said if isinstance(said, list) else []), plan.to_wire()]})
         try:
             started = start_agent("agent_tt._resume_child", run, told, output, mark=run.id, fills=plan.store)
         except InvalidEntryPoint as error:
-            with closing(open_store(plan.store)) as store:
+            with closing(open_patiently(plan.store)) as store:
                 why = ErrorInfo(_NO_ENTRY, error.message)
                 store.set_run_status(run.id, run.status, why)
             raise

@@ -15,6 +15,7 @@ from agent_tt.history.training import DictionaryTrainer
 from agent_tt.model import Note
 from agent_tt.protocols import NO_STATE
 from agent_tt.store import columns, door, ids, keeping, outputs, questions
+from agent_tt.store.connection import waiting_at_most
 from agent_tt.store.liveness import Heart, current_owner, now_us
 from agent_tt.store.opening import open_database
 from agent_tt.store.reader import StoreReader
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
     from agent_tt.questions import Decision
     from agent_tt.store.connection import Database, Durability
 
-__all__ = ["SqliteStore", "open_store"]
+__all__ = ["SqliteStore", "open_patiently", "open_store"]
+
+_LONG_WAIT_S: Final = 60.0
+"""For the lock, of processes that were started to write at once: each waits behind all the others."""
 
 W = TypeVar("W", bound=SqliteRunWriter)
 
@@ -56,6 +60,19 @@ def open_store(
         NewerFormat, OlderFormat: another agent-tt wrote it.
     """
     return SqliteStore(open_database(Path(path), create=create, read_only=read_only, durability=durability))
+
+
+def open_patiently(path: str | Path) -> SqliteStore:
+    """Open a store for a fork or a resumption, which ends where it cannot write: it waits a minute for the lock.
+
+    SQLite's lock has no queue. Where many forks of one checkpoint begin and end at once, on a busy machine, one of them
+    may see all the others come first.
+
+    Raises:
+        As `open_store`.
+    """
+    with waiting_at_most(_LONG_WAIT_S):
+        return open_store(path)
 
 
 class SqliteStore(StoreReader):

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from agent_tt.errors import InvalidEntryPoint
+from agent_tt.errors import InvalidEntryPoint, StoreBusy
+from agent_tt.forking.launch import start_fork
 from agent_tt.forking.terms import terms_from
-from agent_tt.model import Edit
+from agent_tt.model import Edit, NewRun
 from agent_tt.sources import open_source
+from agent_tt.store import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -328,6 +332,25 @@ def test_forks_of_one_checkpoint_run_side_by_side(project: Project, start: Calla
     assert [each.status for each in runs] == ["succeeded"] * 4
     assert sorted(each.name for each in runs) == [f"made/fork-{number}" for number in range(1, 5)]
     assert project.store.verify() == []
+
+
+def test_a_fork_waits_longer_for_the_lock_than_others_do(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite's lock has no queue: of many forks that begin at once, one may see all the others come first."""
+    project.put("side.py", HOSTILE + "\ndef quick(state): state['done'] = True\nmain = recorded(quick)\n")
+    plan = project.plan(project.made("side:main", {"n": 1}), 0)
+    monkeypatch.setattr("agent_tt.store.connection._Patience.seconds", 0.01)
+    handles: list[ForkHandle] = []
+    with closing(sqlite3.connect(project.store_path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with closing(open_store(project.store_path)) as hasty, pytest.raises(StoreBusy):
+            hasty.begin_run(NewRun(name="hasty"), {})
+        starter = threading.Thread(target=lambda: handles.append(start_fork(plan)))
+        starter.start()
+        starter.join(0.5)  # longer than others wait
+        other.execute("ROLLBACK")
+        starter.join()
+    project.handles += handles
+    assert [ended(project, handle).status for handle in handles] == ["succeeded"]
 
 
 def test_a_stopped_agent_of_one_fork_leaves_the_others_alone(
