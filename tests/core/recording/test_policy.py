@@ -388,3 +388,26 @@ def test_an_assignment_says_in_its_errors_what_was_said() -> None:
     )
     with pytest.raises(UsageError, match=r"^--policy \*htp=ask: \*htp is no boundary"):
         read_assignment("*htp=ask")
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("a = { error = 7 }", "policy.a: error must be a text", 'For example { error = "TimeoutError: no answer" }.'),
+        ("a = { error = '' }", "policy.a: error must be a text", 'For example { error = "TimeoutError: no answer" }.'),
+        ("a = { stubb = 1 }", "policy.a has no key 'stubb'", "Did you mean stub?"),
+        ("a = { qqq = 1 }", "policy.a has no key 'qqq'", "Known are stub, error."),
+        ("b_c-d = { stub = 1, error = 'E' }", "policy.b_c-d must be a word or a table with one key", "For example "),
+        ('"b c" = 7', 'policy."b c" must be a word or a table with one key', "For example "),
+        ("a = 'error'", "policy.a: error does not say what is given", "for example error:TimeoutError: no answer"),
+        ("a = 'stub'", "policy.a: stub does not say what is given", 'for example stub:{"paid": true}'),
+        ("a = 'lve'", "policy.a: 'lve' is no word of a policy", "Did you mean live? Known are "),
+    ],
+)
+def test_a_table_that_cannot_be_read_says_which_entry_and_what_may_stand_there(
+    tmp_path: Path, text: str, message: str, hint: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        configured(tmp_path, f"[tool.agent-tt.policy]\n{text}\n")
+    assert caught.value.message.endswith(message)
+    assert str(caught.value.hint).startswith(hint)
