@@ -38,6 +38,9 @@ class Package:
     tests: tuple[str, ...]
 
 
+_STORE_TESTS = ("histories", "damage", "proofs", "hostile", "transfer", "recording", "call_heads")
+"""Those that read and write histories through a file."""
+
 PACKAGES = {
     "querying": Package(("querying/*.py",), ("tests/core/querying",)),
     "comparing": Package(("comparing/*.py",), ("tests/core/comparing",)),
@@ -50,7 +53,7 @@ PACKAGES = {
     ),
     "history": Package(
         ("history/*.py",),
-        ("tests/core/history", *(f"tests/core/store/test_{name}.py" for name in ("histories", "damage"))),
+        ("tests/core/history", *(f"tests/core/store/test_{name}.py" for name in _STORE_TESTS)),
     ),
 }
 

@@ -71,6 +71,9 @@ class _Maker(cst.CSTVisitor):
     def on_visit(self, node: cst.CSTNode) -> bool:
         if _is_left_out(node):
             return False
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "cast":
+            node.args[1].visit(self)
+            return False
         if isinstance(node, cst.ClassDef):
             self._within.append(node.name.value)
         elif isinstance(node, cst.FunctionDef) and not self._outermost:
@@ -96,8 +99,6 @@ class _Maker(cst.CSTVisitor):
             if not isinstance(node, kind):
                 continue
             made = list(operator(node))
-            if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "cast":
-                made = [other for other in made if other.args[0] is node.args[0]]
             if operator is operator_string:
                 made = [] if self._raising else made[:1]
             for changed in made:

@@ -148,3 +148,21 @@ def test_a_step_is_marked_higher_up_from_the_first_path_that_is_too_many(more: i
 
 def test_a_step_without_operations_touches_nothing() -> None:
     assert touches([]) == {}
+
+
+@pytest.mark.parametrize(
+    ("op", "why"),
+    [
+        (["z", ["m"]], None),
+        (["a", ["m"], 2, [4]], "there is no list of length 2"),
+        (["x", ["m"], 2, 2, []], "the list has 3 elements"),
+        (["s", "m", 1], "its path is not a list"),
+        (["d", ["nowhere", "x"]], "it does not fit the state (KeyError: 'nowhere')"),
+    ],
+)
+def test_a_damaged_operation_is_shown_with_what_is_wrong_about_it(op: Any, why: str | None) -> None:
+    with pytest.raises(CorruptDelta) as caught:
+        apply(state(), [op])
+    assert str(op[0]) in caught.value.message
+    assert f"is damaged: {why or ''}" in caught.value.message
+    assert caught.value.hint == "Run `agent-tt verify` on the store."
