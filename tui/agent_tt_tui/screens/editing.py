@@ -55,7 +55,12 @@ class EditingScreen(DebuggingScreen):
         if command_id in _EDITING and self.view is None:
             return "this step is still being read"
         if command_id == "edit.value" and self._edits_call:
-            return None if self._call() is not None else "this step made no calls that could be edited"
+            call = self._call()
+            if call is not None and call.damaged is not None:
+                return f"{call.damaged}: it cannot be edited"
+            if call is None and self.view is not None and self.view.step is not None and self.view.step.damaged:
+                return "this step is damaged: nothing of it can be edited"
+            return None if call is not None else "this step made no calls that could be edited"
         if command_id in _EDITING - {"edit.mute"} and self.view is not None and self.view.error is not None:
             return "this state cannot be read, so it cannot be edited"
         if command_id == "edit.remove" and (

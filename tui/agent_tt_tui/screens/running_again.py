@@ -59,6 +59,8 @@ class RunAgainScreen(RunWatch):
             if found is None:
                 return "there is no run yet"
             source, run = found
+            if run.damaged is not None:
+                return run.damaged
             return why_not_replayable(run) if command_id == "replay.open" else why_not_resumable(source, run)
         return super().blocked(command_id)
 

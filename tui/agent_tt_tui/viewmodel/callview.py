@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
 from agent_tt.codec.wire import is_envelope
+from agent_tt.history.damage import is_placeholder
 from agent_tt.replaying.repeats import AGAIN, place_said
 from agent_tt.resuming.plan import decided_before
 from agent_tt_tui import format as fmt
@@ -113,6 +114,7 @@ class _Layout:
         call = self._call
         model = call.meta.get("model")
         yield self._who(str(model) if model else call.name, self._parameters(), "model")
+        yield from self._damaged()
         used = self._usage()
         if used:
             yield TextLine((("context  ", "muted"), (used, "text")))
@@ -156,6 +158,7 @@ class _Layout:
         sent = self._exchange
         name = call.name if sent is None else f"{sent.method} {sent.address}"
         yield self._who(name, f" {self._glyphs.dot} ".join(facts), "text")
+        yield from self._damaged()
         yield from self._heading("asked", "" if sent is None else "for its address alone" if sent.asked is None else "")
         if sent is None or sent.asked is not None:
             yield from self._value(call.args if sent is None else sent.asked)
@@ -303,6 +306,10 @@ class _Layout:
         """Parts with names, or the value as a whole; of a result each row with its place in it."""
         if value is None:
             yield TextLine(((f"  {self._glyphs.interrupted}", "faint"),))
+        elif is_placeholder(value) and isinstance(value, dict):
+            said = f"{self._glyphs.failed} damaged: {value.get('why') or 'it cannot be read'}"
+            for pieces in wrap_text(said, self._columns - 2, "failed", self._glyphs.cut, limit=_MOST_TEXT):
+                yield TextLine((("  ", "text"), *pieces))
         elif isinstance(value, dict) and value and not is_envelope(value):
             least, most = _KEY_COLUMNS
             column = max(least, min(most, max(width(clean(key[: most + 1])) for key in list(value)[:100])))
@@ -313,6 +320,13 @@ class _Layout:
                 yield TextLine(((f"  {len(value) - 200:,} more", "note"),))
         else:
             yield from self._entry("", value, place)
+
+    def _damaged(self) -> Iterator[TextLine]:
+        """What is wrong with what is stored of the call."""
+        if self._call.damaged is not None:
+            said = f"{self._glyphs.failed} {clean(self._call.damaged)}"
+            for pieces in wrap_text(said, self._columns, "failed", self._glyphs.cut, limit=_MOST_TEXT):
+                yield TextLine(pieces)
 
     def _entry(self, key: str, value: Wire, place: Path | None = None) -> Iterator[TextLine]:
         before: Piece = (f"  {key}  " if key else "  ", "muted")

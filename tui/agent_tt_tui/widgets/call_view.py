@@ -84,6 +84,8 @@ class CallView(TextView):
         if self.call is None or self._surroundings is None:
             said = "the input: no call was made before it" if self._is_input else "this step made no calls"
             step = self._surroundings.step if self._surroundings is not None else None
+            if step is not None and step.damaged is not None:
+                said = "which calls this step made is not known: it is damaged"
             raised = step.error if step is not None else None
             lines = [TextLine(((f" {said}", "note"),))]
             if raised is not None:

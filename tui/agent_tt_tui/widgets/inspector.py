@@ -281,6 +281,8 @@ class Inspector(Pane):
 
     def _written(self, view: StepView) -> tuple[Piece, ...]:
         path = self.state_tree.selected
+        if view.step is not None and view.step.damaged is not None:
+            return (("this step is damaged", "failed"),)
         if not path:
             return ()
         if self._pending is not None and any(

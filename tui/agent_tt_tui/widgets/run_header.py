@@ -29,6 +29,8 @@ def run_header(model: RunModel, glyphs: Glyphs, chip: str = "", *, waits: bool =
     cause, step = _cause(model)
     if waits:
         return HeaderState(run.name, glyphs.person, "waits for you", "yours", cause, step, chip, _facts(model, run))
+    if run.damaged is not None:  # how it ended is not known either
+        return HeaderState(run.name, glyphs.unknown, "damaged", "failed", cause, step, chip, _facts(model, run))
     return HeaderState(
         run.name, run_glyph(run.status, glyphs), run.status, run_tone(run.status), cause, step, chip, _facts(model, run)
     )
@@ -38,6 +40,8 @@ def _cause(model: RunModel) -> tuple[str, int | None]:
     """Why the run ended as it did, and at which step."""
     run, errors = model.run, model.overview.errors
     last = errors[-1] if errors else None
+    if run.damaged is not None:
+        return run.damaged, None
     if run.incomplete is not None:
         return run.incomplete, None
     if run.status == "crashed":

@@ -74,7 +74,7 @@ class _Lines:
 
     def short(self) -> list[Row]:
         """Without headings, for a few rows below the list."""
-        rows = [self._strip(), *self._lineage()]
+        rows = [*self._damaged(), self._strip(), *self._lineage()]
         edits = self._row()
         for index, each in enumerate(self._edits()):
             edits.add("   " if index else "").join(each)
@@ -97,7 +97,7 @@ class _Lines:
     def long(self) -> list[Row]:
         """With headings, a blank row before each, for a pane of its own."""
         preview, run, styles = self.preview, self.preview.run, self.styles
-        rows = [self._strip(), *self._lineage()]
+        rows = [*self._damaged(), self._strip(), *self._lineage()]
         if run.edits:
             rows += [*self._heading("EDITS"), *self._edits()]
         if run.error is not None:
@@ -154,6 +154,11 @@ class _Lines:
                 str(preview.diverged_at), styles.strong
             )
         return [row]
+
+    def _damaged(self) -> list[Row]:
+        """What is wrong with what is stored of the run."""
+        why = self.preview.run.damaged
+        return [] if why is None else self._wrapped(f"{self.glyphs.failed} {why}", self.styles.failed)
 
     def _edits(self) -> list[Row]:
         run, columns, styles, glyphs = self.preview.run, self.columns, self.styles, self.glyphs
