@@ -49,7 +49,7 @@ DAMAGES = {
 }
 
 TABS = ("1", "2", "3", "4")
-STEPS = ("home", "right", "right", "right", "right", "end")
+STEPS = ("home", "right", "right", "right")
 DIALOGS = ("i", "A", "f", "r", "W", "question_mark", "g", "slash", "m", "n", "d", "y")
 
 
@@ -118,5 +118,37 @@ async def test_a_forged_result_is_never_shown_and_its_place_says_why(damaged: St
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: "trip-planner" in shown(app))
         await press(pilot, "2")
-        await until(pilot, lambda: "damaged" in shown(app).lower())
+        await until(pilot, lambda: "the result of call 2 of step 3 is not what" in shown(app))
+        assert "damaged: " in shown(app)
+        assert "forged" not in shown(app)
+        await press(pilot, "e")
+        assert "it cannot be edited" in shown(app)
+
+
+@pytest.mark.parametrize("damaged", [DAMAGES["the name of a step"]], indirect=True)
+async def test_of_a_damaged_step_nothing_is_said_that_is_not_known(damaged: Store) -> None:
+    app = AgentTT(lambda: DebuggerScreen(damaged, damaged.run("trip-planner"), 3), look=Look())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: "this step is damaged" in shown(app))
+        await press(pilot, "2")
+        assert "made no calls" not in shown(app)
+        await press(pilot, "e")
+        assert "this step is damaged: nothing of it can be edited" in shown(app)
+        assert "forged" not in shown(app)
+
+
+@pytest.mark.parametrize("damaged", [DAMAGES["the name of the run"]], indirect=True)
+async def test_a_damaged_run_is_neither_said_to_be_interrupted_nor_gone_on_with(damaged: Store) -> None:
+    run = next(run for run in damaged.runs() if run.damaged is not None)
+    app = AgentTT(lambda: DebuggerScreen(damaged, run, 3), look=Look())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: "? damaged" in shown(app))
+        assert "interrupted" not in shown(app)
+        for key in ("R", "r"):
+            await press(pilot, key)
+            assert "is damaged: its row is not what was recorded" in screen_text(app)[-1]
+        await press(pilot, "i")
+        assert "interrupted" not in shown(app)
+        app.push_screen(RunsScreen(damaged))
+        await until(pilot, lambda: "trip-planner (damaged)" in shown(app))
         assert "forged" not in shown(app)

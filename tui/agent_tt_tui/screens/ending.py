@@ -64,6 +64,8 @@ class EndingView(TextView):
             if rows:
                 rows += [TextLine(), TextLine()]
             status = f"{run_glyph(run.status, glyphs)} {run.status}"
+            if run.damaged is not None:
+                status = f"{glyphs.unknown} damaged"
             known = self._effects.get(run.id, Effects())
             effects = [*effect_lines(known, columns, glyphs.times, glyphs.cut)]
             rows += ending_lines(ending.side, run, status, ending.output, columns, glyphs.cut, effects=effects)

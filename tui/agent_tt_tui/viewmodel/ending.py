@@ -53,7 +53,9 @@ def ending_lines(
     letter: tuple[tuple[str, PieceRole], ...] = ((f"{side}  ", "key"),) if side else ()
     yield TextLine((*letter, name, ("  ", "text"), (status, "failed" if failed else "muted")))
     error = run.error
-    if error is None and not output:
+    if run.damaged is not None:
+        yield from _passage(run.damaged, "failed_text", columns, more)
+    elif error is None and not output:
         known = _UNFINISHED if run.read_only and run.status == "crashed" else _NOTHING_KNOWN.get(run.status)
         yield from _passage(known or _NOTHING_FAILED, "note", columns, more)
     if error is not None:

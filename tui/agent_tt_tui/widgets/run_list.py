@@ -130,6 +130,8 @@ class RunList(RunRows["RunRow"]):
             name.add(f" {mark}", styles.yours if run.pinned else styles.note)
         running = run.status == "running" and self._frame >= 0
         glyph = glyphs.running[self._frame % len(glyphs.running)] if running else run_glyph(run.status, glyphs)
+        if run.damaged is not None:  # how it ended is not known
+            glyph = glyphs.unknown
         tone = run_style(run.status, styles)
         word = styles.muted if run.status == "succeeded" else tone
         row = Row(glyphs.cut)
