@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent_tt.model import Call, ErrorInfo, Run
+from agent_tt.model import Call, ErrorInfo, Run, Step
 from agent_tt_tui.glyphs import UNICODE
 from agent_tt_tui.viewmodel.callview import CallContext, call_lines, error_lines
 from agent_tt_tui.viewmodel.messages import Asked, Message, conversation_in, message_of
+from agent_tt_tui.widgets.call_view import CallView
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -204,3 +205,14 @@ def test_whatever_a_host_says_is_text(url: str, answer: Wire) -> None:
         call = replace(request(url, body, 200, answer, model=HOSTILE, finish_reason=HOSTILE), kind=kind)
         drawn = "".join(shown(call, "raw request", "raw answer"))
         assert not [char for char in drawn if ord(char) < 32 or 0x7F <= ord(char) < 0xA0 or char == "\u202e"]
+
+
+@pytest.mark.parametrize(
+    ("read_only", "said"),
+    [(False, "this step made no calls"), (True, "this file records no calls of this step")],
+)
+def test_a_step_without_calls_made_none_only_where_calls_are_recorded(read_only: bool, said: str) -> None:
+    run, step = Run("t", "t", "succeeded", started_us=0, read_only=read_only), Step(1, "think", "ok")
+    view = CallView()
+    view._surroundings = CallContext(run, step, ())
+    assert view.lay_out(60)[0].pieces == ((f" {said}", "note"),)

@@ -83,6 +83,8 @@ class CallView(TextView):
         """Lay out the call, or say that there is none."""
         if self.call is None or self._surroundings is None:
             said = "the input: no call was made before it" if self._is_input else "this step made no calls"
+            if not self._is_input and self._surroundings is not None and self._surroundings.run.read_only:
+                said = "this file records no calls of this step"  # which may well have made some
             step = self._surroundings.step if self._surroundings is not None else None
             if step is not None and step.damaged is not None:
                 said = "which calls this step made is not known: it is damaged"

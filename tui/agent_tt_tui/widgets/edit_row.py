@@ -81,8 +81,10 @@ def _changed(row: Row, old: Wire, new: Wire, columns: int, styles: Palette, glyp
         room = max(8, (columns - row.cells - 4) // 2)
         was, now = (clean(summary(text, room)[1:-1] if len(text) > room else text) for text in (was, now))
     else:
-        room = max(8, (columns - row.cells - 4) // 2)
-        was, now = clean(summary(old, room)), clean(summary(new, room))
+        room = max(16, columns - row.cells - 4)
+        least = room // 2
+        now = clean(summary(new, max(least, room - len(summary(old, least)))))
+        was = clean(summary(old, max(least, room - width(now))))
     if was:
         row.add(*styles.removed(was)).add(f" {glyphs.to} ", styles.muted)
     return row.add(*styles.added(now or "nothing"))
