@@ -7,18 +7,23 @@ import os
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.style import Style
 from tests.tui.test_edit_keys import opened
 
 from agent_tt.codec.text import pretty
 from agent_tt.model import Edit
 from agent_tt.sources import open_source
+from agent_tt_tui.glyphs import UNICODE
+from agent_tt_tui.palette import Palette
 from agent_tt_tui.screens.edit import EditDialog
 from agent_tt_tui.screens.fork import ForkDialog
 from agent_tt_tui.viewmodel.leaves import json_rows, leaves_of
 from agent_tt_tui.viewmodel.pending import Pending
+from agent_tt_tui.widgets.edit_row import edit_row, edit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -188,3 +193,22 @@ def test_a_later_edit_replaces_what_it_covers_and_nothing_else():
     assert [edit.target for edit in pending.add([result("", "E: x", "error")]).edits] == ["error"]
     assert [edit.target for edit in pending.add([result("", "E: x", "error")]).add([result("a")]).edits] == ["result"]
     assert len(pending.add([result("a", call=2)]).edits) == 4
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        (14, 30, "days  14 → 30"),
+        ("22 °C, dry", "", 'days  "22 °C, dry" → ""'),
+        ("short", "x" * 30, f'days  "short" → "{"x" * 30}"'),
+        ("Be brief. " * 9 + "Say please.", "Be brief. " * 9 + "Say thanks.", "brief. Say please. → thanks."),
+        ("Be brief. " * 9 + "Say please.", "Be brief. " * 9, "brief. Say please. → nothing"),
+        ("Be brief. " * 9, "Be brief. " * 9 + "Say please.", "brief. Say please."),
+    ],
+)
+def test_a_row_of_an_edit_shows_what_differs_and_not_how_the_value_begins(old, new, shown):
+    edit = Edit("set", "days", new, old)
+    ((_, change),) = edit_rows([edit])
+    palette = Palette(**{each.name: Style.null() if each.type == "Style" else False for each in fields(Palette)})
+    drawn = edit_row(edit, change, 76, palette, UNICODE).strip(76)
+    assert shown in drawn.text

@@ -128,7 +128,7 @@ def _not_found(rows: Rows, ref: str) -> RunNotFound:
     if ref == LATEST:
         return RunNotFound("no run 'latest': every run is archived", hint="`agent-tt runs --all` lists them.")
     whole, is_step, step = ref.rpartition("@")
-    if is_step and step and whole in known:
+    if is_step and step and (whole == LATEST or whole in known):
         hint = f"{ref} names a step of {whole}, and a whole run is meant here: {whole}"
         return RunNotFound(f"no run {ref!r}", hint=hint, nearest=[whole])
     nearest = difflib.get_close_matches(ref, known, n=3, cutoff=0.5)

@@ -87,7 +87,7 @@ def _changed(row: Row, old: Wire, new: Wire, columns: int, styles: Palette, glyp
         was = clean(summary(old, max(least, room - width(now))))
     if was:
         row.add(*styles.removed(was)).add(f" {glyphs.to} ", styles.muted)
-    return row.add(*styles.added(now or "nothing"))
+    return row.add(*styles.added(now)) if now else row.add("nothing", styles.muted)
 
 
 def _differing(old: str, new: str) -> tuple[str, str, str]:
