@@ -160,55 +160,49 @@ def _given_start(text: str, run: int) -> int:
 
 
 def _open_names(text: str) -> Iterator[OpenEnd]:
-    """Yield the names whose values may go on: where the value begins, and where the name does."""
+    """Yield the names whose values may go on: where the name ends, and where it begins."""
     for start, last in names_in(text).items():
-        name = text[start:last].rstrip(".-")
-        opened = _open_value(text, start, last, name)
-        if opened is not None:
-            yield OpenEnd(opened, max(0, start - 1), is_calm=False)
+        if _is_open(
+            text, start, last, text[start:last].rstrip(".-")
+        ):  # what stands between the name and its value may be read in another way too
+            yield OpenEnd(last, max(0, start - 1), is_calm=False)
 
 
-def _open_value(text: str, start: int, last: int, name: str) -> int | None:
-    """Where the value of a name begins that may go on; the end of the text where it has not begun."""
+def _is_open(text: str, start: int, last: int, name: str) -> bool:
+    """Whether the value of a name may go on, or has not begun."""
     found = _SEPARATOR.match(text, last)
     if found is None:
-        return None
+        return False
     value, end, quote, kind = found.end(), len(text), found["quote"], kind_of(name)
     if value >= end or _UNQUOTED.match(text, value) or _ELEMENT.match(text, last):
-        return min(value, end)
+        return True
     if text[max(0, start - 1) : start] == "-" and _ARGUMENT.match(text, value):
-        return value
+        return True
     lower = name.lower()
     if (kind == "cookie" or lower.endswith("cookie")) and end - value < _LONGEST_COOKIES:
         rest = text[value:]
         if not ("\n" in rest or "\r" in rest or "\\" in rest):
-            return value
+            return True
     if lower.endswith("authorization") and _WORDS_OF_LOGIN.match(text, value):
-        return value
-    return _open_quoted(text, start, last, value, quote, kind)
+        return True
+    return _is_open_quoted(text, start, last, value, quote, kind)
 
 
-def _open_quoted(text: str, start: int, last: int, value: int, quote: str | None, kind: str | None) -> int | None:
+def _is_open_quoted(text: str, start: int, last: int, value: int, quote: str | None, kind: str | None) -> bool:
     end = len(text)
     slashes = (len(quote) - 1) * "\\" if quote else ""
     if quote is not None and quote[-1] == '"' and text.startswith(quote, last):
-        held = JsonValue(text, slashes)
-        closed = held.end_of_string(value)
-        if closed >= end:
-            return value
-        return value if kind == "token" and end - closed < _AFTER_TOKEN else None
+        closed = JsonValue(text, slashes).end_of_string(value)
+        return closed >= end or (kind == "token" and end - closed < _AFTER_TOKEN)
     if quote is not None:
-        lines = [at for at in (text.find("\n", value), text.find("\r", value)) if at >= 0]
+        has_lines = "\n" in text[value:] or "\r" in text[value:]
         closed = text.find(quote, value + 1)
-        is_open = closed < 0 and not lines and end - value < _LONGEST_QUOTED
-        return value if is_open or closed == end - 1 else None
+        return (closed < 0 and not has_lines and end - value < _LONGEST_QUOTED) or closed == end - 1
     if text[value] in "[{" and text[last : last + 16].lstrip("\\").startswith('"'):
-        slashes = text[last : text.index('"', last)]
-        held = JsonValue(text, slashes)
+        held = JsonValue(text, text[last : text.index('"', last)])
         if is_description(text, start, value):
-            return None
+            return False
         for _ in held.secrets(value, text[start:last].rstrip(".-")):
             pass
-        is_near = kind == "token" and end - held.at < _AFTER_TOKEN
-        return value if held.at >= end or is_near else None
-    return None
+        return held.at >= end or (kind == "token" and end - held.at < _AFTER_TOKEN)
+    return False
