@@ -10,7 +10,7 @@ from agent_tt.comparing.words import compare_words
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
-from agent_tt_tui.text import clean, cut, width
+from agent_tt_tui.text import clean, cut, cut_start, width
 from agent_tt_tui.viewmodel.messages import line_of
 from agent_tt_tui.widgets.compare_steps import GUTTER, half
 
@@ -51,6 +51,7 @@ class CompareState(LineView):
         self.note = ""
         """Stands there where nothing differs."""
         self._rows: list[tuple[int, int]] = []
+        self._path_columns = _PATH_COLUMNS
 
     def show(self, changes: Sequence[Change], edited: Collection[str], note: str) -> None:
         """Show changes, or a note where there are none."""
@@ -64,6 +65,8 @@ class CompareState(LineView):
 
     def _lay_out(self) -> None:
         wide = self.size.width >= SIDE_BY_SIDE_FROM
+        longest = max((width(clean(change.path)) + 1 for change in self.changes[:_MOST_CHANGES]), default=0)
+        self._path_columns = max(_PATH_COLUMNS, min(longest, self.size.width // 4 - 10))
         self._rows = []
         for index, change in enumerate(self.changes[:_MOST_CHANGES]):
             self._rows += [(index, 0)] if wide or self._fits(change) else [(index, 1), (index, 2), (index, 3)]
@@ -95,9 +98,9 @@ class CompareState(LineView):
         row = Row(glyphs.cut).add("  ")
         if part == 0 and self.size.width >= SIDE_BY_SIDE_FROM:
             side = half(width + 2)
-            row.column(
-                clean(change.path or "state"), _PATH_COLUMNS - 1, styles.strong if styles.on_cursor_row else styles.text
-            )
+            room = self._path_columns - 1
+            path = cut_start(clean(change.path or "state"), room, glyphs.cut)  # its end tells it from its neighbours
+            row.column(path, room, styles.strong if styles.on_cursor_row else styles.text)
             row.add(" ").upto_row(_value(change, "a", side - row.cells, styles, glyphs), side - row.cells)
             row.pad_to(side + 2).add(glyph, glyph_style).pad_to(side + GUTTER)
             return row.join(_value(change, "b", width - row.cells, styles, glyphs)).strip(width)
@@ -152,6 +155,8 @@ def _speaker(who: str | None, glyphs: Glyphs) -> str:
 
 def _words(old: str, new: str, side: str, columns: int, styles: Palette, glyphs: Glyphs) -> Row:
     row = Row(glyphs.cut)
+    if not (old if side == "a" else new):
+        return row.add('""', styles.muted)
     own = "removed" if side == "a" else "added"
     shown = 0
     # Only what is near the first difference is compared: this is drawn while somebody scrolls.

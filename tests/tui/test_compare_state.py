@@ -1,0 +1,41 @@
+"""The states of two runs side by side: a text that is empty is shown, and of a long path the end."""
+
+from __future__ import annotations
+
+import pytest
+from tests.tui.base_screens import screen_text
+from textual.app import App
+
+from agent_tt.comparing.states import compare_states
+from agent_tt_tui.widgets.compare_state import CompareState
+
+DEEP = "messages_of_the_conversation"
+
+
+class Showing(App[None]):
+    """Nothing but the changes between two states."""
+
+    def __init__(self, a, b):
+        super().__init__()
+        self._changes = compare_states(a, b)
+
+    def compose(self):
+        yield CompareState()
+
+    def on_mount(self):
+        self.query_one(CompareState).show(self._changes, (), "")
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+async def test_an_empty_text_is_shown_and_a_long_path_keeps_its_end(width):
+    a = {"weather": "dry", DEEP: [{"content": {"first": "one"}}, {"content": {"last": "two"}}]}
+    b = {"weather": "", DEEP: [{"content": {"first": "1"}}, {"content": {"last": "2"}}]}
+    app = Showing(a, b)
+    async with app.run_test(size=(width, 20)) as pilot:
+        await pilot.pause()
+        rows = [row for row in screen_text(app) if row.strip()]
+        weather = next(at for at, row in enumerate(rows) if "weather" in row)
+        assert "dry" in "".join(rows[weather : weather + 2])
+        assert '""' in "".join(rows[weather : weather + 3])
+        for end in ("content.first", "content.last"):
+            assert sum(end in row for row in rows) == 1
