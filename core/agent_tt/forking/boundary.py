@@ -71,7 +71,16 @@ class Boundary:
     @property
     def is_held(self) -> bool:
         """Whether a fork can do anything about its calls. It cannot where nothing records them: they just run."""
-        return self.known_by != "shown" and not self.kept_by
+        return not self.is_unrecorded and not self.kept_by
+
+    @property
+    def is_unrecorded(self) -> bool:
+        """Whether nothing records it: a function like any other of the agent's, which runs as these do.
+
+        So where nobody says what becomes of it, it runs, under the guard; a rule of a person's that cannot be carried
+        out keeps the fork from starting.
+        """
+        return self.known_by == "shown"
 
     @property
     def follows_caller(self) -> bool:
@@ -217,7 +226,8 @@ def _rule(policy: ToolPolicy, row: Boundary) -> Rule:
         effect = row.effect or effect_of(row.kind, row.called, None)
         found = policy.forbids(row.kind, row.called, effect, model=row.model, by_name=row.kind == "llm")
         return found or _LIVE
-    return policy.decide(row.kind, row.called, row.effect, model=row.model)
+    rule = policy.decide(row.kind, row.called, row.effect, model=row.model)
+    return _LIVE if row.is_unrecorded and rule.source == "default" else rule
 
 
 def _effect(call: Call) -> Effect | None:

@@ -112,8 +112,8 @@ class ForkPlan:
         """Refuse to start a fork that may run what it cannot hold.
 
         Raises:
-            UsageError: there are tools that nothing records (the conversation shows them), or whose calls are not all
-                seen, and nobody has allowed them.
+            UsageError: there are tools that somebody's rule keeps from running and that nothing records (the
+                conversation shows them), or tools whose calls are not all seen and that nobody has allowed.
         """
         names = [row.name for row in self.unheld]
         if not names:
@@ -231,7 +231,7 @@ def plan_fork(
     boundary = boundary_of(source, original, steps, after=kept, policy=rules, declared=declared)
     problems += (*odd, *odd_requests, *odd_rules(original, boundary, rules))
     problems += tuple(hold_already(terms.limits.breaks, state))
-    problems += _not_held(original)
+    problems += (*_unrecorded(boundary), *_not_held(original))
     return ForkPlan(
         store=source.path,
         run=original,
@@ -249,6 +249,15 @@ def plan_fork(
         accepts_changes=accept_changes and way == "replay",
         terms=terms,
     ).with_policy(rules)
+
+
+def _unrecorded(boundary: Sequence[Boundary]) -> tuple[str, ...]:
+    """What the agent may call that nothing records, and nobody said anything of."""
+    names = [row.name for row in boundary if row.is_unrecorded and row.rule.source == "default"]
+    if not names:
+        return ()
+    they_run = "it runs" if len(names) == 1 else "they run"
+    return (f"nothing records {', '.join(names)}: {they_run} for real, as the rest of the agent's code does",)
 
 
 def _not_held(run: Run) -> tuple[str, ...]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import textwrap
+from contextlib import closing
 
 import pytest
+from tests.core.store.recordings import begin, new_store
 
+from agent_tt.errors import UsageError
 from agent_tt.forking.boundary import _uncalled
 from agent_tt.forking.declared_tools import DeclaredTool, declared_tools
+from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.shown_tools import ShownTools
-from agent_tt.model import AgentCode, Call, Run
+from agent_tt.model import AgentCode, Call, CallEnd, NewCall, NewStep, Run, StepEnd
+from agent_tt.recording.policy import Rule
 
 OPENAI, RESPONSES = "https://api.openai.com/v1/chat/completions", "https://api.openai.com/v1/responses"
 ANTHROPIC = "https://api.anthropic.com/v1/messages"
@@ -170,3 +175,32 @@ def test_what_was_named_from_outside_is_known_although_it_was_not_called():
         ("charge", "tool", "write", "named"),
         ("ask", "llm", None, "named"),
     ]
+
+
+def test_a_tool_that_nothing_records_is_said_to_run_and_a_rule_that_would_keep_it_from_that_is_refused(tmp_path):
+    with closing(new_store(tmp_path)) as store:
+        writer = begin(store, {"n": 0}, "loop")
+        for made in openai():
+            step = writer.open_step(NewStep("ask"))
+            number = writer.begin_call(step, NewCall("llm", made.name, made.args, "ab" * 16))
+            writer.end_call(step, number, CallEnd("ok", made.result))
+            writer.close_step(step, StepEnd("ok"), {"n": step})
+        writer.finish("succeeded")
+
+        def plan(**more):
+            return plan_fork(store, store.run("loop"), 1, edits=[], agent="tests.agent:main", **more)
+
+        said = "nothing records charge, never_asked: they run for real, as the rest of the agent's code does"
+        free = plan()
+        assert [(row.name, row.policy, row.is_held) for row in free.boundary if row.kind == "tool"] == [
+            ("charge", "live", False),
+            ("never_asked", "live", False),
+        ]
+        assert said in free.problems
+        free.check_held()
+        allowed = plan(allow=["charge"])
+        assert "nothing records never_asked: it runs for real, as the rest of the agent's code does" in allowed.problems
+        denied = plan(policy=free.rules.with_all([("charge", Rule("deny"))]))
+        assert [row.name for row in denied.unheld] == ["charge"]
+        with pytest.raises(UsageError, match="charge: a tool that nothing records"):
+            denied.check_held()

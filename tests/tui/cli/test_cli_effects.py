@@ -6,9 +6,10 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.core.forking.test_known_tools import openai
 from tests.core.store.recordings import begin, call, new_store
 
-from agent_tt.model import ErrorInfo, NewStep, StepEnd
+from agent_tt.model import CallEnd, ErrorInfo, NewCall, NewStep, StepEnd
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,6 +48,24 @@ def test_the_ledger_is_a_line_for_each_call_and_fits(command: Command, shop: str
     assert lines[4].split()[:2] == ["1", "denied"]
     assert lines[5].split() == ["read", "search", "×1"]
     assert "Nothing went out" in command("show", "quiet", "--effects", "--store", shop).out
+
+
+def test_a_tool_that_ran_and_that_nothing_recorded_is_not_said_to_have_done_nothing(
+    command: Command, tmp_path: Path
+) -> None:
+    with closing(new_store(tmp_path, "shown.db")) as store:
+        writer = begin(store, {}, "loop")
+        for made in openai():
+            number = writer.open_step(NewStep("ask"))
+            asked = writer.begin_call(number, NewCall("llm", made.name, made.args, "ab" * 16))
+            writer.end_call(number, asked, CallEnd("ok", made.result))
+            writer.close_step(number, StepEnd("ok"), {})
+        writer.finish("succeeded")
+    path = str(tmp_path / "shown.db")
+    out = command("show", "loop", "--effects", "--store", path).out
+    assert "Nothing of what was recorded went out" in out
+    assert "charge ran, and what that did is not known" in out
+    assert command("show", "loop", "--effects", "--json", "--store", path).json["unrecorded"] == ["charge"]
 
 
 def test_the_ledger_speaks_json(command: Command, shop: str) -> None:

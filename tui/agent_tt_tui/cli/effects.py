@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent_tt.codec.wire import Wire
     from agent_tt.comparing.effects import EffectRow, Effects, Happened
     from agent_tt.model import Run
@@ -24,8 +26,22 @@ _ROLES: Final[dict[Happened, Role]] = {
 }
 
 
-def print_effects(terminal: Terminal, effects: Effects) -> None:
-    """Write the ledger: a line for each call that did something, was to do it, or was decided about."""
+def unrecorded_tools(source: RunSource, run: Run) -> tuple[str, ...]:
+    """The tools that ran in a run, as its conversations show, and of which it recorded no call."""
+    from agent_tt.replaying.shown_tools import tools_shown_only
+
+    steps = [step for step in source.steps(run.id) if step.calls]
+    return tuple(tools_shown_only(call for step in steps for call in source.calls(run.id, step.number)))
+
+
+def print_effects(terminal: Terminal, effects: Effects, unrecorded: Sequence[str] = ()) -> None:
+    """Write the ledger: a line for each call that did something, was to do it, or was decided about.
+
+    Args:
+        terminal: where it is written.
+        effects: the ledger.
+        unrecorded: tools that ran, and of which no call was recorded.
+    """
     from agent_tt_tui.cli.policy_options import place_words
     from agent_tt_tui.cli.terminal import Cell, Column
     from agent_tt_tui.viewmodel.effects import (
@@ -60,7 +76,11 @@ def print_effects(terminal: Terminal, effects: Effects) -> None:
     if rows:
         terminal.table(columns, rows, below)
     else:
-        terminal.line(Cell("Nothing went out, and nothing was held back.", "muted"))
+        of = " of what was recorded" if unrecorded else ""
+        terminal.line(Cell(f"Nothing{of} went out, and nothing was held back.", "muted"))
+    if unrecorded:
+        text = f"{', '.join(unrecorded)} ran, and what that did is not known: nothing records it"
+        terminal.line(Cell("unknown ", "failed"), terminal.short(text, terminal.columns - 8))
     for label, names in (("read", effects.reads), ("models", effects.models)):
         if names:
             text = counted_names(names, terminal.glyphs.times)
@@ -77,14 +97,15 @@ def print_summary(terminal: Terminal, source: RunSource, run: Run) -> None:
         terminal.line(Cell("effects  ", "muted"), terminal.safe(text))
 
 
-def effects_shape(effects: Effects) -> dict[str, Wire]:
-    """`{effects: [{step, call, where, lane, kind, name, effect, happened, …}], held_back, reads, models, summary}`."""
+def effects_shape(effects: Effects, unrecorded: Sequence[str] = ()) -> dict[str, Wire]:
+    """`{effects: [{step, call, where, kind, name, happened, …}], held_back, reads, models, summary, unrecorded}`."""
     return {
         "effects": [_row_shape(row) for row in effects.rows],
         "held_back": [_row_shape(row) for row in effects.held_back],
         "reads": dict(effects.reads),
         "models": dict(effects.models),
         "summary": effects.summary(),
+        "unrecorded": list(unrecorded),
     }
 
 

@@ -68,13 +68,13 @@ def tell_step(terminal: Terminal, source: RunSource, run_id: str, step: Step) ->
 
 
 def _did(source: RunSource, run: Run) -> Shape:
-    """What a fork did beside its steps: `{effects, held_back, notes}`."""
+    """What a fork did beside its steps: `{effects, held_back, unrecorded, notes}`."""
     from agent_tt.forking.ledger import effects_of
-    from agent_tt_tui.cli.effects import effects_shape
+    from agent_tt_tui.cli.effects import effects_shape, unrecorded_tools
 
-    ledger = effects_shape(effects_of(source, run))
+    ledger = effects_shape(effects_of(source, run), unrecorded_tools(source, run))
     notes: list[Wire] = [note.body for note in source.notes(run.id) if note.kind == "note"]
-    return {"effects": ledger["effects"], "held_back": ledger["held_back"], "notes": notes}
+    return {**{name: ledger[name] for name in ("effects", "held_back", "unrecorded")}, "notes": notes}
 
 
 def tell_end(options: Options, handle: ForkHandle, *, effects: bool) -> bool:

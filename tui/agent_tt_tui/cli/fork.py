@@ -86,7 +86,7 @@ def command(
     agent-tt fork trip-planner --answer 3='Book it.' --param temperature=0
     agent-tt fork trip-planner --at 2 --executor mock --seed 7 --stop-at 5 --time-limit 5m
     agent-tt fork trip-planner --at 2 --break 'state.budget < 0' --break 'tool == "book_hotel"'
-    --json: the new run, as in `runs`, with effects and held_back, as in `show --effects`,
+    --json: the new run, as in `runs`, with effects, held_back and unrecorded, as in `show --effects`,
             notes: [text] and edits_without_effect: [{target, path, step, call, reason}];
             with --dry-run {run, step, name, by, entry, file, line, function, way_back_in,
             edits, boundary, expected, terms, problems}

@@ -40,10 +40,11 @@ def command(options: Options, run: str, step: str | None, *, effects: bool, only
     --json with STEP: that step, and `state`
     --json --effects: {run, effects: [{step, call, where, lane, kind, name, effect,
              happened, because, args, asked, result, error, file, line, inside}],
-             held_back: [...], reads, models, summary}; happened is one of sent, sent
-             edited, failed, unknown, waiting, denied, refused, stubbed, recorded;
-             where is null in the run, else before, beside or after its recording, or
-             the name of another run that its process recorded
+             held_back: [...], reads, models, summary, unrecorded}; happened is one of
+             sent, sent edited, failed, unknown, waiting, denied, refused, stubbed,
+             recorded; where is null in the run, else before, beside or after its
+             recording, or the name of another run that its process recorded;
+             unrecorded names tools that ran and that nothing records
     --json --oddities: {oddities: [{kind, what, steps}]}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     if effects and only_odd:
@@ -65,17 +66,17 @@ def command(options: Options, run: str, step: str | None, *, effects: bool, only
 
 def _show_effects(options: Options, source: RunSource, run: Run) -> None:
     from agent_tt.forking.ledger import effects_of
-    from agent_tt_tui.cli.effects import effects_shape, print_effects
+    from agent_tt_tui.cli.effects import effects_shape, print_effects, unrecorded_tools
     from agent_tt_tui.cli.shapes import run_shape
     from agent_tt_tui.cli.wording import run_line
 
-    effects = effects_of(source, run)
+    effects, unrecorded = effects_of(source, run), unrecorded_tools(source, run)
     if options.as_json:
-        write_json({"run": run_shape(run), **effects_shape(effects)})
+        write_json({"run": run_shape(run), **effects_shape(effects, unrecorded)})
         return
     terminal = options.terminal()
     run_line(terminal, run)
-    print_effects(terminal, effects)
+    print_effects(terminal, effects, unrecorded)
 
 
 def _show_run(options: Options, source: RunSource, run: Run) -> None:

@@ -153,8 +153,9 @@ class ForkCost(RowWidget):
     def _policy(self, policy: Word, names: list[str], columns: int, styles: Palette) -> Row:
         row, glyphs = self.new_row(), look_of(self).glyphs
         if not names:
-            row.add(f"{glyphs.well} ", styles.well).add("no tool that this run called writes; ", styles.text)
-            return row.add("others that write are denied", styles.muted)
+            row.add(f"{glyphs.well} ", styles.well).add("no recorded tool writes", styles.text)
+            is_all = self.plan is None or not any(each.is_unrecorded for each in self.plan.boundary)
+            return row.add("; others that write are denied", styles.muted) if is_all else row
         word = what_it_does(policy)
         verb = f" write{'s' if len(names) == 1 else ''}: "
         row.add("! ", styles.changed_mark)

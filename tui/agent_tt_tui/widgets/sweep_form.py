@@ -138,7 +138,7 @@ class SweepCost(RowWidget):
         groups.append(("varied", sorted(clean(name) for name in varied)))
         said = [f"{', '.join(names)} {word}" for word, names in groups if names]
         if not said:
-            return row.add(f"{glyphs.well} ", styles.well).add("no tool that this run called writes", styles.text)
+            return row.add(f"{glyphs.well} ", styles.well).add("no recorded tool writes", styles.text)
         return row.add("! ", styles.changed_mark).upto(f"writes: {'; '.join(said)}", columns, styles.text)
 
 
