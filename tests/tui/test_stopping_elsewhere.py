@@ -84,7 +84,8 @@ async def test_a_run_that_was_started_elsewhere_is_stopped_after_asking(tmp_path
             await until(pilot, lambda: "it was stopped; what it did is kept" in shown(app))
             waiter.wait(60)
             assert source.run(run.id).status == "interrupted"
-            await until(pilot, lambda: "S stop" not in shown(app))
+            await until(pilot, lambda: app.screen.blocked("live.stop") is not None)  # its end is read in a while
+            assert "S stop" not in shown(app)
             await pilot.press("S")
             assert not isinstance(app.screen, ConfirmDialog)
             assert "no run is running on this screen" in shown(app)
