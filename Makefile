@@ -24,7 +24,7 @@ bench:
 	python tests/benchmarks/bench_find.py
 	python -m tests.benchmarks.bench_http
 
-# 2,000 single flipped bits, each verified and replayed: an hour or more.
+# 2,000 single flipped bits, each verified and replayed: some minutes.
 flips:
 	python -m tests.benchmarks.bit_flips
 
