@@ -27,10 +27,11 @@ _ROLES: Final[dict[Happened, Role]] = {
 
 
 def unrecorded_tools(source: RunSource, run: Run) -> tuple[str, ...]:
-    """The tools that ran in a run, as its conversations show, and of which it recorded no call."""
+    """The tools that ran in the process of a run, as its conversations show, and of which it recorded no call."""
+    from agent_tt.replaying.course import steps_of_course
     from agent_tt.replaying.shown_tools import tools_shown_only
 
-    steps = [step for step in source.steps(run.id) if step.calls]
+    steps = [step for step in steps_of_course(source, run) if step.calls]
     return tuple(tools_shown_only(call for step in steps for call in source.calls(run.id, step.number)))
 
 
