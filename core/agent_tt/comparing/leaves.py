@@ -77,6 +77,6 @@ def _joined(outer: str, inner: str) -> str:
 
 
 def _at(edit: Edit, change: Change) -> Change:
-    """A change inside the edited value, with what the edit is of in its path."""
+    """A change inside an edited value, its path lengthened by where that value stands."""
     found = _below(edit.path, change)
     return replace(found, path=replace(edit, path=found.path).where)

@@ -82,7 +82,7 @@ class Body:
             self._events.end()
 
     def is_settled(self, start: int, end: int) -> bool:
-        """Whether nothing more will be covered of the bytes from `start` to `end`."""
+        """Whether it is known which of the bytes from `start` to `end` are secrets."""
         if end > self._read:
             return False
         return not any(

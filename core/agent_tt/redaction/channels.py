@@ -41,7 +41,7 @@ class Part(Protocol):
         ...
 
     def cover(self, start: int, end: int, shown: str) -> None:
-        """Put `shown`, of that size, in their place."""
+        """Replace these characters with `shown`, which is as long as `size` says."""
         ...
 
 

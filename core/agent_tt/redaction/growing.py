@@ -49,7 +49,7 @@ class Growing:
         self.size = 0
 
     def feed(self, text: str, *, is_end: bool = False) -> list[Span]:
-        """Take more of it; the secrets that are certain now, in order, by their places in the whole.
+        """Take more of the text; give the secrets that no further text can change, by their places in the whole.
 
         Args:
             text: what it grows by.
@@ -99,7 +99,7 @@ class GrowingShown:
         self._from = 0
 
     def feed(self, text: str, *, is_end: bool = False) -> str:
-        """Take more of it; what of it may be kept by now, behind what was given before.
+        """Take more of the text; give what may be kept by now and was not given before.
 
         Args:
             text: what it grows by.

@@ -117,7 +117,7 @@ def open_end(text: str, found: Sequence[Span], run: int) -> OpenEnd:
 
 
 def stays_calm(text: str, before: int, run: int) -> bool:
-    """Whether a text that was calm, and grew by a few plain words, holds no more than before, and is calm still.
+    """Whether a text in which nothing was open grew by plain words alone, which open nothing and hold no secret.
 
     Args:
         text: the text now.

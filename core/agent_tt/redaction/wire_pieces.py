@@ -66,7 +66,7 @@ class _Piece:
         self._named: dict[tuple[str | int, ...], str | float] = {}
 
     def feed(self, channels: Channels) -> None:
-        """Give each text in it to the one that it is a stretch of."""
+        """Feed each text of the piece to the channel that joins it with those of other pieces."""
         self._named = named_leaves(self._value)
         for leaf in leaves_of(self._value):
             if isinstance(leaf.held, str) and leaf.path not in self._named:

@@ -125,7 +125,7 @@ class ConversationEdit:
         return changed, how
 
     def _names_answer(self, sent: Mapping[str, Json]) -> bool:
-        """Whether a request names the answer that the edited conversation ends with, and no edit is about that."""
+        """Whether a request goes on from the answer that ends the edited conversation, and no edit changes that."""
         return any(
             sent.get(key) == self._answer and self._before.get(key) == self._after.get(key) for key in ANSWER_KEYS
         )

@@ -37,7 +37,6 @@ class Place:
         descriptors: the numbers under which this process has them open, and what each leads to; empty where that
             cannot be told.
         main: the number of the file itself, None where it is not known.
-        log_name: the path of the `-wal` file.
     """
 
     name: str
@@ -45,7 +44,6 @@ class Place:
     log: _Identity | None
     descriptors: tuple[tuple[int, _Identity], ...]
     main: int | None
-    log_name: str
 
     @classmethod
     def of(cls, path: Path, before: frozenset[int]) -> Place:
@@ -61,7 +59,7 @@ class Place:
         opened = open_descriptors() - before
         descriptors = tuple((number, found) for number in sorted(opened) if (found := _leads_to(number)) in ours)
         main = next((number for number, found in descriptors if found == identity), None)
-        return cls(name, identity, log, descriptors, main, f"{name}-wal")
+        return cls(name, identity, log, descriptors, main)
 
     def trouble(self) -> Trouble | None:
         """What is wrong with it; None while all is well."""
@@ -76,7 +74,7 @@ class Place:
             return "removed"
         if self.main is not None and not _is_database(self.main):
             return "overwritten"
-        if self.log is not None and (log := _identity(self.log_name)) != self.log:
+        if self.log is not None and (log := _identity(self.name + "-wal")) != self.log:
             return "log removed" if log is None else "log replaced"
         return None
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["SqliteStore", "open_patiently", "open_store"]
 
 _LONG_WAIT_S: Final = 60.0
-"""For the lock, of processes that were started to write at once: each waits behind all the others."""
+"""Seconds to wait for the lock where many processes begin to write at once, each behind all the others."""
 
 W = TypeVar("W", bound=SqliteRunWriter)
 

@@ -322,7 +322,7 @@ class _Layout:
             yield from self._entry("", value, place)
 
     def _damaged(self) -> Iterator[TextLine]:
-        """What is wrong with what is stored of the call."""
+        """Say what of the call is damaged."""
         if self._call.damaged is not None:
             said = f"{self._glyphs.failed} {clean(self._call.damaged)}"
             for pieces in wrap_text(said, self._columns, "failed", self._glyphs.cut, limit=_MOST_TEXT):

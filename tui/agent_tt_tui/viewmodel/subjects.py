@@ -65,7 +65,10 @@ class Subject:
         return leaves_of((self.whole or self).value)
 
     def part(self, place: Path) -> Subject:
-        """One value inside, which is edited on its own; `place` is in the value as a whole, and as people count.
+        """Select one value inside, to edit it alone.
+
+        Args:
+            place: where it stands in the value as a whole, also inside of JSON texts.
 
         Raises:
             PathNotFound: There is no such place.
