@@ -107,7 +107,7 @@ def test_no_more_runs_are_under_way_than_there_are_jobs(by_hand: ByHand, forks: 
     def report(matrix: Matrix) -> None:
         seen.append(matrix.running)
         running = [run for run in by_hand.store.forks(by_hand.run.id) if run.status == "running"]
-        if len(running) == 2 or matrix.total.done == 5:
+        if len(running) == 2 or (running and matrix.total.done == 5):  # news may be older than the store
             by_hand.store.set_run_status(running[0].id, "succeeded")
 
     assert begin(by_hand, report=report).status == "complete"
