@@ -15,8 +15,11 @@ how many (`n`), and the sums of `H(tlv((table, key ...)))` over them: `a` of byt
 read as a big-endian number and shifted right by two, modulo 2^62. It changes in the transaction that inserts or deletes
 a row, by addition alone: several processes may write one run, in any order, and a crash leaves it right. A row that is
 missing, or was added, makes it wrong. What changes in a row is left to the row's own proof, so that a row that was put
-back, proof and all, to what it had been before is not noticed. `deltas` and `keyframes` have no seals: checkpoints have
-no gaps, a chain goes through them, and steps name them.
+back, proof and all, to what it had been before is not noticed.
+
+What a run records has no seals, which would write one more page of the file with each call: steps, calls and deliveries
+are numbered without gaps and counted (`agent_tt.store.counts`), checkpoints have no gaps, a chain goes through them,
+and steps name them, and a blob that is missing is missed by the row that names it.
 
 `paths` and `changes` have no proofs: a path's number is made from its text, and the index follows from the log, from
 which `verify` makes it again.
@@ -330,6 +333,7 @@ STEPS: Final = Table(
     ),
     parts=("error", "meta"),
     reals=("cost_usd",),
+    sealed=False,
 )
 CALLS: Final = Table(
     "calls",
@@ -340,6 +344,7 @@ CALLS: Final = Table(
     ),
     parts=("args", "result", "error", "meta"),
     keeps=("args", "result", "error"),
+    sealed=False,
 )
 DELIVERIES: Final = Table(
     "deliveries",
@@ -348,6 +353,7 @@ DELIVERIES: Final = Table(
     parts=("data",),
     owner="id",
     packed=True,
+    sealed=False,
 )
 DELTAS: Final = Table(
     "deltas",
@@ -361,7 +367,7 @@ DELTAS: Final = Table(
 KEYFRAMES: Final = Table(
     "keyframes", ("id",), ("id", "size", "refs", "state"), parts=("state",), owner="id", packed=True, sealed=False
 )
-BLOBS: Final = Table("blobs", ("id",), ("id", "hash", "form", "size", "data"), parts=("data",), owner="")
+BLOBS: Final = Table("blobs", ("id",), ("id", "hash", "form", "size", "data"), ("data",), owner="", sealed=False)
 DICTS: Final = Table("dicts", ("id", "copy"), ("id", "copy", "agent", "data"), parts=("data",), owner="")
 META: Final = Table("meta", ("key",), ("key", "value"), owner="")
 TAGS: Final = Table("tags", ("run", "tag"), ("run", "tag"))

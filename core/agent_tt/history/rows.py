@@ -9,13 +9,15 @@ from agent_tt.errors import Damaged
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["SEQ_BITS", "Row", "Rows", "SqlValue", "Transaction", "row_key", "whole"]
+__all__ = ["MOST_RUNS", "SEQ_BITS", "Row", "Rows", "SqlValue", "Transaction", "row_key", "whole"]
 
 SqlValue: TypeAlias = int | float | str | bytes | None
 Row: TypeAlias = tuple[Any, ...]
 """One row as SQLite gives it: nothing about its types may be taken for granted, any file can be opened."""
 
 SEQ_BITS: Final = 32
+MOST_RUNS: Final = 1 << (63 - SEQ_BITS)
+"""Numbers of runs and tracks are below this: a key that holds one is a 64-bit number."""
 _LARGEST: Final = (1 << SEQ_BITS) - 1
 
 

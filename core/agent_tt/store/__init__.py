@@ -16,7 +16,7 @@
 | `door` | what passes before anything is compared or stored |
 | `spill` | what was recorded while the store could not be written |
 | `liveness`, `provenance` | whether a run's process is there, and whether the store was made here |
-| `verify`, `verify_rows`, `damage_watch` | what is damaged |
+| `verify`, `verify_rows`, `counts`, `damage_watch` | what is damaged, and what is missing |
 """
 
 from __future__ import annotations

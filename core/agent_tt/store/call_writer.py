@@ -32,11 +32,7 @@ _CARRIED: Final = tuple(_PLACES[name] for name in CALLS.parts)
 
 
 class CallWriter:
-    """Writes the calls of one run, from any thread; its commits follow one another, and so do the answers' numbers.
-
-    Attributes:
-        delivered_before: the last number that an answer of the run's ancestors took.
-    """
+    """Writes the calls of one run, from any thread; its commits follow one another, and so do the answers' numbers."""
 
     def __init__(
         self,
@@ -54,7 +50,7 @@ class CallWriter:
         self._open = open_steps
         self._templates = Templates()
         self._clock = clock
-        self.delivered_before = 0
+        self._shared: int | None = None
 
     def begin(self, step: int, new: NewCall) -> int:
         """Commits the intent of a call; gives its number within the step."""
@@ -202,7 +198,9 @@ class CallWriter:
 
     def _next_number(self, tx: Transaction) -> int:
         """Asked of the file, because a process that the agent forked may deliver too."""
-        return 1 + max(self.delivered_before, deliveries.last_number(tx, self._run))
+        if self._shared is None:
+            self._shared = deliveries.last_before(tx, self._run)
+        return 1 + max(self._shared, deliveries.last_number(tx, self._run))
 
     def _facts(self, tx: Transaction, step: int, call: int) -> dict[str, Wire]:
         """What was said of a call when it began."""

@@ -169,7 +169,7 @@ class Database:
                 with self._translated, self._part(self._whole) as part:
                     yield part
                 return
-            self._check_in_place()
+            self._check_in_place(names=durable)
             with self._translated:
                 connection = self._connection
                 relaxed = not durable and self._durability == "full"
@@ -212,12 +212,12 @@ class Database:
             self._is_broken = True
             raise
 
-    def _check_in_place(self) -> None:
+    def _check_in_place(self, *, names: bool) -> None:
         """Refuses to write where nobody will find it, or into somebody else's file: SQLite would, without a word."""
         if self._closed:
             return
         self._check_usable()
-        trouble = self._place.trouble()
+        trouble = self._place.trouble(names=names)
         if trouble == "log removed" and self._keep_log():
             return
         if trouble is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import HasForks, IsPinned, IsRunning
 from agent_tt.history.hashing import blob_names
-from agent_tt.history.proofs import BLOBS, DICTS, META, RUNS
+from agent_tt.history.proofs import BLOBS, DICTS, META, RUNS, TABLES
 from agent_tt.history.rows import row_key
 from agent_tt.model import Deletion
 from agent_tt.store import keeping
@@ -110,7 +110,8 @@ def _delete_rows(tx: Transaction, run: int) -> None:
     tx.execute("DELETE FROM seals WHERE name = 'deliveries' AND owner = ?", (run,))
     for table in _OF_A_RUN:
         tx.execute(f"DELETE FROM {table} WHERE run = ?", (run,))  # noqa: S608  # tables of our own
-        tx.execute("DELETE FROM seals WHERE name = ? AND owner = ?", (table, run))
+        if TABLES[table].sealed:
+            tx.execute("DELETE FROM seals WHERE name = ? AND owner = ?", (table, run))
     RUNS.delete(tx, "run = ?", (run,))
 
 

@@ -16,7 +16,7 @@ from agent_tt.errors import Damaged
 from agent_tt.history.damage import placeholder
 from agent_tt.history.payload import unpack_call_value
 from agent_tt.history.proofs import DELIVERIES
-from agent_tt.history.rows import SEQ_BITS, row_key
+from agent_tt.history.rows import MOST_RUNS, SEQ_BITS, row_key
 from agent_tt.model import Delivery
 from agent_tt.store.columns import integer
 
@@ -31,8 +31,8 @@ __all__ = [
     "NUMBER_MASK",
     "insert",
     "keys_of",
+    "last_before",
     "last_number",
-    "numbers_out_of_order",
     "read",
     "settle",
     "strayed",
@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 NUMBER_MASK: Final = (1 << SEQ_BITS) - 1
+_MOST_ANCESTORS: Final = 256
 _KINDS: Final[dict[object, DeliveryKind]] = {"chunk": "chunk", "end": "end", "error": "error", "closed": "closed"}
 
 
@@ -64,6 +65,20 @@ def last_number(rows: Rows, run: int, last_step: int | None = None) -> int:
             (run, last_step, low, high, last_step),
         )
     return max(integer(calls) or 0, (pieces or 0) & NUMBER_MASK)
+
+
+def last_before(rows: Rows, run: int) -> int:
+    """The largest number of the answers that a run shares with its ancestors; 0 for none."""
+    largest, limit, seen = 0, (1 << 62), set[int]()
+    while run not in seen and len(seen) < _MOST_ANCESTORS:
+        seen.add(run)
+        found = rows.query("SELECT parent, fork_step FROM runs WHERE run = ? AND parent IS NOT NULL", (run,))
+        if not found or type(found[0][0]) is not int or not 0 <= found[0][0] < MOST_RUNS:
+            break
+        run, fork_step = found[0]
+        limit = min(limit, integer(fork_step) or 0)
+        largest = max(largest, last_number(rows, run, limit))
+    return largest
 
 
 def insert(
@@ -139,16 +154,3 @@ def strayed(rows: Rows, run: int) -> tuple[int, str] | None:
 
 
 _KEYS: Final = "SELECT id FROM deliveries WHERE step = ? AND call = ? AND id BETWEEN ? AND ? ORDER BY id"
-
-
-def numbers_out_of_order(rows: Rows, run: int) -> str | None:
-    """What is wrong with the numbers of a run's own answers, None if they follow one another."""
-    ((count, distinct, first, last),) = rows.query(
-        "SELECT count(n), count(DISTINCT n), min(n), max(n) FROM (SELECT CAST(delivered AS INTEGER) AS n"
-        " FROM calls WHERE run = ? AND delivered IS NOT NULL"
-        " UNION ALL SELECT id & ? FROM deliveries WHERE id BETWEEN ? AND ?)",
-        (run, NUMBER_MASK, *keys_of(run)),
-    )
-    if not count or (first > 0 and count == distinct == last - first + 1):
-        return None
-    return f"its answers are numbered {first} to {last}, but {count} of them ({distinct} different) are there"

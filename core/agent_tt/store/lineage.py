@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.errors import Damaged, RunNotFound, StepNotFound
 from agent_tt.history.proofs import RUNS, STEPS
 from agent_tt.history.rows import whole
+from agent_tt.store import columns
+from agent_tt.store.counts import counted_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["Lineage", "Position", "Stretch", "last_own_step"]
 
 _HINT: Final = "Run `agent-tt verify` on the store."
-_EXTENT: Final = "SELECT max(step), (SELECT n FROM seals WHERE name = 'steps' AND owner = ?) FROM steps WHERE run = ?"
-"""The number of a run's last row of a step, and how many there should be."""
 _MOST_ANCESTORS: Final = 256
 """Forks of forks; deeper ones are only made by someone who wants to see us fall."""
 
@@ -281,15 +281,16 @@ class Lineage:
 def last_own_step(rows: Rows, run: int, fork_step: int) -> int | None:
     """The number of the last step that is a run's own row, None when there is none.
 
-    Numbers follow one another. Where the last row says another number than there should be rows, something is damaged:
-    then what is likely is taken, never a number that has nothing to do with how many rows there are.
+    Where its last row is not as it was written, what is likely is taken: as many steps as there are rows, or as the
+    run's end counted, never a number that has nothing to do with how many rows there are.
     """
-    ((last, sealed),) = rows.query(_EXTENT, (run, run))
-    if last is None or (type(last) is int and type(sealed) is int and last == fork_step + sealed):
-        return last
+    found = STEPS.read(rows, "run = ? ORDER BY step DESC LIMIT 1", (run,))
+    meta = rows.query("SELECT meta FROM runs WHERE run = ?", (run,))
+    counted = counted_steps(columns.mapping_from_text(meta[0][0])) if meta else None
+    last = found[0][1] - fork_step if found and STEPS.holds(found[0]) else None
+    if last is not None and (counted is None or last >= counted):
+        return fork_step + int(last)
     ((count,),) = rows.query("SELECT count(*) FROM steps WHERE run = ?", (run,))
-    if type(sealed) is int and count <= sealed <= 2 * count:
-        return fork_step + sealed
-    if type(last) is int and fork_step < last <= fork_step + 2 * count:
-        return last
-    return fork_step + int(count)
+    if counted is not None and count <= counted <= 2 * count:
+        return fork_step + counted
+    return fork_step + int(last or count) if count else None

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.errors import RunNotFound
-from agent_tt.history.proofs import NOTES, RUNS, TAGS
+from agent_tt.history.proofs import NOTES, RUNS, STEPS, TAGS
 from agent_tt.model import Label, Note, Run
 from agent_tt.store import columns
 from agent_tt.store.columns import ANY, COUNT, NAME, TEXT, WHOLE
+from agent_tt.store.counts import counted_steps
 from agent_tt.store.lineage import last_own_step
 from agent_tt.store.liveness import Owner, is_alive
 from agent_tt.store.usage import NO_USAGE, Usage, inherited_usage, usage_of_runs
@@ -36,13 +37,12 @@ OUTPUT: Final = "output"
 
 _COLUMNS: Final = (
     f"{', '.join(f'r.{column}' for column in (*RUNS.columns, 'proof'))}, p.id,"  # noqa: S608  # our own
-    " (SELECT max(step) FROM steps s WHERE s.run = r.run), r.parent IS NULL OR p.ended_us,"
-    " (SELECT n FROM seals WHERE name = 'steps' AND owner = r.run)"
+    " (SELECT max(step) FROM steps s WHERE s.run = r.run), r.parent IS NULL OR p.ended_us"
 )
 _KINDS: Final = (
-    *(WHOLE, NAME, NAME, ANY, ANY, ANY, COUNT, COUNT, WHOLE, COUNT, ANY, ANY, ANY, ANY, ANY, ANY, TEXT, ANY, ANY, ANY),
+    *(WHOLE, NAME, NAME, ANY, ANY, ANY, COUNT, COUNT, WHOLE, COUNT, ANY, ANY, ANY, ANY, ANY, ANY, TEXT, ANY, ANY),
 )
-_PARENT, _FORK_STEP, _ENDED, _META, _PROOF, _LAST, _PARENT_ENDED, _SEALED = 6, 7, 9, 14, 15, 17, 18, 19
+_PARENT, _FORK_STEP, _ENDED, _META, _PROOF, _LAST, _PARENT_ENDED = 6, 7, 9, 14, 15, 17, 18
 _UNREADABLE: Final = "(damaged)"
 _FROM: Final = "FROM runs r LEFT JOIN runs p ON p.run = r.parent"
 _NEWEST_FIRST: Final = "ORDER BY r.started_us DESC, r.run DESC"
@@ -138,19 +138,32 @@ class RunRows:
         own |= usage_of_runs(self._rows, silent) if silent else {}
         forks = [row[0] for row in rows if row[_PARENT] is not None]
         shared = inherited_usage(self._rows, forks) if forks else {}
+        certain = self._with_certain_ends(facts, rows)
         for row in rows:
             number = row[0]
             usage = shared.get(number, NO_USAGE) + own.get(number, NO_USAGE)
-            sound = self._with_last(row)
+            sound = row if number in certain else self._with_last(row)
             proven = RUNS.holds(tuple(row[: _PROOF + 1]))
             self._known[number] = (row, _run(sound, facts[number], usage) if proven else _damaged(sound))
 
+    def _with_certain_ends(self, facts: Mapping[int, Mapping[str, Wire]], rows: Sequence[Sequence[Any]]) -> set[int]:
+        """The runs whose last step is the one that their end counted, or that is proven where none was counted."""
+        certain, uncounted = set[int](), list[int]()
+        for row in rows:
+            number, counted = row[0], counted_steps(facts[row[0]])
+            if row[_LAST] is None or (counted is not None and row[_LAST] == _shared(row) + counted):
+                certain.add(number)
+            elif counted is None:
+                uncounted.append(number)
+        if uncounted:
+            last = "SELECT run, max(step) FROM steps WHERE run IN (SELECT value FROM json_each(?)) GROUP BY run"
+            found = STEPS.read(self._rows, f"(run, step) IN ({last})", (json.dumps(uncounted),))
+            certain.update(row[0] for row in found if STEPS.holds(row))
+        return certain
+
     def _with_last(self, row: Sequence[Any]) -> Sequence[Any]:
         """A row whose number of the last step is one that can be."""
-        shared = row[_FORK_STEP] if row[_PARENT] is not None and row[_FORK_STEP] is not None else 0
-        are_numbers = type(row[_LAST]) is type(row[_SEALED]) is int
-        if row[_LAST] is None or (are_numbers and row[_LAST] == shared + row[_SEALED]):
-            return row
+        shared = _shared(row)
         return (*row[:_LAST], last_own_step(self._rows, row[0], shared), *row[_LAST + 1 :])
 
     def _with_tags(self, number: int, tags: tuple[str, ...]) -> Run:
@@ -206,6 +219,11 @@ def _run(row: Sequence[Any], facts: Mapping[str, Wire], usage: Usage) -> Run:
         archived=bool(hidden),
         former_names=tuple(text for text in former if isinstance(text, str)) if isinstance(former, list) else (),
     )
+
+
+def _shared(row: Sequence[Any]) -> int:
+    """How many steps a run shares with its parent."""
+    return row[_FORK_STEP] if row[_PARENT] is not None and row[_FORK_STEP] is not None else 0
 
 
 def _damaged(row: Sequence[Any]) -> Run:

@@ -12,6 +12,7 @@ imported, called or unpickled.
 | frames, dictionaries; hashes and the numbers made from them | `history.frames`, `history.hashing` |
 | digest of a state, chain over the log | `history.digest` |
 | proofs of rows, and seals: what shows that none is missing | `history.proofs` |
+| counts of steps, calls and answers, which do the same for these | `store.counts` |
 | headers of HTTP messages, kept once | `history.templates` |
 | how the log is read along a track and its parents; keyframes | `history.log`, `history.keyframes` |
 | the index of changed paths | `history.index` |
@@ -40,10 +41,11 @@ calls in their lane, `signature` is the digest of what was asked. `meta`, and th
 kept in the same two forms, and their headers as templates. `refs` names each blob that these columns name, and perhaps
 more.
 
-**Proofs.** Each row has a digest over its columns in `proof`, and `seals` says for each table and run which rows there
-are. `verify` looks at all of them; a replay, a resume, a fork and a comparison use no row that is not as it was
-written; what is shown in its place says so. Rows that do not match are never written over. This shows damage and
-careless edits: anybody can compute the proofs again, and against them only a signature helps.
+**Proofs.** Each row has a digest over its columns in `proof`. Which rows there are is said by `seals`, and of steps,
+calls and answers by their numbers and counts. `verify` looks at all of them; a replay, a resume, a fork and a
+comparison use no row that is not as it was written; what is shown in its place says so. Rows that do not match are
+never written over. This shows damage and careless edits: anybody can compute the proofs again, and against them only a
+signature helps.
 
 **Facts in JSON.** Keys that are absent mean "not said", unknown ones are ignored.
 
@@ -52,6 +54,7 @@ careless edits: anybody can compute the proofs again, and against them only a si
 | `runs.meta` | `code`, `model`: the fields of `AgentCode` and `ModelConfig`; `user_id`, `metadata`, `origin` |
 | the same | `edits`, `policy` (words by name, see `recording.policy`), `way_back_in` of a fork |
 | the same | `usage`: [tokens in, tokens out, dollars, calls without a price] of its own steps, at its end |
+| the same | `counts`: [own steps, own answers], at its end; see `store.counts` |
 | the same | `pinned`: true; `former_names` of a run that was renamed, oldest first |
 | `notes.body` | of kind `label`, one for a checkpoint: `name`, `metadata`; of `note` and `bookmark` it is the text |
 | the same | of `watch`, an expression that is kept with a run: `letter`, `name`, `where`, `break`, `off` |

@@ -16,6 +16,7 @@ from agent_tt.model import Note
 from agent_tt.protocols import NO_STATE
 from agent_tt.store import columns, door, ids, keeping, outputs, questions
 from agent_tt.store.connection import waiting_at_most
+from agent_tt.store.counts import meta_with_counts
 from agent_tt.store.liveness import Heart, current_owner, now_us
 from agent_tt.store.opening import open_database
 from agent_tt.store.reader import StoreReader
@@ -275,8 +276,10 @@ class SqliteStore(StoreReader):
         with self.database.transaction() as tx:
             run = self.lineage.number(run_id)
             changes: dict[str, SqlValue] = {"status": status}
-            if status != "running" and tx.query("SELECT 1 FROM runs WHERE run = ? AND ended_us IS NULL", (run,)):
-                changes["ended_us"] = now_us()
+            if status != "running":
+                changes["meta"] = meta_with_counts(tx, run)
+                if tx.query("SELECT 1 FROM runs WHERE run = ? AND ended_us IS NULL", (run,)):
+                    changes["ended_us"] = now_us()
             if error is not None:
                 changes["error"] = columns.error_to_text(door.admit_error(error))
             RUNS.update(tx, (run,), changes)

@@ -15,6 +15,7 @@ from agent_tt.errors import Damaged, IsRunning, RunNotFound, StoreUnreadable
 from agent_tt.history.proofs import RUNS, SWEEPS
 from agent_tt.store import columns, door, ids, keeping
 from agent_tt.store.columns import ANY, COUNT, NAME, WHOLE
+from agent_tt.store.counts import meta_with_counts
 from agent_tt.store.liveness import Owner, current_owner, is_alive, now_us
 from agent_tt.store.reader import StoreReader
 
@@ -211,7 +212,8 @@ class Sweeps:
                 return None
             if is_alive(filler, columns.integer(beat_us)):
                 return filler
-            RUNS.update(tx, (run,), {"status": "crashed", "ended_us": columns.integer(beat_us) or now_us()})
+            ended_us = columns.integer(beat_us) or now_us()
+            RUNS.update(tx, (run,), {"status": "crashed", "ended_us": ended_us, "meta": meta_with_counts(tx, run)})
         return None
 
     def _some(self, rest: str, parameters: Sequence[str] = ()) -> list[SweepRow]:

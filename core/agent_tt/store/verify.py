@@ -19,7 +19,7 @@ from agent_tt.history.index import BLOCK, PendingMarks
 from agent_tt.history.rows import SEQ_BITS
 from agent_tt.history.tally import TalliedState
 from agent_tt.model import Problem
-from agent_tt.store import deliveries
+from agent_tt.store import columns, deliveries
 from agent_tt.store.schema_check import schema_problems
 from agent_tt.store.verify_rows import verify_rows
 
@@ -114,7 +114,7 @@ def _contents(log: StateLog, lineage: Lineage, run: int) -> list[Problem]:
     try:
         stretches = lineage.stretches(run)
         for stretch in stretches:
-            problems += [Problem(run_id, step, what) for step, what in _rows_of_steps(log, lineage, stretch)]
+            problems += [Problem(run_id, step, what) for step, what in _rows_of_steps(log, stretch)]
         for track, last in _tracks(log, lineage, run, stretches):
             for seq, what in _Checks(log, track, last, whole=last == log.last_seq(track)).run():
                 problems.append(Problem(run_id, lineage.step_of(track, seq), what))
@@ -131,24 +131,17 @@ def _tracks(log: StateLog, lineage: Lineage, run: int, stretches: list[Stretch])
                 yield track, lineage.last_seq(run, track)
 
 
-def _rows_of_steps(log: StateLog, lineage: Lineage, stretch: Stretch) -> Iterator[tuple[int | None, str]]:
-    """Steps that are missing or name checkpoints that are, and calls that name blobs which cannot be read."""
+def _rows_of_steps(log: StateLog, stretch: Stretch) -> Iterator[tuple[int | None, str]]:
+    """Steps that name checkpoints that are missing, and calls that name blobs which cannot be read."""
     last = _NO_LIMIT if stretch.last is None else stretch.last
-    expected = stretch.first
-    end = lineage.own_last(stretch.run)
     found = log.rows.query(
         "SELECT s.step, s.seq, d.id FROM steps s LEFT JOIN deltas d ON d.id = (s.track << 32) + s.seq"
         " WHERE s.run = ? AND s.step <= ? ORDER BY s.step",
         (stretch.run, last),
     )
     for step, seq, key in found:
-        if type(step) is not int or not expected <= step <= end:
-            continue  # its row is not what was recorded, as was said already
-        for missing in range(expected, step):
-            yield missing, f"step {missing} is missing"
-        expected = step + 1
         if seq is not None and key is None:
-            yield step, f"step {step} names checkpoint {seq}, which is missing"
+            yield columns.integer(step), f"step {step} names checkpoint {seq}, which is missing"
     for step, call, refs in log.rows.query(
         "SELECT step, call, refs FROM calls WHERE run = ? AND step <= ? AND refs IS NOT NULL"
         " UNION ALL SELECT step, call, refs FROM deliveries WHERE id BETWEEN ? AND ? AND step <= ?"
@@ -161,9 +154,6 @@ def _rows_of_steps(log: StateLog, lineage: Lineage, stretch: Stretch) -> Iterato
         except Damaged as error:
             yield step if type(step) is int else None, f"call {call} of step {step}: {error.message}"
     yield from deliveries.unreadable(log.rows, stretch.run, last)
-    disorder = deliveries.numbers_out_of_order(log.rows, stretch.run)
-    if disorder is not None:
-        yield None, disorder
 
 
 def _reach(log: StateLog, track: int) -> int:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.history.append import TrackWriter, create_track, fork_track
 from agent_tt.history.proofs import RUNS, STEPS
 from agent_tt.protocols import NO_STATE
-from agent_tt.store import columns, deliveries, door, questions
+from agent_tt.store import columns, door, questions
 from agent_tt.store.call_writer import CallWriter
+from agent_tt.store.counts import meta_with_counts
 from agent_tt.store.liveness import Clock
 from agent_tt.store.open_step import OpenStep, answer_fingerprint
 from agent_tt.store.sqlite_errors import Conflict
@@ -216,9 +217,6 @@ class SqliteRunWriter:
         for stretch in self._lineage.stretches(self._run):
             last = (1 << 62) if stretch.last is None else stretch.last
             self._remember(stretch.run, last)
-            if stretch.run != self._run:
-                before = deliveries.last_number(self._database, stretch.run, last)
-                self._calls.delivered_before = max(self._calls.delivered_before, before)
 
     def _remember(self, run: int, last: int) -> None:
         steps: dict[int, OpenStep] = {}
@@ -317,11 +315,11 @@ class SqliteRunWriter:
             for track in self._tracks.values():
                 track.flush(tx)
             now = self._clock.now_us()
-            broken: dict[str, SqlValue] = {"status": "interrupted", "ended_us": now}
-            STEPS.change(tx, "run = ? AND status = 'running'", (self._run,), broken)
-            ((meta,),) = tx.query("SELECT meta FROM runs WHERE run = ?", (self._run,))
-            facts = columns.mapping_from_text(meta)
-            facts["usage"] = usage_of_steps(tx, self._run).to_wire()
+            for (number,) in tx.query("SELECT step FROM steps WHERE run = ? AND status = 'running'", (self._run,)):
+                counted: dict[str, Wire] = {"calls": len(self._calls_of(tx, number).kinds) or None}
+                broken: dict[str, SqlValue] = {"status": "interrupted", "ended_us": now}
+                STEPS.update(tx, (self._run, number), {**broken, "meta": columns.mapping_to_text(counted)})
+            usage = usage_of_steps(tx, self._run).to_wire()
             RUNS.update(
                 tx,
                 (self._run,),
@@ -329,7 +327,7 @@ class SqliteRunWriter:
                     "status": status,
                     "ended_us": now,
                     "error": columns.error_to_text(door.admit_error(error)),
-                    "meta": columns.mapping_to_text(facts) or "{}",
+                    "meta": meta_with_counts(tx, self._run, {"usage": usage}),
                 },
             )
         self._tracks.clear()

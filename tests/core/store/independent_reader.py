@@ -286,11 +286,27 @@ class IndependentReader:
                     number = int.from_bytes(member[8 * at : 8 * at + 8], "big") >> 2
                     seal[1 + at] = (seal[1 + at] + number) % (1 << 62)
                 count += 1
-        for table in ("deltas", "keyframes"):
-            sums = {place: found for place, found in sums.items() if place[0] != table}
+        sums = {place: found for place, found in sums.items() if place[0] not in UNSEALED}
         stored = {(name, owner): found for name, owner, *found in self.db.execute("SELECT * FROM seals") if any(found)}
         assert stored == sums
+        for run, meta, fork_step in self.db.execute("SELECT run, meta, fork_step FROM runs").fetchall():
+            self._check_counts(run, json.loads(meta).get("counts"), fork_step or 0)
         return count
+
+    def _check_counts(self, run: int, counts: list[int] | None, fork_step: int) -> None:
+        steps = self.db.execute("SELECT step, status, meta FROM steps WHERE run = ? ORDER BY step", (run,)).fetchall()
+        assert [step for step, _, _ in steps] == list(range(fork_step + 1, fork_step + 1 + len(steps)))
+        for step, status, meta in steps:
+            calls = [
+                call for (call,) in self.db.execute("SELECT call FROM calls WHERE run = ? AND step = ?", (run, step))
+            ]
+            assert sorted(calls) == list(range(1, len(calls) + 1))
+            assert status == "running" or len(calls) >= json.loads(meta or "{}").get("calls", 0)
+        whole = "SELECT delivered FROM calls WHERE run = ? AND delivered IS NOT NULL"
+        answers = [number for (number,) in self.db.execute(whole, (run,))]
+        answers += [key & SEQ for (key,) in self.db.execute("SELECT id FROM deliveries WHERE id >> 32 = ?", (run,))]
+        assert sorted(answers) == list(range(min(answers, default=1), min(answers, default=1) + len(answers)))
+        assert counts in (None, [len(steps), len(answers)])
 
     def answers(self, run_id: str) -> list[Answer]:
         """Everything that reached the agent in the run itself, in order."""
@@ -352,6 +368,9 @@ PROVEN: dict[str, tuple[str, tuple[str, ...], tuple[str, ...], str | None]] = {
 }
 """Columns, parts, parts whose digests are kept, and whose the rows are."""
 
+
+UNSEALED = {"steps", "calls", "deliveries", "deltas", "keyframes", "blobs"}
+"""Tables without seals: their rows are counted, or named by others."""
 
 KEYS = {"steps": 2, "calls": 3, "tags": 2, "dicts": 2}
 """Columns of keys that have more than one; the key comes first."""

@@ -1,0 +1,134 @@
+"""How many rows a run has: what shows that one of its steps, calls or answers is missing.
+
+The steps of a run, the calls of a step and the answers of a run are numbered without gaps, so that a row which is
+missing before another one shows by itself. The last ones are counted in a row that is proven: a step's end counts its
+calls (`steps.meta`), a run's end its own steps and answers (`runs.meta`, `counts`). A process that the agent forked may
+write more rows after that, so that more than were counted is no damage; a row that somebody added has no proof.
+
+Of a run that broke off nobody has counted the last rows: without them it looks as if it had broken off earlier.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.history.rows import MOST_RUNS, SEQ_BITS
+from agent_tt.store import columns, deliveries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.history.rows import Rows, Transaction
+
+__all__ = ["COUNTS", "counted_steps", "meta_with_counts", "missing_rows"]
+
+COUNTS: Final = "counts"
+"""The key of `runs.meta`: [own steps, own answers], as of the last time that the run ended."""
+
+_MOST_NAMED: Final = 20
+"""Missing steps that are named one by one."""
+_LIMIT: Final = 1 << SEQ_BITS
+
+
+def meta_with_counts(tx: Transaction, run: int, more: Mapping[str, Wire] = MappingProxyType({})) -> str:
+    """What `runs.meta` of a run that ends now is to hold.
+
+    Args:
+        tx: the transaction that writes it.
+        run: the run's row number.
+        more: other facts that its end adds.
+    """
+    ((meta,),) = tx.query("SELECT meta FROM runs WHERE run = ?", (run,)) or [(None,)]
+    facts = {**columns.mapping_from_text(meta), **more, COUNTS: _count_rows(tx, run)}
+    return columns.mapping_to_text(facts) or "{}"
+
+
+def _count_rows(rows: Rows, run: int) -> Wire:
+    low, high = deliveries.keys_of(run)
+    ((steps, calls, pieces),) = rows.query(
+        "SELECT (SELECT count(*) FROM steps WHERE run = ?),"
+        " (SELECT count(*) FROM calls WHERE run = ? AND delivered IS NOT NULL),"
+        " (SELECT count(*) FROM deliveries WHERE id BETWEEN ? AND ?)",
+        (run, run, low, high),
+    )
+    return [steps, calls + pieces]
+
+
+def counted_steps(facts: Mapping[str, Wire]) -> int | None:
+    """How many own steps a run had at its end; None where that is not said.
+
+    Args:
+        facts: what `runs.meta` holds.
+    """
+    return _counted(facts)[0]
+
+
+def _counted(facts: Mapping[str, Wire]) -> tuple[int | None, int | None]:
+    found = facts.get(COUNTS)
+    steps, answers = found if isinstance(found, list) and len(found) == 2 else (None, None)
+    return columns.integer(steps), columns.integer(answers)
+
+
+def missing_rows(rows: Rows, run: int) -> Iterator[tuple[int | None, str]]:
+    """Steps, calls and answers of a run that are missing: the step, None where it is not known, and what is wrong.
+
+    Args:
+        rows: the file.
+        run: the run's row number; only its own rows are looked at.
+    """
+    if not 0 <= run < MOST_RUNS:
+        return  # the number is damaged, as its row's proof says
+    for meta, parent, fork_step in rows.query("SELECT meta, parent, fork_step FROM runs WHERE run = ?", (run,)):
+        steps, answers = _counted(columns.mapping_from_text(meta))
+        is_fork = columns.integer(parent) is not None
+        yield from _missing_steps(rows, run, 1 + ((columns.integer(fork_step) or 0) if is_fork else 0), steps or 0)
+        yield from _missing_calls(rows, run)
+        yield from _missing_answers(rows, run, answers or 0)
+
+
+def _missing_steps(rows: Rows, run: int, first: int, counted: int) -> Iterator[tuple[int | None, str]]:
+    there = [step for (step,) in rows.query("SELECT step FROM steps WHERE run = ? ORDER BY step", (run,))]
+    # A number that cannot be one of so many rows is a damaged row, which its proof shows: nothing follows from it.
+    numbers = {step for step in there if type(step) is int and first <= step < first + 2 * len(there)}
+    expected = max(first + counted - 1, *numbers, 0) if numbers else first + counted - 1
+    missing = [step for step in range(first, min(expected, _LIMIT) + 1) if step not in numbers]
+    for step in missing[:_MOST_NAMED]:
+        yield step, f"step {step} is missing"
+    if more := missing[_MOST_NAMED:]:
+        yield more[0], f"{len(more)} more steps are missing"
+
+
+def _missing_calls(rows: Rows, run: int) -> Iterator[tuple[int | None, str]]:
+    counted = {
+        step: columns.integer(columns.mapping_from_text(meta).get("calls")) or 0
+        for step, meta in rows.query("SELECT step, meta FROM steps WHERE run = ? AND meta IS NOT NULL", (run,))
+    }
+    numbers: dict[object, set[object]] = {}
+    for step, call in rows.query("SELECT step, call FROM calls NOT INDEXED WHERE run = ?", (run,)):
+        numbers.setdefault(step, set()).add(call)
+    for step in sorted({*counted, *numbers}, key=str):
+        there = {call for call in numbers.get(step, ()) if type(call) is int}
+        likely = [call for call in there if 0 < call <= 2 * len(there)]
+        expected = max(counted.get(step, 0), *likely, 0) if likely else counted.get(step, 0)
+        missing = sum(call not in there for call in range(1, min(expected, _LIMIT) + 1))
+        if missing:
+            are = "is" if missing == 1 else "are"
+            yield columns.integer(step), f"{missing} of the {expected} calls of step {step} {are} missing"
+
+
+def _missing_answers(rows: Rows, run: int, counted: int) -> Iterator[tuple[int | None, str]]:
+    low, high = deliveries.keys_of(run)
+    ((count, distinct, first, last),) = rows.query(
+        "SELECT count(n), count(DISTINCT n), min(n), max(n) FROM (SELECT CAST(delivered AS INTEGER) AS n"
+        " FROM calls NOT INDEXED WHERE run = ? AND delivered IS NOT NULL"
+        " UNION ALL SELECT id & ? FROM deliveries NOT INDEXED WHERE id BETWEEN ? AND ?)",
+        (run, deliveries.NUMBER_MASK, low, high),
+    )
+    if count and not (first > 0 and count == distinct == last - first + 1):
+        yield None, f"its answers are numbered {first} to {last}, but {count} of them ({distinct} different) are there"
+    elif count < counted:
+        yield None, f"{counted - count} of its {counted} answers {'is' if counted - count == 1 else 'are'} missing"
+    elif count and first > 1 + deliveries.last_before(rows, run):
+        yield None, f"its first answer has number {first}: those before it are missing"
