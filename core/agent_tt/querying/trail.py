@@ -309,7 +309,8 @@ class _Walk:
         if best is not None:
             return best
         if first is None:
-            self.ends = f"{call.name} was asked with nothing"
+            nothing = call.args is None or not [*leaves(call.args)]
+            self.ends = f"{call.name} was asked with nothing{'' if nothing else ' that could be looked for'}"
         return first, None
 
     def _thought_of(self, asker: Call, argument: Link) -> Origin | Link | None:

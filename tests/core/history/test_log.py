@@ -166,8 +166,7 @@ def test_a_row_that_is_missing_is_said_and_those_before_it_are_read(gone: int) -
         for rows in (reader.operations(1, 0, PAGE + 4), reader.scan(1, 0, PAGE + 4)):
             seen: list[int] = []
             with pytest.raises(Damaged, match=f"checkpoint {gone} of track 1 is missing") as caught:
-                for row in rows:
-                    seen.append(row.seq)
+                seen.extend(row.seq for row in rows)
             assert "agent-tt verify" in caught.value.hint
             assert seen == [*range(gone)]
     assert values(reader, 1, gone + 1, PAGE + 4) == [(seq, seq) for seq in range(gone + 1, PAGE + 5)]
