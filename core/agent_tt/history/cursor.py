@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.errors import Damaged
 from agent_tt.history import keyframes
 from agent_tt.history.states import load
 from agent_tt.history.undo import apply_with_undo
@@ -53,6 +54,13 @@ class TrackCursor:
         if seq == self._seq:
             return self.value
         self._log.head(self._track, seq)
+        try:
+            self._move(seq)
+        except Damaged:  # a row on the way there; a keyframe behind it may give the state all the same
+            self._load(seq)
+        return self.value
+
+    def _move(self, seq: int) -> None:
         if seq > self._seq:
             if seq - self._seq > _LONGEST_ROLL or not self._state.whole:
                 self._load(seq)
@@ -62,7 +70,6 @@ class TrackCursor:
             if self._seq - seq > len(self._undo):
                 self._load_before(seq)
             self._rewind(seq)
-        return self.value
 
     def _rewind(self, seq: int) -> None:
         while self._seq > seq:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class MemoryRows:
-    """A transaction on a database in memory that is never committed.
+    """An open transaction on a database in memory.
 
     Attributes:
         asked: the statements that were queried, for tests of how little is read.
@@ -33,6 +33,11 @@ class MemoryRows:
             self.connection.execute(statement)
         self.tx = transaction_of(self.connection).__enter__()
         self.asked: list[str] = []
+
+    def commit(self) -> None:
+        """Write the seals, as the end of a transaction does; another one begins."""
+        self.tx.__exit__(None, None, None)
+        self.tx = transaction_of(self.connection).__enter__()
 
     def query(self, sql: str, parameters: Sequence[SqlValue] = (), /) -> list[Row]:
         self.asked.append(sql)
