@@ -14,7 +14,7 @@ from tests.core.strategies import scalars, values
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import CorruptDelta
-from agent_tt.history.digest import chain, digest
+from agent_tt.history.digest import chain, digest, is_hashed_whole
 
 if TYPE_CHECKING:
     import random
@@ -62,8 +62,9 @@ def test_a_state_nested_beyond_reason_is_named_as_damaged() -> None:
     deep: Any = []
     for _ in range(5000):
         deep = [deep]
-    with pytest.raises(CorruptDelta, match="nested"):
+    with pytest.raises(CorruptDelta, match=r"^the state is nested too deeply to be one that was recorded$") as caught:
         digest(deep)
+    assert caught.value.hint == "Run `agent-tt verify` on the store."
 
 
 def test_the_chain_covers_number_digest_operations_and_everything_before() -> None:
@@ -85,3 +86,26 @@ def test_digesting_leaves_the_value_alone() -> None:
     digest(wire)
     assert list(wire) == list(before)
     assert wire == before
+
+
+@pytest.mark.parametrize(
+    ("wire", "whole"),
+    [
+        ([], True),
+        ([1, "a", None], True),
+        ([1, []], False),
+        ([{}], False),
+        ({}, True),
+        ({f"k{n}": n for n in range(64)}, True),
+        ({f"k{n}": n for n in range(65)}, False),
+        ({"a": [1]}, False),
+        ({"a": {}}, False),
+        ({"$type": "dict", "$v": [[1, [2]]]}, True),
+        ({"$type": "dict", "$v": [[1, 2, 3]]}, False),
+        ({"$type": "dict", "$v": [1]}, False),
+        ({"$type": "dict", "$v": {}}, False),
+        ({"$type": "tuple", "$v": [[1, 2]]}, False),
+    ],
+)
+def test_a_container_is_hashed_in_one_piece_or_from_what_it_holds(wire: Any, whole: bool) -> None:
+    assert is_hashed_whole(wire) is whole

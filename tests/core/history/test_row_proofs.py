@@ -5,10 +5,12 @@ from __future__ import annotations
 from hashlib import blake2b
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.core.history.logs import MemoryRows
 
 from agent_tt.codec.tlv import tlv
+from agent_tt.errors import Damaged, StoreUnreadable
 from agent_tt.history.proofs import PROOF_SIZE, TABLES, PartDigest, Table, part_digest, seal_terms
 
 PLAIN = Table("plain", ("run", "name"), ("run", "name", "value"))
@@ -101,3 +103,84 @@ def test_a_row_adds_both_halves_of_its_digest_to_its_seal() -> None:
     assert seal_terms(member) == (0x0102030405060708 >> 2, 0x090A0B0C0D0E0F10 >> 2)
     assert part_digest(None) is None
     assert part_digest("a") == alone("a")
+
+
+class Text(str):
+    """A text of another type."""
+
+    __slots__ = ()
+
+
+class Number(int):
+    """A number of another type."""
+
+
+REAL = Table("real", ("run",), ("run", "cost", "name"), reals=("cost",))
+ODD_VALUES = (
+    VALUES | st.floats() | st.booleans() | st.builds(Text, st.text(max_size=3)) | st.builds(Number, st.integers(0, 9))
+)
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 9), ODD_VALUES, ODD_VALUES)
+def test_a_row_is_proven_by_the_values_that_sqlite_gives_back(run: int, cost: object, name: object) -> None:
+    if isinstance(cost, str | bytes):
+        cost = None
+    rows = MemoryRows()
+    rows.connection.execute("CREATE TABLE real(run INTEGER PRIMARY KEY, cost REAL, name, proof BLOB)")
+    assert REAL.insert(rows.tx, (run, cost, name)) == run  # type: ignore[arg-type]
+    (row,) = REAL.read(rows, "run = ?", (run,))
+    assert REAL.holds(row)
+    rows.commit()
+    assert rows.query("SELECT name, owner, n FROM seals") == [("real", run, 1)]
+    REAL.update(rows.tx, (run,), {"cost": 3, "name": "other"})
+    (row,) = REAL.read(rows, "1")
+    assert row[:3] == (run, 3.0, "other")
+    assert REAL.holds(row)
+    REAL.delete(rows.tx, "run = ?", (run,))
+    rows.commit()
+    assert rows.query("SELECT n, a, b FROM seals") == [(0, 0, 0)]
+
+
+def test_what_sqlite_cannot_hold_is_refused_by_its_type() -> None:
+    with pytest.raises(StoreUnreadable, match="a store cannot hold a value that it was given: a list"):
+        REAL.stored((1, 2.0, []))  # type: ignore[arg-type]
+
+
+def test_values_that_sqlite_gives_back_as_they_are_are_not_copied() -> None:
+    values = (1, 2.5, "name")
+    assert PLAIN.stored(values[::2]) is not values
+    exact = (1, "x", b"y", None)
+    assert PLAIN.stored(exact) is exact
+
+
+def test_a_row_that_is_damaged_is_not_written_over() -> None:
+    rows = MemoryRows()
+    rows.connection.execute("CREATE TABLE real(run INTEGER PRIMARY KEY, cost REAL, name, proof BLOB)")
+    REAL.insert(rows.tx, (1, 2.0, "a"))
+    rows.connection.execute("UPDATE real SET name = 'b'")
+    with pytest.raises(Damaged, match="a row of real is damaged, and cannot be changed") as caught:
+        REAL.update(rows.tx, (1,), {"cost": 3.0})
+    assert "agent-tt verify" in caught.value.hint
+    assert rows.query("SELECT cost, name FROM real") == [(2.0, "b")]
+
+
+def test_a_table_whose_key_sqlite_gives_is_proven_with_it() -> None:
+    rows = MemoryRows()
+    made = TABLES["tracks"]
+    first = made.insert(rows.tx, (None, 7, "main", None, None, -1, 0))
+    second = made.insert(rows.tx, (None, 7, "web", first, 3, 2, 0))
+    given_key = made.insert(rows.tx, (40, 8, "main", None, None, -1, 0))
+    assert (second, given_key) == (first + 1, 40)
+    assert all(made.holds(row) for row in made.read(rows, "1"))
+    assert [made.owner_of(row) for row in made.read(rows, "1 ORDER BY track")] == [7, 7, 8]
+    rows.commit()
+    assert rows.query("SELECT owner, n FROM seals ORDER BY owner") == [(7, 2), (8, 1)]
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "owner"),
+    [("runs", (5, "id"), 0), ("deltas", ((3 << 32) | 9,), 3), ("deltas", ("odd",), "odd"), ("tags", (4, "x"), 4)],
+)
+def test_a_row_is_some_runs_some_tracks_or_the_whole_files(table: str, row: tuple[object, ...], owner: object) -> None:
+    assert TABLES[table].owner_of(row) == owner  # type: ignore[arg-type]

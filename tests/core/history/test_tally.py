@@ -14,6 +14,7 @@ from tests.core.reference_digest import reference_digest
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import CorruptDelta
+from agent_tt.history import tally
 from agent_tt.history.damage import placeholder
 from agent_tt.history.diff import diff
 from agent_tt.history.log import RowOps
@@ -93,3 +94,42 @@ def test_there_is_no_digest_once_something_is_lost() -> None:
 def test_an_operation_that_does_not_fit_is_an_error() -> None:
     with pytest.raises(CorruptDelta):
         rolled([["s", [], {"a": 1}]], [["a", ["b"], 0, [1]]])
+
+
+BIG: Any = {
+    "list": [{"n": [at]} for at in range(300)],
+    "dict": {f"k{n}": {"x": [n], "y": {"z": [n]}} for n in range(300)},
+    "deep": {"a": {"b": {"c": [[n] for n in range(300)], "d": [1]}}},
+}
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        ["s", ["list", 150], {"n": [7]}],
+        ["s", ["list", 150, "n", 0], 7],
+        ["a", ["list"], 300, [{"n": [8]}]],
+        ["x", ["list"], 298, 2, [{"n": [9]}]],
+        ["x", ["list"], 0, 2, []],
+        ["x", ["list"], 100, 1, [{"n": [9]}]],
+        ["d", ["dict", "k7"]],
+        ["s", ["dict", "k7", "y", "z"], [1]],
+        ["s", ["dict", "new"], [[1]]],
+        ["m", ["dict", "k7"], ["dict", "moved"]],
+        ["o", ["dict"], [*reversed([f"k{n}" for n in range(300)])]],
+        ["s", ["deep", "a", "b", "c", 7, 0], 1],
+        ["x", ["deep", "a", "b", "c"], 7, 1, [[5]]],
+        ["d", ["deep", "a", "b", "d"]],
+    ],
+    ids=str,
+)
+def test_only_what_changed_is_hashed_again(monkeypatch: pytest.MonkeyPatch, op: Any) -> None:
+    places = (["list", 1], ["dict", "k1", "y", "q"], ["deep", "a", "b", "c", 1])
+    seen: list[Any] = [["s", place, [[n]]] for place in places for n in range(6)]  # what was changed before is known
+    state = rolled([["s", [], copy.deepcopy(BIG)]], *([each] for each in seen))
+    hashed: list[Any] = []
+    whole = tally.token
+    monkeypatch.setattr(tally, "token", lambda wire: hashed.append(wire) or whole(wire))  # type: ignore[func-returns-value]
+    state.apply(RowOps(9, [copy.deepcopy(op)]))
+    assert state.digest == reference_digest(state.value)
+    assert len(str(hashed)) < 200
