@@ -40,7 +40,7 @@ class Package:
     tests: tuple[str, ...]
 
 
-_STORE_TESTS = ("histories", "damage", "proofs", "hostile", "transfer", "recording", "call_heads")
+_STORE_TESTS = ("histories", "damage", "proofs", "hostile", "transfer", "recording", "call_heads", "door")
 """Those that read and write histories through a file."""
 
 PACKAGES = {

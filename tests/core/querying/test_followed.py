@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from typing import Any
 
 import pytest
@@ -42,7 +43,7 @@ def test_what_is_known_is_what_the_state_holds_and_what_is_said_to_have_changed_
 ) -> None:
     followed = Followed(place)
     followed.read(states[0])
-    for before, after in zip(states, states[1:], strict=False):
+    for before, after in itertools.pairwise(states):
         ops = diff(before, after)
         followed.follow(copy.deepcopy(ops), compare=compare)
         if followed.known:
