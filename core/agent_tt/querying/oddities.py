@@ -139,17 +139,17 @@ def _first_error(run: Run, steps: Sequence[Step], calls: Mapping[int, list[Call]
             (call for call in calls.get(step.number, ()) if call.error is not None and call.kind in ACTING), None
         )
         if step.error is not None:
-            what = f"step {step.number} ({step.name}) failed{{after}}: {step.error.short}"
+            what, how = f"step {step.number} ({step.name}) failed", f": {step.error.short}"
         elif failed is not None and failed.error is not None:
-            what = f"{failed.name} failed in step {step.number}{{after}}, and the agent went on: {failed.error.short}"
+            what, how = f"{failed.name} failed in step {step.number}", f", and the agent went on: {failed.error.short}"
         elif run.status == "crashed" and step is steps[-1]:
-            what = f"the run ended in step {step.number} ({step.name}){{after}}, without a word"
+            what, how = f"the run ended in step {step.number} ({step.name})", ", without a word"
         else:
             continue
         before = next((each for each in reversed(steps[: step.number - 1]) if each.lane == step.lane), None)
         after = "" if before is None else f", after step {before.number} ({before.name})"
         places = (step.number,) if before is None else (before.number, step.number)
-        yield Oddity("first error", what.replace("{after}", after, 1), places)
+        yield Oddity("first error", f"{what}{after}{how}", places)
         return
 
 
