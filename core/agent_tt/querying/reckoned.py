@@ -23,7 +23,6 @@ __all__ = ["Reckoned", "reckoned"]
 _LEAST_ODDS: Final = 100
 """How many numbers of as many digits there must be for each way that was tried."""
 
-_MOST_PARTS: Final = 200
 _MOST_OF_THREE: Final = 14
 """Numbers, the nearest ones, of which three are tried together."""
 
@@ -103,7 +102,10 @@ def _is(figures: Decimal, wanted: Decimal, value: Wire) -> bool:
 def _ways(numbers: Sequence[tuple[Call | None, Path, int | float]], old: Decimal | None) -> Iterator[Way]:
     """Everything that is tried: what it gives, how it is said, and what it was worked out of."""
     exact = [(call, path, number) for call, path, each in numbers if (number := _exact(each)) is not None and number]
-    distinct = list({each[2]: each for each in reversed(exact)}.values())[::-1]
+    nearest: dict[Decimal, Number] = {}
+    for each in exact:
+        nearest.setdefault(each[2], each)
+    distinct = list(nearest.values())
     for each in distinct:
         if old:
             yield old + each[2], f"{old} + {each[2]}", (each,)
@@ -123,7 +125,7 @@ def _ways(numbers: Sequence[tuple[Call | None, Path, int | float]], old: Decimal
     columns = sorted(exact, key=_column)
     for _, group in groupby(columns, key=_column):
         parts = list(group)
-        if 3 <= len(parts) <= _MOST_PARTS:
+        if len(parts) >= 3:
             words = f"the sum of all {len(parts)}: {' + '.join(str(number) for _, _, number in parts[:4])}"
             words += " + …" if len(parts) > 4 else ""
             yield sum((number for _, _, number in parts), Decimal(0)), words, (parts[0],)
