@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent_tt.codec.paths import format_path, get, parse_path, to_wire_path
 from agent_tt.codec.wire import VALUE
-from agent_tt.errors import AgentTTError, PathNotFound
+from agent_tt.errors import AgentTTError, InvalidPath, PathNotFound
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Path, Wire
@@ -40,7 +40,9 @@ def read_path(state: Wire, text: str) -> Path:
     pieces = text.split("[-")
     path = to_wire_path(state, parse_path(pieces[0])) if pieces[0] else ()
     for piece in pieces[1:]:
-        digits, _, rest = piece.partition("]")
+        digits, closed, rest = piece.partition("]")
+        if not closed:
+            raise InvalidPath(f"path {text!r} cannot be read: a bracket is not closed", text=text, position=len(text))
         values = get(state, path)
         if isinstance(values, dict) and isinstance(values.get("$v"), list):
             path, values = (*path, "$v"), values["$v"]
@@ -48,7 +50,10 @@ def read_path(state: Wire, text: str) -> Path:
             raise PathNotFound(f"there is no {text}: {format_path(path) or 'the state'} has no such element")
         path = (*path, len(values) - int(digits))
         inner = parse_path(rest.removeprefix("."))
-        path = (*path, *to_wire_path(get(state, path), inner))
+        try:
+            path = (*path, *to_wire_path(get(state, path), inner))
+        except PathNotFound as error:  # which names only what follows
+            raise PathNotFound(f"there is no {text}") from error
     return path
 
 

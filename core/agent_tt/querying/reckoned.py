@@ -125,7 +125,9 @@ def _ways(numbers: Sequence[tuple[Call | None, Path, int | float]], old: Decimal
     columns = sorted(exact, key=_column)
     for _, group in groupby(columns, key=_column):
         parts = list(group)
-        if len(parts) >= 3:
+        figures = {number for _, _, number in parts}
+        is_tried = len(parts) == len(figures) == 3 and figures <= {number for _, _, number in distinct[:_MOST_OF_THREE]}
+        if len(parts) >= 3 and not is_tried:
             words = f"the sum of all {len(parts)}: {' + '.join(str(number) for _, _, number in parts[:4])}"
             words += " + …" if len(parts) > 4 else ""
             yield sum((number for _, _, number in parts), Decimal(0)), words, (parts[0],)

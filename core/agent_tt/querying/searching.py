@@ -291,18 +291,21 @@ def _is_later(call: Call, until_us: int | None) -> bool:
 
 def _nodes(value: Wire) -> Iterator[tuple[Path, Wire]]:
     """A value and all that is in it, with their places, also in JSON texts; some thousands at most."""
-    waiting: list[tuple[Path, Wire]] = [((), value)]
+    waiting: list[tuple[Path, Wire, bool]] = [((), value, True)]
     for _ in range(MOST_LOOKS):
         if not waiting:
             return
-        path, node = waiting.pop()
+        path, node, opens = waiting.pop()
         yield path, node
+        if not opens:
+            continue
         if isinstance(node, dict):
-            waiting += [((*path, key), node[key]) for key in reversed(node)]
+            waiting += [((*path, key), node[key], True) for key in reversed(node)]
         elif isinstance(node, list):
-            waiting += [((*path, n), node[n]) for n in range(min(len(node), MOST_LOOKS) - 1, -1, -1)]
+            waiting += [((*path, n), node[n], True) for n in range(min(len(node), MOST_LOOKS) - 1, -1, -1)]
         elif isinstance(node, str) and (inner := read_json(node)) is not None:
-            waiting += [(path, part) for _, part in _nodes(inner)]
+            # What is in the text stands where the text does; each of its parts is among these already.
+            waiting += [(path, part, False) for _, part in reversed([*_nodes(inner)])]
 
 
 def _holds(node: Wire, value: Wire) -> bool:

@@ -349,12 +349,12 @@ class _Walk:
         ways = reckoned(scalar(value), self._search.numbers(step), old)
         if len(ways) == 1:
             (call, path), *rest = sorted(ways[0].origins, key=lambda origin: origin[0] is None)
-            others = tuple(
+            _, *others = dict.fromkeys(
                 Source(0, None, "input", format_path(at)) if by is None
                 else Source(by.step, by.number, by.name, format_path(at))
-                for by, at in rest
+                for by, at in [(call, path), *rest]
             )  # fmt: skip
-            yield Link("computed", step, None, "", "", value, ways[0].why, others=others)
+            yield Link("computed", step, None, "", "", value, ways[0].why, others=tuple(others))
             if call is None:
                 held = get(self._source.state(self._run_id, 0), path)
                 self.ends = "the input says it"

@@ -66,8 +66,9 @@ def test_the_numbers_of_a_list_are_added_up_by_their_column() -> None:
     assert way.origins == ((call, ("rows", 0, "cents")),)
     (way,) = reckoned(sum(number for *_, number in parts[:4]), parts[:4], None)
     assert way.words == "the sum of all 4: 10001 + 10008 + 10015 + 10022"
-    names = [each.words for each in reckoned(30_024, parts[:3], None)]
-    assert "the sum of all 3: 10001 + 10008 + 10015" in names
+    assert [way.words for way in reckoned(30_024, parts[:3], None)] == ["10001 + 10008 + 10015"]  # one way, told once
+    equal = [(call, ("rows", n), 10_001) for n in range(3)]
+    assert [way.words for way in reckoned(30_003, equal, None)] == ["the sum of all 3: 10001 + 10001 + 10001"]
     assert not any("sum of all" in each.words for each in reckoned(20_009, parts[:2], None))
     split = [*parts[:2], *((Call(4, 1, "tool", "t", "ok"), path, number) for _, path, number in parts[2:4])]
     assert not any("sum of all" in each.words for each in reckoned(40_046, split, None))  # of two calls

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from tests.core.memory_source import Did
 from tests.core.querying.trails import (
     OWN,
@@ -470,3 +472,15 @@ def test_values_that_stand_together_elsewhere_too_may_be_from_there() -> None:
         ),
         "that it stands there too does not say that it came from there",
     ]
+
+
+def test_numbers_in_a_text_of_json_are_counted_once() -> None:
+    for result, path in (
+        (json.dumps([10_001, 10_008, 10_015]), ""),
+        ({"j": json.dumps({"rows": [{"c": 10_001}, {"c": 10_008}, {"c": 10_015}]})}, "j"),
+    ):
+        lines = followed([tool("t", "zebras", result), note(total=30_024)], "total")
+        assert lines[1].startswith(
+            "computed 2 : 30024: 10001 + 10008 + 10015; no other numbers that are recorded give it"
+        )
+        assert lines[2].startswith(f"result 1.1 t:{path} ")
