@@ -284,7 +284,8 @@ def search(*dids: Did, state: Any = None, **facts: Any) -> Search:
         ("5.5", 5, False), ("v5", 5, False), (5, "5", True), (5, 5, True), (True, True, True), ("True", True, True),
         ("true", True, True), (True, 1, False), (1, True, False), (True, "True", False), ("", "", True),
         ('""', "", True), ("x", "", False), ("null", None, True), ("None", None, True), ([1], [1], True),
-        ("[1]", [1], True), ("x" * 20_000 + " ok", "ok", False), (5.5, "5.5", True), ({"a": ['{"b": [5]}']}, 5, True), ([], "ok", False),
+        ("[1]", [1], True), ("x" * 20_000 + " ok", "ok", False), (5.5, "5.5", True),
+        ({"a": ['{"b": [5]}']}, 5, True), ([], "ok", False),
     ],
     ids=lambda value: str(value)[:20],
 )  # fmt: skip
