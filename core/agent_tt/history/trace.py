@@ -25,7 +25,8 @@ def trace_forward(op: Op, path: Path) -> Path | None:
         target = _target(op)
         if path[: len(own)] == own:
             return target + path[len(own) :]
-        return None if target[: len(path)] == path or own[: len(path)] == path else path
+        is_replaced = path[: len(target)] == target or target[: len(path)] == path
+        return None if is_replaced or own[: len(path)] == path else path
     if path[: len(own)] != own:
         return None if own[: len(path)] == path else path
     if code in ("s", "d") or len(own) == len(path):

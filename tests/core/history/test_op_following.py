@@ -85,9 +85,12 @@ def test_what_was_there_before_is_found_after_and_the_other_way_round(step: tupl
     state, op = step
     before = leaves(state)
     after = leaves(apply(copy.deepcopy(state), copy.deepcopy([op])))
+    marked = touches([op])
     for number, path in before.items():
         follows = trace_forward(op, path)
         assert follows == after.get(number) or (follows is None and op[0] == "m"), (op, path)
+        if follows is None:
+            assert path in marked or any(marked[path[:n]].struct for n in range(len(path)) if path[:n] in marked)
     for number, path in after.items():
         came = trace(op, path)
         assert came == before.get(number) or (came is None and op[0] == "m"), (op, path)
@@ -116,6 +119,7 @@ def test_a_container_is_the_same_after_an_operation_only_if_nothing_in_it_was_ch
         (["m", ["a"], ["b", "c"]], ("a", 0, "x"), ("b", "c", 0, "x")),
         (["m", ["a"], ["b", "c"]], ("b",), None),
         (["m", ["a"], ["b", "c"]], ("b", "c"), None),
+        (["m", ["a"], ["b", "c"]], ("b", "c", 0), None),
         (["m", ["a"], ["b", "c"]], ("b", "d"), ("b", "d")),
         (["m", ["a"], ["b", "c"]], ("z",), ("z",)),
         (["m", ["a", "b"], ["c"]], ("a",), None),
@@ -174,6 +178,12 @@ WHYS: list[tuple[Any, str]] = [
     (["x", ["d"], 0, 0, []], "there is no list"),
     (["x", ["m"], 0, -1, []], "the list has 3 elements"),
     (["t", ["t"], 3, "!"], "there is no text of 3 characters"),
+    (["t", ["t", "x"], 3, "!"], "its path leads nowhere"),
+    (["a", ["t", "x"], 3, []], "its path leads nowhere"),
+    (["x", ["t", "x"], 0, 0, []], "its path leads nowhere"),
+    (["o", ["t", "x"], []], "its path leads nowhere"),
+    (["d", ["t", "x", "y"]], "its path leads nowhere"),
+    (["m", ["t"], ["m", "x", "y"]], "its path leads nowhere"),
     (["o", ["d"], ["a"]], "these are not the keys of a dict"),
     (["o", ["d"], ["a", "c"]], "it does not fit the state (KeyError: 'c')"),
     (["o", ["d"], ["a", "a"]], "these are not the keys of a dict"),
@@ -199,6 +209,11 @@ def test_what_is_no_operation_at_all_is_shown_and_no_more_of_it_than_a_line() ->
         with pytest.raises(CorruptDelta) as caught:
             apply({}, [op])  # type: ignore[list-item]
         assert caught.value.message == f"operation {repr(op)[:120]} is damaged: it is not an operation"
+
+
+@pytest.mark.parametrize("op", [["s", ["a"], 1], ["d", ["a"]], ["x", ["a"], 0, 0, []], ["m", ["a"], ["b"]]])
+def test_what_may_change_all_below_a_path_is_marked_so(op: Any) -> None:
+    assert touches([op])[("a",)].struct
 
 
 def test_a_move_touches_where_it_came_from_and_where_it_went() -> None:
