@@ -62,9 +62,9 @@ def blame(run: str, path: str, step: int | str | None = None, *, store: str | Pa
         and `old_path`, `old` and `new`.
 
         `trail.links` is the way back to what caused it: `step`, `call` (number of the call in it, or None), `kind`
-        (`value`, `result`, `error`, `answer`, `argument`, `computed`, `input`, `edit`, `code`), `name` of the tool or
-        model, `path` in its result or arguments, `value`, `why` in words, `shared` (the text that both have) and
-        `others` (further places that hold it). `trail.ends` says why it goes no further.
+        (`value`, `result`, `error`, `answer`, `argument`, `request`, `computed`, `input`, `edit`, `candidates`, `code`,
+        `unknown`), `name` of the tool or model, `path` in its result or arguments, `value`, `why` in words, `shared`
+        (the text that both have) and `others` (further places that hold it). `trail.ends` says why it goes no further.
 
         `to_json()` gives what `agent-tt blame --json` writes. Values are JSON, typed ones in envelopes
         (`{"$type": "date", "$v": "2026-03-02"}`).
