@@ -1,6 +1,6 @@
 """Which small changes to the code no test notices.
 
-    python -m tests.mutants [--sample 200|all] [--seed 1] [--only querying ...] [--survivors FILE]
+    python -m tests.mutants [--sample 200|all] [--seed 1] [--only querying history/log ...] [--survivors FILE]
 
 Each mutant is one small change in a function (`making.py`); it is killed when a test of its package fails with it
 (`running.py`). All of them, some 20,000, take hours. So by default a random sample of each package is tried, the same
@@ -60,6 +60,20 @@ PACKAGES = {
 }
 
 _OUTCOMES = ("killed", "survived", "timed out", "no test")
+
+
+def package_of(name: str) -> Package:
+    """A package by its name, or one module of it: `history/log`.
+
+    Raises:
+        ArgumentTypeError: there is none.
+    """
+    around, _, module = name.rpartition("/")
+    if name in PACKAGES:
+        return PACKAGES[name]
+    if around in PACKAGES and any(file.stem == module for file in sources_of(PACKAGES[around])):
+        return Package((f"{around}/{module}.py",), PACKAGES[around].tests)
+    raise argparse.ArgumentTypeError(f"{name} is none of {', '.join(PACKAGES)}, and no module of one of them")
 
 
 def sources_of(package: Package) -> list[Path]:
@@ -125,13 +139,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description="Which small changes no test notices.")
     parser.add_argument("--sample", type=_sample, default=200, help="mutants of each package, or `all` (200)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", nargs="*", choices=list(PACKAGES), default=list(PACKAGES))
+    parser.add_argument("--only", nargs="*", type=lambda name: (name, package_of(name)), default=list(PACKAGES.items()))
     parser.add_argument("--survivors", type=Path, default=None, help="write what survived to this file")
     asked = parser.parse_args()
     table: list[tuple[str, Counter[str]]] = []
     shown: list[str] = []
-    for name in asked.only:
-        package = PACKAGES[name]
+    for name, package in asked.only:
         files = sources_of(package)
         mutants = sample_of(files, asked.sample, asked.seed)
         rows = [row for row in try_out(package, mutants, files) if row["outcome"] != "inapplicable"]
