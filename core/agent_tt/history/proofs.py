@@ -299,7 +299,9 @@ def _stored(value: SqlValue, *, real: bool) -> SqlValue:
     if isinstance(value, float):
         if value != value:  # NaN, which SQLite has no form for
             return None
-        return float(value) if real or not value.is_integer() or abs(value) >= _MOST_EXACT else int(value)
+        if real or not value.is_integer() or abs(value) >= _MOST_EXACT:
+            return float(value) + 0.0  # of -0.0, 0.0: as SQLite keeps it
+        return int(value)
     if not isinstance(value, int):
         raise StoreUnreadable(f"a store cannot hold a value that it was given: a {type(value).__name__}")
     return float(value) if real else int(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import blake2b
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.core.history.logs import MemoryRows
 
@@ -122,6 +122,8 @@ ODD_VALUES = (
 
 
 @settings(max_examples=30)
+@example(1, -0.0, -0.0)
+@example(1, float("inf"), 1e300)
 @given(st.integers(1, 9), ODD_VALUES, ODD_VALUES)
 def test_a_row_is_proven_by_the_values_that_sqlite_gives_back(run: int, cost: object, name: object) -> None:
     if isinstance(cost, str | bytes):
