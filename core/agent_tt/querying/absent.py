@@ -77,7 +77,7 @@ def _is_closed_on(state: Wire, path: Path) -> bool:
 def _read(text: str) -> Path | None:
     """A path as it was typed; of one that counts from the end nothing can be said at other steps."""
     try:
-        return parse_path(text.removeprefix("state.") if "[-" not in text else "")
+        return parse_path(text.removeprefix("state."))
     except InvalidPath:
         return None
 

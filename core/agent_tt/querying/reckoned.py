@@ -8,7 +8,7 @@ random numbers would be met so. Otherwise the ways are possible ones, and nobody
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal, DivisionByZero, InvalidOperation, Overflow, localcontext
+from decimal import Decimal, localcontext
 from itertools import combinations, groupby
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -70,8 +70,6 @@ def reckoned(value: Wire, numbers: Sequence[tuple[Call | None, Path, int | float
         return []
     with localcontext() as context:
         context.prec = _PRECISION
-        for signal in (DivisionByZero, InvalidOperation, Overflow):
-            context.traps[signal] = False
         found: dict[str, Reckoned] = {}
         tried = 0
         for figures, words, parts in _ways(numbers, _exact(old)):
@@ -87,8 +85,6 @@ def reckoned(value: Wire, numbers: Sequence[tuple[Call | None, Path, int | float
 
 def _is(figures: Decimal, wanted: Decimal, value: Wire) -> bool:
     """Whether a result is the number: exactly, as floats have it, or rounded to as many decimals as that has."""
-    if not figures.is_finite():
-        return False
     if figures == wanted:
         return True
     if not isinstance(value, float):
@@ -159,8 +155,5 @@ def _column(number: Number) -> tuple[int, int, tuple[str, ...]]:
 def _exact(value: Wire) -> Decimal | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    try:
-        exact = Decimal(repr(value))
-    except InvalidOperation:
-        return None
+    exact = Decimal(repr(value))
     return exact if exact.is_finite() and -20 < exact.adjusted() < 20 else None

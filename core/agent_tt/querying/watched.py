@@ -137,8 +137,7 @@ class Watched:
         """Whether it holds at the last step that has ended; None where that is not known yet."""
         if self.looked < last:
             return None
-        settled = next((step for step in range(last, -1, -1) if step not in self._open), None)
-        return None if settled is None else settled in self.found
+        return self._settled_before(last) in self.found
 
     # ---------------------------------------------------------------- looking
 
@@ -245,8 +244,12 @@ class Watched:
 
     def _remember(self, looked: int) -> None:
         """Remember the state after the last step that has ended: while it stays, so does what was before."""
-        settled = next((step for step in range(looked, -1, -1) if step not in self._open), None)
-        self._seen = None if settled is None else (settled, self._source.digest(self._run_id, settled))
+        settled = self._settled_before(looked)
+        self._seen = settled, self._source.digest(self._run_id, settled)
+
+    def _settled_before(self, last: int) -> int:
+        """The last step up to one that has ended; the input always has."""
+        return next(step for step in range(last, -1, -1) if step not in self._open)
 
     def _is_other(self, last: int) -> bool:
         """Whether the steps that were looked at are others by now: a file of another system may be written anew."""

@@ -10,6 +10,7 @@ from tests.core.querying.trails import Past, look, tool
 
 from agent_tt.codec.paths import get
 from agent_tt.errors import InvalidPath, PathNotFound
+from agent_tt.model import Call
 from agent_tt.querying.answers import answer_text, best_part, places_in_common, places_read
 from agent_tt.querying.places import leads_to, path_in, read_path, text_path, written_path
 from agent_tt.querying.searching import Search
@@ -350,6 +351,20 @@ def test_whole_results_are_told_the_last_first() -> None:
     assert [each.call.name for each in made.whole_results("ok", {2}, until_us=50)] == ["u"]
     assert made.whole_results("ok", {2}, until_us=49) == []
     assert made.whole_results("", {1}) == []
+
+
+def test_of_the_calls_of_one_step_the_last_is_taken_and_the_others_are_named() -> None:
+    class Several(Past):
+        def calls(self, run_id: str, step: int) -> list[Call]:
+            held = ["zebras run", {"a": "see: zebras run"}, {"b": "zebras run"}, "lions", {"c": ["zebras run"]}]
+            return [Call(step, n, "tool", f"t{n}", "ok", args={"q": n}, result=each) for n, each in enumerate(held, 1)]
+
+    source = Several()
+    source.add("run", [Did("s", tool="t")], state={})
+    found = Search(source, "run", lambda: False).origin("zebras run", 1)
+    assert found is not None
+    assert (found.call.name, found.like.path) == ("t5", ("c", 0))
+    assert [(place.call, place.path) for place in found.others] == [(3, "b"), (2, "a"), (1, "")]
 
 
 def test_large_results_count_as_many_and_the_search_ends_when_it_was_enough() -> None:

@@ -266,6 +266,9 @@ def test_breakpoints_are_looked_at_first_and_no_more_once_it_is_called_off() -> 
 
     assert board.look(source.run("run"), cancelled) is False
     assert [row.watched.looked for row in board.rows] == [63, 191, -1]
+    asked.clear()
+    assert board.look(source.run("run"), lambda: len(asked) > 5 or bool(asked.append(1))) is False
+    assert [row.watched.looked for row in board.rows] == [63, 191, -1]  # in the middle of a page
     assert board.look(source.run("run")) is True
     assert board.look(source.run("run")) is False
     assert [row.watched.looked for row in board.rows] == [199, 199, -1]

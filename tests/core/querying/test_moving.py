@@ -31,6 +31,8 @@ def P(*pairs: tuple[Any, Any]) -> dict[str, Any]:
         ({"l": [A, B, C]}, {"l": [C, B, A]}, ("l", 1, "t"), ("l", 1, "t")),
         ({"l": [A, B]}, {"l": [B, {**A, "t": "edited"}]}, ("l", 1, "t"), ("l", 0, "t")),
         ({"l": [A, A]}, {"l": [B, A]}, ("l", 0), None),
+        ({"l": [A, B]}, {"l": [B, A, {**A, "t": "copy"}]}, ("l", 2, "t"), None),
+        ({"l": [A, B]}, {"l": [B, A, {**A, "t": "copy"}]}, ("l", 1, "t"), ("l", 0, "t")),
         ({"l": [A, B]}, {"l": [C, A]}, ("l", 0, "t"), None),
         ({"l": ["one long text", "two long text"]}, {"l": ["two long text", "one long text"]}, ("l", 0), ("l", 1)),
         ({"l": ["ok", "no", "ok"]}, {"l": ["no", "ok", "ok"]}, ("l", 1), ("l", 0)),

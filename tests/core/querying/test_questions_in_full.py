@@ -11,10 +11,13 @@ from tests.core.memory_source import Did
 from tests.core.querying.trails import Past
 
 import agent_tt
-from agent_tt.errors import AgentTTError, Damaged, NotFound, StoreNotFound, UsageError
+from agent_tt.errors import AgentTTError, Damaged, InvalidExpression, NotFound, StoreNotFound, UsageError
 from agent_tt.history.damage import placeholder
 from agent_tt.model import ErrorInfo
+from agent_tt.querying.expressions.values import MISSING
 from agent_tt.querying.links import Link, Source
+from agent_tt.querying.predicates import parse_predicate
+from agent_tt.querying.texts import texts
 from agent_tt.querying.unread import is_closed, is_damaged, unread_in
 
 SAMPLES = Path(__file__).parents[3] / "sample_runs" / "runs.db"
@@ -87,6 +90,49 @@ def test_a_value_is_asked_about_at_the_end_unless_another_step_is_named() -> Non
     assert agent_tt.blame("flaky-checkout", "answer", store=SAMPLES).step == last
     assert agent_tt.blame("flaky-checkout", "payment.amount", 7, store=SAMPLES).step == 7
     assert agent_tt.blame("flaky-checkout", "payment.amount", "@error", store=SAMPLES).step == 7
+
+
+@pytest.mark.parametrize(
+    ("written", "text", "path", "compares"),
+    [
+        (" state.n > 5 ", "state.n > 5", ("n",), True),
+        ("n", "n", ("n",), False),
+        ("state.n", "state.n", ("n",), False),
+        ('"odd key".x', None, None, None),
+        ("tokens > 5", "tokens > 5", None, True),
+        ("state.n > 5 and error", "state.n > 5 and error", None, True),
+        ("len(state.n) == 2", "len(state.n) == 2", None, True),
+    ],
+)
+def test_a_question_about_the_last_step_is_a_path_or_a_comparison(
+    written: str, text: str | None, path: Any, compares: bool | None
+) -> None:
+    if text is None:
+        with pytest.raises(InvalidExpression):
+            parse_predicate(written)
+        return
+    found = parse_predicate(written)
+    assert (found.text, found.path, found.compares) == (text, path, compares)
+    if path:
+        assert (found.look({"n": 7}), found.look({})) == (7, MISSING)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (
+            {"a": ["x", 1, None, True], "b": {}},
+            [(("a",), "a"), (("a", 0), "x"), (("a", 1), "1"), (("a", 3), "true"), (("b",), "b")],
+        ),
+        ({"$type": "tuple", "$v": ["x"]}, [(("$v", 0), "x")]),
+        ({"$type": "bytes", "$v": "AAAA"}, []),
+        ({"$type": "other", "dtype": "f8", "$v": "AAAA"}, []),
+        ({"$type": "opaque", "repr": "<x>", "$v": "no"}, [((), "<x>")]),
+    ],
+)
+def test_the_texts_of_a_value(value: Any, expected: list[Any]) -> None:
+    assert [*texts(value)] == expected
+    assert [*texts(value, ("p",))] == [(("p", *path), text) for path, text in expected]
 
 
 def test_a_place_on_the_way_back_is_json() -> None:

@@ -237,6 +237,16 @@ def test_a_state_is_read_once_and_then_followed_by_what_touched_it(monkeypatch: 
     assert len([read for read in source.read if read.startswith("cursor")]) <= 2
 
 
+def test_facts_that_were_asked_of_one_step_are_not_taken_for_those_of_another() -> None:
+    source = indexed([{"n": n} for n in range(6)])
+    watch = Watch(source, "run", "state.n == 1 or state.n == 4")
+    for number in (4, 1, 3, 4, 5, 0, 1):
+        facts = watch.facts_at(number)
+        assert (facts is not None) is (number in (1, 4))
+        assert watch.holds_at(1)
+        assert not watch.holds_at(2)
+
+
 class Cursor:
     def __init__(self, source: Indexed, step: int) -> None:
         self._source = source

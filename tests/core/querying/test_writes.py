@@ -83,6 +83,11 @@ HISTORIES: dict[str, tuple[str, list[Any], list[tuple[int, str, str | None, str,
             (0, "added", None, "l[0]", None, "one long text"),
         ],
     ),
+    "an element that was put in where another was replaced": (
+        "l[1]",
+        [{"l": ["one long text", "the tail"]}, {"l": ["two long text", "three long text", "the tail"]}],
+        [(1, "added", None, "l[1]", None, "three long text")],
+    ),
     "an element that was appended": (
         "l[1]",
         [{"l": [1]}, {"l": [1, 2]}, {"l": [1, 2, 3]}],
@@ -246,6 +251,9 @@ def test_the_changes_of_a_fork_and_of_those_before_it_are_known_as_far_as_they_a
     source = forks((3, (first,)), (4, (second,)), (3, ()))
     assert edited_states(source, "fork2") == {4: [(second, "fork2")], 3: [(first, "fork1")]}
     assert edited_states(source, "fork3") == {3: [(first, "fork1")]}
+    source = forks((5, (state_edit("a", 4),)), (5, ()), (2, ()))
+    assert edited_states(source, "fork2") == {4: [(state_edit("a", 4), "fork1")]}
+    assert edited_states(source, "fork3") == {}
 
 
 def test_changes_of_what_came_back_of_calls_are_known_by_their_call() -> None:
