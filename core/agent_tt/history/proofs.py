@@ -307,7 +307,8 @@ def _stored(value: SqlValue, *, real: bool) -> SqlValue:
     return float(value) if real else int(value)
 
 
-_MOST_EXACT: Final = 1 << 53
+_MOST_EXACT: Final = 1 << 63
+"""From here on a whole fraction is no number that SQLite could hold."""
 
 RUNS: Final = Table(
     "runs",

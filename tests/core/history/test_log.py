@@ -237,6 +237,7 @@ OP: Any = ["s", ["n"], None]
         [OP, [["s"], ["n"]]],
         [OP, ["s", None]],
         [["t", [], MOST_PLAIN + 1 - 300, ""], *([["t", [], 1, ""]] * 300)],
+        [["t", [], MOST_PLAIN + 1 - 256, ""], *([["t", [], 1, ""]] * 256)],
     ],
     ids=lambda payload: str(payload)[:40],
 )
@@ -256,7 +257,7 @@ def test_a_row_that_holds_no_operations_is_damage(payload: Any) -> None:
 @pytest.mark.parametrize(
     "payload",
     [
-        [["t", [], MOST_PLAIN + 1 - 200, ""], *([["t", [], 1, ""]] * 200)],
+        [["t", [], MOST_PLAIN + 1, ""], *([["t", [], 1, ""]] * 255)],
         [["t", [], MOST_PLAIN - 300, ""], *([["t", [], 1, ""]] * 300)],
         [["s", [], MOST_PLAIN], *([["t", [], None, ""], ["x", [], MOST_PLAIN, 0, []]] * 200)],
     ],

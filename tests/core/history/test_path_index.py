@@ -13,6 +13,7 @@ from tests.core.history.logs import MemoryLog
 from agent_tt.codec.paths import get
 from agent_tt.codec.sameness import identical
 from agent_tt.errors import AgentTTError, Damaged
+from agent_tt.history.hashing import path_id, path_text
 from agent_tt.history.index import BLOCK, Mark, PathIndex
 from agent_tt.history.ops import op_path, trace
 from agent_tt.history.trace import trace_forward
@@ -222,6 +223,28 @@ def test_what_is_indexed_is_not_read_again() -> None:
     assert not any("FROM deltas" in asked for asked in made.rows.asked)
     assert PathIndex(made.fresh()).touching(track, 1, 3 * BLOCK - 1, ("old",)) == set()
     assert not any("FROM deltas" in asked for asked in made.rows.asked)
+
+
+def test_a_list_that_was_set_before_it_grew_is_found_without_reading_how_it_grew() -> None:
+    made = MemoryLog()
+    grown = [{"l": [*range(10 + max(0, n - BLOCK))]} if n >= 3 else {} for n in range(3 * BLOCK)]
+    track = made.track_of(grown)
+    made.rows.asked.clear()
+    assert PathIndex(made.fresh()).last_write(track, 3 * BLOCK - 1, ("l", 4)) == (track, 3)
+    assert sum("FROM deltas" in asked for asked in made.rows.asked) <= 2
+
+
+@pytest.mark.parametrize(
+    ("path", "number", "text"),
+    [
+        ((), 4090036724241674979, "[]"),
+        (("a",), 1417421833181456274, '["a"]'),
+        (("a", 0, "b"), 4538094548452333847, '["a",0,"b"]'),
+        (("é",), 6340652512773343263, '["é"]'),
+    ],
+)
+def test_a_path_is_known_by_a_number_that_never_changes(path: Path, number: int, text: str) -> None:
+    assert (path_id(path), path_text(path)) == (number, text)
 
 
 def test_a_path_through_an_envelope_is_indexed_as_people_write_it() -> None:

@@ -121,9 +121,11 @@ def test_a_text_goes_out_from_so_many_bytes_on(small: str, large: str) -> None:
 
 def test_a_container_goes_out_where_nothing_in_it_does() -> None:
     blobs = Blobs()
-    many = ["y" * 13] * (LARGE_CONTAINER // 16)  # `"yyyy",` is 16 bytes
-    few = many[:-1]
-    assert json.loads(pack_call_value({"a": few}, blobs.put)) == {"a": few}
+    many = ["y" * 12, *["y" * 13] * (LARGE_CONTAINER // 16 - 1)]  # `"yyyyyyyyyyyyy",` is 16 bytes
+    few = ["y" * 11, *many[1:]]
+    assert (len(pack(many)), len(pack(few))) == (LARGE_CONTAINER, LARGE_CONTAINER - 1)
+    assert json.loads(pack_call_value(few, blobs.put)) == few
+    assert not blobs.held
     kept = json.loads(pack_call_value({"a": many, "b": [few, LARGE]}, blobs.put))
     assert kept["v"] == {"a": None, "b": [few, None]}
     assert [ref[:2] for ref in kept["r"]] == [[["a"], "b"], [["b", 1], "b"]]

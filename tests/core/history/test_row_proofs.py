@@ -12,6 +12,7 @@ from tests.core.history.logs import MemoryRows
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import Damaged, StoreUnreadable
 from agent_tt.history.proofs import PROOF_SIZE, TABLES, PartDigest, Table, part_digest, seal_terms
+from agent_tt.history.rows import whole
 
 PLAIN = Table("plain", ("run", "name"), ("run", "name", "value"))
 LARGE = Table("large", ("run",), ("run", "args", "name", "result"), parts=("args", "result"), keeps=("result",))
@@ -116,6 +117,7 @@ class Number(int):
 
 
 REAL = Table("real", ("run",), ("run", "cost", "name"), reals=("cost",))
+COUNTED = Table("counted", ("run",), ("run", "count"))
 ODD_VALUES = (
     VALUES | st.floats() | st.booleans() | st.builds(Text, st.text(max_size=3)) | st.builds(Number, st.integers(0, 9))
 )
@@ -142,6 +144,27 @@ def test_a_row_is_proven_by_the_values_that_sqlite_gives_back(run: int, cost: ob
     REAL.delete(rows.tx, "run = ?", (run,))
     rows.commit()
     assert rows.query("SELECT n, a, b FROM seals") == [(0, 0, 0)]
+
+
+@pytest.mark.parametrize(
+    "count", [2.0, -0.0, 2.5, True, 2.0**53, 2.0**62, 2.0**63, -(2.0**63), 1e300, Number(3)]
+)
+def test_a_fraction_that_is_whole_is_proven_as_the_number_that_a_column_of_numbers_gives_back(count: float) -> None:
+    rows = MemoryRows()
+    rows.connection.execute("CREATE TABLE counted(run INTEGER PRIMARY KEY, count INTEGER, proof BLOB)")
+    COUNTED.insert(rows.tx, (1, count))
+    (row,) = COUNTED.read(rows, "1")
+    assert COUNTED.holds(row)
+    assert row[1] == count
+
+
+@pytest.mark.parametrize("found", [None, "5", 5.0, True, -1, 1 << 32, b"5"])
+def test_what_counts_something_is_a_number_that_is_not_too_large(found: object) -> None:
+    with pytest.raises(Damaged) as caught:
+        whole(found, "track 3")
+    assert caught.value.message == f"track 3 is damaged: {str(found)[:40]!r} stands where a number should"
+    assert "agent-tt verify" in caught.value.hint
+    assert [whole(each, "it") for each in (0, 7, (1 << 32) - 1)] == [0, 7, (1 << 32) - 1]
 
 
 def test_what_sqlite_cannot_hold_is_refused_by_its_type() -> None:

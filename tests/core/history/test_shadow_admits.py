@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agent_tt.codec.encode import encode
 from agent_tt.history.digest import digest
 from agent_tt.history.ops import apply
 from agent_tt.history.shadow import Shadow
@@ -92,6 +93,37 @@ def test_a_shadow_that_begins_with_a_stored_state_hides_the_same() -> None:
     assert shadow.step(state, 3)[0] == [["s", ["password"], ["*"]]]
     state["other"] = "secret"
     assert shadow.step(state, 4)[0] == [["s", ["other"], "*"]]
+
+
+def test_a_long_text_that_grew_is_told_by_what_was_added() -> None:
+    state: Any = {"said": "hello " * 50, **PAD}
+    shadow = Shadow(admit)
+    shadow.step(state, 0)
+    state["said"] += "and a secret"
+    assert shadow.step(state, 1)[0] == [["t", ["said"], 300, "and a *"]]
+
+
+@pytest.mark.parametrize("count", [63, 64, 65])
+def test_the_digest_of_a_mapping_follows_its_changes_at_any_size(count: int) -> None:
+    state: Any = {f"k{n}": f"entry {n} " * 20 for n in range(count)}
+    shadow = Shadow()
+    shadow.step(state, 0)
+    for key, value in (("k3", "changed"), ("new", "x"), ("k4", ["in a list"]), ("k4", 5)):
+        state[key] = value
+        assert shadow.step(state, 1)[1] == digest(encode(state))
+    for key in ("new", "k7"):
+        del state[key]
+        assert shadow.step(state, 1)[1] == digest(encode(state))
+
+
+@pytest.mark.parametrize("sizes", [(2_000, 1, 2), (2_000, 1_999, 0), (1, 2_000, 2_001)])
+def test_a_tuple_may_become_small_or_large(sizes: tuple[int, ...]) -> None:
+    shadow, kept = Shadow(), None
+    for seq, size in enumerate(sizes):
+        state = {"t": tuple(range(size)), "s": [(n, (n, size)) for n in range(size)]}
+        ops, found = shadow.step(state, seq)
+        kept = apply(kept, copy.deepcopy(ops))
+        assert (kept, found) == (encode(state), digest(encode(state)))
 
 
 def test_without_anything_to_hide_a_state_is_kept_as_it_is() -> None:

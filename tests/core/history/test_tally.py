@@ -96,6 +96,19 @@ def test_an_operation_that_does_not_fit_is_an_error() -> None:
         rolled([["s", [], {"a": 1}]], [["a", ["b"], 0, [1]]])
 
 
+@pytest.mark.parametrize("at", [0, 4, 5, 6, 299])
+def test_what_took_the_place_of_something_that_was_changed_is_hashed_anew(at: int) -> None:
+    change = [["s", ["list", at, "n", 0], [1]]]
+    rolled(
+        [["s", [], copy.deepcopy(BIG)]],
+        *[copy.deepcopy(change) for _ in range(4)],
+        [["x", ["list"], at, 1, [{"n": [[7]], "more": [8]}]]],
+        copy.deepcopy(change),
+        [["x", ["list"], max(at - 1, 0), 1, []]],
+        [["s", ["list", max(at - 1, 0), "n", 0], [2]]],
+    )
+
+
 BIG: Any = {
     "list": [{"n": [at]} for at in range(300)],
     "dict": {f"k{n}": {"x": [n], "y": {"z": [n]}} for n in range(300)},
