@@ -63,6 +63,20 @@ def test_paths_that_are_like_it_are_offered_or_what_there_is(path: str, hint: st
     assert error.message.startswith(f"there is no {path}")
 
 
+@pytest.mark.parametrize(
+    ("state", "hint"),
+    [
+        ({"t": {"$type": "tuple", "$v": [{"goal": 1}]}}, "Did you mean t[0].goal?"),
+        ({"p": {"$type": "dict", "$v": [["goal", 1], [7, 2]]}}, "Did you mean p.goal?"),
+        ({"p": {"$type": "dict", "$v": [[7, {"goal": 1}]]}}, "The state has p."),
+        ({"l": [*[0] * 49, {"goal": 1}]}, "Did you mean l[49].goal?"),
+        ({"l": [*[0] * 50, {"goal": 1}]}, "The state has l."),
+    ],
+)
+def test_paths_in_typed_values_and_long_lists_are_offered_as_people_write_them(state: Any, hint: str) -> None:
+    assert refused("goal", [state]).hint == hint
+
+
 def test_of_the_whole_state_the_first_keys_are_named() -> None:
     assert refused("zzz").hint == (
         'The state has plan, rows, text, ["odd key"], pairs, closed, many, twelve, empty, many_goals.'

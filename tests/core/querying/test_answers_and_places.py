@@ -49,6 +49,12 @@ def at(number: int) -> tuple[str, int, str]:
             [(at(0), 2.0, "zebras", "the words zebras, kenya", False)],
         ),
         (messages(("tool", "zebras live")), "Kenya has zebras", []),
+        ({"messages": [{"type": "ai", "content": "zebras live in Kenya"}]}, "Kenya has zebras", []),
+        (
+            {"messages": [{"type": "human", "content": "zebras live in Kenya"}]},
+            "Kenya has zebras",
+            [(at(0), 2.0, "zebras", "the words zebras, kenya", True)],
+        ),
         (messages(("tool", "14 of zebras")), "14 zebras", [(at(0), 2.5, "14", "the same figure", False)]),
         (messages(("tool", "there are 14 of them"), ("tool", "14")), "so 14 it is", []),
         (messages(("tool", 14)), "so 14 it is", []),

@@ -215,6 +215,7 @@ def test_a_board_stops_where_the_nearest_breakpoint_does() -> None:
     keep_watch(source, "run", "state.n == 5", name="late", breaks=True)
     board.read()
     assert [row.watch.letter for row in board.at(6)] == ["A", "C", "E", "G"]
+    assert (letters(board.stop_after(2)), letters(board.stop_before(9))) == ((3, "A"), (5, "A"))  # the first of two
     assert [(row.watch.letter, row.why) for row in board.rows if row.error] == [("F", board.rows[5].why)]
     assert board.rows[0].why == ""
     assert "state.n >" not in board.rows[5].why

@@ -16,10 +16,12 @@ from tests.core.querying.trails import (
     look,
     note,
     three_at_once,
+    told,
     tool,
 )
 
 from agent_tt.model import Edit, ErrorInfo
+from agent_tt.querying.trail import trail_of
 
 
 def test_a_way_of_twelve_places_is_told_to_its_end() -> None:
@@ -472,6 +474,20 @@ def test_values_that_stand_together_elsewhere_too_may_be_from_there() -> None:
         ),
         "that it stands there too does not say that it came from there",
     ]
+
+
+def test_a_way_that_was_called_off_says_so() -> None:
+    source = Past()
+    source.add("run", [look(args={"q": "zebras"}, result=OWN), note(x=OWN)], state={})
+    found = trail_of(source, "run", ("x",), 2, OWN, cancelled=lambda: True)
+    assert told(found) == [f"value 2 :x {OWN!r}: written at step 2, note", "it was called off"]
+
+
+def test_of_a_mapping_that_came_from_nowhere_its_longest_text_is_followed() -> None:
+    held = {"who": "Ada Lovelace of London"}
+    kept = {"id": "zebra", "name": "Ada Lovelace of London", "role": "a role that is longer than all others"}
+    lines = followed([tool("t", "zebras", held), tool("u", "lions", {"id": "zebra"}), note(p=kept)], "p")
+    assert lines[1] == "result 1.1 t:who 'Ada Lovelace of London': the same value"
 
 
 def test_numbers_in_a_text_of_json_are_counted_once() -> None:
