@@ -245,6 +245,8 @@ def test_facts_that_were_asked_of_one_step_are_not_taken_for_those_of_another() 
         assert (facts is not None) is (number in (1, 4))
         assert watch.holds_at(1)
         assert not watch.holds_at(2)
+    assert [*watch.steps(0, 2)] == [1]
+    assert [number for number in range(6) if watch.facts_at(number) is not None] == [1, 4]
 
 
 class Cursor:
