@@ -18,13 +18,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from agent_tt.comparing.costs import ALONE, Costs
+from agent_tt.comparing.costs import ALONE
 from agent_tt.comparing.sequence import align, gaps
 from agent_tt.history.subsequence import common_subsequence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
+    from agent_tt.comparing.costs import Costs
     from agent_tt.comparing.moves import Move
 
 __all__ = ["align_moves", "alignment_cost"]
@@ -54,7 +55,7 @@ Pair: TypeAlias = "tuple[int, int]"
 
 
 def align_moves(
-    a: Sequence[Move], b: Sequence[Move], costs: Costs | None = None, check: Callable[[], None] = lambda: None
+    a: Sequence[Move], b: Sequence[Move], costs: Costs, check: Callable[[], None] = lambda: None
 ) -> list[Pair]:
     """Pair the moves of two lanes at the least cost, where that is affordable (see the module).
 
@@ -68,16 +69,14 @@ def align_moves(
         Pairs of indexes (into `a`, into `b`), both ascending, each of two moves that did the same or are a near match;
         what is in no pair stands alone.
     """
-    costs = costs or Costs()
     # Sides in an order of their own, so that ties are decided alike whichever side comes first.
     if [(move.did, move.came_back) for move in a] <= [(move.did, move.came_back) for move in b]:
         return _align(a, b, costs, check)
     return [(i, j) for j, i in _align(b, a, costs, check)]
 
 
-def alignment_cost(a: Sequence[Move], b: Sequence[Move], pairs: Sequence[Pair], costs: Costs | None = None) -> int:
+def alignment_cost(a: Sequence[Move], b: Sequence[Move], pairs: Sequence[Pair], costs: Costs) -> int:
     """What an alignment costs, in thousandths."""
-    costs = costs or Costs()
     return sum(costs.of(a[i], b[j]) for i, j in pairs) + ALONE * (len(a) + len(b) - 2 * len(pairs))
 
 

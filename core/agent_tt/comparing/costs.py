@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.comparing.moves import Move
 
-__all__ = ["ALONE", "Costs", "move_cost"]
+__all__ = ["ALONE", "Costs"]
 
 ALONE: Final = 1_000
 """Thousandths that a move costs which stands alone."""
@@ -48,11 +48,6 @@ _Piece: TypeAlias = "tuple[object, ...]"
 _Parts: TypeAlias = "Mapping[object, frozenset[_Piece]]"
 
 
-def move_cost(a: Move | None, b: Move | None) -> int:
-    """What a couple costs, in thousandths; None where the other move has nothing beside it."""
-    return Costs().of(a, b)
-
-
 class Costs:
     """Costs of couples; what was found once about a move, or about two, is kept."""
 
@@ -61,7 +56,7 @@ class Costs:
         self._near: dict[tuple[bytes, bytes], int] = {}
 
     def of(self, a: Move | None, b: Move | None) -> int:
-        """What a couple costs, in thousandths."""
+        """What a couple costs, in thousandths; None where the other move has nothing beside it."""
         if a is None or b is None:
             return ALONE
         if a.did == b.did:

@@ -8,7 +8,7 @@ moves belong together at all.
 
 | lanes of a family | matched |
 |---|---|
-| up to 8 by 8 | so that the sum of what their alignments cost (`agent_tt.comparing.costs`) is the least |
+| up to 8 by 8, of up to a million couples of moves | so that their alignments together cost least (see `costs`) |
 | up to 200 by 200 | equal ones first, then greedily those with the most in common, near matches counted half |
 | more | equal ones first, then those of one name, then those that begin with the same move |
 
@@ -19,7 +19,7 @@ are one and the same in both, whatever they did since.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -58,6 +58,9 @@ class Lane:
 
 Couple: TypeAlias = "tuple[Lane | None, Lane | None]"
 
+_Measure: TypeAlias = "tuple[int, int, int]"
+"""Of couples, the less the better: cost, minus how many there are, how far their names and places are apart."""
+
 
 def match_lanes(
     a: Sequence[Move],
@@ -86,23 +89,19 @@ def match_lanes(
         ours, theirs = left.get(family, []), right.get(family, [])
         found = _match(ours, theirs, costs, check, named=True)
         couples += found
-        _leave(rest, ours, theirs, found)
+        for lanes, lonely in zip(rest, _left(ours, theirs, found), strict=True):
+            lanes.extend(lonely)
     for lanes in rest:
         lanes.sort(key=lambda lane: lane.place)  # whatever order the families came in
     found = _match(*rest, costs, check, named=False)
-    couples += found
-    lonely: tuple[list[Lane], list[Lane]] = ([], [])
-    _leave(lonely, *rest, found)
-    return [*couples, *((lane, None) for lane in lonely[0]), *((None, lane) for lane in lonely[1])]
+    alone_a, alone_b = _left(*rest, found)
+    return [*couples, *found, *((lane, None) for lane in alone_a), *((None, lane) for lane in alone_b)]
 
 
-def _leave(
-    rest: tuple[list[Lane], list[Lane]], ours: Sequence[Lane], theirs: Sequence[Lane], found: Sequence[Couple]
-) -> None:
-    """Put what found no partner to the rest of each side."""
-    for side, lanes in enumerate((ours, theirs)):
-        taken = {lane.place for couple in found if (lane := couple[side]) is not None}
-        rest[side].extend(lane for lane in lanes if lane.place not in taken)
+def _left(a: Sequence[Lane], b: Sequence[Lane], found: Sequence[tuple[Lane, Lane]]) -> tuple[list[Lane], list[Lane]]:
+    """What found no partner on each side."""
+    taken_a, taken_b = {ours.place for ours, _ in found}, {theirs.place for _, theirs in found}
+    return [lane for lane in a if lane.place not in taken_a], [lane for lane in b if lane.place not in taken_b]
 
 
 def _families(moves: Sequence[Move], begun: Collection[str]) -> dict[str, list[Lane]]:
@@ -117,7 +116,9 @@ def _families(moves: Sequence[Move], begun: Collection[str]) -> dict[str, list[L
     return families
 
 
-def _match(a: list[Lane], b: list[Lane], costs: Costs, check: Callable[[], None], *, named: bool) -> list[Couple]:
+def _match(
+    a: list[Lane], b: list[Lane], costs: Costs, check: Callable[[], None], *, named: bool
+) -> list[tuple[Lane, Lane]]:
     """Match lanes that may belong together; with `named`, as they are of one family, also where no move says so."""
     if not a or not b:
         return []
@@ -130,13 +131,12 @@ def _match(a: list[Lane], b: list[Lane], costs: Costs, check: Callable[[], None]
     if len(one) * len(other) <= _EXACT and moves[0] * moves[1] <= _EXACT_MOVES:
         found = _least(one, other, costs, check, named=named)
     else:
-        found = _equal(one, other)
-        left: tuple[list[Lane], list[Lane]] = ([], [])
-        _leave(left, one, other, found)
+        found = _in_turn(one, other, lambda lane: (lane.name, _dids(lane)), _dids)
+        left = _left(one, other, found)
         if len(left[0]) * len(left[1]) <= _MOST:
             found += _greedy(*left, check, named=named)
         else:
-            found += _by_first(*left)
+            found += _in_turn(*left, lambda lane: lane.name, lambda lane: lane.moves[0].alike)
     return [(theirs, ours) if turned else (ours, theirs) for ours, theirs in found]
 
 
@@ -147,89 +147,49 @@ def _order(lanes: Iterable[Lane]) -> list[tuple[list[bytes], list[bytes], str]]:
 def _least(
     a: Sequence[Lane], b: Sequence[Lane], costs: Costs, check: Callable[[], None], *, named: bool
 ) -> list[tuple[Lane, Lane]]:
-    """Match so that all alignments together cost the least."""
-    # Below what any cost is: to be matched at all, then the same name, then the same place.
-    lanes = len(a) + len(b)
-    lonely = (lanes + 1) * (2 + max(lane.place for lane in (*a, *b)))
-    far = (lanes + 1) * (lonely + 1)
-    table: list[list[int]] = []
-    for ours in a:
-        row = []
-        for theirs in b:
-            check()
-            pairs = align_moves(ours.moves, theirs.moves, costs, check)
-            cost = alignment_cost(ours.moves, theirs.moves, pairs, costs)
-            apart = 0 if ours.name == theirs.name else 1 + abs(ours.place - theirs.place)
-            row.append(cost * far + (apart if pairs or named else 2 * lonely + 1))
-        table.append(row)
-    alone = [[ALONE * len(lane.moves) * far + lonely for lane in side] for side in (a, b)]
-    return [(a[i], b[j]) for i, j in _assign(table, *alone)]
+    """Match so that all alignments together cost the least; there may be few lanes only.
 
-
-def _assign(table: Sequence[Sequence[int]], alone_a: Sequence[int], alone_b: Sequence[int]) -> list[tuple[int, int]]:
-    """Match rows and columns at the least cost: each row with one column or alone, each column likewise.
-
-    The Hungarian method with potentials (Kuhn 1955, in the form of Jonker and Volgenant), on the square table in which
-    each row may also take a column of its own, which stands for being alone, and each column such a row.
+    Lane by lane of `a`, for each choice of lanes of `b` that may be taken by then: the best way to take them. The best
+    costs the least, then leaves the fewest lanes alone, then has the nearest names and places.
     """
-    rows, columns = len(alone_a), len(alone_b)
-    size = rows + columns
-    never = sum(map(sum, table)) + sum(alone_a) + sum(alone_b) + 1
-
-    def cost(i: int, j: int) -> int:
-        if i < rows:
-            return table[i][j] if j < columns else alone_a[i] if j - columns == i else never
-        if j < columns:
-            return alone_b[j] if i - rows == j else never
-        return 0
-
-    row_of: list[int] = [-1] * (size + 1)
-    potential_row, potential_column = [0] * (size + 1), [0] * (size + 1)
-    for new in range(size):
-        row_of[size] = new
-        column = size
-        least = [never * (size + 1)] * size
-        way = [size] * size
-        done = [False] * (size + 1)
-        while row_of[column] != -1:
-            done[column] = True
-            row, step, nearest = row_of[column], never * (size + 2), -1
-            for j in range(size):
-                if done[j]:
+    best: dict[frozenset[int], tuple[_Measure, list[tuple[Lane, Lane]]]] = {frozenset(): ((0, 0, 0), [])}
+    for ours in a:
+        measures = [_beside(ours, theirs, costs, check, named=named) for theirs in b]
+        before = list(best.items())  # with `ours` alone
+        for taken, ((cost, couples, apart), found) in before:
+            for j, measure in enumerate(measures):
+                if measure is None or j in taken:
                     continue
-                reduced = cost(row, j) - potential_row[row] - potential_column[j]
-                if reduced < least[j]:
-                    least[j], way[j] = reduced, column
-                if least[j] < step:
-                    step, nearest = least[j], j
-            for j in range(size + 1):
-                if done[j]:
-                    potential_row[row_of[j]] += step
-                    potential_column[j] -= step
-                elif j < size:
-                    least[j] -= step
-            column = nearest
-        while column != size:
-            row_of[column] = row_of[way[column]]
-            column = way[column]
-    return sorted((row_of[j], j) for j in range(columns) if row_of[j] < rows)
+                reached = (cost + measure[0], couples + measure[1], apart + measure[2])
+                if taken | {j} not in best or reached < best[taken | {j}][0]:
+                    best[taken | {j}] = (reached, [*found, (ours, b[j])])
+    return min(best.values(), key=lambda way: way[0])[1]
 
 
-def _equal(a: Sequence[Lane], b: Sequence[Lane]) -> list[tuple[Lane, Lane]]:
-    """Match lanes that did the same all the way, those of one name first."""
-    waiting: defaultdict[Hashable, list[Lane]] = defaultdict(list)
-    for lane in b:
-        waiting[tuple(move.did for move in lane.moves)].append(lane)
+def _beside(ours: Lane, theirs: Lane, costs: Costs, check: Callable[[], None], *, named: bool) -> _Measure | None:
+    """What it takes to set two lanes beside each other, less what they cost alone; None where they are strangers."""
+    check()
+    pairs = align_moves(ours.moves, theirs.moves, costs, check)
+    if not pairs and not named:
+        return None
+    cost = alignment_cost(ours.moves, theirs.moves, pairs, costs) - ALONE * (len(ours.moves) + len(theirs.moves))
+    return cost, -1, 0 if ours.name == theirs.name else 1 + abs(ours.place - theirs.place)
+
+
+def _in_turn(a: Sequence[Lane], b: Sequence[Lane], *keys: Callable[[Lane], Hashable]) -> list[tuple[Lane, Lane]]:
+    """Match lanes that have a key in common, in the order in which they began: the first key, then the next one."""
     found: list[tuple[Lane, Lane]] = []
-    for by_name in (True, False):
-        taken = {ours.place for ours, _ in found}
-        for ours in a:
-            fits = waiting[tuple(move.did for move in ours.moves)]
-            theirs = next((lane for lane in fits if not by_name or lane.name == ours.name), None)
-            if theirs is not None and ours.place not in taken:
-                fits.remove(theirs)
-                found.append((ours, theirs))
+    for key in keys:
+        left_a, left_b = _left(a, b, found)
+        waiting: defaultdict[Hashable, deque[Lane]] = defaultdict(deque)
+        for lane in left_b:
+            waiting[key(lane)].append(lane)
+        found += [(ours, waiting[key(ours)].popleft()) for ours in left_a if waiting[key(ours)]]
     return found
+
+
+def _dids(lane: Lane) -> tuple[bytes, ...]:
+    return tuple(move.did for move in lane.moves)
 
 
 def _greedy(a: Sequence[Lane], b: Sequence[Lane], check: Callable[[], None], *, named: bool) -> list[tuple[Lane, Lane]]:
@@ -253,23 +213,6 @@ def _counted(lane: Lane) -> tuple[Counter[Hashable], Counter[Hashable]]:
 
 def _in_common(one: Counter[Hashable], other: Counter[Hashable]) -> int:
     return sum(min(count, other[key]) for key, count in one.items() if key in other)
-
-
-def _by_first(a: Sequence[Lane], b: Sequence[Lane]) -> list[tuple[Lane, Lane]]:
-    """Match lanes of one name, then those that begin alike, in order."""
-    names = {lane.name: j for j, lane in enumerate(b)}
-    pairs = [(i, names[lane.name]) for i, lane in enumerate(a) if lane.name in names]
-    taken = {j for _, j in pairs}
-    waiting: defaultdict[Hashable, list[int]] = defaultdict(list)
-    for j in range(len(b) - 1, -1, -1):
-        if j not in taken:
-            waiting[b[j].moves[0].alike].append(j)
-    pairs += [
-        (i, fits.pop())
-        for i, lane in enumerate(a)
-        if lane.name not in names and (fits := waiting.get(lane.moves[0].alike))
-    ]
-    return list(_first_come(a, b, pairs))
 
 
 def _first_come(a: Sequence[Lane], b: Sequence[Lane], pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[Lane, Lane]]:

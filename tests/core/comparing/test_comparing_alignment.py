@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_tt.comparing.alignment import align_moves, alignment_cost
-from agent_tt.comparing.costs import ALONE, Costs, move_cost
+from agent_tt.comparing.costs import ALONE, Costs
 from agent_tt.comparing.moves import Move, describe_move
 from agent_tt.model import Call, Step
 
@@ -44,6 +44,10 @@ moves = st.one_of(
 lanes = st.lists(moves, max_size=6)
 
 
+def move_cost(a: Move | None, b: Move | None) -> int:
+    return Costs().of(a, b)
+
+
 def least_cost(a: Sequence[Move], b: Sequence[Move]) -> tuple[int, int]:
     """The best of all alignments that keep the order: cost, and equal moves with other results; every one is tried."""
 
@@ -66,16 +70,16 @@ def other_result(a: Move, b: Move) -> int:
 @given(lanes, lanes)
 @settings(max_examples=150, deadline=None)
 def test_no_alignment_of_small_lanes_costs_less_and_each_keeps_the_order(a: list[Move], b: list[Move]) -> None:
-    pairs = align_moves(a, b)
+    pairs = align_moves(a, b, Costs())
     assert all(one[0] < next_[0] and one[1] < next_[1] for one, next_ in itertools.pairwise(pairs))
     others = sum(other_result(a[i], b[j]) for i, j in pairs)
-    assert (alignment_cost(a, b, pairs), others) == least_cost(a, b)
+    assert (alignment_cost(a, b, pairs, Costs()), others) == least_cost(a, b)
 
 
 @given(lanes, lanes)
 @settings(max_examples=80, deadline=None)
 def test_it_is_the_mirror_image_when_the_sides_are_swapped(a: list[Move], b: list[Move]) -> None:
-    assert [(i, j) for j, i in align_moves(b, a)] == align_moves(a, b)
+    assert [(i, j) for j, i in align_moves(b, a, Costs())] == align_moves(a, b, Costs())
     assert all(move_cost(x, y) == move_cost(y, x) for x in a for y in b)
 
 
@@ -87,17 +91,17 @@ def test_long_lanes_are_ordered_and_mirrored_as_well_and_soon_done(kinds: int) -
         for _ in range(2)
     )
     began = time.process_time()
-    pairs = align_moves(a, b)
+    pairs = align_moves(a, b, Costs())
     assert time.process_time() - began < 3
     assert all(one[0] < next_[0] and one[1] < next_[1] for one, next_ in itertools.pairwise(pairs))
     assert all(a[i].alike == b[j].alike for i, j in pairs)
-    assert [(i, j) for j, i in align_moves(b, a)] == pairs
+    assert [(i, j) for j, i in align_moves(b, a, Costs())] == pairs
 
 
 def test_a_few_differences_in_long_lanes_are_aligned_at_the_least_cost() -> None:
     a = [asked("look", {"query": number % 40}) for number in range(3_000)]
     b = [*a[:1_000], asked("new", {}), *a[1_000:2_000], asked("look", {"query": "else"}), *a[2_001:]]
-    assert alignment_cost(a, b, align_moves(a, b)) == ALONE + 999
+    assert alignment_cost(a, b, align_moves(a, b, Costs()), Costs()) == ALONE + 999
 
 
 def test_the_cost_of_a_near_match_is_how_much_of_its_arguments_differs() -> None:

@@ -55,7 +55,7 @@ def test_lanes_whose_names_were_counted_are_matched_at_the_least_cost_either_way
         return [list(lane) for _, lane in itertools.groupby(moves, key=lambda each: each.step.lane)]
 
     def cost(ours: list[list[Move]], theirs: list[list[Move]]) -> int:
-        return sum(alignment_cost(x, y, align_moves(x, y)) for x, y in zip(ours, theirs, strict=True))
+        return sum(alignment_cost(x, y, align_moves(x, y, Costs()), Costs()) for x, y in zip(ours, theirs, strict=True))
 
     ours, theirs = by_lane(a), by_lane(b)
     size = max(len(ours), len(theirs))
@@ -63,7 +63,7 @@ def test_lanes_whose_names_were_counted_are_matched_at_the_least_cost_either_way
     best = min(cost(ours, list(order)) for order in itertools.permutations(theirs + [[]] * (size - len(theirs))))
     found = match_lanes(a, b, Costs())
     moves = [([] if x is None else list(x.moves), [] if y is None else list(y.moves)) for x, y in found]
-    assert sum(alignment_cost(x, y, align_moves(x, y)) for x, y in moves) == best
+    assert sum(alignment_cost(x, y, align_moves(x, y, Costs()), Costs()) for x, y in moves) == best
     names = {(x and x.name, y and y.name) for x, y in found}
     assert {(y and y.name, x and x.name) for x, y in match_lanes(b, a, Costs())} == names
 
