@@ -9,6 +9,7 @@ into. Lists are aligned by content (`agent_tt.comparing.items`), sets by what is
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from agent_tt.codec.paths import format_path
@@ -41,8 +42,11 @@ _TELLING: Final = 8
 _WHOLE: Final = frozenset({"complex", "range", "timedelta"})
 """Typed values that are one thing although lists are in their envelopes."""
 
-_INSIDE: Final = frozenset({VALUE, "attrs", "extra", "private", "set"})
-"""Entries of envelopes that hold a value's parts, or tell which of its fields were set."""
+_PARTS: Final = frozenset({VALUE, "attrs", "extra", "private"})
+"""Entries of envelopes that hold a value's parts."""
+
+_FIELDS_SET: Final = "set"
+"""The entry of an envelope that tells which of its fields were given."""
 
 _SHOWN_ONLY: Final = frozenset({"type", "context"})
 """Why values are opaque that are recorded as a `repr`: a client, a lock, what a framework hands on."""
@@ -120,9 +124,8 @@ def describe_ops(a: Wire, b: Wire, ops: Sequence[Op]) -> list[Change]:
     Raises:
         CorruptDelta: See `compare_states`.
     """
-    paths = _touched(ops)
     try:
-        paths.sort(key=lambda path: _rank(b, path))
+        paths = sorted(_touched(ops), key=lambda path: _rank(b, path))
         for path in paths:
             _at(a, path)
     except (KeyError, IndexError, TypeError, ValueError):
@@ -144,27 +147,18 @@ def _compare_at(a: Wire, b: Wire, paths: Sequence[Path]) -> list[Change]:
 
 def _touched(ops: Sequence[Op]) -> list[Path]:
     """The places that operations wrote: none inside another, and none that is at another place before or after them."""
-    paths: list[Path] = []
+    if any(op[0] == "m" for op in ops):
+        return [()]
+    written: set[Path] = set()
     for op in ops:
         path = op_path(op)
-        if op[0] in ("s", "d", "m"):
+        if op[0] in ("s", "d"):
             path = path[:-1]  # what is above it is there before and after
         if VALUE in path:
             path = path[: path.index(VALUE)]  # a typed value is looked at as one
-        paths.append(path)
-        if op[0] == "m" and isinstance(op[2], list):
-            paths.append(tuple(step for step in op[2][:-1] if isinstance(step, (str, int))))
-    if any(op[0] in ("m", "x") for op in ops):
-        # After these, positions below them are those of other items.
-        shifted = [op_path(op) for op in ops if op[0] == "x"]
-        paths = [next((list_ for list_ in shifted if path[: len(list_)] == list_), path) for path in paths]
-        if any(op[0] == "m" for op in ops):
-            return [()]
-    kept: list[Path] = []
-    for path in sorted(set(paths), key=len):
-        if not any(path[: len(above)] == above for above in kept):
-            kept.append(path)
-    return kept
+        written.add(path)
+    # So a position in a list from which items were taken, or into which some were put, gives way to the whole list.
+    return [path for path in written if not any(path[:length] in written for length in range(len(path)))]
 
 
 def _is_shown(old: dict[str, Wire], new: dict[str, Wire]) -> bool:
@@ -203,19 +197,17 @@ class _Walk:
         self.found[-1] = replace(self.found[-1], of=of)
 
     def _removed(self, value: Wire, path: Path) -> None:
-        self.found.append(Change("remove", format_path(path), value, None, where=path))
+        self.found.append(Change("remove", format_path(path), value, where=path))
 
     def _added(self, value: Wire, path: Path) -> None:
-        self.found.append(Change("add", format_path(path), None, value, where=path))
+        self.found.append(Change("add", format_path(path), new=value, where=path))
 
     # Dicts, and what is like them.
 
     def _dicts(self, old: dict[str, Wire], new: dict[str, Wire], old_path: Path, path: Path) -> None:
         if list(old) == list(new):
             for key, value in old.items():
-                other = new[key]
-                if value is not other and not same(value, other):
-                    self.values(value, other, (*old_path, key), (*path, key))
+                self.values(value, new[key], (*old_path, key), (*path, key))
             return
         renamed = renamed_keys(old, new)
         self._entries(
@@ -242,11 +234,10 @@ class _Walk:
             names = {entry[0]: entry[1] for entry in old}
             ranks = [names[key] for key in kept], [names[key] for key in kept_after]
             self._reordered(*ranks, "keys", old_path, path)
-        gone = {key: rank for rank, key in enumerate(before) if key not in after and key not in renamed.values()}
-        ranked = [(rank, 0, key) for key, rank in gone.items()]
-        ranked += [(rank, 1, key) for rank, key in enumerate(after)]
-        for _, side, key in sorted(ranked, key=lambda entry: entry[:2]):
-            if not side:
+        gone = before.keys() - after.keys() - set(renamed.values())
+        ranked = [(rank, key) for rank, key in enumerate(before) if key in gone] + [*enumerate(after)]
+        for _, key in sorted(ranked, key=itemgetter(0)):
+            if key in gone:
                 self._removed(before[key][2], (*old_path, *before[key][3]))
                 continue
             _, _, value, way = after[key]
@@ -265,34 +256,33 @@ class _Walk:
             return True
         if kind != envelope_type(new) or old.keys() != new.keys() or kind in _WHOLE:
             return False
-        payload, new_payload = old.get(VALUE), new.get(VALUE)
         if kind == "float":  # a NaN is a NaN, whatever its bits
-            return str(payload).startswith("nan") and str(new_payload).startswith("nan")
-        rest = [key for key in old if key not in _INSIDE and not same(old[key], new[key])]
-        if rest or type(payload) is not type(new_payload) or not isinstance(payload, (dict, list)):
+            return all(str(value.get(VALUE)).startswith("nan") for value in (old, new))
+        parts = [key for key in old if key in _PARTS]
+        if not all(same(old[key], new[key]) for key in old.keys() - _PARTS - {_FIELDS_SET}):
+            return False
+        if not isinstance(old.get(VALUE), (dict, list)) or any(type(old[key]) is not type(new[key]) for key in parts):
             return False
         number = len(self.found)
-        for key, part in old.items():
-            if key != "set" and isinstance(part, (dict, list)) and isinstance(new[key], (dict, list)):
-                self._payload(kind, key, (old, new), old_path, path)
-            elif key != "set" and not same(part, new[key]):
-                del self.found[number:]
-                return False
-        return len(self.found) > number
+        for key in parts:
+            ways = ((*old_path, key), (*path, key))
+            if key == VALUE:
+                self._payload(old.get("base", kind), old[key], new[key], *ways)
+            else:
+                self.values(old[key], new[key], *ways)
+        # Where nothing in it differs (a NaN of other bits, say), it differs in the fields that were set, or not at all.
+        return len(self.found) > number or same(old.get(_FIELDS_SET), new.get(_FIELDS_SET))
 
-    def _payload(
-        self, kind: str | None, key: str, both: tuple[dict[str, Wire], dict[str, Wire]], old_path: Path, path: Path
-    ) -> None:
-        (old, new), ways = (both[0][key], both[1][key]), ((*old_path, key), (*path, key))
-        if isinstance(old, list) and isinstance(new, list) and key == VALUE:
-            if kind in _SETS:
-                self._lists(match_members(old, new), old, new, *ways)
+    def _payload(self, shape: Wire, old: Wire, new: Wire, old_path: Path, path: Path) -> None:
+        if isinstance(old, list) and isinstance(new, list):
+            if shape in _SETS:
+                self._lists(match_members(old, new), old, new, old_path, path)
                 return
             pairs, new_pairs = entries_of(old), entries_of(new)
-            if (kind == "dict" or both[0].get("base") == "dict") and pairs is not None and new_pairs is not None:
-                self._entries(pairs, new_pairs, {}, *ways)
+            if shape == "dict" and pairs is not None and new_pairs is not None:
+                self._entries(pairs, new_pairs, {}, old_path, path)
                 return
-        self.values(old, new, *ways)
+        self.values(old, new, old_path, path)
 
     # Lists.
 
@@ -378,6 +368,6 @@ def _rank(root: Wire, path: Path) -> list[int]:
     """Where a place, which must be there, stands among others: its position at each level."""
     ranks = []
     for step in path:
-        ranks.append(list(root).index(str(step)) if isinstance(root, dict) else int(step))
-        root = root[step]  # type: ignore[index]  # see above
+        ranks.append([*root].index(step) if isinstance(root, dict) else step)  # type: ignore[list-item]  # see above
+        root = root[step]  # type: ignore[index]
     return ranks

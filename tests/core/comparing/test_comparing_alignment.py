@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import random
 import time
+from collections import Counter
+from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 
 from agent_tt.comparing.alignment import align_moves, alignment_cost
 from agent_tt.comparing.costs import ALONE, Costs
-from agent_tt.comparing.moves import Move, describe_move
+from agent_tt.comparing.moves import Move, describe_move, value_key
 from agent_tt.model import Call, Step
 
 if TYPE_CHECKING:
@@ -114,6 +116,80 @@ def test_the_cost_of_a_near_match_is_how_much_of_its_arguments_differs() -> None
     assert move_cost(base, asked("search", {"query": "how long", "limit": 6})) == 999
     assert move_cost(base, asked("read", {"query": "refund policy", "limit": 5})) == 2_000
     assert move_cost(base, answered("refund policy")) == 2_000
+
+
+leaves = st.sampled_from([0, 1, 1.0, True, None, "", "a", "a b", "a a b", "b\nc", {}, []])
+arguments = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["k", "l"]), inner, max_size=2),
+    max_leaves=6,
+)
+
+
+def pieces(value: Wire, keys: tuple[str, ...] = ()) -> Counter[object]:
+    """Each number, truth value, null, empty container and word, with the keys that lead to it."""
+    if isinstance(value, dict) and value:
+        return sum((pieces(inner, (*keys, key)) for key, inner in value.items()), Counter())
+    if isinstance(value, list) and value:
+        return sum((pieces(inner, keys) for inner in value), Counter())
+    texts = value.split() or [""] if isinstance(value, str) else [value]
+    return Counter((keys, type(each).__name__, repr(each)) for each in texts)
+
+
+def differing(a: Wire, b: Wire) -> Fraction:
+    p, q = pieces(a), pieces(b)
+    return 1 - Fraction(2 * (p & q).total(), p.total() + q.total())
+
+
+def share(parts: Sequence[Fraction | int]) -> int:
+    """The mean in thousandths, at least one and not all of them."""
+    return min(max(int(1_000 * sum(parts) / len(parts)), 1), 999)
+
+
+asked_for = st.dictionaries(st.sampled_from(["x", "y", "z"]), arguments, min_size=1, max_size=3)
+
+
+@given(asked_for, asked_for)
+@settings(max_examples=100, deadline=None)
+def test_a_near_match_costs_the_mean_of_how_much_each_argument_differs(a: Wire, b: Wire) -> None:
+    parts = [differing(a[name], b[name]) if name in a and name in b else 1 for name in {*a, *b}]
+    cost = move_cost(asked("set", a), asked("set", b))
+    assert cost == 0 if value_key(a) == value_key(b) else abs(cost - share(parts)) <= 1
+    # What is no dict is one argument; so is the answer of a model.
+    whole = move_cost(asked("set", [a]), asked("set", [b]))
+    assert whole == 0 if value_key(a) == value_key(b) else abs(whole - share([differing(a, b)])) <= 1
+    answer = move_cost(answered(a), answered(b))
+    assert answer == 0 if value_key(a) == value_key(b) else abs(answer - share([differing(a, b)])) <= 1
+
+
+def test_each_tool_of_a_step_has_arguments_of_its_own() -> None:
+    def both(*args: Wire) -> Move:
+        return describe_move(
+            Step(1, "work", "ok"), [Call(1, n, "tool", "look", "ok", args=each) for n, each in enumerate(args)]
+        )
+
+    assert move_cost(both({"q": "a"}, {"q": "b"}), both({"q": "b"}, {"q": "a"})) == 999
+    assert move_cost(both({"q": "a"}, {"q": "b"}), both({"q": "a"}, {"q": "c"})) == 500
+
+
+def test_a_long_text_is_compared_by_its_lines() -> None:
+    def text(length: int, end: str) -> Move:
+        # Of as many lines as there are words in a line.
+        return asked("write", {"text": ("w " * 9 + "\n") * 200 + "x" * (length - 3_800 - len(end)) + end})
+
+    short = ["a " * 999 + end for end in ("b", "c")]
+    assert move_cost(*(asked("write", {"text": each + "!"}) for each in short)) == 1
+    assert move_cost(*(asked("write", {"text": each + "!!"}) for each in short)) == 999
+    assert move_cost(text(4_000, "a"), text(4_000, "b")) == 5
+
+
+def test_of_a_huge_argument_the_beginning_counts() -> None:
+    most = 4_000
+    base = list(range(most))
+    assert move_cost(asked("set", {"x": [*base, 1]}), asked("set", {"x": [*base, 2]})) == 1
+    assert move_cost(asked("set", {"x": [*base[1:], -1, 5]}), asked("set", {"x": [*base[1:], -2, 5]})) == 1
+    halves = [[*base[: most // 2], *range(sign * most, sign * most * 2, sign)] for sign in (1, -1)]
+    assert move_cost(*(asked("set", {"x": half}) for half in halves)) == 500
 
 
 def test_types_count_and_places_in_lists_do_not() -> None:

@@ -5,16 +5,22 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given, settings
-from tests.core.comparing.state_laws import exactly_equal, states, wires
+from tests.core.comparing.state_laws import exactly_equal, states
 
-from agent_tt.codec.paths import format_path
+from agent_tt.codec.paths import format_path, parse_path
 from agent_tt.comparing.patch import to_json_patch
-from agent_tt.comparing.states import Change, compare_states, describe_ops
+from agent_tt.comparing.states import Change, compare_states, describe_ops, path_after
+from agent_tt.errors import CorruptDelta
 from agent_tt.history.diff import diff
+from agent_tt.history.ops import apply, trace
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from agent_tt.codec.wire import Path, Wire
+    from agent_tt.history.ops import Op
 
 
 def said(changes: list[Change]) -> list[tuple[str, str, Wire, Wire]]:
@@ -27,7 +33,7 @@ def looked_up(state: Wire, path: tuple[str | int, ...]) -> Wire:
     return state
 
 
-@given(wires, wires)
+@given(states, states)
 @settings(max_examples=60)
 def test_every_change_names_the_value_that_stands_at_its_place(a: Wire, b: Wire) -> None:
     changes = compare_states(a, b)
@@ -42,6 +48,14 @@ def test_every_change_names_the_value_that_stands_at_its_place(a: Wire, b: Wire)
             assert exactly_equal(looked_up(a, change.where), change.old)
         if change.op == "change":
             assert not exactly_equal(change.old, change.new)
+            assert exactly_equal(looked_up(a, parse_path(change.old_path or change.path)), change.old)
+        if change.op == "move":
+            assert change.old_path is not None
+            assert exactly_equal(looked_up(a, parse_path(change.old_path)), change.old)
+            assert exactly_equal(looked_up(b, change.where), change.new)
+        else:
+            assert change.old_path != change.path
+        assert parse_path(change.path) == change.where
 
 
 def test_types_are_told_apart_and_nan_equals_itself() -> None:
@@ -136,6 +150,61 @@ def test_changes_from_operations_stand_in_the_order_of_the_state_also_around_dam
     damaged: Wire = {**old, "z": {"$type": "damaged", "why": "gone", "$v": None}}
     found = describe_ops(damaged, {**new, "z": damaged["z"]}, diff(old, new))
     assert [c.path for c in found] == ["list[1]", "a.n"]
+
+
+@pytest.mark.parametrize(
+    ("ops", "places"),
+    [
+        ([], []),
+        ([["s", ["z", "deep", "n"], 9]], ["z.deep.n", "z.deep.m"]),
+        ([["s", ["z", "deep"], 9]], ["z.deep.n", "z.deep.m", "z.beside"]),
+        ([["d", ["z", "gone"]]], ["z.deep.n", "z.deep.m", "z.beside"]),
+        ([["a", ["tail"], 1, [9]]], ["tail[0]"]),
+        ([["t", ["text"], 1, "b"]], ["text"]),
+        ([["o", ["z", "deep"], ["n", "m"]]], ["z.deep.n", "z.deep.m"]),
+        ([["x", ["tail"], 0, 1, [9]], ["t", ["text"], 1, "b"]], ["tail[0]", "text"]),
+        ([["s", ["list", 1, "x"], 9]], ["list[1].x"]),
+        ([["s", ["list", 1, "x"], 9], ["x", ["list"], 0, 1, [9]]], ["list[0].x", "list[1].x"]),
+        ([["s", ["list", 1, "x"], 9], ["s", ["list", 0, "x"], 9]], ["list[0].x", "list[1].x"]),
+        ([["s", ["typed", "$v", 0, "y"], 9]], ["typed[0].y", "typed[1]"]),
+        ([["m", ["text"], ["was"]]], ["z.deep.n", "z.deep.m", "z.beside", "tail[0]", "text", "list[0].x", "list[1].x",
+                                      "typed[0].y", "typed[1]"]),
+        ([["t", ["text"], 1, "b"], ["s", ["z", "deep", "n"], 9]], ["z.deep.n", "z.deep.m", "text"]),
+        ([["a", ["gone"], 1, [9]]], ["z.deep.n", "z.deep.m", "z.beside", "tail[0]", "text", "list[0].x", "list[1].x",
+                                     "typed[0].y", "typed[1]"]),
+    ],
+)  # fmt: skip
+def test_only_what_operations_touch_is_looked_at_and_all_of_it_if_that_is_not_known(
+    ops: list[Op], places: list[str]
+) -> None:
+    def state(n: int) -> Wire:
+        return {
+            "z": {"deep": {"n": n, "m": n}, "beside": n},
+            "tail": [n],
+            "text": str(n),
+            "list": [{"x": n, "id": 1}, {"x": n, "id": 2}],
+            "typed": {"$type": "tuple", "$v": [{"y": n, "id": 1}, n]},
+        }
+
+    assert [each.path for each in describe_ops(state(1), state(2), ops)] == places
+
+
+def places_in(value: Wire, path: Path = ()) -> Iterator[Path]:
+    yield path
+    if isinstance(value, (dict, list)):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from places_in(inner, (*path, key))
+
+
+@given(states, states)
+@settings(max_examples=60)
+def test_a_value_is_followed_to_where_it_is_after_an_operation(a: Wire, b: Wire) -> None:
+    for op in diff(a, b):
+        a = apply(a, [copy.deepcopy(op)])
+        for place in places_in(a):
+            origin = trace(op, place)
+            if origin is not None:
+                assert path_after(op, origin) == place
 
 
 def mirrored(changes: list[Change]) -> list[tuple[str, str, str]]:
@@ -285,12 +354,69 @@ def test_a_length_of_time_is_one_thing_and_a_model_is_looked_into() -> None:
 
 
 def test_an_entry_under_another_key_was_renamed_if_its_value_tells_so() -> None:
-    found = compare_states({"plan": ["look", "book"], "n": 1}, {"steps": ["look", "book"], "m": 1})
-    assert [(c.op, c.old_path, c.path) for c in found] == [
-        ("move", "plan", "steps"),
-        ("remove", None, "n"),
-        ("add", None, "m"),
+    plan: Wire = ["look", "book"]
+    found = compare_states({"plan": plan, "n": 1}, {"steps": plan, "m": 1})
+    assert [(c.op, c.old_path, c.path, c.old, c.new) for c in found] == [
+        ("move", "plan", "steps", plan, plan),
+        ("remove", None, "n", 1, None),
+        ("add", None, "m", None, 1),
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "telling"),
+    [
+        ("a" * 8, True),
+        ("a" * 7, False),
+        ([0], True),
+        ([], False),
+        ({"a": 0}, True),
+        ({}, False),
+        (12345678, False),
+        (None, False),
+    ],
+)
+def test_only_a_value_that_is_not_there_by_chance_tells_that_an_entry_was_renamed(value: Wire, telling: bool) -> None:
+    def ops(old: Wire, new: Wire) -> list[str]:
+        return [change.op for change in compare_states(old, new)]
+
+    assert ops({"old": value}, {"new": value}) == (["move"] if telling else ["remove", "add"])
+    assert "move" not in ops({"old": value, "older": value}, {"new": value})
+    assert "move" not in ops({"old": value, "kept": value}, {"kept": value})
+
+
+def test_what_is_gone_is_said_where_it_stood_before_what_came_there() -> None:
+    old: Wire = {"a": 1, "b": 1, "c": 1}
+    new: Wire = {"x": 1, "b": 2, "y": 1, "z": 1}
+    assert [(c.op, c.path) for c in compare_states(old, new)] == [
+        ("remove", "a"),
+        ("add", "x"),
+        ("change", "b"),
+        ("remove", "c"),
+        ("add", "y"),
+        ("add", "z"),
+    ]
+
+
+def test_a_change_as_json_says_where_it_was_and_what_was_reordered_only_where_that_is_so() -> None:
+    assert [each.to_json() for each in compare_states({"n": 1}, {"n": 2})] == [
+        {"op": "change", "path": "n", "old": 1, "new": 2}
+    ]
+    assert [each.to_json() for each in compare_states([1, 2, 3], [3, 1, 2])] == [
+        {"op": "move", "path": "[0]", "old": 3, "new": 3, "old_path": "[2]"}
+    ]
+    assert [each.to_json() for each in compare_states({"a": 1, "b": 2}, {"b": 2, "a": 1})] == [
+        {"op": "reorder", "path": "", "old": ["a", "b"], "new": ["b", "a"], "of": "keys"}
+    ]
+
+
+def test_states_that_are_nested_without_end_are_refused_with_their_reason() -> None:
+    deep: Wire = 0
+    other: Wire = 1
+    for _ in range(100_000):
+        deep, other = [deep], [other]
+    with pytest.raises(CorruptDelta, match="nested too deeply"):
+        compare_states(deep, other)
 
 
 def test_the_order_of_keys_makes_no_state_another() -> None:
