@@ -368,6 +368,7 @@ def _rank(root: Wire, path: Path) -> list[int]:
     """Where a place, which must be there, stands among others: its position at each level."""
     ranks = []
     for step in path:
-        ranks.append([*root].index(step) if isinstance(root, dict) else step)  # type: ignore[list-item]  # see above
-        root = root[step]  # type: ignore[index]
+        places: Sequence[str | int] = [*root] if isinstance(root, dict) else range(len(root))  # type: ignore[arg-type]
+        ranks.append(places.index(step))
+        root = root[step]  # type: ignore[index]  # see above
     return ranks
