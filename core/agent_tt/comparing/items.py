@@ -65,8 +65,8 @@ class _Found:
     """Pairs, and which of them moved or were replaced."""
 
     pairs: list[Pair]
-    moved: frozenset[Pair] = frozenset()
-    replaced: frozenset[Pair] = frozenset()
+    moved: frozenset[Pair]
+    replaced: frozenset[Pair]
 
     def turned(self) -> _Found:
         """The same with the sides the other way round."""
@@ -100,13 +100,20 @@ class Matching:
     added: tuple[int, ...]
 
     @classmethod
-    def of(cls, pairs: Sequence[Pair], found: _Found, length: int, new_length: int) -> Matching:
+    def of(
+        cls,
+        pairs: Sequence[Pair],
+        length: int,
+        new_length: int,
+        moved: frozenset[Pair] = frozenset(),
+        replaced: frozenset[Pair] = frozenset(),
+    ) -> Matching:
         """Complete a matching of lists of these lengths."""
         olds, news = {old for old, _ in pairs}, {new for _, new in pairs}
         return cls(
             tuple(sorted(pairs, key=lambda pair: pair[1])),
-            frozenset(found.moved),
-            frozenset(found.replaced),
+            moved,
+            replaced,
             tuple(at for at in range(length) if at not in olds),
             tuple(at for at in range(new_length) if at not in news),
         )
@@ -118,7 +125,7 @@ def match_items(old: Sequence[Wire], new: Sequence[Wire]) -> Matching:
     stop, new_stop = len(old) - tail, len(new) - tail
     found = _turned(old[start:stop], new[start:new_stop], open_end=not tail).shifted(start)
     ends = [*((at, at) for at in range(start)), *((stop + at, new_stop + at) for at in range(tail))]
-    return Matching.of(ends + found.pairs, found, len(old), len(new))
+    return Matching.of(ends + found.pairs, len(old), len(new), found.moved, found.replaced)
 
 
 def match_members(old: Sequence[Wire], new: Sequence[Wire]) -> Matching:
@@ -126,7 +133,7 @@ def match_members(old: Sequence[Wire], new: Sequence[Wire]) -> Matching:
     places = {tlv(item): at for at, item in enumerate(new)}
     keys = [tlv(item) for item in old]
     pairs = [(at, places[key]) for at, key in enumerate(keys) if key in places]
-    return Matching.of(pairs, _Found([]), len(old), len(new))
+    return Matching.of(pairs, len(old), len(new))
 
 
 def _unchanged(one: Wire, other: Wire) -> bool:
@@ -136,7 +143,7 @@ def _unchanged(one: Wire, other: Wire) -> bool:
 def _turned(old: Sequence[Wire], new: Sequence[Wire], *, open_end: bool) -> _Found:
     """Match the sides in an order of their own, so that it does not matter which is called old."""
     if not old or not new:
-        return _Found([])
+        return _Found([], frozenset(), frozenset())
     plain, new_plain = list(map(tlv, old)), list(map(tlv, new))
     keys, new_keys = _with_ids(old, new, plain, new_plain)
     if plain <= new_plain:
@@ -150,10 +157,11 @@ def _with_ids(
     """Keys that are equal for items that are the same, or have an `id` that one item of each side has."""
     ids, new_ids = list(map(_id_of, old)), list(map(_id_of, new))
     shared = {ids[at] for at, _ in once_in_both(ids, new_ids)} - {b""}
-    return (
-        [b"\0" + own if own in shared else key for own, key in zip(ids, plain, strict=True)],
-        [b"\0" + own if own in shared else key for own, key in zip(new_ids, new_plain, strict=True)],
-    )
+
+    def key(own: bytes, plain: bytes) -> bytes:
+        return b"\0" + own if own in shared else plain
+
+    return list(map(key, ids, plain)), list(map(key, new_ids, new_plain))
 
 
 def _id_of(item: Wire) -> bytes:
@@ -219,7 +227,7 @@ class _Matcher:
         gaps = []
         at_a = at_b = 0
         for stop_a, stop_b in [*self._staying(), (len(self._a), len(self._b))]:
-            end_a, end_b = bisect_left(free_a, stop_a, at_a), bisect_left(free_b, stop_b, at_b)
+            end_a, end_b = bisect_left(free_a, stop_a), bisect_left(free_b, stop_b)
             if end_a > at_a and end_b > at_b:
                 gaps.append(Gap(tuple(free_a[at_a:end_a]), tuple(free_b[at_b:end_b])))
             at_a, at_b = end_a, end_b
@@ -241,11 +249,14 @@ class _Matcher:
         if not free_a or not free_b:
             return
         gaps = self._gaps()
-        found = {pair: self._likeness(pair) for pair in self._candidates(free_a, free_b, gaps)}
-        found = {pair: score for pair, score in found.items() if score >= _ALIKE}
+        found: dict[Pair, float] = {}
+        for one, other in self._candidates(free_a, free_b, gaps):
+            score = likeness(self._known_a[one], self._known_b[other])
+            if score >= _ALIKE:
+                found[one, other] = score
         gap_a = {at: number for number, gap in enumerate(gaps) for at in gap.old}
         gap_b = {at: number for number, gap in enumerate(gaps) for at in gap.new}
-        inside = [pair for pair in sorted(found) if gap_a.get(pair[0], -1) == gap_b.get(pair[1], -2)]
+        inside = [pair for pair in found if pair[0] in gap_a and gap_a[pair[0]] == gap_b.get(pair[1])]
         for at in heaviest_rising(inside, [found[pair] for pair in inside]):
             self._join(inside[at])
         far = [pair for pair, score in found.items() if score >= _VERY_ALIKE]
@@ -277,17 +288,11 @@ class _Matcher:
                 break
         yield from sorted(seen)
 
-    def _likeness(self, pair: Pair) -> float:
-        one, other = self._a[pair[0]], self._b[pair[1]]
-        if type(one) is not type(other) or (envelope_type(one) is None) != (envelope_type(other) is None):
-            return 0.0
-        return likeness(self._known_a[pair[0]], self._known_b[pair[1]])
-
 
 def _same_in_order(a: Sequence[bytes], b: Sequence[bytes]) -> list[Pair]:
     """Pairs of equal keys in one order: the most there can be, for very long lists first those that are there once."""
-    if len(a) <= LCS_LIMIT and len(b) <= LCS_LIMIT:
-        return _common(a, b)
+    if not _are_long(a, b):
+        return common_subsequence(a, b)
     once = once_in_both(a, b)
     anchors = [once[at] for at in longest_rising([other for _, other in once])]
     pairs: list[Pair] = []
@@ -300,9 +305,11 @@ def _same_in_order(a: Sequence[bytes], b: Sequence[bytes]) -> list[Pair]:
 
 def _common(a: Sequence[bytes], b: Sequence[bytes]) -> list[Pair]:
     """A longest common subsequence; of very long lists that have much in common at least."""
-    if len(a) > LCS_LIMIT or len(b) > LCS_LIMIT:
-        return align(a, b, limit=_LIMIT)
-    return common_subsequence(a, b)
+    return align(a, b, limit=_LIMIT) if _are_long(a, b) else common_subsequence(a, b)
+
+
+def _are_long(a: Sequence[bytes], b: Sequence[bytes]) -> bool:
+    return max(len(a), len(b)) > LCS_LIMIT
 
 
 def _in_place(gap: Gap, a: Sequence[Wire], b: Sequence[Wire], *, to_the_end: bool) -> Iterator[Pair]:

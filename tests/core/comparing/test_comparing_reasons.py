@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.core.memory_source import Did, MemorySource
 
-from agent_tt.comparing.because import Deed, Reason, explain, explain_code, explain_edits, explain_input
+from agent_tt.comparing.because import (
+    Deed,
+    Reason,
+    explain,
+    explain_code,
+    explain_edits,
+    explain_input,
+    explain_question,
+)
 from agent_tt.comparing.runs import Comparison, compare_runs
 from agent_tt.comparing.states import Change, compare_states
 from agent_tt.errors import Damaged
-from agent_tt.model import AgentCode, Call, Edit, ErrorInfo, Run, Step
+from agent_tt.model import UNMADE, AgentCode, Call, Edit, ErrorInfo, Run, Step
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -129,9 +138,7 @@ def test_of_two_steps_it_is_said_what_differs_first(
     a: Deed | None, b: Deed | None, reason: tuple[Any, ...] | None
 ) -> None:
     if b is not None:
-        b = deed(
-            *b.calls, number=4, name=b.step.name, agent=b.step.agent, decision=b.step.decision, status=b.step.status
-        )
+        b = replace(b, step=replace(b.step, number=4))
     assert explain(a, b) == (None if reason is None else Reason(*reason))
 
 
@@ -173,11 +180,8 @@ def test_what_a_person_edited_is_named(edits: tuple[Edit, ...], text: str, where
 
 def test_without_edits_that_anything_came_of_none_is_a_reason() -> None:
     assert explain_edits(Run("f", "f", "succeeded", 0, fork_step=5)) is None
-    unmade: dict[str, Wire] = {"edits_without_effect": [{"edit": 0, "reason": "never reached"}]}
     edits = (Edit("set", "goal", 2, 1),)
-    from agent_tt.model import UNMADE
-
-    unmade = {UNMADE: [{"edit": 0, "reason": "never reached"}]}
+    unmade: dict[str, Wire] = {UNMADE: [{"edit": 0, "reason": "never reached"}]}
     assert explain_edits(Run("f", "f", "succeeded", 0, fork_step=5, edits=edits, metadata=unmade)) is None
 
 
@@ -271,8 +275,6 @@ def test_of_many_questions_the_first_that_differs_is_said() -> None:
 def test_a_question_that_follows_from_another_result_is_no_reason() -> None:
     def both(result: str, question: str) -> Deed:
         return deed(tool(result=result), Call(3, 2, "llm", "m", "ok", args=question, result="yes"))
-
-    from agent_tt.comparing.because import explain_question
 
     assert explain_question(both("1", "a"), both("2", "b")) is None
     assert explain_question(both("1", "a"), both("1", "b")).text == "the model was asked with another question"
