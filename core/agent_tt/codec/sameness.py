@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agent_tt.codec.wire import Wire
-
 __all__ = ["common_ends", "identical"]
+
+_T = TypeVar("_T")
 
 
 def identical(one: object, other: object) -> bool:
@@ -27,7 +27,7 @@ def identical(one: object, other: object) -> bool:
 
 
 def common_ends(
-    before: Sequence[Wire], after: Sequence[Wire], same: Callable[[Wire, Wire], bool] = identical
+    before: Sequence[_T], after: Sequence[_T], same: Callable[[_T, _T], bool] = identical
 ) -> tuple[int, int]:
     """How many items two lists have in common at the beginning, and how many of the others at the end."""
     shorter = min(len(before), len(after))

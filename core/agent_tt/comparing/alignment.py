@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from agent_tt.codec.sameness import common_ends
 from agent_tt.comparing.costs import ALONE
 from agent_tt.comparing.sequence import align, gaps
 from agent_tt.history.subsequence import common_subsequence
@@ -81,23 +82,11 @@ def alignment_cost(a: Sequence[Move], b: Sequence[Move], pairs: Sequence[Pair], 
 
 
 def _align(a: Sequence[Move], b: Sequence[Move], costs: Costs, check: Callable[[], None]) -> list[Pair]:
-    start, behind = _common_ends(a, b)
+    start, behind = common_ends(a, b, _is_same)
     middle_a, middle_b = a[start : len(a) - behind], b[start : len(b) - behind]
     pairs = [(index, index) for index in range(start)]
     pairs += [(start + i, start + j) for i, j in _align_middle(middle_a, middle_b, costs, check)]
     return pairs + [(len(a) - left, len(b) - left) for left in range(behind, 0, -1)]
-
-
-def _common_ends(a: Sequence[Move], b: Sequence[Move]) -> Pair:
-    """How many moves both begin with, and how many of the others both end with, results included."""
-    shorter = min(len(a), len(b))
-    start = 0
-    while start < shorter and _is_same(a[start], b[start]):
-        start += 1
-    behind = 0
-    while behind < shorter - start and _is_same(a[-1 - behind], b[-1 - behind]):
-        behind += 1
-    return start, behind
 
 
 def _is_same(a: Move, b: Move) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from math import isqrt
+from operator import eq
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from agent_tt.codec.sameness import common_ends
 from agent_tt.comparing.rising import longest_rising
 from agent_tt.comparing.sequence import align
 
@@ -60,10 +62,7 @@ def align_long(a: Sequence[str], b: Sequence[str], effort: Effort | None = None)
     effort = Effort() if effort is None else effort
     if len(a) + len(b) <= _SHORT:
         return _between(a, b, (0, len(a)), (0, len(b)), effort)
-    shorter = min(len(a), len(b))
-    start = next((at for at in range(shorter) if a[at] != b[at]), shorter)
-    left = shorter - start
-    tail = next((at for at in range(left) if a[-1 - at] != b[-1 - at]), left)
+    start, tail = common_ends(a, b, eq)
     stop_a, stop_b = len(a) - tail, len(b) - tail
     pairs = [(at, at) for at in range(start)]
     at_a = at_b = start

@@ -6,6 +6,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from agent_tt.comparing.outcome import cost_of, milliseconds, tokens_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -54,7 +56,7 @@ class LaneEnd:
             "tokens": self.tokens,
             "cost_usd": self.cost_usd,
             "cost_complete": not self.unpriced,
-            "duration_ms": None if self.duration_us is None else self.duration_us / 1000,
+            "duration_ms": milliseconds(self.duration_us),
             "error": None if self.error is None else self.error.short,
         }
 
@@ -65,28 +67,23 @@ def lane_ends(side: Side) -> dict[str, LaneEnd]:
     for step in side.steps:
         steps.setdefault(step.lane, []).append(step)
     calls: defaultdict[str, list[Call]] = defaultdict(list)
-    if len(steps) > 1:
-        for call in side.heads:
-            of = side.by_number.get(call.step)
-            calls[call.lane if of is None else of.lane].append(call)
-    else:
-        calls = defaultdict(lambda: side.heads)
+    for call in side.heads:
+        of = side.by_number.get(call.step)
+        calls[call.lane if of is None else of.lane].append(call)
     return {lane: _end_of(own, calls[lane]) for lane, own in steps.items()}
 
 
 def _end_of(steps: list[Step], calls: Iterable[Call]) -> LaneEnd:
     last = steps[-1]
     tools = Counter(call.name for call in calls if call.kind in _TOOLS and call.status != "denied")
-    tokens = [count for step in steps for count in (step.tokens_in, step.tokens_out) if count is not None]
-    costs = [step.cost_usd for step in steps if step.cost_usd is not None]
     started, ended = steps[0].started_us, last.ended_us
     return LaneEnd(
         steps=len(steps),
         last=last.number,
         status=last.status,
         tools=dict(tools.most_common()),
-        tokens=sum(tokens) if tokens else None,
-        cost_usd=sum(costs) if costs else None,
+        tokens=tokens_of(steps),
+        cost_usd=cost_of(steps),
         unpriced=sum(step.unpriced for step in steps),
         duration_us=None if started is None or ended is None else ended - started,
         error=last.error,

@@ -69,10 +69,8 @@ class Item:
             if len(several) > 1:
                 weight = min(_HEAVIEST_TEXT, 1 + len(several) / _WORDS_A_POINT) / min(len(several), _MOST_WORDS)
                 kept = several if len(several) <= _MOST_WORDS else sorted(several)[:_MOST_WORDS]
-                weights = dict.fromkeys(kept, weight)
-                if not found.keys().isdisjoint(weights):
-                    weights = {feature: found.get(feature, 0.0) + weight for feature in kept}
-                found |= weights
+                for feature in kept:
+                    found[feature] = found.get(feature, 0.0) + weight
                 # Python's hashes of numbers are the same in every process.
                 stretches.update(sorted(set(map(hash, zip(words, words[1:], words[2:], strict=False))))[:_MOST_SIGNS])
             else:

@@ -75,7 +75,7 @@ class Outcome:
             "tokens": self.tokens,
             "cost_usd": self.cost_usd,
             "cost_complete": not self.unpriced,
-            "duration_ms": _milliseconds(self.duration_us),
+            "duration_ms": milliseconds(self.duration_us),
             "error": None
             if error is None
             else {"class": error.class_name, "message": error.message, "traceback": error.traceback},
@@ -107,7 +107,7 @@ class Difference:
             "tokens": self.tokens,
             # Sums of prices are off by less than a millionth of a cent; their difference must not show it.
             "cost_usd": None if self.cost_usd is None else round(self.cost_usd, 9),
-            "duration_ms": _milliseconds(self.duration_us),
+            "duration_ms": milliseconds(self.duration_us),
         }
 
 
@@ -121,7 +121,8 @@ def difference_of(a: Outcome, b: Outcome) -> Difference:
     )
 
 
-def _milliseconds(us: int | None) -> float | None:
+def milliseconds(us: int | None) -> float | None:
+    """A time as programs are told it; None stays None."""
     return None if us is None else us / 1000
 
 
@@ -147,16 +148,14 @@ def read_outcome(run: Run, steps: Iterable[Step], calls: Iterable[Call], final_s
         tools[call.name] += 1
         if call.kind == "tool" and call.effect != "read":
             writes[call.name] += 1
-    known_tokens = [count for step in steps for count in (step.tokens_in, step.tokens_out) if count is not None]
-    known_costs = [step.cost_usd for step in steps if step.cost_usd is not None]
     return Outcome(
         status=run.status,
         steps=len(steps),
         tools=dict(tools.most_common()),
         writes=dict(writes.most_common()),
         denied=dict(denied.most_common()),
-        tokens=sum(known_tokens) if known_tokens else None,
-        cost_usd=sum(known_costs) if known_costs else None,
+        tokens=tokens_of(steps),
+        cost_usd=cost_of(steps),
         unpriced=sum(step.unpriced for step in steps),
         duration_us=None if run.ended_us is None else run.ended_us - run.started_us,
         error=run.error,
@@ -165,6 +164,18 @@ def read_outcome(run: Run, steps: Iterable[Step], calls: Iterable[Call], final_s
             (call for call in calls if call.step > (run.fork_step or 0)), is_running=run.status == "running"
         ),
     )
+
+
+def tokens_of(steps: Iterable[Step]) -> int | None:
+    """Tokens of some steps, in and out together; None where no step says."""
+    known = [count for step in steps for count in (step.tokens_in, step.tokens_out) if count is not None]
+    return sum(known) if known else None
+
+
+def cost_of(steps: Iterable[Step]) -> float | None:
+    """What some steps cost in US dollars; None where no step says."""
+    known = [step.cost_usd for step in steps if step.cost_usd is not None]
+    return sum(known) if known else None
 
 
 def final_state(source: RunSource, run_id: str) -> Wire:

@@ -109,17 +109,17 @@ def _in_order(couples: Sequence[Couple]) -> list[Couple]:
         if couple.a is not None:
             first_a.setdefault(couple.lanes, couple.a.number)
     last_a: dict[Lanes, int] = {}
-    ranked: list[tuple[tuple[int, int, int], Couple]] = []
+    ranked: list[tuple[tuple[int, int], Couple]] = []  # by a step of A, and what stands behind it by that of B
     for couple in couples:
         if couple.a is not None:
             last_a[couple.lanes] = couple.a.number
-            ranked.append(((couple.a.number, 0, 0), couple))
+            ranked.append(((couple.a.number, 0), couple))
         elif couple.b is not None:
             after = last_a.get(couple.lanes)
             if after is None:
                 index = bisect_left(numbers_b, couple.b.number)
                 after = furthest[index - 1] if index else -1
                 after = min(after, first_a.get(couple.lanes, after + 1) - 1)
-            ranked.append(((after, 1, couple.b.number), couple))
+            ranked.append(((after, couple.b.number), couple))
     ranked.sort(key=lambda item: item[0])
     return [couple for _, couple in ranked]

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["heaviest_rising", "longest_rising"]
 
@@ -20,11 +20,10 @@ def longest_rising(values: Sequence[int]) -> list[int]:
     """
     ends: list[int] = []  # by length: the smallest value that a rising subsequence of that length ends in
     last: list[int] = []  # the position of that value
-    before = [-1] * len(values)
+    before: dict[int, int] = {}
     for position, value in enumerate(values):
         length = bisect_left(ends, value)
-        if length:
-            before[position] = last[length - 1]
+        before[position] = last[length - 1] if length else -1
         if length == len(ends):
             ends.append(value)
             last.append(position)
@@ -45,7 +44,7 @@ def heaviest_rising(pairs: Sequence[tuple[int, int]], weights: Sequence[float]) 
     order = sorted(range(len(pairs)), key=lambda at: (pairs[at][0], -pairs[at][1]))
     width = max((second for _, second in pairs), default=-1) + 2
     best: list[tuple[float, int]] = [(0.0, -1)] * width  # a Fenwick tree: weight and last position of the best so far
-    before = [-1] * len(pairs)
+    before: dict[int, int] = {}
     top = (0.0, -1)
     for position in order:
         second = pairs[position][1]
@@ -67,7 +66,7 @@ def heaviest_rising(pairs: Sequence[tuple[int, int]], weights: Sequence[float]) 
     return _walk_back(before, top[1])
 
 
-def _walk_back(before: Sequence[int], at: int) -> list[int]:
+def _walk_back(before: Mapping[int, int], at: int) -> list[int]:
     positions = []
     while at >= 0:
         positions.append(at)

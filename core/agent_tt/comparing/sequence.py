@@ -7,7 +7,10 @@ a search that has become too wide keeps the best path found so far and starts ag
 
 from __future__ import annotations
 
+from operator import eq
 from typing import TYPE_CHECKING, TypeVar
+
+from agent_tt.codec.sameness import common_ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,10 +44,11 @@ def align(a: Sequence[_Key], b: Sequence[_Key], *, limit: int = FIRST_LIMIT) -> 
         sequences that differ in up to `limit` places, and
         fewer for long ones that have little in common. `align(b, a)` gives the same pairs turned around.
     """
-    start, stop_a, stop_b = _common_ends(a, b)
+    start, tail = common_ends(a, b, eq)
+    stop_a, stop_b = len(a) - tail, len(b) - tail
     pairs = [(index, index) for index in range(start)]
     pairs += _align_middle(a, b, start, stop_a, stop_b, limit)
-    pairs += [(stop_a + offset, stop_b + offset) for offset in range(len(a) - stop_a)]
+    pairs += [(stop_a + offset, stop_b + offset) for offset in range(tail)]
     return pairs
 
 
@@ -54,18 +58,6 @@ def gaps(pairs: Sequence[tuple[int, int]], length_a: int, length_b: int) -> Iter
     for next_a, next_b in [*pairs, (length_a, length_b)]:
         yield at_a, next_a, at_b, next_b
         at_a, at_b = next_a + 1, next_b + 1
-
-
-def _common_ends(a: Sequence[_Key], b: Sequence[_Key]) -> tuple[int, int, int]:
-    """Find where a common beginning ends, and where a common end begins on each side."""
-    shorter = min(len(a), len(b))
-    start = 0
-    while start < shorter and a[start] == b[start]:
-        start += 1
-    tail = 0
-    while tail < shorter - start and a[-1 - tail] == b[-1 - tail]:
-        tail += 1
-    return start, len(a) - tail, len(b) - tail
 
 
 def _align_middle(
