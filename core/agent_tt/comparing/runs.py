@@ -255,11 +255,11 @@ def _lined_up(a: Side, b: Side, shared: int, begun: Collection[str], couples: Se
 
     def whole(lanes: Lanes) -> Lanes:
         """Names of lanes of which only one goes on behind what both share."""
-        known = lanes[1] if lanes[0] is None else lanes[0]
+        known = lanes[0] or lanes[1]
         return (known, known) if None in lanes and known in begun else lanes
 
-    of_a = {couple.lanes[0]: couple.lanes for couple in couples if couple.lanes[0] is not None}
-    of_b = {couple.lanes[1]: couple.lanes for couple in couples if couple.lanes[1] is not None}
+    of_a = {couple.lanes[0]: couple.lanes for couple in couples}
+    of_b = {couple.lanes[1]: couple.lanes for couple in couples}
 
     def lanes_a(step: Step) -> Lanes:
         return whole(of_a.get(step.lane, (step.lane, None)))

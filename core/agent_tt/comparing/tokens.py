@@ -60,21 +60,7 @@ def _unusual(text: str) -> tuple[str, str]:
             marks.append(char)
         elif char.isalpha() and unicodedata.name(char, "").startswith(_ALONE):
             alone.append(char)
-    return _class(marks), _class(alone)
-
-
-def _class(chars: list[str]) -> str:
-    """Ascending characters as the inside of a class, with ranges where they are neighbours."""
-    written = ""
-    first = last = ""
-    for char in [*chars, ""]:
-        if char and last and ord(char) == ord(last) + 1:
-            last = char
-            continue
-        if first:
-            written += re.escape(first) + (f"-{re.escape(last)}" if last != first else "")
-        first = last = char
-    return written
+    return "".join(marks), "".join(alone)
 
 
 @lru_cache(maxsize=32)

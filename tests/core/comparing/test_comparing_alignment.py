@@ -43,7 +43,12 @@ moves = st.one_of(
     ),
     st.builds(answered, st.sampled_from(["yes", "yes but", "no"])),
 )
-lanes = st.lists(moves, max_size=6)
+pool = [
+    *(asked("look", {"query": query}, result) for query in ("a b c", "a b d", "x") for result in ("some", "none")),
+    asked("ask", {}),
+]
+lanes = st.lists(moves, max_size=6) | st.lists(st.sampled_from(pool), max_size=6)
+"""The latter have more near matches, and more that are as near as others."""
 
 
 def move_cost(a: Move | None, b: Move | None) -> int:
@@ -98,6 +103,15 @@ def test_long_lanes_are_ordered_and_mirrored_as_well_and_soon_done(kinds: int) -
     assert all(one[0] < next_[0] and one[1] < next_[1] for one, next_ in itertools.pairwise(pairs))
     assert all(a[i].alike == b[j].alike for i, j in pairs)
     assert [(i, j) for j, i in align_moves(b, a, Costs())] == pairs
+
+
+def test_lanes_of_more_than_ten_thousand_moves_are_aligned_too() -> None:
+    kinds = [asked(f"tool{number}", {}) for number in range(40)]
+    base = [kinds[number * number % 37] for number in range(10_100)]
+    a, b = [asked("first", {}), *base, asked("last", {})], [asked("begin", {}), *base[:5_000], kinds[39], *base[5_000:]]
+    began = time.process_time()
+    assert align_moves(a, b, Costs()) == [(n, n + (n > 5_000)) for n in range(1, 10_101)]
+    assert time.process_time() - began < 3
 
 
 def test_a_few_differences_in_long_lanes_are_aligned_at_the_least_cost() -> None:

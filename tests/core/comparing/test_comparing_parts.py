@@ -40,6 +40,11 @@ def test_common_ends_are_common_and_begin_and_end_between_words(old: str, new: s
     assert old[:start] == new[:start]
     assert old[end_old:] == new[end_new:]
     assert 0 <= start <= len(old)
+    # Nothing more could be cut off: no blanks begin behind the one edge, or end before the other, in what is common.
+    length = common_length(old, new)
+    assert not any(old[at].isspace() and not old[at - 1].isspace() for at in range(start + 1, length))
+    tail = common_length(old[start:][::-1], new[start:][::-1])
+    assert not any(old[at - 1].isspace() and not old[at].isspace() for at in range(len(old) - tail + 1, end_old))
     for text, at in ((old, start), (old, end_old)):
         edges = {0, len(text)}
         for word in split_words(text):

@@ -6,6 +6,7 @@ import itertools
 import random
 import time
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -84,6 +85,41 @@ def test_words_are_words_in_any_script() -> None:
         "\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7",
     )
     assert split_words(f"{family} {thumb}{flags}") == [family, " ", thumb, flags[:2], flags[2:]]
+
+
+def test_marks_and_letters_that_stand_alone_are_told_apart_whatever_else_the_text_holds() -> None:
+    assert split_words("กขคฉ ab") == ["ก", "ข", "ค", "ฉ", " ", "ab"]
+    assert split_words("aの\u0301b") == ["a", "の\u0301", "b"]
+    assert split_words("жук — 漢字") == ["жук", " ", "—", " ", "漢", "字"]
+
+
+def test_what_changed_in_long_texts_is_found_word_by_word() -> None:
+    sentences = [f"sentence number {n} has no more than a few plain words." for n in range(120)]
+    old = " ".join(sentences)
+    new = old.replace("number 60 has", "number 61 had").replace("number 90 has", "number 90, as it was, has")
+    changed = [(each.kind, each.text) for each in compare_words(old, new) if each.kind != "same"]
+    assert changed == [("removed", "60 has"), ("added", "61 had"), ("added", ", as it was,")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "segments"),
+    [
+        ("a b", "c d", ["-a b", "+c d"]),
+        ("a  b c", "d  e c", ["-a  b", "+d  e", "= c"]),
+        ("a-b", "c-d", ["-a-b", "+c-d"]),
+        ("a x b", "c x d", ["-a", "+c", "= x ", "-b", "+d"]),
+        ("a.....b", "c.....d", ["-a", "+c", "=.....", "-b", "+d"]),
+        ("a b", "a, b!", ["=a", "+,", "= b", "+!"]),
+        ("a, b", "a b c", ["=a", "-,", "= b", "+ c"]),
+        ("x, y", "x y, z", ["=x", "-,", "= y", "+, z"]),
+        ("a\n\n\n\n\nb", "c\n\n\n\n\nd", ["-a\n\n\n\n\nb", "+c\n\n\n\n\nd"]),
+    ],
+)
+def test_only_between_two_words_that_became_others_a_few_signs_are_part_of_the_change(
+    old: str, new: str, segments: list[str]
+) -> None:
+    signs = {"same": "=", "removed": "-", "added": "+"}
+    assert [signs[each.kind] + each.text for each in compare_words(old, new)] == segments
 
 
 def test_one_character_of_a_chinese_sentence_is_one_word() -> None:
