@@ -97,12 +97,10 @@ def _explain(a: Side, b: Side, row: Row) -> Reason | None:
 
 def _changes_at(a: Side, b: Side, step_a: int, step_b: int, places: Sequence[str]) -> list[Change]:
     """What the states hold at the places to which two steps wrote different things."""
-    found: list[Change] = []
-    if places:
-        try:
-            found = differences(a.state(step_a), b.state(step_b))
-        except AgentTTError:
-            found = []
+    try:
+        found = differences(a.state(step_a), b.state(step_b)) if places else []
+    except AgentTTError:
+        found = []
     return [
         next((change for change in found if _is_within(change.path, place)), Change("change", place))
         for place in places
@@ -110,7 +108,7 @@ def _changes_at(a: Side, b: Side, step_a: int, step_b: int, places: Sequence[str
 
 
 def _is_within(path: str, place: str) -> bool:
-    return path == place or (path.startswith(place) and (not place or path[len(place)] in ".["))
+    return not place or path == place or path.startswith((f"{place}.", f"{place}["))
 
 
 def _ending(a: Side, b: Side, row: Row) -> Reason | None:

@@ -4,7 +4,7 @@ A lane that has parted meets again
 
 - by its *states*: at its first step on both sides after which the states are equal, once they differed. By then it does
   not matter how each got there. Where no step of one run stands beside one of the other there, that counts only for
-  the end of the lane in both.
+  the end of the lane in both, once both runs are over.
 - by its *moves*: at its first step from which both make the same moves again: two or more in a row, or all that are
   left when both runs are over. A single step of a loop may well come up again on another way. Of several lanes this
   counts only where the states are not known to differ on: a lane whose state is another one to the end has not met.
@@ -115,10 +115,11 @@ def rejoin_runs(a: Side, b: Side, rows: Sequence[Row], lanes: Mapping[Lanes, Rej
         rows: All rows of the comparison.
         lanes: What becomes of each lane that parts.
     """
-    if not lanes or any(each.meeting is None and None not in each.lanes for each in lanes.values()):
+    first_ends = [each.apart[0][1] for each in lanes.values()]
+    begin = [end for end in first_ends if end is not None]
+    if not begin or len(begin) < len(first_ends):
         return None
-    begin = max(each.apart[0][1] or 0 for each in lanes.values())
-    for index in range(begin, len(rows)):
+    for index in range(max(begin), len(rows)):
         row = rows[index]
         if row.kind == "pending" or any(each.is_apart(index) for each in lanes.values()):
             continue
@@ -148,7 +149,7 @@ def _judge(
     first: Meeting | None = None
     parting: int | None = start
     while parting is not None:
-        by_state = rejoining_by_state(a, b, own, parting)
+        by_state = rejoining_by_state(a, b, own, parting, over=over)
         met = by_state or rejoining_by_moves(own, parting, over=over)
         changes = None if met is None else changes_between(a, b, *met)
         if met is None or (changes and not alone):
@@ -165,7 +166,7 @@ def _judge(
     return Rejoining(lanes, first, tuple(apart))
 
 
-def rejoining_by_state(a: Side, b: Side, rows: Sequence[Row], parting: int) -> tuple[int, int] | None:
+def rejoining_by_state(a: Side, b: Side, rows: Sequence[Row], parting: int, *, over: bool) -> tuple[int, int] | None:
     """The first step of both, behind where a lane parts, after which the states are equal after they differed.
 
     Args:
@@ -173,6 +174,7 @@ def rejoining_by_state(a: Side, b: Side, rows: Sequence[Row], parting: int) -> t
         b: The other.
         rows: All rows of the lane.
         parting: Index of the row at which it parts.
+        over: Whether both runs have ended.
 
     Returns:
         Its number in A and in B; None where there is no such step, or the states are not known.
@@ -187,7 +189,6 @@ def rejoining_by_state(a: Side, b: Side, rows: Sequence[Row], parting: int) -> t
     at_the_end: tuple[int, int] | None = None
     for index, row in enumerate(behind):
         if row.kind == "pending":
-            at_the_end = None
             continue
         at = (at[0] if row.a is None else row.a, at[1] if row.b is None else row.b)
         if at[0] is None or at[1] is None:
@@ -205,7 +206,7 @@ def rejoining_by_state(a: Side, b: Side, rows: Sequence[Row], parting: int) -> t
                 return row.a, row.b
             at_the_end = (at[0], at[1]) if side_by_side else None
     ended = tuple(max(filter(None, numbers), default=None) for numbers in _numbers(rows))
-    return at_the_end if at_the_end == ended else None
+    return at_the_end if over and at_the_end == ended else None
 
 
 def rejoining_by_moves(rows: Sequence[Row], parting: int, *, over: bool) -> tuple[int, int] | None:

@@ -85,7 +85,7 @@ def test_a_lane_that_both_share_and_only_one_goes_on_with_is_one_lane() -> None:
     assert [row.lanes for row in found.rows] == [("v", "v"), ("w", "w"), ("w", "w"), ("v", "v")]
     assert [(lane.a, lane.b, lane.only_a, lane.only_b) for lane in found.lanes] == [("v", "v", 1, 0), ("w", "w", 0, 1)]
     new = comparison("a/v b/v", "c/w", fork_step=1)
-    assert [row.lanes for row in new.rows] == [("v", "v"), ("v", "v"), (None, "w")]
+    assert [row.lanes for row in new.rows] == [("v", "v"), (None, "w"), ("v", "v")]
 
 
 def test_a_step_that_still_runs_is_pending_in_its_lane() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from langgraph.graph import START, StateGraph
 from tests.core.interop import graphs
 from tests.core.memory_source import Did, MemorySource
@@ -68,6 +69,92 @@ def test_two_ends_of_other_lengths_that_come_to_the_same_state_are_a_rejoining_a
 def test_runs_that_part_for_good_do_not_rejoin() -> None:
     found = comparison([A, B, C, D], [A, did("x", n=9), did("y", n=10)])
     assert (found.rejoined_at, found.rejoined_state, found.rejoined_changes) == (None, False, None)
+
+
+def steps(text: str) -> list[Did]:
+    """A step for each word: a letter for what it does, a digit for the state after it, and a lane behind a slash."""
+    made = []
+    for word in text.split():
+        what, _, lane = word.partition("/")
+        made.append(Did("work", tool=what[0], args={}, result="ok", lane=lane or "main", state={"n": what[1:]}))
+    return made
+
+
+def met(a: str, b: str, **rest: object) -> tuple[object, ...] | None:
+    """Where two runs meet again, in how many places the states differ there, where they part again."""
+    found = comparison(steps(a), steps(b), **rest)
+    assert found.rejoined_state == (found.rejoined_changes == 0 and found.rejoined is not None)
+    assert found.rejoined_at == (found.rejoined and found.rejoined[0])
+    if found.rejoined is None:
+        assert (found.rejoined_changes, found.parted_again_at) == (None, None)
+        return None
+    assert found.diverged_at is not None
+    return found.rejoined, found.rejoined_changes, found.parted_again_at
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "where"),
+    [
+        ("a1 b2 c3", "a1 b2 c3", None),
+        # By their states: the first step of both after which they are equal, once they differed.
+        ("a1 b2 c3 d4", "a1 x9 c3 d4", ((3, 3), 0, None)),
+        ("a1 b2 c3 d4", "a1 x9 c9 d4", ((4, 4), 0, None)),
+        ("a1 b2 c3", "a1 x2 y3", None),
+        ("a1 b2 c3", "a1 c3", ((3, 2), 0, None)),
+        ("a1 b2", "a1 x9 y2", ((2, 3), 0, None)),
+        ("a1 b2 e7", "a1 x9 y8 z7", ((3, 4), 0, None)),
+        ("a1 b2 e7", "a1 x9 y7 z8", None),
+        # By their moves: two in a row, or all that are left.
+        ("a1 b2 c3 d4", "a1 x9 c9 d9", ((3, 3), 1, None)),
+        ("a1 b2 c3", "a1 x9 c9", ((3, 3), 1, None)),
+        ("a1 b2 c3", "a1 c9", ((3, 2), 1, None)),
+        ("a1 b2 c3 y4", "a1 x9 c9 z9", None),
+        ("a1 b2 c3 d4 y4", "a1 x9 c9 d9 z9", ((3, 3), 1, 5)),
+        # And part again.
+        ("a1 b2 c3 d4 e5", "a1 x9 c3 y9 e5", ((3, 3), 0, 4)),
+        ("a1 b2 c3 e5", "a1 x9 c3 y9 e5", ((3, 3), 0, 4)),
+        # With several lanes each that parts has to, and by its state.
+        ("a1/v b2/v c3/v a1/w", "a1/v x9/v c3/v a1/w", ((3, 3), 0, None)),
+        ("a1/v b2/v a1/w c3/v", "a1/v x9/v a1/w c9/v", None),
+        ("a1/v b2/v a1/w b2/w c3/v c3/w", "a1/v x9/v a1/w y9/w c3/v c3/w", ((6, 6), 0, None)),
+        ("a1/v b2/v a1/w b2/w c3/w c3/v", "a1/v x9/v a1/w y9/w c3/w c3/v", ((6, 6), 0, None)),
+        ("a1/v b2/v c3/v a1/w b2/w c3/w", "a1/v x9/v c3/v a1/w y9/w c3/w", ((6, 6), 0, None)),
+        # A lane that only one of them has is apart as long as it goes on.
+        ("a1/v b2/v c3/v", "a1/v b2/v q1/w c3/v", ((3, 4), 0, None)),
+        ("a1/v b2/v q1/w c3/v", "a1/v b2/v c3/v", ((4, 3), 0, None)),
+        ("a1/v b2/v c3/v", "a1/v b2/v c3/v q1/w", None),
+        ("a1/v b2/v c3/v d4/v", "a1/v b2/v q1/w c3/v q2/w d4/v", ((4, 6), 0, None)),
+    ],
+)
+def test_where_runs_meet_again(a: str, b: str, where: tuple[object, ...] | None) -> None:
+    assert met(a, b) == where
+    assert met(b, a) == (where and (where[0][::-1], where[1], where[2]))  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "where"),
+    [
+        ("a1 b2 c3", "a1 x9 c3", ((3, 3), 0, None)),
+        ("a1 b2 c3 d4", "a1 x9 c9 d9", ((3, 3), 1, None)),
+        ("a1 b2 c3", "a1 x9 c9", None),
+        ("a1 b2 c3 d4", "a1 x9 y3", None),
+        ("a1 b2 c3", "a1 x9 y8 z3", None),
+        # What a lane does that only one has nobody knows before both are over.
+        ("a1/v b2/v c3/v", "a1/v b2/v q1/w c3/v", None),
+    ],
+)
+def test_where_runs_meet_again_of_which_one_goes_on(a: str, b: str, where: tuple[object, ...] | None) -> None:
+    assert met(a, b, status="running") == where
+
+
+def test_each_lane_says_where_it_meets_again() -> None:
+    found = comparison(
+        steps("a1/v b2/v a1/w b2/w c3/v d4/v c3/w e5/v"), steps("a1/v x9/v a1/w y9/w c3/v z9/v c8/w e5/v")
+    )
+    one, two = found.lanes
+    assert (one.rejoined, one.rejoined_changes, one.parted_again_at, one.same_moves) == ((5, 5), 0, 6, None)
+    assert (two.rejoined, two.rejoined_changes, two.parted_again_at, two.same_moves) == (None, None, None, (7, 7))
+    assert found.rejoined is None
 
 
 def test_a_fork_in_a_store_meets_its_parent_again_by_state(tmp_path: Path) -> None:
