@@ -53,13 +53,13 @@ def _same_json(old: Wire, new: Wire) -> bool:
     if not (isinstance(old, str) and isinstance(new, str) and old[:1] == new[:1] == "{"):
         return False
     try:
-        return bool(json.loads(old) == json.loads(new)) and _types(json.loads(old)) == _types(json.loads(new))
+        return _ordered(json.loads(old)) == _ordered(json.loads(new))
     except (ValueError, RecursionError):
         return False
 
 
-def _types(value: object) -> str:
-    """A text that tells 1, 1.0 and true apart, and nothing of the order of keys."""
+def _ordered(value: object) -> str:
+    """The JSON of a value with its keys in order; it tells 1, 1.0 and true apart."""
     return json.dumps(value, sort_keys=True)
 
 

@@ -93,17 +93,18 @@ def rejoin_lanes(a: Side, b: Side, rows: Sequence[Row], *, over: bool) -> dict[L
     by_lane: dict[Lanes, list[int]] = {}
     for index, row in enumerate(rows):
         by_lane.setdefault(row.lanes, []).append(index)
-    starts = [_first_parting([rows[index] for index in indexes]) for indexes in by_lane.values()]
+    partings = {lanes: _first_parting([rows[index] for index in indexes]) for lanes, indexes in by_lane.items()}
+    starts = {lanes: start for lanes, start in partings.items() if start is not None}
     # The digests of each run are read once, from the earliest step that any lane asks for.
-    behind = [rows[i] for start, own in zip(starts, by_lane.values(), strict=True) if start is not None for i in own]
+    behind = [rows[index] for lanes, start in starts.items() for index in by_lane[lanes][start:]]
     first_a, first_b = (min(filter(None, numbers), default=0) for numbers in _numbers(behind))
     a.read_digests(first_a)
     b.read_digests(first_b)
-    found: dict[Lanes, Rejoining] = {}
-    for (lanes, indexes), start in zip(by_lane.items(), starts, strict=True):
-        if start is not None:
-            found[lanes] = _judge(a, b, lanes, rows, indexes, start, over=over, alone=len(by_lane) == 1)
-    return found
+    alone = len(by_lane) == 1
+    return {
+        lanes: _judge(a, b, lanes, rows, by_lane[lanes], start, over=over, alone=alone)
+        for lanes, start in starts.items()
+    }
 
 
 def rejoin_runs(a: Side, b: Side, rows: Sequence[Row], lanes: Mapping[Lanes, Rejoining]) -> Meeting | None:

@@ -215,7 +215,8 @@ class Against:
         reasons = reasons_to_part(a, b, rows, parting, shared, moved)
         rejoinings = rejoin_lanes(a, b, rows, over=not (a.live or b.live))
         met = rejoin_runs(a, b, rows, rejoinings)
-        b.share(a, shared)
+        outcome_a = a.outcome
+        b.share(a, shared)  # once A has read its calls
         lanes = _lanes(a, b, rows, rejoinings)
         known = a.knows_final_state and b.knows_final_state
         final_changes = tuple(differences(a.final_state, b.final_state)) if known else ()
@@ -234,9 +235,9 @@ class Against:
             parted_again_at=None if met is None else met.parted_again,
             moved=tuple(moved),
             lanes=lanes,
-            outcome_a=a.outcome,
+            outcome_a=outcome_a,
             outcome_b=b.outcome,
-            difference=difference_of(a.outcome, b.outcome),
+            difference=difference_of(outcome_a, b.outcome),
             final_changes=final_changes,
             unread=(*(f"{what} of A" for what in a.unread), *(f"{what} of B" for what in b.unread)),
         )

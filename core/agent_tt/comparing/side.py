@@ -77,7 +77,7 @@ class Side:
             raise Interrupted("the comparison was given up")
 
     def share(self, other: Side, upto: int) -> None:
-        """Take over what the other side knows of the first steps, which are the same."""
+        """Take over what the other side has read of the first steps, which are the same."""
         for step in self.steps[:upto]:
             if step.number in other._heads:
                 self._heads[step.number] = other._heads[step.number]
@@ -202,8 +202,7 @@ class Side:
         heads: list[Call] = []
         for step in self.steps:
             if step.number not in self._heads:
-                self.check()
-                self._calls_of([step])
+                self._read_calls(step)
             heads += self._heads[step.number]
         return heads
 
