@@ -95,6 +95,24 @@ def test_it_comes_to_the_same_whatever_a_source_can_give_at_once(a: list[Did], b
         assert found(kind()).to_json() == plain
 
 
+@given(moves, moves, moves, st.lists(st.integers(0, 6), min_size=3, max_size=3))
+@settings(max_examples=40, deadline=None)
+def test_a_run_that_was_compared_with_others_is_compared_as_if_it_was_not(
+    a: list[Did], b: list[Did], c: list[Did], shared: list[int]
+) -> None:
+    for kind in (MemorySource, Paged):
+        source = kind()
+        run = source.add("a", a, state={})
+        others = [
+            source.add(f"b{n}", steps, state={}, parent="a", fork_step=min(shared[n], len(a)))
+            for n, steps in enumerate((b, c, b))
+        ]
+        others.append(source.add("stranger", b, state={}))
+        against = Against(source, run)
+        for other in (others[3], *others, others[0]):
+            assert against.compare(source, other).to_json() == compare_runs(source, run, source, other).to_json()
+
+
 def step(tool: str, n: int = 0, **rest: object) -> Did:
     return Did("work", tool=tool, args={}, result="ok", state={"n": n}, **rest)
 

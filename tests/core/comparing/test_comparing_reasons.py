@@ -323,6 +323,24 @@ def test_a_run_that_was_over_sooner_is_told_from_one_that_left_something_out(
     assert compared(a, b).reasons == (Reason(*reason),)
 
 
+def test_edits_count_where_they_are_the_last_thing_before_the_runs_parted() -> None:
+    source = MemorySource()
+    base = source.add("base", [A, B, C, D])
+    one = source.add("one", [E, E], parent="base", fork_step=2, edits=(Edit("set", "goal", 2, 1),))
+    deeper = source.add("deeper", [B], parent="one", fork_step=3, edits=(Edit("set", "mood", 2, 1),))
+
+    def edits(a: Run, b: Run) -> list[tuple[str, Wire, Wire]]:
+        found = compare_runs(source, a, source, b).reasons
+        return [(each.where, each.old, each.new) for each in found if each.kind == "edit"]
+
+    assert edits(base, one) == [("goal", 1, 2)]
+    assert edits(one, base) == [("goal", 2, 1)]
+    assert edits(base, deeper) == []
+    assert edits(one, deeper) == [("mood", 1, 2)]
+    same = source.add("same", [C, D], parent="base", fork_step=2, edits=(Edit("set", "goal", 2, 1),))
+    assert edits(base, same) == []
+
+
 def wrote(state: Wire) -> Comparison:
     source = MemorySource()
     base: Wire = {"goal": "x", "goals": 1, "list": [1]}

@@ -224,6 +224,62 @@ def test_a_fork_that_is_damaged_or_deleted_is_a_row_with_its_error(monkeypatch: 
         reader.heads()
 
 
+def test_what_is_wrong_with_a_run_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = family()
+    (row,) = table_of(source, "base", ["two/one"]).rows
+    assert (row.trouble, row.damaged) == ("", ())
+    assert replace(row, damaged=(1, 2, 3)).trouble == "damaged at 1, 2, 3"
+    assert replace(row, damaged=(1, 2, 3, 5)).trouble == "damaged at 1, 2, 3 and more"
+    assert replace(row, damaged=(1,), error=Damaged("gone")).trouble == "gone"
+    monkeypatch.setattr(source, "damaged_steps", lambda run_id: [4] if run_id == "two" else [])
+    assert [each.damaged for each in table_of(source, "base", ["one", "two"]).rows] == [(), (4,)]
+    # Its last step is damaged: nobody knows what it answered.
+    assert table_of(source, "base", ["two"]).letter("two") == ""
+
+
+def test_a_row_with_an_error_keeps_what_is_known_without_comparing(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = family()
+    source.add("two/one", [X], parent="two", fork_step=3, edits=(Edit("mute", "", target="step", step=1),))
+    reader = TableReader(source, source.run("base"))
+    list(reader.read())
+    steps = source.steps
+
+    def damaged(run_id: str, *rest: int) -> list:
+        if run_id == "two/one":
+            raise Damaged("it cannot be read")
+        return steps(run_id, *rest)
+
+    monkeypatch.setattr(source, "steps", damaged)
+    source.add("base", [A, B, A, X, X])  # so that all are compared again
+    (row,) = (row for row in reader.read() if row.run.id == "two/one")
+    assert (row.depth, row.changed, row.trouble) == (2, ("step 1 muted",), "it cannot be read")
+    assert (row.diverged_at, row.outcome) == (None, None)
+    assert [each.error for each in reader.heads() if each.run.id == "two/one"] == [None], "it will be tried again"
+    assert reader.due == 1
+
+
+def test_a_row_stays_as_it_was_until_it_is_compared_again() -> None:
+    source = family()
+    source.add("live", [X], parent="base", fork_step=1, status="running")
+    reader = TableReader(source, source.run("base"))
+    list(reader.read())
+    source.add("live", [B, X], parent="base", fork_step=1, status="running")
+    (row,) = (row for row in reader.heads() if row.run.id == "live")
+    assert (row.diverged_at, row.run.steps) == (2, 3)
+    (row,) = (row for row in reader.read() if row.run.id == "live")
+    assert row.diverged_at == 3
+
+
+def test_rows_hold_nothing_of_what_calls_carried() -> None:
+    source = MemorySource()
+    source.add("base", [Did("work", tool="book", args={"large": 1}, result="large")])
+    source.add("one", [Did("work", tool="book", args={"large": 2}, result="large")])
+    table = table_of(source, "base", ["one"])
+    for outcome in (table.outcome, table.rows[0].outcome):
+        (row,) = outcome.effects.rows
+        assert (row.name, row.args, row.asked, row.result) == ("book", None, {}, None)
+
+
 def test_it_can_be_given_up_and_gone_on_with() -> None:
     source = family()
     reader = TableReader(source, source.run("base"))
