@@ -226,9 +226,8 @@ class ToolPolicy:
         """
         if kind in _FREE:
             return _LIVE
-        return next(
-            (rule for name_of_rule, rule in self.rules if _fits(name_of_rule, kind, name, effect, model)), _LIVE
-        )
+        # One always fits: the defaults have a boundary for every kind.
+        return next(rule for of, rule in self.rules if _fits(of, kind, name, effect, model))
 
     @property
     def denials(self) -> tuple[tuple[str, Rule], ...]:

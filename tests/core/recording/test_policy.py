@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 
 from agent_tt import config
 from agent_tt.errors import ToolDenied, UsageError
+from agent_tt.model import CallKind
 from agent_tt.recording.policy import (
     BOUNDARIES,
     EVERYTHING_LIVE,
@@ -27,7 +28,7 @@ from agent_tt.recording.policy_tables import check_name, read_assignment, rules_
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agent_tt.model import CallKind, Effect
+    from agent_tt.model import Effect
 
 
 def word(policy: ToolPolicy, kind: CallKind, name: str, effect: Effect | None = None) -> str:
@@ -125,8 +126,10 @@ def test_policies_are_read_from_project_user_and_environment(tmp_path: Path) -> 
     policy = configured(tmp_path, project, user, '{"look": "recorded-or-ask"}')
     charge = policy.decide("tool", "charge", "write")
     assert (charge.word, charge.source, charge.where) == ("ask", "project", str(tmp_path / "pyproject.toml"))
-    assert policy.decide("tool", "weather", "read").value == {"degrees": 21}
-    assert policy.decide("tool", "mail", "write").error == "TimeoutError: late"
+    place = str(tmp_path / "pyproject.toml")
+    assert policy.decide("tool", "weather", "read") == Rule("stub", {"degrees": 21}, source="project", place=place)
+    mail = Rule("stub", error="TimeoutError: late", source="user", place=str(tmp_path / "user.toml"))
+    assert policy.decide("tool", "mail", "write") == mail
     look = policy.decide("tool", "look", "read")
     assert (look.text, look.where) == ("recorded-or-ask", "AGENT_TT_FORK_POLICY")
     assert word(policy, "http", "GET https://a") == "deny"
@@ -197,6 +200,19 @@ def test_a_pattern_with_more_letters_is_stronger_and_a_boundary_of_its_own_than_
     assert word(policy, "tool", "post", "write") == "deny"
     assert word(policy, "http", "POST https://a", "write") == "ask"
     assert word(policy, "tool", "send", "write") == "live"
+    # Whatever was said first: patterns, also of no letters, before boundaries, that of a kind before that of an effect.
+    ask, deny = Rule("ask"), Rule("deny")
+    for stronger, weaker in (("*", "*http"), ("?*", "*http"), ("*http", "*read"), ("*", "*read")):
+        for rules in (((stronger, ask), (weaker, deny)), ((weaker, deny), (stronger, ask))):
+            assert word(ToolPolicy(rules), "http", "GET https://a", None) == "ask"
+    for rules in ((("*http", ask), ("*write", deny)), (("*write", deny), ("*http", ask))):
+        assert word(ToolPolicy(rules), "http", "POST https://a", "write") == "ask"
+
+
+@pytest.mark.parametrize("effect", [None, "read", "write"])
+@pytest.mark.parametrize("kind", get_args(CallKind))
+def test_something_is_decided_about_every_kind_of_call(kind: CallKind, effect: Effect | None) -> None:
+    assert ToolPolicy().decide(kind, "x", effect).source == "default"
 
 
 def test_which_boundary_a_call_is_of() -> None:
@@ -235,6 +251,8 @@ def test_a_person_forbids_a_call_inside_another_by_name_pattern_or_boundary() ->
     assert policy.forbids("llm", "x", None, model="gpt-5") == deny
     assert policy.forbids("llm", "x", None) is None
     assert ToolPolicy().forbids("tool", "send", "write") is None  # nobody said so: it is only a default
+    requests = ToolPolicy((("*http", deny),))
+    assert (requests.forbids("http", "GET https://a", None), requests.forbids("tool", "x", None)) == (deny, None)
     everything = ToolPolicy((("*", deny),))
     assert everything.forbids("tool", "x", "read") == deny
     assert all(everything.forbids(kind, "x", None) is None for kind in ("clock", "rng", "id", "env", "human"))
@@ -256,7 +274,7 @@ def test_a_program_could_do_what_is_denied_of_the_network(of: str) -> None:
 
 def test_what_is_not_about_the_network() -> None:
     assert not any(map(is_about_network, ("*write", "*read", "*subprocess", "pay", "sockets", "subprocess curl")))
-    assert [is_pattern(name) for name in ("*write", "a*", "a?", "[ab]", "a", "*http*")] == [
+    assert [is_pattern(name) for name in ("*write", "a*", "a?", "[ab]", "XML", "*http*")] == [
         False,
         True,
         True,
@@ -346,6 +364,9 @@ def test_a_denied_call_says_what_was_not_done_where_and_who_said_so(
 
 
 def test_a_call_that_nothing_records_is_refused_with_what_was_to_be_done_with_it() -> None:
+    ToolPolicy().check("http", "GET https://a", None)
+    with pytest.raises(ToolDenied, match="POST https://a was not run"):
+        ToolPolicy().check("http", "POST https://a", None)
     policy = ToolPolicy((("look up", Rule("recorded", otherwise="ask")), ("go", Rule("live"))))
     policy.check("tool", "go", "write")
     with pytest.raises(ToolDenied, match="look up was not run: its policy is recorded-or-ask, and nothing") as caught:
@@ -399,6 +420,7 @@ def test_an_assignment_says_in_its_errors_what_was_said() -> None:
         ("a = { qqq = 1 }", "policy.a has no key 'qqq'", "Known are stub, error."),
         ("b_c-d = { stub = 1, error = 'E' }", "policy.b_c-d must be a word or a table with one key", "For example "),
         ('"b c" = 7', 'policy."b c" must be a word or a table with one key', "For example "),
+        ('"größe x" = 7', 'policy."größe x" must be a word or a table with one key', "For example "),
         ("a = 'error'", "policy.a: error does not say what is given", "for example error:TimeoutError: no answer"),
         ("a = 'stub'", "policy.a: stub does not say what is given", 'for example stub:{"paid": true}'),
         ("a = 'lve'", "policy.a: 'lve' is no word of a policy", "Did you mean live? Known are "),
