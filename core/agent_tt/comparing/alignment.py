@@ -142,9 +142,9 @@ def _cells(length_a: int, length_b: int, most: int) -> int:
 
 
 def _reach(length_a: int, length_b: int, most: int) -> Pair:
-    """How far a path that leaves out at most so many moves is ahead of the diagonal: in A, in B at most."""
+    """How far a path that leaves out at most so many moves, as many as it must, is ahead of the diagonal in A, in B."""
     longer = length_b - length_a
-    return max(0, (most - longer) // 2), max(0, (most + longer) // 2)
+    return (most - longer) // 2, (most + longer) // 2
 
 
 def _least(a: Sequence[Move], b: Sequence[Move], most: int, costs: Costs) -> list[Pair]:

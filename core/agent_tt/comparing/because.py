@@ -160,10 +160,10 @@ def _asked_first(deed: Deed, other: Deed) -> list[Call]:
     return asked
 
 
-def _rank(a: Call, b: Call, change: Change) -> int:
+def _rank(a: Call, b: Call, change: Change) -> tuple[bool, bool]:
     """What a person set comes before what the run made of it: system prompt, model and parameters, then messages."""
     part = _part_of_question(a, b, change)
-    return 0 if part == _SYSTEM else 2 if part == change.path and "[" in part else 1
+    return part != _SYSTEM, part == change.path and "[" in part
 
 
 def _part_of_question(a: Call, b: Call, change: Change) -> str:

@@ -89,8 +89,9 @@ def match_lanes(
         ours, theirs = left.get(family, []), right.get(family, [])
         found = _match(ours, theirs, costs, check, named=True)
         couples += found
-        for lanes, lonely in zip(rest, _left(ours, theirs, found), strict=True):
-            lanes.extend(lonely)
+        alone_a, alone_b = _left(ours, theirs, found)
+        rest[0].extend(alone_a)
+        rest[1].extend(alone_b)
     for lanes in rest:
         lanes.sort(key=lambda lane: lane.place)  # whatever order the families came in
     found = _match(*rest, costs, check, named=False)

@@ -91,7 +91,7 @@ def likeness(item: Item, with_item: Item) -> float:
         there = find(feature)
         if there is not None:
             common += min(weight, there)
-    return 2 * common / (item.weight + with_item.weight or 1.0)
+    return 2 * common / (item.weight + with_item.weight)
 
 
 def _words(leaf: Wire) -> list[bytes]:

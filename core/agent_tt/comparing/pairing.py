@@ -119,7 +119,8 @@ def _in_order(couples: Sequence[Couple]) -> list[Couple]:
             if after is None:
                 index = bisect_left(numbers_b, couple.b.number)
                 after = furthest[index - 1] if index else -1
-                after = min(after, first_a.get(couple.lanes, after + 1) - 1)
+                if couple.lanes in first_a:
+                    after = min(after, first_a[couple.lanes] - 1)
             ranked.append(((after, couple.b.number), couple))
     ranked.sort(key=lambda item: item[0])
     return [couple for _, couple in ranked]

@@ -128,6 +128,9 @@ def test_the_cost_of_a_near_match_is_how_much_of_its_arguments_differs() -> None
     assert move_cost(base, asked("search", {"query": "refund terms", "limit": 5})) == 250
     assert move_cost(base, asked("search", {"query": "refund policy"})) == 500
     assert move_cost(base, asked("search", {"query": "how long", "limit": 6})) == 999
+    # The name of the step counts for little where tools were called.
+    assert move_cost(base, asked("search", {"query": "refund policy", "limit": 5}, name="other")) == 1
+    assert move_cost(base, asked("search", {"query": "refund policy", "limit": 6}, name="other")) == 500
     assert move_cost(base, asked("read", {"query": "refund policy", "limit": 5})) == 2_000
     assert move_cost(base, answered("refund policy")) == 2_000
 

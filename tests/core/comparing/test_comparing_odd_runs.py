@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tests.core.memory_source import Did, MemorySource
@@ -21,7 +22,7 @@ def step(tool: str, query: str = "") -> Did:
     return Did(name="work", tool=tool, args={"query": query}, result="ok")
 
 
-A, B, C, D = (step(name) for name in ("look", "think", "ask", "book"))
+A, B, C, D, X = (step(name) for name in ("look", "think", "ask", "book", "something_else"))
 
 
 def wrote(**state: Wire) -> Did:
@@ -86,6 +87,32 @@ def test_what_programs_are_given_can_be_written_as_json() -> None:
     shape = json.loads(json.dumps(found.to_json()))
     assert (shape["diverged_at"], shape["because"]) == (found.diverged_at, found.because)
     assert shape["pairs"] == [list(pair) for pair in found.pairs]
+    assert [shape[key] for key in ("a", "b", "shared", "only_a", "only_b", "moved", "unread")] == [
+        "a", "b", 0, [3], [], [], []
+    ]  # fmt: skip
+    assert [shape[key] for key in ("rejoined_at", "rejoined", "rejoined_state", "rejoined_changes")] == [
+        None, None, False, None
+    ]  # fmt: skip
+    assert shape["parted_again_at"] is None
+    assert shape["reasons"] == [
+        {"kind": "call", "text": "it called think in A, book in B", "a": 2, "b": 2, "where": "think"}
+        | {"old": ["think"], "new": ["book"]}
+    ]
+    assert [shape[f"outcome_{side}"]["steps"] for side in "ab"] == [3, 2]
+    assert (shape["difference"]["steps"], shape["final_changes"]) == (-1, [])
+    c = source.add("c", [A, replace(X, state={"n": 1}), C, A], status="failed")
+    met = json.loads(json.dumps(compare_runs(source, a, source, c).to_json()))
+    assert [met[key] for key in ("rejoined_at", "rejoined", "rejoined_state", "parted_again_at")] == [
+        3,
+        [3, 3],
+        True,
+        4,
+    ]
+    assert met["moved"] == []
+    swapped = compare_runs(source, a, source, source.add("d", [A, C, B])).to_json()
+    assert len(swapped["moved"]) == 1
+    ended = compare_runs(source, a, source, source.add("e", [A, B, replace(C, state={"n": 1})])).to_json()
+    assert ended["final_changes"] == [{"op": "add", "path": "n", "old": None, "new": 1}]
     known = {"a", "b", "same", "different", "only_a", "only_b", "diverged_at", "rejoined_at", "outcome_a", "outcome_b"}
     assert known < shape["lanes"][0].keys()
     assert shape["difference"].keys() == {"steps", "tokens", "cost_usd", "duration_ms"}

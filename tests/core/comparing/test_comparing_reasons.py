@@ -111,6 +111,20 @@ NO = ErrorInfo("builtins:ValueError", "no")
             deed(tool(), tool(result={"a": [2]})),
             ("result", "look came back with another result", 3, 4, "look.a[0]", 1, 2),
         ),
+        # Nothing in them can be named as another.
+        (
+            deed(tool(result={"$type": "float", "$v": "nan"})),
+            deed(tool(result={"$type": "float", "$v": "nan:fff8000000000000"})),
+            (
+                "result",
+                "look came back with another result",
+                3,
+                4,
+                "look",
+                {"$type": "float", "$v": "nan"},
+                {"$type": "float", "$v": "nan:fff8000000000000"},
+            ),
+        ),
         (
             deed(tool(status="error", error=NO)),
             deed(tool()),
@@ -251,6 +265,12 @@ def messages(*texts: str, role: str = "user") -> list[Wire]:
         ("a", "b", "question", ""),
         (["a"], ["b"], "[0]", "[0]"),
         ({"a b": 1}, {"a b": 2}, '["a b"]', '["a b"]'),
+        (
+            {"messages": messages("first thing said", "one two three four five six")},
+            {"messages": messages("be short", "first thing said", "one two three four five seven")},
+            "messages[0], messages[2].content",
+            "messages[0]",
+        ),
         (
             {"messages": messages("a")},
             {"messages": [*messages("s", role="system"), *messages("a")]},
