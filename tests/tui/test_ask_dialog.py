@@ -66,7 +66,8 @@ async def opened(app, pilot):
     return app.screen
 
 
-async def test_the_dialog_opens_by_itself_and_an_edited_argument_is_what_is_answered(fork):
+async def test_the_dialog_opens_by_itself_and_an_edited_argument_is_what_is_answered(fork, monkeypatch):
+    monkeypatch.setattr(AskDialog, "GRACE_SECONDS", 3600)
     asked = fork.ask(amount=20, note=HOSTILE)
     app = fork.app(DebuggerScreen)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -81,7 +82,9 @@ async def test_the_dialog_opens_by_itself_and_an_edited_argument_is_what_is_answ
         await pilot.press("F")
         await pilot.pause()
         assert app.screen is dialog, "a key that was on its way to the screen below decides nothing"
-        await until(pilot, lambda: dialog.blocked("ask.run") is None)
+        assert "just opened" in dialog.blocked("ask.run")
+        dialog._be_ready()
+        assert dialog.blocked("ask.run") is None
         await pilot.press("e")
         await until(pilot, lambda: screen_text(app)[-1].endswith("esc stop typing  F1 help"))
         assert screen_text(app)[-1].startswith(" ^s done typing  ^r as given  ^e open in $EDITOR ")
