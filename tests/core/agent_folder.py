@@ -7,6 +7,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from tests.patience import PATIENCE_SECONDS
+
 import agent_tt
 
 if TYPE_CHECKING:
@@ -14,8 +16,6 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Run
     from agent_tt.replaying.report import ReplayReport
-
-PATIENCE_SECONDS = 60.0
 
 DID = """
 def did(word):

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 
@@ -17,7 +18,9 @@ HEAVY = [*TERMINAL, "deepdiff", "sqlite_utils", "sqlite3", "pandas", "numpy", "p
 
 def python(code: str) -> list[str]:
     """The words that a fresh interpreter prints."""
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE_SECONDS
+    )
     return result.stdout.split()
 
 
@@ -92,6 +95,6 @@ def test_the_interface_type_checks_as_users_call_it(tmp_path):
         capture_output=True,
         text=True,
         check=False,
-        timeout=240,
+        timeout=PATIENCE_SECONDS,
     )
     assert result.returncode == 0, result.stdout

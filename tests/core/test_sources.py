@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.core.interop.support import database_of
+from tests.patience import PATIENCE_SECONDS
 
 from agent_tt import sources
 from agent_tt.errors import NotAStore, StoreNotFound
@@ -128,7 +129,7 @@ def test_reading_a_langgraph_database_loads_nothing_of_langgraph(tmp_path: Path)
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
         cwd=Path(__file__).parents[2] / "core",
     )
     assert done.stdout.strip() == ""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from rich.style import Style
+from tests.patience import PATIENCE_SECONDS
 from tests.tui.test_edit_keys import opened
 
 from agent_tt.codec.text import pretty
@@ -69,7 +70,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("shop")
     (folder / "shop.py").write_text(AGENT)
     environment = {**os.environ, "AGENT_TT_STORE": str(folder / "runs.db")}
-    subprocess.run([sys.executable, "shop.py"], cwd=folder, env=environment, check=True, timeout=60)
+    subprocess.run([sys.executable, "shop.py"], cwd=folder, env=environment, check=True, timeout=PATIENCE_SECONDS)
     return folder / "runs.db"
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from base_screens import screen_text
 from debugger_app import settled
+from tests.patience import PATIENCE_SECONDS
 from waiting import until
 
 from agent_tt import samples
@@ -110,7 +111,7 @@ async def test_old_hits_stay_until_there_are_new_ones(loop: AgentTT, monkeypatch
 
     def held(self: Finder, *arguments: object, **options: object) -> Hits:
         if arguments[1].query.text == "refund policy":
-            gate.wait(30)
+            gate.wait(PATIENCE_SECONDS)
         return search(self, *arguments, **options)
 
     monkeypatch.setattr(Finder, "_look_up", held)
@@ -143,7 +144,7 @@ async def test_what_is_indexed_is_found_while_the_rest_is(store: SqliteStore, mo
         nonlocal count
         count += 1
         if count == 3:
-            gate.wait(30)
+            gate.wait(PATIENCE_SECONDS)
         written(self, *arguments)
 
     monkeypatch.setattr(build.Builder, "_write", held)

@@ -12,6 +12,7 @@ import sys
 import uuid
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.tui.readme_parts import README, with_tables
 
 from agent_tt.codec.encode import encode
@@ -34,7 +35,13 @@ def shell(tmp_path):
 
     def call(*command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
+            command,
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+            check=False,
         )
 
     return call

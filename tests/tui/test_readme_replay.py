@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.core.seams.certificates import certificate_files
 from tests.core.seams.loopback import Loopback
+from tests.patience import PATIENCE_SECONDS
 from tests.tui.readme_parts import README
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def shell(server: Loopback, tmp_path: Path) -> Callable[..., subprocess.Complete
             env=environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE_SECONDS,
             check=False,
         )
 

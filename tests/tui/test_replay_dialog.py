@@ -12,6 +12,7 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.tui.base_screens import screen_text
 from tests.tui.debugger_app import debugger
 from tests.tui.fake_source import refund_loop
@@ -82,7 +83,7 @@ def recorded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sender")
     (folder / "sender.py").write_text(AGENT)
     environment = {**os.environ, "AGENT_TT_STORE": str(folder / "runs.db")}
-    subprocess.run([sys.executable, "sender.py"], cwd=folder, env=environment, check=True, timeout=60)
+    subprocess.run([sys.executable, "sender.py"], cwd=folder, env=environment, check=True, timeout=PATIENCE_SECONDS)
     return folder
 
 
@@ -435,7 +436,7 @@ async def test_leaving_the_app_stops_a_replay_too(sender):
         await shown.begin(pilot).preflight()
         await pilot.press("F")
         await until(pilot, pid_file.exists)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while _lives(int(pid_file.read_text())):
             await asyncio.sleep(0.01)
 

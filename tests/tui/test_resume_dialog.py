@@ -9,6 +9,7 @@ import sys
 from contextlib import closing
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until
 from textual.app import App
@@ -103,7 +104,7 @@ class Shop:
 def shop(tmp_path):
     (tmp_path / "shop.py").write_text(AGENT)
     environment = {**os.environ, "AGENT_TT_STORE": str(tmp_path / "runs.db")}
-    done = subprocess.run([sys.executable, "shop.py"], cwd=tmp_path, env=environment, timeout=60)
+    done = subprocess.run([sys.executable, "shop.py"], cwd=tmp_path, env=environment, timeout=PATIENCE_SECONDS)
     assert done.returncode == -signal.SIGKILL
     with closing(open_store(tmp_path / "runs.db")) as store:
         yield Shop(tmp_path, store)

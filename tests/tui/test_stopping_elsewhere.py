@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until
 
@@ -82,7 +83,7 @@ async def test_a_run_that_was_started_elsewhere_is_stopped_after_asking(tmp_path
             await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
             await pilot.press("y")
             await until(pilot, lambda: "it was stopped; what it did is kept" in shown(app))
-            waiter.wait(60)
+            waiter.wait(PATIENCE_SECONDS)
             assert source.run(run.id).status == "interrupted"
             await until(pilot, lambda: app.screen.blocked("live.stop") is not None)  # its end is read in a while
             assert "S stop" not in shown(app)
@@ -100,7 +101,7 @@ async def test_a_run_that_ends_while_it_is_asked_is_not_said_to_be_stopped(tmp_p
             await pilot.press("S")
             await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
             waiter.stdin.close()
-            waiter.wait(60)
+            waiter.wait(PATIENCE_SECONDS)
             await pilot.press("y")
             await until(pilot, lambda: "it was not stopped: waiter does not run: it is succeeded" in shown(app))
 
@@ -114,7 +115,7 @@ async def test_a_run_whose_process_was_killed_is_no_run_that_could_be_stopped(tm
             await pilot.press("S")
             await until(pilot, lambda: isinstance(app.screen, ConfirmDialog))
             waiter.send_signal(signal.SIGKILL)
-            waiter.wait(60)
+            waiter.wait(PATIENCE_SECONDS)
             await pilot.press("y")
             await until(pilot, lambda: "it was not stopped: waiter does not run: it is crashed" in shown(app))
 

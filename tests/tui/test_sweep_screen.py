@@ -6,6 +6,7 @@ from contextlib import closing
 
 import pytest
 from tests.core.sweeping.by_hand import ByHand
+from tests.patience import PATIENCE_SECONDS
 from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until
 
@@ -268,7 +269,7 @@ async def test_where_there_is_no_sweep_the_key_that_begins_one_is_named(by_hand)
 
 def test_the_process_that_drives_a_sweep_says_why_it_could_not(by_hand):
     process = SweepProcess(by_hand.path, "nobody")
-    process._process.wait(60)
+    process._process.wait(PATIENCE_SECONDS)
     assert process.poll() == 3
     assert process.trouble().startswith("no sweep 'nobody'")
     process.stop()

@@ -9,6 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until
 
@@ -65,7 +66,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("forgetful")
     (folder / "forgetful.py").write_text(AGENT)
     environment = {**os.environ, "AGENT_TT_STORE": str(folder / "runs.db")}
-    subprocess.run([sys.executable, "forgetful.py"], cwd=folder, env=environment, check=True, timeout=60)
+    subprocess.run([sys.executable, "forgetful.py"], cwd=folder, env=environment, check=True, timeout=PATIENCE_SECONDS)
     return folder / "runs.db"
 
 

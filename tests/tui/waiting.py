@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from tests.patience import PATIENCE_SECONDS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from textual.pilot import Pilot
-
-_MOST_SECONDS = 30
 
 
 async def until(pilot: Pilot[object], condition: Callable[[], object]) -> None:
@@ -19,6 +19,6 @@ async def until(pilot: Pilot[object], condition: Callable[[], object]) -> None:
     Raises:
         TimeoutError: It never did.
     """
-    async with asyncio.timeout(_MOST_SECONDS):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not condition():
             await pilot.pause(0.01)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 from agent_tt.codec.encode import encode
@@ -109,7 +110,7 @@ with agent_tt.record("x", state={{"b": Bad()}}, store={str(tmp_path / "runs.db")
     try: fail()
     except Worse: print("went on")
 """
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert (ended.stdout, ended.returncode) == ("went on\n", 0), ended.stderr
 
 

@@ -7,7 +7,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.core.agent_folder import PATIENCE_SECONDS, AgentFolder
+from tests.core.agent_folder import AgentFolder
+from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.codec.encode import encode
 from agent_tt.forking.launch import start_fork

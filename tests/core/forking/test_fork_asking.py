@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.errors import Interrupted, QuestionClosed
 from agent_tt.forking.policies import ToolPolicy, read_rule
@@ -41,7 +42,6 @@ def tried(amount):
 """
 
 ASK = ToolPolicy((("charge", read_rule("ask")),))
-PATIENCE_SECONDS = 30.0
 
 
 def fork_shop(project: Project, *amounts: int, **options: object) -> ForkHandle:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.core.web_server import OPENAI_ANSWER, Web, serving
+from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.forking.ledger import effects_of
 from agent_tt.forking.policies import ToolPolicy, read_rule
@@ -80,7 +81,7 @@ def paid(project: Project, shop: Web) -> Run:
     project.put("agent.py", AGENT)
     command = [sys.executable, "-m", "agent_tt_tui", "record", "--store", str(project.store_path)]
     command += ["--call", "bank.debit=write", "--", sys.executable, "agent.py", shop.url]
-    done = subprocess.run(command, cwd=project.folder, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=project.folder, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert done.returncode == 0, done.stderr
     assert paid_at(shop) == ["/charge/30", "/debit/30", "/pay"]
     shop.forget()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.errors import AgentFailed, Interrupted, InvalidEntryPoint
 from agent_tt.model import Edit
@@ -187,7 +188,7 @@ def test_an_agent_that_could_not_start_has_no_traceback_of_ours(start: Callable[
 def test_the_child_started_by_hand_says_what_it_is() -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AGENT_TT_")}
     command = [sys.executable, "-m", "agent_tt._child"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 2)
 
 
@@ -265,7 +266,7 @@ def test_ctrl_c_in_a_script_that_waits_stops_its_fork(project: Project, eventual
     launcher = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, start_new_session=True)
     eventually(lambda: len(project.store.runs()) == 2 and project.store.step_count(project.store.run("latest").id))
     launcher.send_signal(signal.SIGINT)
-    _, error = launcher.communicate(timeout=30)
+    _, error = launcher.communicate(timeout=PATIENCE_SECONDS)
     assert b"KeyboardInterrupt" in error
     assert project.store.run("latest").status == "interrupted"
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.errors import InvalidEntryPoint, StoreBusy
 from agent_tt.forking.launch import start_fork
@@ -189,7 +190,7 @@ def is_gone(pid: int) -> bool:
 
 
 def ended(project: Project, handle: ForkHandle) -> Run:
-    assert handle.wait(60) is not None
+    assert handle.wait(PATIENCE_SECONDS) is not None
     return project.store.run(handle.run_id)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.errors import Interrupted, UsageError
 from agent_tt.history.proofs import RUNS
@@ -251,7 +252,7 @@ def test_stop_ends_a_program_that_records_itself_and_never_a_process_that_is_not
         eventually(lambda: pids(project))
         run = project.store.run("latest")
         assert stop_run(project.store_path, run.id).status == "interrupted"
-        assert program.wait(60) != 0
+        assert program.wait(PATIENCE_SECONDS) != 0
     # A run that names a process as its own that began at another time: that number is somebody else's by now.
     writer = project.store.begin_run(new_run("impostor"), {})
     owned_by(project, writer.run_id, start=1)

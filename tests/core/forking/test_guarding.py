@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 from agent_tt.errors import ToolDenied
@@ -100,7 +101,7 @@ def test_inside_a_live_tool_everything_may_happen_and_after_it_nothing(here: Her
     go_on, denials = threading.Event(), list[BaseException]()
 
     def late() -> None:
-        go_on.wait(30)
+        go_on.wait(PATIENCE_SECONDS)
         try:
             connected(listener.address)
         except ToolDenied as denied:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from tests.core.interop import graphs
 from tests.core.interop.support import database_of, digest_of_folder, outline
+from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.errors import StoreNotFound, StoreUnreadable
 from agent_tt.interop.langgraph.connection import DatabaseFile
@@ -48,7 +49,9 @@ def killed(tmp_path: Path) -> Path:
     path.parent.mkdir()
     root = Path(__file__).parents[3]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), str(root / "core")])}
-    ended = subprocess.run([sys.executable, "-c", KILLED, str(path)], env=environment, timeout=60, check=False)
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED, str(path)], env=environment, timeout=PATIENCE_SECONDS, check=False
+    )
     assert ended.returncode == 9
     assert path.with_name("checkpoints.db-wal").stat().st_size > path.stat().st_size
     return path

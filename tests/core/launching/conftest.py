@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from unittest import mock
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.launching.outside_tools import OUTSIDE
 from agent_tt.store import open_store
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from agent_tt.model import Call, Run
     from agent_tt.protocols import Store
 
-PATIENCE_SECONDS = 60.0
 RECORD = (sys.executable, "-m", "agent_tt_tui", "record")
 
 

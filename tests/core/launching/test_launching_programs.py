@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.errors import NotFound, UsageError
 from agent_tt.launching.command import record_command
@@ -135,7 +136,7 @@ class TestAsBare:
             process.send_signal(signal.SIGUSR1)
             assert process.stdout.readline() == "heard\n"
             process.send_signal(signal.SIGTERM)
-            process.communicate(timeout=60)
+            process.communicate(timeout=PATIENCE_SECONDS)
         assert process.returncode == 9
 
     def test_ctrl_c_interrupts_the_program_once(self, project: Project) -> None:
@@ -152,7 +153,7 @@ class TestAsBare:
         with process:
             assert process.stdout.readline() == "ready\n"
             process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=60)
+            _, err = process.communicate(timeout=PATIENCE_SECONDS)
         assert process.returncode == 130
         assert err.count("KeyboardInterrupt") == 1
         assert [run.status for run in project.runs()] == ["interrupted"]
@@ -310,7 +311,7 @@ def test_a_killed_program_leaves_a_crashed_run_with_everything_it_did(project: P
         for _ in range(20):
             process.stdout.readline()
         os.killpg(process.pid, signal.SIGKILL)  # the launcher too: nobody is left to say how it ended
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE_SECONDS)
     (run,) = project.runs()
     assert run.status == "crashed"
     calls = project.calls(run)

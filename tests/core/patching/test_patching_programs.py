@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 AGENT = """
 import os
@@ -58,7 +59,7 @@ def run(tmp_path):
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=PATIENCE_SECONDS,
         )
 
     (tmp_path / "agent.py").write_text(AGENT)

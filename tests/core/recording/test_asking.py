@@ -10,6 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 from agent_tt.errors import QuestionClosed, ToolDenied, UsageError
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from agent_tt.model import Call
     from agent_tt.questions import CallQuestion, Decision
     from agent_tt.store import SqliteStore
-
-PATIENCE_SECONDS = 20.0
 
 CHARGED: list[object] = []
 

@@ -14,6 +14,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 from agent_tt.errors import StoreUnreadable, UsageError
@@ -23,8 +24,6 @@ from agent_tt.store.spill.taking_in import take_in, waiting
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-PATIENCE_SECONDS = 60.0
 
 
 @agent_tt.tool(effect="read")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 from agent_tt.store import open_store
@@ -23,8 +24,6 @@ from agent_tt.store.spill.taking_in import take_in, waiting
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-
-PATIENCE_SECONDS: Final = 120.0
 
 AGENT: Final = """
 import json, os, resource, shutil, sqlite3, sys, threading

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import anyio
 import pytest
 import trio
+from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 from agent_tt.recording.concurrency.lane_checks import check_anyio
@@ -23,8 +24,6 @@ from agent_tt.recording.concurrency.tasks import TRIO_RUN
 from agent_tt.recording.concurrency.trio_tasks import trio_places
 from agent_tt.recording.hooks import HOOKS
 from agent_tt.recording.passing import passing
-
-WAIT = 20.0
 
 
 @agent_tt.tool(effect="read")
@@ -316,15 +315,15 @@ def test_a_coroutine_that_a_job_hands_to_another_threads_loop_is_in_a_lane_below
         with ThreadPoolExecutor(4) as pool:
             submitted = [pool.submit(hand_over, one(f"n{number}"), loop) for number in range(4)]
             for future in submitted:
-                future.result(WAIT)
+                future.result(PATIENCE_SECONDS)
         loop.call_soon_threadsafe(loop.stop)
-        background.join(WAIT)
+        background.join(PATIENCE_SECONDS)
     loop.close()
     assert lanes_of(store.only) == {f"n{n}": f"main/work.{n}/{one.__qualname__}.0" for n in range(4)}
 
 
 def hand_over(coroutine, loop):
-    return asyncio.run_coroutine_threadsafe(coroutine, loop).result(WAIT)
+    return asyncio.run_coroutine_threadsafe(coroutine, loop).result(PATIENCE_SECONDS)
 
 
 # ---------------------------------------------------------------- lanes that are not sure
@@ -334,7 +333,7 @@ def test_threads_that_share_a_queue_are_not_sure_and_one_that_has_its_own_is(sto
     shared, own = queue.Queue(), queue.Queue()
 
     def work(waiting, who):
-        waiting.get(timeout=WAIT)
+        waiting.get(timeout=PATIENCE_SECONDS)
         ask(who)
 
     with agent_tt.record("x") as run, run.step("s"):
@@ -342,7 +341,7 @@ def test_threads_that_share_a_queue_are_not_sure_and_one_that_has_its_own_is(sto
             waiting.put("something")
             thread = threading.Thread(target=work, args=(waiting, who))
             thread.start()
-            thread.join(WAIT)
+            thread.join(PATIENCE_SECONDS)
     said = unsure(store.only)
     assert said["own"] is None
     assert said["first of two"] is None, "nobody else had taken anything yet"

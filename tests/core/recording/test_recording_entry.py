@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 from agent_tt.errors import InvalidEntryPoint
@@ -212,7 +213,7 @@ def run_python(project, *arguments, **environment):
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
     )
     return json.loads(result.stdout)
 

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 from agent_tt.errors import StoreUnreadable, ToolDenied
@@ -18,8 +19,6 @@ from agent_tt.model import NewRun
 from agent_tt.recording.adoption import Adoption, offer
 from agent_tt.recording.policy import ToolPolicy
 from agent_tt.store import open_store
-
-WAIT = 30.0
 
 
 @agent_tt.tool(effect="read")
@@ -150,7 +149,7 @@ def test_threads_may_change_a_state_while_it_is_read(path, reader):
 
     with agent_tt.record("busy", state=state, store=path, durability="normal") as run, ThreadPoolExecutor(4) as pool:
         for job in [pool.submit(work, run, i) for i in range(4)]:
-            job.result(WAIT)
+            job.result(PATIENCE_SECONDS)
     source = reader()
     found = source.run("busy")
     steps = source.steps(found.id)
@@ -187,7 +186,7 @@ def vanish(): os._exit(9)
 with agent_tt.record("gone", state={{"a": 1}}, store={str(path)!r}) as run, run.step("s"):
     vanish()
 """
-    assert subprocess.run([sys.executable, "-c", script], check=False, timeout=WAIT).returncode == 9
+    assert subprocess.run([sys.executable, "-c", script], check=False, timeout=PATIENCE_SECONDS).returncode == 9
     source = reader()
     run = source.run("gone")
     assert run.status == "crashed"
@@ -206,7 +205,7 @@ with agent_tt.record("parent", state={{"a": 1}}, store={str(path)!r}) as run:
     with run.step("after"):
         pass
 """
-    subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True, timeout=WAIT)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True, timeout=PATIENCE_SECONDS)
     source = reader()
     run = source.run("parent")
     assert (run.status, [step.status for step in source.steps(run.id)]) == ("succeeded", ["ok", "ok"])

@@ -12,11 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 from agent_tt.recording.hooks import HOOKS, Hooks, Patch
-
-WAIT = 20.0
 
 
 @agent_tt.tool(effect="read")
@@ -137,7 +136,7 @@ def test_threads_on_one_state_commit_what_they_saw_in_order(store):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(WAIT)
+            thread.join(PATIENCE_SECONDS)
     recorded = store.only
     seen = [recorded.steps[number - 1].state["n"] for number in recorded.commits]
     assert seen == sorted(seen)
@@ -149,7 +148,7 @@ def test_threads_and_executor_jobs_have_lanes_and_belong_to_the_step_that_starte
     def in_thread():
         ask("thread")
         with ThreadPoolExecutor(1) as pool:
-            pool.submit(ask, "job of thread").result(WAIT)
+            pool.submit(ask, "job of thread").result(PATIENCE_SECONDS)
 
     with agent_tt.record("x") as run, ThreadPoolExecutor(3) as pool:
         with run.step("pool"):
@@ -157,12 +156,12 @@ def test_threads_and_executor_jobs_have_lanes_and_belong_to_the_step_that_starte
         with run.step("contexts"):
             context = contextvars.copy_context()
             jobs = [pool.submit(contextvars.copy_context().run, ask, f"c{i}") for i in range(2)]
-            [job.result(WAIT) for job in jobs]
+            [job.result(PATIENCE_SECONDS) for job in jobs]
             context.run(ask, "same thread")
         with run.step("thread"):
             thread = threading.Thread(target=in_thread)
             thread.start()
-            thread.join(WAIT)
+            thread.join(PATIENCE_SECONDS)
     lanes = lanes_of(store.only)
     assert lanes == {
         "p0": "main/work.0",
@@ -208,7 +207,7 @@ def test_a_thread_of_its_own_class_runs_its_own_run(store):
     with agent_tt.record("x"):
         worker = Worker()
         worker.start()
-        worker.join(WAIT)
+        worker.join(PATIENCE_SECONDS)
         with pytest.raises(RuntimeError):
             worker.start()
     assert "run" not in vars(worker)
@@ -236,7 +235,7 @@ def test_work_items_may_name_their_lane_so_that_any_worker_may_take_them(store):
             for worker in workers:
                 worker.start()
             for worker in workers:
-                worker.join(WAIT)
+                worker.join(PATIENCE_SECONDS)
             ask("after")
     expected = {item: f"main/@{item}" for item in items} | {"after": "main"}
     assert [lanes_of(run) for run in store.runs] == [expected, expected]
@@ -320,14 +319,14 @@ def test_code_that_outlives_its_run_simply_runs(store):
     results = []
 
     def linger():
-        go.wait(WAIT)
+        go.wait(PATIENCE_SECONDS)
         results.append(ask("late"))
 
     with agent_tt.record("x") as run, run.step("s"):
         thread = threading.Thread(target=linger)
         thread.start()
     go.set()
-    thread.join(WAIT)
+    thread.join(PATIENCE_SECONDS)
     assert results == ["late"]
     assert store.only.calls == []
 
@@ -338,7 +337,7 @@ def test_threads_of_the_store_are_nobodys_lane(store, monkeypatch):
     def open_step(new, original=None):
         thread = threading.Thread(target=lambda: started.append(1))
         thread.start()
-        thread.join(WAIT)
+        thread.join(PATIENCE_SECONDS)
         return original(new)
 
     with agent_tt.record("x") as run:
@@ -347,7 +346,7 @@ def test_threads_of_the_store_are_nobodys_lane(store, monkeypatch):
         with run.step("s"):
             thread = threading.Thread(target=ask, args=("mine",))
             thread.start()
-            thread.join(WAIT)
+            thread.join(PATIENCE_SECONDS)
     assert started == [1]
     assert lanes_of(store.only) == {"mine": "main/thread.0"}
 

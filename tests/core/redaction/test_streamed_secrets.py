@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from tests.core.redaction.secret_kinds import HARMLESS_TEXTS, TEXTS, WORD
 from tests.core.redaction.test_secret_kinds import ADVERSE, traces
 from tests.core.stored_bytes import contents
+from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 from agent_tt.model import HELD_BACK, Judged
@@ -532,7 +533,7 @@ def test_a_recording_that_is_killed_holds_all_but_what_may_be_the_beginning_of_a
     tmp_path: Path, last: str, kept: list[Wire]
 ):
     path = tmp_path / "runs.db"
-    done = subprocess.run([sys.executable, "-c", KILLED, str(path), last], check=False, timeout=120)
+    done = subprocess.run([sys.executable, "-c", KILLED, str(path), last], check=False, timeout=PATIENCE_SECONDS)
     assert done.returncode == -signal.SIGKILL
     with contextlib.closing(open_store(path)) as store:
         run = store.run("latest")

@@ -15,7 +15,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.core.reentering.support import PATIENCE_SECONDS, Project
+from tests.core.reentering.support import Project
+from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.errors import UsageError
 from agent_tt.model import Edit

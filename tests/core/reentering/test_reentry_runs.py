@@ -9,7 +9,8 @@ import time
 from contextlib import closing
 
 import pytest
-from tests.core.reentering.support import LOOP, PATIENCE_SECONDS, PRELUDE, Project
+from tests.core.reentering.support import LOOP, PRELUDE, Project
+from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.errors import CannotReenter, InvalidEdit, StepNotFound, UsageError
 from agent_tt.forking.call_edits import parse_call_edit

@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.core.reentering.support import PATIENCE_SECONDS, Project
+from tests.core.reentering.support import Project
+from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.model import Edit
 

@@ -9,6 +9,7 @@ import threading
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.model import Call, Run
 from agent_tt.recording.answers import Question
@@ -242,7 +243,7 @@ def test_a_thread_releases_who_waits_in_the_loop_of_another():
 
     def gives():
         waiter[0].release()
-        seen.append(released.wait(30))
+        seen.append(released.wait(PATIENCE_SECONDS))
 
     async def other():
         asyncio.get_running_loop().call_soon(gives, context=no_context())

@@ -7,7 +7,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.core.agent_folder import PATIENCE_SECONDS, AgentFolder
+from tests.core.agent_folder import AgentFolder
+from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 from agent_tt import samples

@@ -6,7 +6,8 @@ import signal
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from tests.core.agent_folder import DID, PATIENCE_SECONDS, AgentFolder
+from tests.core.agent_folder import DID, AgentFolder
+from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 from agent_tt.resuming import Happened

@@ -7,13 +7,13 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from tests.patience import PATIENCE_SECONDS
+
 if TYPE_CHECKING:
     from pathlib import Path
 
 KILLS = 100
 PROCESSES = 2
-PATIENCE_SECONDS = 120
-
 AGENT = """
 import agent_tt
 
@@ -142,7 +142,7 @@ def resume(folder, delay=None):
     executed = counted(folder)
     told = lambda call: Happened({"counted": call.args["n"]}) if call.args["n"] in executed else None
     handle = agent_tt.resume("counting", store=folder / "runs.db", in_flight=told)
-    code = handle.wait(60)
+    code = handle.wait(300)
     assert code in (0, -signal.SIGKILL), (code, handle.output())
 
 
@@ -180,7 +180,7 @@ def test_a_run_killed_at_a_hundred_moments_and_resumed_makes_every_call_once(tmp
     ]
     summaries = []
     for mother in mothers:
-        told, complaints = mother.communicate(timeout=PATIENCE_SECONDS)
+        told, complaints = mother.communicate(timeout=2 * PATIENCE_SECONDS)
         assert mother.returncode == 0, complaints[-3000:]
         summaries.append(json.loads(told))
     assert sum(summary["kills"] for summary in summaries) >= KILLS

@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 from agent_tt.errors import UsageError
@@ -22,8 +23,6 @@ from agent_tt.store import open_store
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-PATIENCE_SECONDS = 60.0
 
 AGENT = """
 import os, sys

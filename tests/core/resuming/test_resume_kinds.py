@@ -8,6 +8,7 @@ from contextlib import closing
 import pytest
 from tests.core.launching.test_launching_openai import AGENT, model
 from tests.core.resuming.support import Project, happened, not_happened
+from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 from agent_tt.errors import AgentFailed
@@ -46,7 +47,7 @@ def test_a_model_loop_goes_on_as_if_nothing_had_happened(project: Project, form:
     assert roles == ["system", "user", "assistant", "tool", "assistant"]
     assert (run.tokens_in, run.tokens_out) == (120, 10)
     assert '"content": "charged 7"' in handle.output()
-    report = agent_tt.replay("latest", store=project.store_path, timeout=60)
+    report = agent_tt.replay("latest", store=project.store_path, timeout=PATIENCE_SECONDS)
     assert report.is_faithful, report.divergences
     assert not report.notes
 
@@ -95,7 +96,7 @@ def test_a_fork_goes_on_after_the_step_that_it_was_forked_at_and_under_its_polic
         assert [store.state(run.id, step)["n"] for step in (1, 2, 3, 4)] == [2, 3, 4, 5]
         assert store.verify() == []
     assert [word for word in project.done() if word.startswith("send")] == [f"send-{n}" for n in range(5)]
-    assert agent_tt.replay(run.id, store=project.store_path, timeout=60).is_faithful
+    assert agent_tt.replay(run.id, store=project.store_path, timeout=PATIENCE_SECONDS).is_faithful
 
 
 THREADS = """

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import httpx2
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 from agent_tt.recording.fitness import need_attributes, need_members, need_parameters
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 def python(code: str, *arguments: str) -> str:
     command = [sys.executable, "-c", textwrap.dedent(code), *arguments]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
     assert result.returncode == 0, result.stderr
     return result.stdout
 

@@ -13,6 +13,7 @@ import pytest
 from tests.core.conformance.keeping import FAMILY, check_keeping
 from tests.core.store.recordings import AGENT, begin, call, chat, fork, new_store, step
 from tests.core.store.rows import insert, update
+from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.errors import IsRunning, ReadOnlySource, RunNotFound, StoreUnreadable
 from agent_tt.model import CallEnd, NewCall, NewRun, NewStep, StepEnd
@@ -304,7 +305,7 @@ def test_a_kill_in_the_middle_of_deleting_leaves_a_whole_store(tmp_path: Path) -
     paths = [tmp_path / f"{n}.db" for n in range(16)]
     for path in paths:
         path.write_bytes((tmp_path / "template.db").read_bytes())
-    subprocess.run([sys.executable, "-c", DELETES, *paths], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", DELETES, *paths], check=True, timeout=PATIENCE_SECONDS)
     partly = 0
     for path in paths:
         store = open_store(path)

@@ -13,6 +13,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.forking.terms import SWEEP
 from agent_tt.store import open_store
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_tt.sweeping.matrix import Matrix
-
-PATIENCE_SECONDS = 60.0
 
 AGENT = """
 import os, time

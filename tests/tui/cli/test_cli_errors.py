@@ -9,6 +9,7 @@ from io import BytesIO, TextIOWrapper
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 import agent_tt.comparing.runs
 from agent_tt.errors import AgentFailed, Damaged
@@ -98,7 +99,9 @@ def test_every_failure_has_its_exit_code(
 
 
 def python(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+    )
 
 
 def test_the_version_costs_what_python_costs() -> None:
@@ -131,7 +134,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
             stdout=write_end,
             stderr=subprocess.PIPE,
             text=True,
-            timeout=60,
+            timeout=PATIENCE_SECONDS,
             check=False,
         )
     finally:

@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.comparing import compare
 
@@ -61,7 +62,7 @@ def store(tmp_path: Path, command: Command) -> Path:
     (tmp_path / "seeker.py").write_text(AGENT, encoding="utf-8")
     path = tmp_path / "runs.db"
     environment = os.environ | {"AGENT_TT_STORE": str(path)}
-    subprocess.run([sys.executable, "seeker.py"], cwd=tmp_path, env=environment, check=True, timeout=60)
+    subprocess.run([sys.executable, "seeker.py"], cwd=tmp_path, env=environment, check=True, timeout=PATIENCE_SECONDS)
     return path
 
 
@@ -130,7 +131,7 @@ if __name__ == "__main__":
 def test_a_fork_whose_command_is_told_to_end_is_stopped_with_it(command: Command, tmp_path: Path, name: str) -> None:
     (tmp_path / "waiter.py").write_text(WAITING, encoding="utf-8")
     environment = os.environ | {"AGENT_TT_STORE": str(tmp_path / "runs.db")}
-    subprocess.run([sys.executable, "waiter.py"], cwd=tmp_path, env=environment, check=True, timeout=60)
+    subprocess.run([sys.executable, "waiter.py"], cwd=tmp_path, env=environment, check=True, timeout=PATIENCE_SECONDS)
     arguments = [sys.executable, "-m", "agent_tt_tui", "fork", "waiter", "--at", "0"]
     number = getattr(signal, name)
     with subprocess.Popen(
@@ -144,7 +145,7 @@ def test_a_fork_whose_command_is_told_to_end_is_stopped_with_it(command: Command
         assert fork.stdout is not None
         assert any("begun" in line for line in fork.stdout)
         fork.send_signal(number)
-        assert fork.wait(timeout=60) == 130
+        assert fork.wait(timeout=PATIENCE_SECONDS) == 130
     run = command("runs", "--store", environment["AGENT_TT_STORE"], "--json").json[0]
     assert (run["name"], run["status"]) == ("waiter/fork-1", "interrupted")
 

@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +57,12 @@ def recorded(tmp_path_factory) -> Path:
     (folder / "sender.py").write_text(AGENT)
     environment = {**os.environ, "AGENT_TT_STORE": str(folder / "runs.db")}
     subprocess.run(
-        [sys.executable, "sender.py"], cwd=folder, env=environment, check=True, timeout=60, stdout=subprocess.DEVNULL
+        [sys.executable, "sender.py"],
+        cwd=folder,
+        env=environment,
+        check=True,
+        timeout=PATIENCE_SECONDS,
+        stdout=subprocess.DEVNULL,
     )
     return folder
 
@@ -132,11 +138,11 @@ def test_what_follows_two_dashes_is_the_agents(command: Command, folder: Path):
 def test_what_is_piped_in_is_the_agents_and_reading_nothing_is_said(folder: Path):
     change(folder, ('print("arguments"', 'print(input("? "), sys.stdin.read().split(), "arguments"'))
     replay = [sys.executable, "-m", "agent_tt_tui", "replay", "sender", "--json", "--store", str(folder / "runs.db")]
-    done = subprocess.run(replay, input=b"a line\nand more", capture_output=True, timeout=60)
+    done = subprocess.run(replay, input=b"a line\nand more", capture_output=True, timeout=PATIENCE_SECONDS)
     report = json.loads(done.stdout)
     assert (report["output"], report["notes"]) == ("? a line ['and', 'more'] arguments\n", [])
     assert (done.returncode, [found["kind"] for found in report["divergences"]]) == (1, ["changed output"])
-    done = subprocess.run(replay, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    done = subprocess.run(replay, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE_SECONDS)
     report = json.loads(done.stdout)
     assert (done.returncode, report["agent"]["error"]) == (5, "EOFError: EOF when reading a line")
     assert [note["kind"] for note in report["notes"]] == ["no input"]

@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,7 +91,7 @@ def debug(folder: Path, *arguments: str, commands: str) -> tuple[int, str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
     assert "Traceback" not in done.stdout
@@ -178,7 +179,7 @@ def test_what_cannot_be_debugged_is_said_in_a_line(folder: Path, arguments: list
         env=environment(folder),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
         check=False,
     )
     assert words in done.stderr

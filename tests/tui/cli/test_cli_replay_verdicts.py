@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 from agent_tt_tui.cli.root import root
 
@@ -70,7 +71,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for kind in KINDS:
         (folder / f"{kind}.py").write_text(AGENT.replace("KIND", repr(kind)))
         environment = {**os.environ, "AGENT_TT_STORE": str(folder / "runs.db")}
-        subprocess.run([sys.executable, f"{kind}.py"], cwd=folder, env=environment, check=True, timeout=60)
+        subprocess.run(
+            [sys.executable, f"{kind}.py"], cwd=folder, env=environment, check=True, timeout=PATIENCE_SECONDS
+        )
     return folder
 
 

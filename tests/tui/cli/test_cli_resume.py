@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +49,9 @@ def folder(tmp_path: Path) -> Path:
     """A run that was killed in its third step."""
     (tmp_path / "sender.py").write_text(AGENT)
     environment = {**os.environ, "AGENT_TT_STORE": str(tmp_path / "runs.db")}
-    done = subprocess.run([sys.executable, "sender.py"], cwd=tmp_path, env=environment, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "sender.py"], cwd=tmp_path, env=environment, timeout=PATIENCE_SECONDS, check=False
+    )
     assert done.returncode == -signal.SIGKILL
     return tmp_path
 
@@ -76,7 +79,7 @@ def at_a_terminal(folder: Path, *answers: tuple[str, str]) -> tuple[int, str]:
             said += piece
             if left and said.decode().rstrip().endswith(left[0][0]):
                 line.write(left.pop(0)[1].encode() + b"\n")
-    return process.wait(60), said.decode()
+    return process.wait(PATIENCE_SECONDS), said.decode()
 
 
 def test_without_a_terminal_nothing_is_done_about_a_write_in_flight(command: Command, folder: Path):
