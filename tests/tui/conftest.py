@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+from tests.tui.parsed_once import parse_once
 from tests.tui.settling import settle_fast
 
 from agent_tt import samples
@@ -33,3 +34,4 @@ def sample_store(sample_runs_file, tmp_path):
 @pytest.fixture(autouse=True)
 def _pilots_settle_fast(monkeypatch):
     settle_fast(monkeypatch)
+    parse_once(monkeypatch)
