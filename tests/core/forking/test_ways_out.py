@@ -9,12 +9,14 @@ import os
 import re
 import socket
 import threading
+import time
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.forking.ledger import effects_of
 
@@ -44,6 +46,7 @@ class World:
         os.mkfifo(self.pipe)
         self._pipe = os.open(self.pipe, os.O_RDWR)  # never without a writer, so that reading waits
         self.heard: set[str] = set()
+        self._readers: list[threading.Thread] = []
         self._closing = False
         streams = [socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_UNIX)]
         streams[1].bind(self.unix)
@@ -63,7 +66,8 @@ class World:
         while not self._closing:
             with contextlib.suppress(OSError):
                 made, _ = listening.accept()
-                threading.Thread(target=self._read, args=(made,), daemon=True).start()
+                self._readers.append(threading.Thread(target=self._read, args=(made,), daemon=True))
+                self._readers[-1].start()
 
     def _read(self, made: socket.socket) -> None:
         with made, contextlib.suppress(OSError):
@@ -91,8 +95,26 @@ class World:
     def _hear(self, data: bytes) -> None:
         self.heard |= {name.decode() for name in _NAME.findall(data)}
 
+    def _hear_all(self) -> None:
+        """Wait until everything was heard that was sent before: each way in keeps the order in which things come."""
+        marks = {"mark_pipe"}
+        os.write(self._pipe, b"way-mark_pipe\n")
+        for each in self._sockets:
+            with socket.socket(each.family, each.type) as made:
+                made.connect(each.getsockname())
+                made.sendall(f"way-mark_{len(marks)}".encode())
+            marks.add(f"mark_{len(marks)}")
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not marks <= self.heard:
+            assert time.monotonic() < deadline, marks - self.heard
+            time.sleep(0.01)
+        for reader in self._readers:
+            reader.join(PATIENCE_SECONDS)
+        self.heard -= marks
+
     def reached(self) -> set[str]:
-        """The names of the ways that got out."""
+        """The names of the ways that got out, when who took them has ended."""
+        self._hear_all()
         return self.heard | {path.name.removeprefix("way-") for path in self.marks.iterdir()}
 
     def forget(self) -> None:
