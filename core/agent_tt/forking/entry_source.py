@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from agent_tt.errors import InvalidEntryPoint
+from agent_tt.replaying.source_trees import parse_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -95,7 +96,7 @@ def refuse_overrides(entry: EntryPoint, file: Path) -> None:
 def _parse(file: Path) -> ast.Module:
     try:
         with tokenize.open(file) as stream:  # honours a coding line, as Python does
-            return ast.parse(stream.read(), filename=str(file))
+            return parse_source(stream.read(), str(file))
     except OSError as error:
         raise InvalidEntryPoint(f"{file} cannot be read: {error.strerror}") from error
     except (SyntaxError, ValueError) as error:

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 from agent_tt.errors import InvalidExecutor, UsageError
 from agent_tt.forking.terms import MOCK, PYTHON
+from agent_tt.replaying.source_trees import parse_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -213,7 +214,7 @@ def _names_in(file: Path) -> set[str] | None:
     """The names that a module's source binds at its top; None where that cannot be told by reading it."""
     try:
         with tokenize.open(file) as stream:
-            tree = ast.parse(stream.read())
+            tree = parse_source(stream.read())
     except (OSError, SyntaxError, ValueError):
         return None
     names: set[str] = set()
@@ -264,7 +265,7 @@ def _parsed(file: Path | None, folders: list[Path]) -> Iterator[tuple[Path, ast.
         read.add(current)
         try:
             with tokenize.open(current) as stream:
-                tree = ast.parse(stream.read())
+                tree = parse_source(stream.read())
         except (OSError, SyntaxError, ValueError):
             continue
         yield current, tree

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import NotFound, UsageError
+from agent_tt.replaying.source_trees import parse_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -125,7 +126,7 @@ def missing(path: DottedPath, depth: int, known: Iterable[str]) -> NotFound:
 def names_in_source(source: str) -> dict[str, ast.ClassDef | None] | None:
     """The names that a module binds, classes with what they are; None where its source does not say them all."""
     try:
-        tree = ast.parse(source)
+        tree = parse_source(source)
     except (SyntaxError, ValueError, RecursionError):
         return None
     return _bound(tree.body)

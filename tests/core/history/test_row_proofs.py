@@ -146,9 +146,7 @@ def test_a_row_is_proven_by_the_values_that_sqlite_gives_back(run: int, cost: ob
     assert rows.query("SELECT n, a, b FROM seals") == [(0, 0, 0)]
 
 
-@pytest.mark.parametrize(
-    "count", [2.0, -0.0, 2.5, True, 2.0**53, 2.0**62, 2.0**63, -(2.0**63), 1e300, Number(3)]
-)
+@pytest.mark.parametrize("count", [2.0, -0.0, 2.5, True, 2.0**53, 2.0**62, 2.0**63, -(2.0**63), 1e300, Number(3)])
 def test_a_fraction_that_is_whole_is_proven_as_the_number_that_a_column_of_numbers_gives_back(count: float) -> None:
     rows = MemoryRows()
     rows.connection.execute("CREATE TABLE counted(run INTEGER PRIMARY KEY, count INTEGER, proof BLOB)")
