@@ -10,6 +10,8 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
+from agent_tt.replaying.source_trees import parse_source
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -67,7 +69,7 @@ def _tree(path: Path) -> ast.Module | None:
     try:
         if path.stat().st_size > _MOST_BYTES:
             return None
-        return ast.parse(path.read_bytes())
+        return parse_source(path.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError):
         return None
 

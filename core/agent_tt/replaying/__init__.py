@@ -20,7 +20,7 @@
 | `numbering` | where the replaying agent's own recording goes: nowhere |
 | `block`, `given` | replaying a block of code in this process; answers that are given for a name |
 | `shown_tools` | tools that the conversation shows and no call stands for |
-| `preflight` | what a run has answers for |
+| `preflight`, `source_trees` | what a run has answers for; the source of its agent |
 | `launch`, `job`, `agent_process`, `progress` | replaying a whole run in a process of its own, and how far it is |
 | `debugging` | pdb inside the agent of a replay |
 """

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.recording.entry import SCRIPT
 from agent_tt.replaying.shown_tools import said_of_tools
+from agent_tt.replaying.source_trees import parse_source
 from agent_tt.replaying.tape import read_tape
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ def _marked(run: Run) -> Iterator[tuple[CallKind, str]]:
             continue
         seen.add(file)
         try:
-            tree = ast.parse(file.read_bytes())
+            tree = parse_source(file.read_bytes())
         except (OSError, SyntaxError, ValueError):
             continue
         yield from _marked_in(tree)
