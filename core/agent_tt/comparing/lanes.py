@@ -59,7 +59,8 @@ class Lane:
 Couple: TypeAlias = "tuple[Lane | None, Lane | None]"
 
 _Measure: TypeAlias = "tuple[int, int, int]"
-"""Of couples, the less the better: cost, minus how many there are, how far their names and places are apart."""
+"""Ranks a choice of couples, smallest first: its cost, minus the number of couples, and how far apart their names and
+places are."""
 
 
 def match_lanes(
@@ -168,7 +169,7 @@ def _least(
 
 
 def _beside(ours: Lane, theirs: Lane, costs: Costs, check: Callable[[], None], *, named: bool) -> _Measure | None:
-    """What it takes to set two lanes beside each other, less what they cost alone; None where they are strangers."""
+    """Measure one couple: its cost is that of its alignment minus that of both lanes alone; None if nothing fits."""
     check()
     pairs = align_moves(ours.moves, theirs.moves, costs, check)
     if not pairs and not named:

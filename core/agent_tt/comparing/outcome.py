@@ -122,7 +122,7 @@ def difference_of(a: Outcome, b: Outcome) -> Difference:
 
 
 def milliseconds(us: int | None) -> float | None:
-    """A time as programs are told it; None stays None."""
+    """Convert microseconds to the milliseconds of JSON output; None stays None."""
     return None if us is None else us / 1000
 
 

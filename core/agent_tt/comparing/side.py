@@ -77,7 +77,7 @@ class Side:
             raise Interrupted("the comparison was given up")
 
     def share(self, other: Side, upto: int) -> None:
-        """Take over what the other side has read of the first steps, which are the same."""
+        """Reuse what the other side has read of the first steps, which both runs share."""
         for step in self.steps[:upto]:
             if step.number in other._heads:
                 self._heads[step.number] = other._heads[step.number]

@@ -308,7 +308,7 @@ def _stored(value: SqlValue, *, real: bool) -> SqlValue:
 
 
 _MOST_EXACT: Final = 1 << 63
-"""From here on a whole fraction is no number that SQLite could hold."""
+"""SQLite keeps smaller whole fractions as integers of 64 bits."""
 
 RUNS: Final = Table(
     "runs",

@@ -32,7 +32,7 @@ _CARRIED: Final = tuple(_PLACES[name] for name in CALLS.parts)
 
 
 class CallWriter:
-    """Writes the calls of one run, from any thread; its commits follow one another, and so do the answers' numbers."""
+    """Writes the calls of one run. Threads may share it: commits, and the numbers of answers, stay in order."""
 
     def __init__(
         self,

@@ -10,10 +10,12 @@ Of a run that broke off nobody has counted the last rows: without them it looks 
 
 from __future__ import annotations
 
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.history.rows import MOST_RUNS, SEQ_BITS
+from agent_tt.history.proofs import RUNS, STEPS
+from agent_tt.history.rows import MOST_RUNS
 from agent_tt.store import columns, deliveries
 
 if TYPE_CHECKING:
@@ -28,8 +30,8 @@ COUNTS: Final = "counts"
 """The key of `runs.meta`: [own steps, own answers], as of the last time that the run ended."""
 
 _MOST_NAMED: Final = 20
-"""Missing steps that are named one by one."""
-_LIMIT: Final = 1 << SEQ_BITS
+"""How many missing steps are named one by one; the rest are given as a number."""
+_ONE_STEP: Final = "run = ? AND step = ?"
 
 
 def meta_with_counts(tx: Transaction, run: int, more: Mapping[str, Wire] = MappingProxyType({})) -> str:
@@ -72,7 +74,7 @@ def _counted(facts: Mapping[str, Wire]) -> tuple[int | None, int | None]:
 
 
 def missing_rows(rows: Rows, run: int) -> Iterator[tuple[int | None, str]]:
-    """Steps, calls and answers of a run that are missing: the step, None where it is not known, and what is wrong.
+    """Say what is missing of a run's steps, calls and answers: pairs of a step, None where it is unknown, and a text.
 
     Args:
         rows: the file.
@@ -80,8 +82,10 @@ def missing_rows(rows: Rows, run: int) -> Iterator[tuple[int | None, str]]:
     """
     if not 0 <= run < MOST_RUNS:
         return  # the number is damaged, as its row's proof says
-    for meta, parent, fork_step in rows.query("SELECT meta, parent, fork_step FROM runs WHERE run = ?", (run,)):
-        steps, answers = _counted(columns.mapping_from_text(meta))
+    for row in RUNS.read(rows, "run = ?", (run,)):
+        parent, fork_step, meta = row[6], row[7], row[14]
+        # What a damaged row counts is not known.
+        steps, answers = _counted(columns.mapping_from_text(meta)) if RUNS.holds(row) else (None, None)
         is_fork = columns.integer(parent) is not None
         yield from _missing_steps(rows, run, 1 + ((columns.integer(fork_step) or 0) if is_fork else 0), steps or 0)
         yield from _missing_calls(rows, run)
@@ -92,12 +96,13 @@ def _missing_steps(rows: Rows, run: int, first: int, counted: int) -> Iterator[t
     there = [step for (step,) in rows.query("SELECT step FROM steps WHERE run = ? ORDER BY step", (run,))]
     # A number that cannot be one of so many rows is a damaged row, which its proof shows: nothing follows from it.
     numbers = {step for step in there if type(step) is int and first <= step < first + 2 * len(there)}
-    expected = max(first + counted - 1, *numbers, 0) if numbers else first + counted - 1
-    missing = [step for step in range(first, min(expected, _LIMIT) + 1) if step not in numbers]
-    for step in missing[:_MOST_NAMED]:
+    last = max([first + counted - 1, *numbers])
+    missing = last - first + 1 - len(numbers)  # as a number: a foreign file may say that there should be billions
+    named = list(islice((step for step in range(first, last + 1) if step not in numbers), _MOST_NAMED + 1))
+    for step in named[:_MOST_NAMED]:
         yield step, f"step {step} is missing"
-    if more := missing[_MOST_NAMED:]:
-        yield more[0], f"{len(more)} more steps are missing"
+    if len(named) > _MOST_NAMED:
+        yield named[-1], f"{missing - _MOST_NAMED} more steps are missing"
 
 
 def _missing_calls(rows: Rows, run: int) -> Iterator[tuple[int | None, str]]:
@@ -109,10 +114,12 @@ def _missing_calls(rows: Rows, run: int) -> Iterator[tuple[int | None, str]]:
     for step, call in rows.query("SELECT step, call FROM calls NOT INDEXED WHERE run = ?", (run,)):
         numbers.setdefault(step, set()).add(call)
     for step in sorted({*counted, *numbers}, key=str):
-        there = {call for call in numbers.get(step, ()) if type(call) is int}
-        likely = [call for call in there if 0 < call <= 2 * len(there)]
-        expected = max(counted.get(step, 0), *likely, 0) if likely else counted.get(step, 0)
-        missing = sum(call not in there for call in range(1, min(expected, _LIMIT) + 1))
+        there = numbers.get(step, set())
+        likely = {call for call in there if type(call) is int and 0 < call <= 2 * len(there)}
+        expected = max([0, *likely])
+        if counted.get(step, 0) > expected and all(map(STEPS.holds, STEPS.read(rows, _ONE_STEP, (run, step)))):
+            expected = counted[step]
+        missing = expected - len(likely)
         if missing:
             are = "is" if missing == 1 else "are"
             yield columns.integer(step), f"{missing} of the {expected} calls of step {step} {are} missing"

@@ -29,7 +29,7 @@ _DESCRIPTORS: Final = ("/proc/self/fd", "/dev/fd")
 _STORE_BEGINS: Final = 72
 """Bytes of a store that end with its application id; its size and its change counter are among them."""
 _LOG_BEGINS: Final = 24
-"""Bytes of its log that end with two numbers which are drawn anew whenever it begins anew."""
+"""Bytes at the beginning of its log; the last of them are two random numbers, new whenever the log starts over."""
 _INDEX_BEGINS: Final = 8
 """Bytes of the index of the log before those that each commit changes.
 
@@ -74,7 +74,7 @@ class Place:
         return cls(name, identity, log, descriptors, main)
 
     def trouble(self, *, names: bool = True) -> Trouble | None:
-        """What is wrong with it; None while all is well.
+        """Say what has happened to the open file; None if nothing has.
 
         Args:
             names: whether to look where the names of the files lead, too.

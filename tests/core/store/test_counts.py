@@ -11,6 +11,7 @@ import pytest
 from tests.core.store.recordings import begin, call, new_store, step
 from tests.core.store.rows import execute
 
+from agent_tt.history.proofs import RUNS
 from agent_tt.model import CallEnd, NewCall, NewRun, NewStep, StepEnd
 from agent_tt.store import open_store
 
@@ -121,3 +122,23 @@ def test_the_calls_of_a_step_that_a_run_ended_in_are_counted(tmp_path: Path) -> 
     execute(path, "DELETE FROM calls WHERE call = 2")
     with closing(open_store(path, read_only=True)) as store:
         assert [problem.what for problem in store.verify(run_id)][:1] == ["1 of the 2 calls of step 1 is missing"]
+
+
+def test_a_count_in_a_damaged_row_says_nothing_and_a_proven_one_of_billions_takes_no_time(tmp_path: Path) -> None:
+    with closing(new_store(tmp_path)) as store:
+        run_id, path = record(store), store.path
+    billions = "json_set(meta, '$.counts', json('[4000000000, 8]'))"
+    with closing(sqlite3.connect(path)) as connection:
+        (meta,) = connection.execute(f"SELECT {billions} FROM runs").fetchone()  # our own
+    execute(path, "UPDATE runs SET meta = ?", meta)
+    execute(path, "UPDATE steps SET meta = json_set(meta, '$.calls', 9) WHERE step = 2")
+    with closing(open_store(path, read_only=True)) as store:
+        assert store.verify(run_id)
+        assert not [problem.what for problem in store.verify(run_id) if "missing" in problem.what]
+    with closing(sqlite3.connect(path)) as connection:
+        proof = RUNS.proof(connection.execute(f"SELECT {', '.join(RUNS.columns)} FROM runs").fetchone())
+    execute(path, "UPDATE runs SET proof = ?", proof)
+    with closing(open_store(path, read_only=True)) as store:
+        said = [problem.what for problem in store.verify(run_id)]
+        assert "step 5 is missing" in said
+        assert "3999999976 more steps are missing" in said
