@@ -147,21 +147,22 @@ class Table:
 
     def proof(self, values: Sequence[SqlValue]) -> bytes:
         """What the column `proof` holds of a row with these values, as SQLite gives them back."""
-        if not self._parts:
-            return blake2b(tlv((self.name, *values)), digest_size=PROOF_SIZE).digest()
-        proven = list(values)
-        for at in self._parts:
-            part = proven[at]
-            if part is not None:
-                is_digest = type(part) is PartDigest
-                proven[at] = bytes(part) if is_digest else part_digest(part)  # type: ignore[arg-type]  # as checked
-        return self._of_digests(proven)
+        return self._of_digests(self._with_digests(values))
 
-    def _of_digests(self, proven: Sequence[SqlValue]) -> bytes:
-        head = blake2b(tlv((self.name, *proven)), digest_size=PROOF_SIZE).digest()
-        for at in self._keeps:
-            head += proven[at] or _NONE  # type: ignore[operator]  # digests
-        return head
+    def _with_digests(self, values: Sequence[SqlValue]) -> list[SqlValue]:
+        """A row with the digests of its parts in their place: all that its proof is made of."""
+        row = list(values)
+        for at in self._parts:
+            part = row[at]
+            if part is not None and type(part) is not PartDigest:
+                row[at] = PartDigest(blake2b(tlv(part), digest_size=PROOF_SIZE).digest())
+        return row
+
+    def _of_digests(self, row: Sequence[SqlValue]) -> bytes:
+        head = blake2b(tlv((self.name, *row)), digest_size=PROOF_SIZE).digest()
+        if not self._keeps:
+            return head
+        return b"".join([head, *[row[at] or _NONE for at in self._keeps]])  # type: ignore[list-item]  # digests
 
     def holds(self, row: Row) -> bool:
         """Whether a row, read as `selected`, is as it was written."""
@@ -172,9 +173,7 @@ class Table:
         proof = row[-1]
         if type(proof) is not bytes or len(proof) != PROOF_SIZE * (1 + len(self._keeps)):
             return False
-        proven = list(row[:-1])
-        for at in self._parts:
-            proven[at] = part_digest(proven[at])
+        proven = self._with_digests(row[:-1])
         for number, at in enumerate(self._keeps, 1):
             kept = proof[number * PROOF_SIZE : (number + 1) * PROOF_SIZE]
             proven[at] = None if kept == _NONE else kept
@@ -197,9 +196,13 @@ class Table:
 
     def stored(self, values: Sequence[SqlValue]) -> Sequence[SqlValue]:
         """`values` as SQLite gives them back."""
-        if _EXACT.issuperset(map(type, values)) and not any(type(values[at]) is int for at in self._reals):
-            return values
         reals = self._reals
+        if _EXACT.issuperset(map(type, values)):
+            for at in reals:
+                if type(values[at]) is int:
+                    break
+            else:
+                return values
         return [
             value if type(value) in _EXACT and at not in reals else _stored(value, real=at in reals)
             for at, value in enumerate(values)
@@ -207,17 +210,26 @@ class Table:
 
     def insert(self, tx: Transaction, values: Sequence[SqlValue]) -> int:
         """Inserts a row with its proof; gives its row number. A key that SQLite is to give is None."""
-        values = self.stored(values)
         if not self.counted or values[0] is not None:
-            proof = self.proof(values)
-            number = tx.execute(f"INSERT {self.inserting}", (*values, proof))
-        else:
-            number = tx.execute(f"INSERT {self.inserting}", (*values, b""))
-            values = (number, *values[1:])
-            proof = self.proof(values)
-            tx.execute(f"UPDATE {self.name} SET proof = ? WHERE {self._where}", (proof, number))  # noqa: S608  # ours
+            return self.write(tx, values)[1]
+        values = self.stored(values)
+        number = tx.execute(f"INSERT {self.inserting}", (*values, b""))
+        values = (number, *values[1:])
+        tx.execute(f"UPDATE {self.name} SET proof = ? WHERE {self._where}", (self.proof(values), number))  # noqa: S608  # ours
         self._seal(tx, values, 1)
         return number
+
+    def write(self, tx: Transaction, values: Sequence[SqlValue]) -> tuple[list[SqlValue], int]:
+        """Inserts a row whose key is known, with its proof.
+
+        Returns:
+            The row as `rewrite` takes it, with digests in place of its parts, and its row number.
+        """
+        values = self.stored(values)
+        row = self._with_digests(values)
+        number = tx.execute(f"INSERT {self.inserting}", (*values, self._of_digests(row)))
+        self._seal(tx, values, 1)
+        return row, number
 
     def member(self, values: Sequence[SqlValue]) -> bytes:
         """What stands in the seal for a row whose values begin with these."""
@@ -241,32 +253,34 @@ class Table:
         Raises:
             Damaged: one is not as it was written; nothing is written over it.
         """
-        places = [self.columns.index(name) for name in self.key]
         for row in self.read(tx, where, given):
             if not self.holds(row):
                 raise Damaged(f"a row of {self.name} is damaged, and cannot be changed", hint=_HINT)
-            values = list(row[:-1])
-            for name, value in changes.items():
-                values[self.columns.index(name)] = value
-            self.rewrite(tx, [row[at] for at in places], self.stored(values), tuple(changes))
+            self.rewrite(tx, row[:-1], changes)
 
-    def rewrite(
-        self,
-        tx: Transaction,
-        key: Sequence[SqlValue],
-        values: Sequence[SqlValue],
-        changed: Sequence[str],
-    ) -> None:
-        """Writes the changed columns of a row, all of whose values are known.
+    def rewrite(self, tx: Transaction, row: Sequence[SqlValue], changes: Mapping[str, SqlValue]) -> list[SqlValue]:
+        """Writes the changed columns of a row that is known to be as it was written.
 
         Args:
             tx: the transaction.
-            key: its key.
-            values: its values now, as SQLite gives them back; a part that does not change may be its `PartDigest`.
-            changed: names of the columns to write.
+            row: its values until now, as SQLite gives them back; a part may be its `PartDigest`.
+            changes: the new values, by column; none of the key.
+
+        Returns:
+            The row as it is now, with digests in place of its parts.
         """
-        statement, places = _rewriting(self, tuple(changed))
-        tx.execute(statement, (*[values[at] for at in places], self.proof(values), *key))
+        statement, places, keys = _rewriting(self, tuple(changes))
+        reals = self._reals
+        given = [
+            value if type(value) in _EXACT and at not in reals else _stored(value, real=at in reals)
+            for at, value in zip(places, changes.values(), strict=True)
+        ]
+        now = list(row)
+        for at, value in zip(places, given, strict=True):
+            now[at] = value
+        now = self._with_digests(now)
+        tx.execute(statement, (*given, self._of_digests(now), *[now[at] for at in keys]))
+        return now
 
     def delete(self, tx: Transaction, where: str, given: Sequence[SqlValue]) -> None:
         """Deletes the rows that a condition picks."""
@@ -283,11 +297,13 @@ class Table:
 
 
 @lru_cache(maxsize=128)
-def _rewriting(table: Table, changed: tuple[str, ...]) -> tuple[str, tuple[int, ...]]:
-    """The statement that writes some columns of a row, and where their values stand in one."""
+def _rewriting(table: Table, changed: tuple[str, ...]) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
+    """The statement that writes some columns of a row, and where their values, and those of its key, stand in one."""
     setting = ", ".join(f"{name} = ?" for name in (*changed, "proof"))
     where = " AND ".join(f"{column} = ?" for column in table.key)
-    return f"UPDATE {table.name} SET {setting} WHERE {where}", tuple(map(table.columns.index, changed))  # noqa: S608  # ours
+    statement = f"UPDATE {table.name} SET {setting} WHERE {where}"  # noqa: S608  # ours
+    at = table.columns.index
+    return statement, tuple(map(at, changed)), tuple(map(at, table.key))
 
 
 def _stored(value: SqlValue, *, real: bool) -> SqlValue:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.errors import Damaged, StepNotFound
 from agent_tt.history.hashing import blob_names
 from agent_tt.history.payload import pack_call_value, unpack_call_value
-from agent_tt.history.proofs import CALLS, PartDigest, part_digest
+from agent_tt.history.proofs import CALLS
 from agent_tt.history.templates import Templates
 from agent_tt.model import Delivery
 from agent_tt.store import columns, deliveries, door
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CallWriter"]
 
-_PLACES: Final = {name: at for at, name in enumerate(CALLS.columns)}
-_CARRIED: Final = tuple(_PLACES[name] for name in CALLS.parts)
+_REFS: Final = CALLS.columns.index("refs")
 
 
 class CallWriter:
@@ -63,17 +62,15 @@ class CallWriter:
                 ((last,),) = tx.query("SELECT max(call) FROM calls WHERE run = ? AND step = ?", (self._run, step))
                 number = 1 if last is None else int(last) + 1
                 facts = self._pack_facts(meta, put)
-                row = CALLS.stored(
-                    (
-                        *(self._run, step, number, door.admit_text(new.lane), new.lane_seq, new.kind),
-                        *(door.admit_text(new.name), new.effect, "pending", _signature(new.signature)),
-                        *(args, None, None, b"".join(refs) or None, self._clock.now_us(), None, None, facts),
-                    )
+                intent: tuple[SqlValue, ...] = (
+                    *(self._run, step, number, door.admit_text(new.lane), new.lane_seq, new.kind),
+                    *(door.admit_text(new.name), new.effect, "pending", _signature(new.signature)),
+                    *(args, None, None, b"".join(refs) or None, self._clock.now_us(), None, None, facts),
                 )
-                CALLS.insert(tx, row)
+                row, _ = CALLS.write(tx, intent)
             open_step = self._open.get(step)
             if open_step is not None:
-                open_step.pending[number] = _light(row)
+                open_step.pending[number] = row
                 open_step.kinds.append((new.kind, new.effect))
                 open_step.meta[number] = meta
                 open_step.ask(number, new.kind, new.signature)
@@ -97,7 +94,7 @@ class CallWriter:
             open_step = self._open.get(step)
             if open_step is not None:
                 open_step.meta[call] = facts
-                open_step.pending[call] = _light(row)
+                open_step.pending[call] = row
 
     def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged) -> int:
         """Commits a piece of an answer, and what it tells of those before it; gives its run-wide number.
@@ -167,25 +164,17 @@ class CallWriter:
     def _change(
         self, tx: Transaction, step: int, call: int, changes: dict[str, SqlValue], refs: list[bytes]
     ) -> Sequence[SqlValue]:
-        """Updates the row of a call that is there, to whose blobs `refs` are added; gives its values now."""
-        key = (self._run, step, call)
+        """Updates the row of a call that is there, to whose blobs `refs` are added; gives it as it is now."""
         open_step = self._open.get(step)
-        known = open_step.pending.get(call) if open_step is not None else None
-        if known is None:
-            (row,) = CALLS.read(tx, "run = ? AND step = ? AND call = ?", key)
-            if not CALLS.holds(row):
+        row = open_step.pending.get(call) if open_step is not None else None
+        if row is None:
+            (found,) = CALLS.read(tx, "run = ? AND step = ? AND call = ?", (self._run, step, call))
+            if not CALLS.holds(found):
                 raise Damaged(f"call {call} of step {step} of run {self._run_id} is damaged, and cannot go on")
-            known = row[:-1]
-        now = list(known)
-        for name, value in changes.items():
-            now[_PLACES[name]] = value
-        before = known[_PLACES["refs"]]
-        named = blob_names(before)
-        if more := [name for name in dict.fromkeys(refs) if name not in named]:
-            now[_PLACES["refs"]] = changes["refs"] = b"".join([*named, *more])
-        now = list(CALLS.stored(now))
-        CALLS.rewrite(tx, key, now, tuple(changes))
-        return now
+            row = found[:-1]
+        if refs:
+            changes["refs"] = b"".join(dict.fromkeys([*blob_names(row[_REFS]), *refs]))
+        return CALLS.rewrite(tx, row, changes)
 
     def _pack_facts(self, facts: Mapping[str, Wire], put: PutBlob) -> str | None:
         kept: dict[str, Wire] = {name: fact for name, fact in facts.items() if fact is not None}
@@ -221,15 +210,6 @@ class CallWriter:
             return digest.hex()
 
         return put
-
-
-def _light(row: Sequence[SqlValue]) -> Sequence[SqlValue]:
-    """A row to remember: digests stand for what a call carried, which may be large."""
-    light = list(row)
-    for at in _CARRIED:
-        if light[at] is not None and type(light[at]) is not PartDigest:
-            light[at] = PartDigest(part_digest(light[at]) or b"")
-    return light
 
 
 def _signature(text: str) -> bytes | None:

@@ -101,8 +101,7 @@ def settle(
     for row in rows:
         if not DELIVERIES.holds(row):
             raise Damaged(f"a piece of call {call} of step {step} is damaged, and cannot be settled")
-        values = DELIVERIES.stored((*row[:5], data, refs))
-        DELIVERIES.rewrite(tx, (row[0],), values, ("data", "refs"))
+        DELIVERIES.rewrite(tx, row[:-1], {"data": data, "refs": refs})
 
 
 def read(rows: Rows, blobs: Blobs, run: int, step: int, call: int) -> list[Delivery]:

@@ -31,7 +31,7 @@ class OpenStep:
         acting: which of these do something, instead of asking a model.
         answers: fingerprint of what came back, by call.
         meta: the facts of calls that are still pending.
-        row: the step's own row as this process wrote it; None where another one did.
+        row: the step's own row as this process wrote it, its parts as digests; None where another one did.
         pending: the rows of calls that are still pending, the parts of each as digests.
     """
 
@@ -40,7 +40,7 @@ class OpenStep:
     acting: set[int] = field(default_factory=set)
     answers: dict[int, bytes] = field(default_factory=dict)
     meta: dict[int, dict[str, Wire]] = field(default_factory=dict)
-    row: tuple[SqlValue, ...] | None = None
+    row: Sequence[SqlValue] | None = None
     pending: dict[int, Sequence[SqlValue]] = field(default_factory=dict)
 
     def ask(self, call: int, kind: str, signature: str) -> None:

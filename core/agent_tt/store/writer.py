@@ -7,7 +7,7 @@ agent forked can go on recording beside its parent.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from agent_tt.history.append import TrackWriter, create_track, fork_track
 from agent_tt.history.proofs import RUNS, STEPS
@@ -35,11 +35,6 @@ if TYPE_CHECKING:
     from agent_tt.store.questions import AskedQuestion
 
 __all__ = ["JoinedRunWriter", "SqliteRunWriter"]
-
-_ENDING: Final = (
-    *("kind", "status", "ended_us", "tokens_in", "tokens_out", "cost_usd", "error", "track", "seq", "meta"),
-)
-"""Columns of a step that its end writes."""
 
 
 class SqliteRunWriter:
@@ -95,8 +90,8 @@ class SqliteRunWriter:
                 *(self._run, number, new.parent, None, door.admit_text(new.name), agent, door.admit_text(new.lane)),
                 *("running", self._clock.now_us(), None, None, None, None, None, None, None, None),
             )
-            STEPS.insert(tx, begun)
-        self._open[number] = OpenStep(row=begun)
+            row, _ = STEPS.write(tx, begun)
+        self._open[number] = OpenStep(row=row)
         return number
 
     def close_step(self, number: int, end: StepEnd, state: object, *, track: str = "main") -> None:
@@ -171,23 +166,23 @@ class SqliteRunWriter:
             "decision": None if end.decision is None else door.admit_text(end.decision),
             "extra": door.admit_mapping(end.extra) or None,
         }
-        error = columns.error_to_text(door.admit_error(end.error))
-        ended: tuple[SqlValue, ...] = (
-            end.status,
-            self._clock.now_us(),
-            end.tokens_in,
-            end.tokens_out,
-            end.cost_usd,
-            error,
-        )
-        last: tuple[SqlValue, ...] = (track, seq, columns.mapping_to_text(facts))
+        changes: dict[str, SqlValue] = {
+            "kind": calls.kind,
+            "status": end.status,
+            "ended_us": self._clock.now_us(),
+            "tokens_in": end.tokens_in,
+            "tokens_out": end.tokens_out,
+            "cost_usd": end.cost_usd,
+            "error": columns.error_to_text(door.admit_error(end.error)),
+            "track": track,
+            "seq": seq,
+            "meta": columns.mapping_to_text(facts),
+        }
         known = self._open.get(number)
         if known is None or known.row is None:  # begun by another process
-            STEPS.update(tx, (self._run, number), dict(zip(_ENDING, (calls.kind, *ended, *last), strict=True)))
-            return
-        row = known.row
-        now = STEPS.stored((*row[:3], calls.kind, *row[4:7], ended[0], row[8], *ended[1:], *last))
-        STEPS.rewrite(tx, row[:2], now, _ENDING)
+            STEPS.update(tx, (self._run, number), changes)
+        else:
+            STEPS.rewrite(tx, known.row, changes)
 
     def _calls_of(self, tx: Transaction, number: int) -> OpenStep:
         """What this process knows of a step's calls; with the kinds of all, where others have written some of them."""
