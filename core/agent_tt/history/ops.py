@@ -256,14 +256,16 @@ def touches(ops: Sequence[Op]) -> dict[Path, Touch]:
     for op in ops:
         code, own = op[0], op_path(op)
         for wire_path in (own, _path(op[2], op)) if code == "m" else (own,):
-            path = tuple(step for step in wire_path if step != VALUE)
-            for depth in range(len(path) + 1):
+            path = wire_path if VALUE not in wire_path else tuple(step for step in wire_path if step != VALUE)
+            for depth in range(len(path)):
                 found.setdefault(path[:depth], _TOUCHED)
+            touch = found.get(path, _TOUCHED)
             if code in ("s", "d", "x", "m"):
-                found[path] = Touch(struct=True, grown=found[path].grown, length=found[path].length)
-            elif code == "a" and not found[path].grown:
+                touch = Touch(struct=True, grown=True, length=touch.length) if touch.grown else _REWRITTEN
+            elif code == "a" and not touch.grown:
                 length = op[2]
-                found[path] = Touch(found[path].struct, grown=True, length=length if type(length) is int else None)
+                touch = Touch(touch.struct, grown=True, length=length if type(length) is int else None)
+            found[path] = touch
     depth = max(map(len, found), default=0)
     while len(found) > MAX_TOUCHES:
         depth -= 1

@@ -31,7 +31,6 @@ a signature helps.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
@@ -127,6 +126,7 @@ class Table:
     _reals: tuple[int, ...] = field(init=False)
     _owner: int = field(init=False)
     _where: str = field(init=False)
+    _updates: dict[tuple[str, ...], tuple[str, tuple[int, ...], tuple[int, ...]]] = field(init=False)
 
     def __post_init__(self) -> None:
         at = self.columns.index
@@ -139,6 +139,7 @@ class Table:
             "_reals": tuple(map(at, self.reals)),
             "_owner": at(self.owner) if self.owner else -1,
             "_where": " AND ".join(f"{column} = ?" for column in self.key),
+            "_updates": {},
         }
         for name, value in made.items():
             object.__setattr__(self, name, value)
@@ -147,15 +148,19 @@ class Table:
 
     def proof(self, values: Sequence[SqlValue]) -> bytes:
         """What the column `proof` holds of a row with these values, as SQLite gives them back."""
-        return self._of_digests(self._with_digests(values))
+        return self._of_digests(self.with_digests(values))
 
-    def _with_digests(self, values: Sequence[SqlValue]) -> list[SqlValue]:
-        """A row with the digests of its parts in their place: all that its proof is made of."""
+    def with_digests(self, values: Sequence[SqlValue]) -> list[SqlValue]:
+        """A row with digests in the place of its parts: all that its proof is made of, and what `rewrite` takes.
+
+        Args:
+            values: its values, as SQLite gives them back; a part may be its `PartDigest`.
+        """
         row = list(values)
         for at in self._parts:
             part = row[at]
             if part is not None and type(part) is not PartDigest:
-                row[at] = PartDigest(blake2b(tlv(part), digest_size=PROOF_SIZE).digest())
+                row[at] = blake2b(tlv(part), digest_size=PROOF_SIZE).digest()
         return row
 
     def _of_digests(self, row: Sequence[SqlValue]) -> bytes:
@@ -173,7 +178,7 @@ class Table:
         proof = row[-1]
         if type(proof) is not bytes or len(proof) != PROOF_SIZE * (1 + len(self._keeps)):
             return False
-        proven = self._with_digests(row[:-1])
+        proven = self.with_digests(row[:-1])
         for number, at in enumerate(self._keeps, 1):
             kept = proof[number * PROOF_SIZE : (number + 1) * PROOF_SIZE]
             proven[at] = None if kept == _NONE else kept
@@ -203,10 +208,7 @@ class Table:
                     break
             else:
                 return values
-        return [
-            value if type(value) in _EXACT and at not in reals else _stored(value, real=at in reals)
-            for at, value in enumerate(values)
-        ]
+        return [_stored(value, real=at in reals) for at, value in enumerate(values)]
 
     def insert(self, tx: Transaction, values: Sequence[SqlValue]) -> int:
         """Inserts a row with its proof; gives its row number. A key that SQLite is to give is None."""
@@ -226,7 +228,7 @@ class Table:
             The row as `rewrite` takes it, with digests in place of its parts, and its row number.
         """
         values = self.stored(values)
-        row = self._with_digests(values)
+        row = self.with_digests(values)
         number = tx.execute(f"INSERT {self.inserting}", (*values, self._of_digests(row)))
         self._seal(tx, values, 1)
         return row, number
@@ -256,31 +258,46 @@ class Table:
         for row in self.read(tx, where, given):
             if not self.holds(row):
                 raise Damaged(f"a row of {self.name} is damaged, and cannot be changed", hint=_HINT)
-            self.rewrite(tx, row[:-1], changes)
+            self.rewrite(tx, self.with_digests(row[:-1]), changes)
 
     def rewrite(self, tx: Transaction, row: Sequence[SqlValue], changes: Mapping[str, SqlValue]) -> list[SqlValue]:
         """Writes the changed columns of a row that is known to be as it was written.
 
         Args:
             tx: the transaction.
-            row: its values until now, as SQLite gives them back; a part may be its `PartDigest`.
+            row: its values until now, as `with_digests` gives them.
             changes: the new values, by column; none of the key.
 
         Returns:
-            The row as it is now, with digests in place of its parts.
+            The row as it is now, in the same form.
         """
-        statement, places, keys = _rewriting(self, tuple(changes))
-        reals = self._reals
-        given = [
-            value if type(value) in _EXACT and at not in reals else _stored(value, real=at in reals)
-            for at, value in zip(places, changes.values(), strict=True)
-        ]
-        now = list(row)
-        for at, value in zip(places, given, strict=True):
-            now[at] = value
-        now = self._with_digests(now)
-        tx.execute(statement, (*given, self._of_digests(now), *[now[at] for at in keys]))
+        names = tuple(changes)
+        known = self._updates.get(names)
+        if known is None:
+            known = self._updates[names] = self._update_of(names)
+        statement, places, keys = known
+        given, now = [], list(row)
+        for at, value in zip(places, changes.values(), strict=True):
+            kept = value
+            if type(value) not in _EXACT or at in self._reals:
+                kept = _stored(value, real=at in self._reals)
+            given.append(kept)
+            if kept is not None and at in self._parts:
+                now[at] = blake2b(tlv(kept), digest_size=PROOF_SIZE).digest()
+            else:
+                now[at] = kept
+        given.append(self._of_digests(now))
+        for at in keys:
+            given.append(now[at])  # noqa: PERF401  three of them at most
+        tx.execute(statement, given)
         return now
+
+    def _update_of(self, changed: tuple[str, ...]) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
+        """The statement that writes some columns, and where in a row their values, and those of the key, stand."""
+        setting = ", ".join(f"{name} = ?" for name in (*changed, "proof"))
+        statement = f"UPDATE {self.name} SET {setting} WHERE {self._where}"  # noqa: S608  # ours
+        at = self.columns.index
+        return statement, tuple(map(at, changed)), tuple(map(at, self.key))
 
     def delete(self, tx: Transaction, where: str, given: Sequence[SqlValue]) -> None:
         """Deletes the rows that a condition picks."""
@@ -294,16 +311,6 @@ class Table:
     def read(self, rows: Rows, where: str, given: Sequence[SqlValue] = ()) -> list[Row]:
         """Rows that a condition picks: their columns, then the proof."""
         return rows.query(f"SELECT {self.selected} FROM {self.name} WHERE {where}", given)  # noqa: S608  # ours
-
-
-@lru_cache(maxsize=128)
-def _rewriting(table: Table, changed: tuple[str, ...]) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
-    """The statement that writes some columns of a row, and where their values, and those of its key, stand in one."""
-    setting = ", ".join(f"{name} = ?" for name in (*changed, "proof"))
-    where = " AND ".join(f"{column} = ?" for column in table.key)
-    statement = f"UPDATE {table.name} SET {setting} WHERE {where}"  # noqa: S608  # ours
-    at = table.columns.index
-    return statement, tuple(map(at, changed)), tuple(map(at, table.key))
 
 
 def _stored(value: SqlValue, *, real: bool) -> SqlValue:

@@ -40,6 +40,13 @@ class Transaction(Rows, Protocol):
         """Runs one statement for each of `rows`."""
         ...
 
+    def version(self) -> int | None:
+        """A number of what the file held when the transaction began; None where that is not known.
+
+        It counts commits: the writer of the last one finds its number of then and one where nobody has written since.
+        """
+        ...
+
     def seal(self, name: str, owner: SqlValue, member: bytes, count: int, /) -> None:
         """Counts a row of a table into the seal of its owner, or out of it.
 

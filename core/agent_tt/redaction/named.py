@@ -74,7 +74,7 @@ _AUTHORIZATION: Final = re.compile(
     r"(?:(?:Basic|Bearer|Token|ApiKey|Api-Key|Key|Negotiate)[ \t]{1,4})?(?P<it>[^\s\"'\\<>]{4,4000})",
     re.IGNORECASE,
 )
-_LOGINS_AFTER: Final = (
+_LOGINS: Final = (
     (
         ("curl", "wget", "http"),
         re.compile(r"-(?:u|U|-user|-proxy-user)[ =\t]{0,4}\\{0,7}[\"']?[^\s:\"'\\/]{1,100}:(?P<it>[^\s\"'\\]{1,400})"),
@@ -91,7 +91,7 @@ _LOGINS_AFTER: Final = (
         re.compile(r"(?:login|user|account)\s{1,40}[^\s:=]{1,100}\s{1,40}password\s{1,40}(?P<it>[^\s\"'\\]{1,400})"),
     ),
 )
-_LOGINS: Final = tuple((word, words, pattern) for words, pattern in _LOGINS_AFTER for word in words)
+"""Words of a command that logs in, one of which stands near, and how it does."""
 _COMMAND: Final = 300
 """Characters before the login of a command in which the command's name stands."""
 _CALLED: Final = re.compile(r"[A-Za-z_][\w.]{0,100}[(\[]|\$\(")
@@ -105,14 +105,23 @@ def named_secrets(text: str) -> Iterator[Span]:
         text: any text.
     """
     lower = _lower(text)
+    names = _names(text, lower)
     end = 0
-    for start, last in sorted(_names(text, lower).items()):
+    for start, last in sorted(names.items()) if names else ():
         if start < end:  # inside what was gone through as a whole
             continue
         found = _Place(text, start, last)
         yield from found.secrets()
         end = found.end
-    for words, pattern in {(words, pattern) for word, words, pattern in _LOGINS if word in lower}:
+    if "-" in text or "password" in lower:
+        yield from _logins(text, lower)
+
+
+def _logins(text: str, lower: str) -> Iterator[Span]:
+    """Yield where commands that log in say a password: after an option, or the word itself."""
+    for words, pattern in _LOGINS:
+        if not any(word in lower for word in words):
+            continue
         for match in pattern.finditer(text):
             near = lower[max(0, match.start() - _COMMAND) : match.end()]
             if any(word in near for word in words) and _is_login(match["it"]):

@@ -25,20 +25,20 @@ __all__ = ["may_begin_secret", "secrets_in"]
 
 
 class _Shape(NamedTuple):
-    """What a text must hold, every one of `letters` and one of `words`, and what is searched for then.
+    """What a text must hold, `letter` and one of `words`, and what is searched for then.
 
     What is found is the group `it` of the pattern, else the whole. Where `is_of_parts`, it is left if the group
     `parts`, else what is found, is words and small numbers that are joined: `sk-learn-contrib-2`.
     """
 
-    letters: str
+    letter: str
     words: tuple[str, ...]
     pattern: re.Pattern[str]
     is_of_parts: bool
 
 
-def _shape(letters: str, words: str, pattern: str, *, is_of_parts: bool = False) -> _Shape:
-    return _Shape(letters, tuple(words.split()), re.compile(pattern), is_of_parts)
+def _shape(letter: str, words: str, pattern: str, *, is_of_parts: bool = False) -> _Shape:
+    return _Shape(letter, tuple(words.split()), re.compile(pattern), is_of_parts)
 
 
 _UNDERSCORED: Final = (
@@ -52,31 +52,31 @@ _WITH_DIGIT: Final = r"(?=[\w-]{0,200}\d)"
 _SHAPES: Final = (
     _shape("-", "sk-", rf"sk-(?<![A-Za-z0-9]sk-)(?P<parts>{_WITH_DIGIT}[\w-]{{8,}})", is_of_parts=True),
     _shape("-", "glpat- xox xapp-", r"(?<!\w)(?:glpat-[\w-]{12,}|xox[abceprs]-[\w-]{10,}|xapp-[\w-]{10,})"),
-    _shape("AI", "AKIA ASIA", r"(?<![A-Za-z0-9])A(?:KI|SI)A[A-Z0-9]{12,}"),
-    _shape("zSy", "AIzaSy", r"(?<!\w)AIzaSy[\w-]{20,}"),
-    _shape(".29", "ya29.", r"(?<!\w)ya29\.[\w-]{10,}"),
+    _shape("A", "AKIA ASIA", r"(?<![A-Za-z0-9])A(?:KI|SI)A[A-Z0-9]{12,}"),
+    _shape("z", "AIzaSy", r"(?<!\w)AIzaSy[\w-]{20,}"),
+    _shape(".", "ya29.", r"(?<!\w)ya29\.[\w-]{10,}"),
     # One letter that is rare in texts leads to all of these; what stands before it stays.
     _shape("_", "_", rf"_(?:{_BEFORE_UNDERSCORE})(?P<it>{_WITH_DIGIT}[\w-]{{10,}})", is_of_parts=True),
     *(
         _shape("-", start, rf"{start}(?<![A-Za-z0-9]{start})(?P<parts>{_WITH_DIGIT}[\w-]{{16,}})", is_of_parts=True)
         for start in ("xai-", "pplx-", "pypi-", "tvly-", "GOCSPX-", "NRAK-", "PMAK-")
     ),
-    _shape("G.", "SG.", r"(?<!\w)SG\.[\w-]{16,}\.[\w-]{16,}"),
-    _shape("v.", "hvs. hvb.", r"(?<!\w)hv[sb]\.[\w-]{20,}"),
-    _shape("J.", "eyJ", r"(?<![\w.-])eyJ[\w-]{5,}\.(?:eyJ[\w-]{3,}\.[\w-]*|[\w-]*\.[\w-]+\.[\w-]+\.[\w-]+)"),
-    _shape("AGE", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1(?P<it>[A-Z0-9]{20,})"),
+    _shape("G", "SG.", r"(?<!\w)SG\.[\w-]{16,}\.[\w-]{16,}"),
+    _shape("v", "hvs. hvb.", r"(?<!\w)hv[sb]\.[\w-]{20,}"),
+    _shape("J", "eyJ", r"(?<![\w.-])eyJ[\w-]{5,}\.(?:eyJ[\w-]{3,}\.[\w-]*|[\w-]*\.[\w-]+\.[\w-]+\.[\w-]+)"),
+    _shape("A", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1(?P<it>[A-Z0-9]{20,})"),
     _shape("d", "dapi", r"(?<!\w)dapi[0-9a-f]{32}(?![0-9a-f])"),
-    _shape("k-", "key-", r"key-(?<![\w-]key-)(?P<it>[0-9a-f]{32})(?![0-9a-f])"),  # Mailgun
+    _shape("k", "key-", r"key-(?<![\w-]key-)(?P<it>[0-9a-f]{32})(?![0-9a-f])"),  # Mailgun
     _shape(
-        "-V",
+        "-",
         "PRIVATE",
         r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
         r"(?P<it>[^\"]*?)(?:-----END [A-Z ]{0,40}PRIVATE KEY|\Z|(?=\"))",
     ),
     _shape("", "earer EARER", r"(?:[Bb]earer|BEARER)\s{1,40}(?P<it>(?=[\w.~+/-]{0,400}\d)[\w.~+/-]{8,}=*)"),
-    _shape("@:", "://", r"://[^\s/:@\"'<>\\]{0,256}:(?P<it>[^\s/@\"'<>\\]{1,256})@"),
-    _shape("/:", "/bot", r"/bot(?P<it>\d{6,12}:[\w-]{20,})"),
-    _shape(":A", ":AA", r"(?<![\w:])\d{8,12}:AA[\w-]{30,}"),  # Telegram
+    _shape("@", "://", r"://[^\s/:@\"'<>\\]{0,256}:(?P<it>[^\s/@\"'<>\\]{1,256})@"),
+    _shape("/", "/bot", r"/bot(?P<it>\d{6,12}:[\w-]{20,})"),
+    _shape(":", ":AA", r"(?<![\w:])\d{8,12}:AA[\w-]{30,}"),  # Telegram
     _shape("/", "hooks.slack.com", r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<it>[\w/-]{10,})"),
     _shape("/", "/webhooks/", r"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d{5,30}/(?P<it>[\w-]{20,})"),
     _shape(
@@ -92,10 +92,10 @@ _SHAPES: Final = (
     ),
 )
 _BY_LETTER: Final = tuple(
-    (first, tuple(shape for shape in _SHAPES if shape.letters[:1] == first))
-    for first in dict.fromkeys(shape.letters[:1] for shape in _SHAPES)
+    (first, tuple((word, shape) for shape in _SHAPES if shape.letter == first for word in shape.words))
+    for first in dict.fromkeys(shape.letter for shape in _SHAPES)
 )
-"""The shapes by the first of their letters: a text without it is asked once for all of them."""
+"""The words of the shapes by the first of their letters: a text without it is asked once for all of them."""
 _BEGINNINGS: Final = tuple(
     re.compile(rf"(?:{'|'.join(_UNDERSCORED)})_")
     if shape.words == ("_",)
@@ -117,14 +117,8 @@ def secrets_in(text: str) -> list[Span]:
     Args:
         text: any text, also JSON or a piece of some.
     """
-    found = [
-        span
-        for letter, shapes in _BY_LETTER
-        if letter in text
-        for shape in shapes
-        if _may_match(shape, text)
-        for span in _matches(shape, text)
-    ]
+    likely = [shape for letter, words in _BY_LETTER if letter in text for word, shape in words if word in text]
+    found = [span for shape in dict.fromkeys(likely) for span in _matches(shape, text)] if likely else []
     if "=" in text and ("?" in text or "&" in text or ";" in text):
         found += _parameters(text)
     found += named_secrets(text)
@@ -144,13 +138,6 @@ def may_begin_secret(run: str) -> bool:
         any(word in run for word in shape.words) and (begins is None or begins.search(run) is not None)
         for shape, begins in zip(_SHAPES, _BEGINNINGS, strict=True)
     )
-
-
-def _may_match(shape: _Shape, text: str) -> bool:
-    for letter in shape.letters:  # one letter is found many times faster than a word
-        if letter not in text:
-            return False
-    return any(word in text for word in shape.words)
 
 
 def _matches(shape: _Shape, text: str) -> Iterator[Span]:

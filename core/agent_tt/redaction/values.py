@@ -272,7 +272,7 @@ class _Walk:
 
     def _object(self, fields: dict[str, Wire], name: str) -> Wire:
         """A dict; one like it is not gone through again."""
-        if self._known is None or VALUE in fields or "value" in fields or kind_of(name) is not None:
+        if self._known is None or VALUE in fields or "value" in fields or (name and kind_of(name) is not None):
             return self._dict(fields, name)  # its own name counts too
         seen = self._known.seen()
         try:
@@ -287,12 +287,14 @@ class _Walk:
         return shown
 
     def _text(self, text: str, name: str, beside: Mapping[str, Wire] | None) -> str:
-        if name and text and is_secret_text(name, text, lambda: " ".join(beside or ())):
+        if not name or kind_of(name) is None:  # mostly, and at once
+            return self._clean(text)
+        if text and is_secret_text(name, text, lambda: " ".join(beside or ())):
             return self._secret(text, name)
         return self._clean(text)
 
     def _number(self, number: float, name: str, beside: Mapping[str, Wire] | None) -> Wire:
-        if not is_secret_number(name, number, lambda: " ".join(beside or ())):
+        if kind_of(name) is None or not is_secret_number(name, number, lambda: " ".join(beside or ())):
             return number
         return MARK if self._hide is marked else type(number)(same_digits(repr(number)))
 
@@ -314,7 +316,8 @@ class _Walk:
         for key, item in fields.items():
             if item is None or item is True or item is False:
                 continue
-            shown = self.value(item, _name_of(fields, key, item, name), fields)
+            plain = not name and key != VALUE and key != "value"
+            shown = self.value(item, key if plain else _name_of(fields, key, item, name), fields)
             if shown is not item:
                 changed[key] = shown
         cleaned = {**fields, **changed} if changed else fields

@@ -9,7 +9,7 @@
 | `columns` | the model's objects in columns |
 | `run_rows`, `step_rows`, `call_rows`, `deliveries`, `questions`, `outputs`, `sweeps` | rows as the model's objects |
 | `lineage`, `usage` | what a fork shares with its ancestors: steps, checkpoints, tokens and dollars |
-| `open_step` | what a step is remembered by while it is open |
+| `open_step`, `numbers` | what the writer of a run remembers between its transactions |
 | `ids`, `naming` | what names a run or a checkpoint, and what may |
 | `keeping`, `deleting`, `transfer` | keeping order: names, pins, archives; deleting; copying |
 | `foreign_marks` | marks on runs in files that are only read |

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from agent_tt.model import CallEnd, DeliveryKind, Judged, NewCall
     from agent_tt.store.connection import Database
     from agent_tt.store.liveness import Clock
+    from agent_tt.store.numbers import Numbers
     from agent_tt.store.open_step import OpenStep
 
 __all__ = ["CallWriter"]
@@ -41,6 +42,7 @@ class CallWriter:
         run_id: str,
         open_steps: dict[int, OpenStep],
         clock: Clock,
+        numbers: Numbers,
     ) -> None:
         self._database = database
         self._blobs = blobs
@@ -49,6 +51,7 @@ class CallWriter:
         self._open = open_steps
         self._templates = Templates()
         self._clock = clock
+        self._numbers = numbers
         self._shared: int | None = None
 
     def begin(self, step: int, new: NewCall) -> int:
@@ -56,11 +59,16 @@ class CallWriter:
         refs: list[bytes] = []
         meta = door.admit_mapping(new.meta)
         with self._database.lock:
+            open_step = self._open.get(step)
             with self._database.transaction() as tx:
+                self._numbers.check(tx)
                 put = self._blob_sink(tx, refs)
                 args = pack_call_value(door.admit(new.args), put)
-                ((last,),) = tx.query("SELECT max(call) FROM calls WHERE run = ? AND step = ?", (self._run, step))
-                number = 1 if last is None else int(last) + 1
+                if open_step is not None and open_step.breaks == self._numbers.breaks:
+                    number = len(open_step.kinds) + 1
+                else:
+                    ((last,),) = tx.query("SELECT max(call) FROM calls WHERE run = ? AND step = ?", (self._run, step))
+                    number = 1 if last is None else int(last) + 1
                 facts = self._pack_facts(meta, put)
                 intent: tuple[SqlValue, ...] = (
                     *(self._run, step, number, door.admit_text(new.lane), new.lane_seq, new.kind),
@@ -68,7 +76,7 @@ class CallWriter:
                     *(args, None, None, b"".join(refs) or None, self._clock.now_us(), None, None, facts),
                 )
                 row, _ = CALLS.write(tx, intent)
-            open_step = self._open.get(step)
+            self._numbers.keep()
             if open_step is not None:
                 open_step.pending[number] = row
                 open_step.kinds.append((new.kind, new.effect))
@@ -102,12 +110,15 @@ class CallWriter:
         Raises:
             StepNotFound: there is no such call.
         """
-        with self._database.transaction() as tx:
-            self._facts(tx, step, call)
-            number = self._next_number(tx)
-            piece = door.admit_piece(data)
-            self._settle(tx, step, call, piece.settled)
-            self._deliver(tx, step, call, Delivery(number, kind, self._clock.now_us(), piece.data))
+        with self._database.lock:
+            with self._database.transaction() as tx:
+                self._numbers.check(tx)
+                self._facts(tx, step, call)
+                number = self._next_number(tx)
+                piece = door.admit_piece(data)
+                self._settle(tx, step, call, piece.settled)
+                self._deliver(tx, step, call, Delivery(number, kind, self._clock.now_us(), piece.data))
+            self._numbers.keep()
         return number
 
     def _deliver(self, tx: Transaction, step: int, call: int, delivery: Delivery) -> None:
@@ -136,6 +147,7 @@ class CallWriter:
         error = columns.error_to_text(door.admit_error(end.error))
         with self._database.lock:
             with self._database.transaction() as tx:
+                self._numbers.check(tx)
                 put = self._blob_sink(tx, refs)
                 if end.status == "ok":
                     result = pack_call_value(door.admit_answer(end.result), put)
@@ -154,6 +166,7 @@ class CallWriter:
                     "meta": self._pack_facts(facts, put),
                 }
                 self._change(tx, step, call, changes, refs)
+            self._numbers.keep()
             open_step = self._open.get(step)
             if open_step is not None:
                 open_step.meta.pop(call, None)
@@ -171,7 +184,7 @@ class CallWriter:
             (found,) = CALLS.read(tx, "run = ? AND step = ? AND call = ?", (self._run, step, call))
             if not CALLS.holds(found):
                 raise Damaged(f"call {call} of step {step} of run {self._run_id} is damaged, and cannot go on")
-            row = found[:-1]
+            row = CALLS.with_digests(found[:-1])
         if refs:
             changes["refs"] = b"".join(dict.fromkeys([*blob_names(row[_REFS]), *refs]))
         return CALLS.rewrite(tx, row, changes)
@@ -186,10 +199,14 @@ class CallWriter:
             return pack_call_value(columns.sound_tree(kept), put)
 
     def _next_number(self, tx: Transaction) -> int:
-        """Asked of the file, because a process that the agent forked may deliver too."""
-        if self._shared is None:
-            self._shared = deliveries.last_before(tx, self._run)
-        return 1 + max(self._shared, deliveries.last_number(tx, self._run))
+        """The number of an answer: a process that the agent forked may deliver too."""
+        numbers = self._numbers
+        if numbers.answer is None:
+            if self._shared is None:
+                self._shared = deliveries.last_before(tx, self._run)
+            numbers.answer = max(self._shared, deliveries.last_number(tx, self._run))
+        numbers.answer += 1
+        return numbers.answer
 
     def _facts(self, tx: Transaction, step: int, call: int) -> dict[str, Wire]:
         """What was said of a call when it began."""

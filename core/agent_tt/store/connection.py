@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
+    from types import TracebackType
 
     from agent_tt.history.rows import Row, SqlValue, Transaction
     from agent_tt.store.in_place import Trouble
@@ -38,7 +39,8 @@ _LOG = logging.getLogger(__name__)
 
 Durability = Literal["full", "normal"]
 
-_COMMITS_PER_CHECKPOINT: Final = 256
+_COMMITS_PER_CHECKPOINT: Final = 512
+"""About as many pages of 4 KiB as SQLite's own default, 1000; half as many commits cost a twentieth of a step more."""
 
 _SEAL_MASK: Final = (1 << 62) - 1
 _SEAL: Final = (
@@ -55,6 +57,9 @@ class Database:
         path: the file.
         read_only: whether writing is refused.
         lock: held during every query and transaction; a writer may hold it longer to keep its own order.
+        translated: while it lasts, errors of SQLite become ours.
+        whole: the transaction that everything is a part of, inside `as_one`.
+        is_broken: whether a part of it failed, so that nothing of it may be written.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False, durability: Durability = "full") -> None:
@@ -62,12 +67,12 @@ class Database:
         self.read_only = read_only
         self.lock = threading.RLock()
         self._durability = durability
-        self._translated = Translation(path)
+        self.translated = Translation(path)
         self._commits = 0
         self._closed = False
         self._is_lost = False
-        self._whole: Transaction | None = None
-        self._is_broken = False
+        self.whole: Transaction | None = None
+        self.is_broken = False
         self._patience_s = _PATIENCE.seconds
         self._connection = self._connect()
         _OPEN.add(self)
@@ -80,9 +85,11 @@ class Database:
         if not self.read_only:
             # Only explicit FULL checkpoints: SQLite before 3.51.3 can corrupt a file when a passive checkpoint meets
             # another connection's commit; FULL holds the writer lock.
-            with self._translated:
+            with self.translated:
                 connection.execute("PRAGMA wal_autocheckpoint = 0")
                 connection.execute(f"PRAGMA synchronous = {self._durability}")
+        self._is_forced = True
+        self._commits += 1  # what another connection to the file knew counts no more
         return connection
 
     def close(self) -> None:
@@ -102,7 +109,7 @@ class Database:
         """
         _ABANDONED.append(self._connection)
         self.lock = threading.RLock()
-        self._whole = None
+        self.whole = None
         try:
             self._connection = self._connect()
         except AgentTTError as error:
@@ -132,7 +139,7 @@ class Database:
         Raises:
             StoreUnreadable: the file cannot be read (see its subclasses).
         """
-        with self.lock, self._translated:
+        with self.lock, self.translated:
             self._check_usable()
             try:
                 return self._connection.execute(sql, parameters).fetchall()
@@ -149,8 +156,7 @@ class Database:
         finally:
             self._connection.text_factory = str
 
-    @contextmanager
-    def transaction(self, *, durable: bool = True) -> Iterator[Transaction]:
+    def transaction(self, *, durable: bool = True) -> AbstractContextManager[Transaction]:
         """A write transaction: committed when the block is left, rolled back when it raises.
 
         Args:
@@ -162,28 +168,25 @@ class Database:
             StoreBusy: another process holds the lock.
             StoreUnreadable: it cannot be written, for whatever reason SQLite gives, or the file is gone. Nothing was.
         """
+        return _LockedTransaction(self, durable=durable)
+
+    def begin(self, *, durable: bool) -> OpenTransaction:
+        """Begin what `transaction` promises; only its block calls this, with the lock held."""
         if self.read_only:
             raise ReadOnlySource(f"{self.path} is open for reading only", hint="Open it without read_only to write.")
-        with self.lock:
-            if self._whole is not None:
-                with self._translated, self._part(self._whole) as part:
-                    yield part
-                return
-            self._check_in_place(names=durable)
-            with self._translated:
-                connection = self._connection
-                relaxed = not durable and self._durability == "full"
-                if relaxed:
-                    connection.execute("PRAGMA synchronous = normal")
-                try:
-                    with _OpenTransaction(connection) as tx:
-                        yield tx
-                finally:
-                    if relaxed:
-                        connection.execute("PRAGMA synchronous = full")
-            self._commits += 1
-            if self._commits % _COMMITS_PER_CHECKPOINT == 0:
-                self.checkpoint("FULL")
+        self._check_in_place()
+        connection = self._connection
+        with self.translated:
+            if self._durability == "full" and durable is not self._is_forced:
+                connection.execute(f"PRAGMA synchronous = {'full' if durable else 'normal'}")
+                self._is_forced = durable
+            return OpenTransaction(connection, self._commits).__enter__()
+
+    def committed(self) -> None:
+        """Count a commit, and move the log into the file from time to time; only a transaction's block calls this."""
+        self._commits += 1
+        if self._commits % _COMMITS_PER_CHECKPOINT == 0:
+            self.checkpoint("FULL")
 
     @contextmanager
     def as_one(self) -> Iterator[Transaction]:
@@ -195,29 +198,20 @@ class Database:
             As `transaction`.
         """
         with self.transaction() as tx:
-            self._whole, self._is_broken = tx, False
+            self.whole, self.is_broken = tx, False
             try:
                 yield tx
             finally:
-                self._whole = None
-            if self._is_broken:
+                self.whole = None
+            if self.is_broken:
                 raise StoreUnreadable(f"{self.path} could not be written as a whole: a part of it failed")
 
-    @contextmanager
-    def _part(self, whole: Transaction) -> Iterator[Transaction]:
-        """A transaction inside `as_one`. Where its block raises, nothing of the whole is written."""
-        try:
-            yield whole
-        except BaseException:
-            self._is_broken = True
-            raise
-
-    def _check_in_place(self, *, names: bool) -> None:
+    def _check_in_place(self) -> None:
         """Refuses to write where nobody will find it, or into somebody else's file: SQLite would, without a word."""
         if self._closed:
             return
         self._check_usable()
-        trouble = self._place.trouble(names=names)
+        trouble = self._place.trouble()
         if trouble == "log removed" and self._keep_log():
             return
         if trouble is not None:
@@ -229,7 +223,7 @@ class Database:
     def _keep_log(self) -> bool:
         """Move what the removed `-wal` file held into the store and open it anew; whether that could be done."""
         try:
-            with self._translated:
+            with self.translated:
                 self._connection.execute("PRAGMA busy_timeout = 0")
                 ((busy, *_),) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
                 if busy or self._place.trouble() != "log removed":
@@ -247,7 +241,7 @@ class Database:
         What was committed is safe in the log, so a checkpoint that fails is only logged, and tried again later.
         """
         with self.lock:
-            if self._whole is not None or self._is_lost:
+            if self.whole is not None or self._is_lost:
                 return
             try:
                 self._execute_at_once(f"PRAGMA wal_checkpoint({mode})")
@@ -277,7 +271,7 @@ class Database:
             StoreBusy: somebody is in the way.
         """
         connection = self._connection
-        with self._translated:
+        with self.translated:
             connection.execute("PRAGMA busy_timeout = 0")
             try:
                 connection.execute(statement).fetchall()
@@ -290,14 +284,59 @@ class Database:
         return int(others) << 32 | self._commits
 
 
-class _OpenTransaction:
-    """What a transaction offers; its errors are translated by the transaction around it."""
+class _LockedTransaction:
+    """The block of a transaction: it holds the lock, and begins and ends one of its own or a part of the whole."""
 
-    __slots__ = ("_connection", "_seals")
+    __slots__ = ("_database", "_durable", "_tx")
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, database: Database, *, durable: bool) -> None:
+        self._database = database
+        self._durable = durable
+        self._tx: OpenTransaction | None = None
+
+    def __enter__(self) -> Transaction:
+        database = self._database
+        database.lock.acquire()
+        try:
+            if database.whole is None:
+                self._tx = database.begin(durable=self._durable)
+        except BaseException:
+            database.lock.release()
+            raise
+        return database.whole or self._tx  # type: ignore[return-value]  # one of them is there
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        database = self._database
+        try:
+            with database.translated:
+                if self._tx is not None:
+                    self._tx.__exit__(kind, error, trace)
+                elif error is not None:
+                    database.is_broken = True
+            if error is not None:
+                database.translated.__exit__(kind, error, trace)
+            elif self._tx is not None:
+                database.committed()
+        finally:
+            database.lock.release()
+
+
+class OpenTransaction:
+    """What a transaction offers; its errors are translated by the block around it."""
+
+    __slots__ = ("_commits", "_connection", "_seals")
+
+    def __init__(self, connection: sqlite3.Connection, commits: int | None = None) -> None:
         self._connection = connection
+        self._commits = commits
         self._seals: dict[tuple[str, SqlValue], list[int]] = {}
+
+    def version(self) -> int | None:
+        if self._commits is None:
+            return None
+        return int(self._connection.execute("PRAGMA data_version").fetchone()[0]) << 32 | self._commits
 
     def query(self, sql: str, parameters: Sequence[SqlValue] = (), /) -> list[Row]:
         return self._connection.execute(sql, parameters).fetchall()
@@ -341,7 +380,7 @@ class _OpenTransaction:
 
 def transaction_of(connection: sqlite3.Connection) -> AbstractContextManager[Transaction]:
     """A write transaction on a plain connection, of a file that is not open otherwise; errors are SQLite's."""
-    return _OpenTransaction(connection)
+    return OpenTransaction(connection)
 
 
 def connect(path: Path, *, mode: Literal["ro", "rw", "rwc"]) -> sqlite3.Connection:

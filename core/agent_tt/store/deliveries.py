@@ -101,7 +101,7 @@ def settle(
     for row in rows:
         if not DELIVERIES.holds(row):
             raise Damaged(f"a piece of call {call} of step {step} is damaged, and cannot be settled")
-        DELIVERIES.rewrite(tx, row[:-1], {"data": data, "refs": refs})
+        DELIVERIES.rewrite(tx, DELIVERIES.with_digests(row[:-1]), {"data": data, "refs": refs})
 
 
 def read(rows: Rows, blobs: Blobs, run: int, step: int, call: int) -> list[Delivery]:

@@ -1,14 +1,17 @@
 """Whether an open store is still the file that its connection was made to.
 
 SQLite does not ask. It goes on writing into a file that was removed, where nobody will find it, and, where a program
-closed descriptors that are not its own (as daemons do), into whatever file got the same number next. So this is looked
-at before each transaction, of which it would take a tenth if every file were asked for all that is known of it: what
-the descriptors lead to is told by how the files begin, and only where that has changed by more.
+closed descriptors that are not its own (as daemons do), into whatever file got the same number next. So this is asked
+before each transaction, for a hundredth of what it costs. How the open files begin, and when a name in their folder was
+last changed, tells at once that nothing has happened; only where one of these differs everything is looked at. The log
+itself is not asked for its times: Linux would then write down the exact time of each commit, which costs more than the
+question.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -26,36 +29,35 @@ or its `-wal` file is gone or another one."""
 
 _Identity: TypeAlias = "tuple[int, int]"
 _DESCRIPTORS: Final = ("/proc/self/fd", "/dev/fd")
-_STORE_BEGINS: Final = 72
-"""Bytes of a store that end with its application id; its size and its change counter are among them."""
-_LOG_BEGINS: Final = 24
-"""Bytes at the beginning of its log; the last of them are two random numbers, new whenever the log starts over."""
-_INDEX_BEGINS: Final = 8
-"""Bytes of the index of the log before those that each commit changes.
+_BEGINNINGS: Final = (72, 24, 8)
+"""How many bytes of each file stay as they are between two looks at everything. Of the store those that end with its
+application id: its size and its change counter are among them. Of its log those that end with two random numbers, new
+whenever the log starts over. Of the index of the log those before what each commit changes.
 
-All three: <https://www.sqlite.org/fileformat2.html>, <https://www.sqlite.org/walformat.html>."""
+<https://www.sqlite.org/fileformat2.html>, <https://www.sqlite.org/walformat.html>."""
+_SETTLED_NS: Final = 50_000_000
+"""A folder that was changed less than this before it was looked at may be changed again at what reads as the same time:
+file systems keep times as coarse as a tick of the kernel."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Place:
     """Where one connection writes.
 
     Attributes:
         name: the path of the file, as a text: `os.stat` takes half the time of `Path.stat`.
-        identity: what tells the file from another one of the same name; None where there was none.
-        log: the same of its `-wal` file.
-        descriptors: the numbers under which this process has them open, and what each leads to; empty where that
-            cannot be told.
-        main: the number of the file itself, None where it is not known.
-        _beginnings: of each descriptor how many bytes are compared, and what they were; empty until that is known.
+        identities: what tells the file, its log and the log's index from others of the same name; None where there was
+            none.
+        numbers: the descriptors under which this process has them open; None where that cannot be told.
+        folder: the folder that holds their names, "" where the file's own name is a link to elsewhere.
     """
 
     name: str
-    identity: _Identity | None
-    log: _Identity | None
-    descriptors: tuple[tuple[int, _Identity], ...]
-    main: int | None
-    _beginnings: list[tuple[int, int, bytes]] = field(default_factory=list, compare=False)
+    identities: tuple[_Identity | None, ...]
+    numbers: tuple[int | None, ...]
+    folder: str
+    _begin: list[tuple[int, int, bytes]] = field(default_factory=list)
+    _folder_facts: tuple[int, int, int] | None = None
 
     @classmethod
     def of(cls, path: Path, before: frozenset[int]) -> Place:
@@ -65,57 +67,76 @@ class Place:
             path: the file.
             before: the descriptors that were open before, as `open_descriptors` gave them.
         """
-        name = os.fspath(path)
-        identity, log, shared = (_identity(name + ending) for ending in ("", "-wal", "-shm"))
-        ours = {found for found in (identity, log, shared) if found is not None}
-        opened = open_descriptors() - before
-        descriptors = tuple((number, found) for number in sorted(opened) if (found := _leads_to(number)) in ours)
-        main = next((number for number, found in descriptors if found == identity), None)
-        return cls(name, identity, log, descriptors, main)
+        name = os.path.abspath(path)  # noqa: PTH100  a text; the working directory may change
+        identities = tuple(_identity(name + ending) for ending in ("", "-wal", "-shm"))
+        opened = {number: _leads_to(number) for number in open_descriptors()}
+        numbers = tuple(None if identity is None else _number_of(identity, opened, before) for identity in identities)
+        return cls(name, identities, numbers, "" if os.path.islink(name) else os.path.dirname(name))  # noqa: PTH114, PTH120
 
-    def trouble(self, *, names: bool = True) -> Trouble | None:
-        """Say what has happened to the open file; None if nothing has.
+    def trouble(self) -> Trouble | None:
+        """Say what has happened to the open file; None if nothing has."""
+        if self._begin and self._folder_facts is not None and self._is_as_before():
+            return None
+        self._begin.clear()
+        facts = self._facts_of_folder()
+        trouble = self._look()
+        if trouble is None and facts is not None and facts[2] < time.time_ns() - _SETTLED_NS:
+            self._folder_facts = facts
+            self._remember_beginnings()
+        return trouble
 
-        Args:
-            names: whether to look where the names of the files lead, too.
-        """
-        inside = None if self._begin_as_before() else self._trouble_inside()
-        if inside == "closed" or not names:
-            return inside
-        if _identity(self.name) != self.identity:
-            return "removed"
-        if inside is not None:
-            return inside
-        if self.log is not None and (log := _identity(self.name + "-wal")) != self.log:
-            return "log removed" if log is None else "log replaced"
-        return None
-
-    def _begin_as_before(self) -> bool:
-        """Whether every descriptor leads to a file that begins as ours did when it was last looked at in full."""
+    def _is_as_before(self) -> bool:
+        """Whether no name in the folder was changed, and every descriptor leads to a file that begins as ours did."""
         try:
-            for number, size, begins in self._beginnings:
+            for number, size, begins in self._begin:
                 if os.pread(number, size, 0) != begins:
                     return False
         except OSError:
             return False
-        return bool(self._beginnings)
+        return self._facts_of_folder() == self._folder_facts
 
-    def _trouble_inside(self) -> Trouble | None:
-        """What is wrong with the files that the descriptors lead to."""
-        self._beginnings.clear()
-        for number, identity in self.descriptors:
-            if _leads_to(number) != identity:
+    def _facts_of_folder(self) -> tuple[int, int, int] | None:
+        """What changes when a file in the folder gets or loses a name; None where that cannot be told."""
+        if not self.folder:
+            return None
+        try:
+            found = os.stat(self.folder)  # noqa: PTH116  for speed
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino, found.st_mtime_ns
+
+    def _remember_beginnings(self) -> None:
+        found = []
+        for number, size in zip(self.numbers, _BEGINNINGS, strict=True):
+            if number is not None:
+                with suppress(OSError):
+                    found.append((number, size, os.pread(number, size, 0)))
+        if all(len(begins) == size for _, size, begins in found):  # any new file begins as an empty one
+            self._begin = found
+
+    def _look(self) -> Trouble | None:
+        """Look at all files: where the descriptors lead to, and the names."""
+        for number, identity in zip(self.numbers, self.identities, strict=True):
+            if number is not None and _leads_to(number) != identity:
                 return "closed"
-        if self.main is not None and not _is_database(self.main):
+        file, log, _ = self.identities
+        if _identity(self.name) != file:
+            return "removed"
+        if self.numbers[0] is not None and not _is_database(self.numbers[0]):
             return "overwritten"
-        sizes = {self.identity: _STORE_BEGINS, self.log: _LOG_BEGINS}
-        for number, identity in self.descriptors:
-            size = sizes.get(identity, _INDEX_BEGINS)
-            with suppress(OSError):
-                self._beginnings.append((number, size, os.pread(number, size, 0)))
-        if any(len(begins) < size for _, size, begins in self._beginnings):  # any new file begins so
-            self._beginnings.clear()
+        if log is not None and (found := _identity(self.name + "-wal")) != log:
+            return "log removed" if found is None else "log replaced"
         return None
+
+
+def _number_of(identity: _Identity, opened: dict[int, _Identity | None], before: frozenset[int]) -> int | None:
+    """The descriptor under which a new connection has a file open; None where that cannot be told.
+
+    SQLite may take over one that another connection of the process has left.
+    """
+    leading = [number for number, found in opened.items() if found == identity]
+    new = [number for number in leading if number not in before]
+    return new[0] if len(new) == 1 else leading[0] if len(leading) == 1 else None
 
 
 def open_descriptors() -> frozenset[int]:

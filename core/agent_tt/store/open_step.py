@@ -32,6 +32,8 @@ class OpenStep:
         answers: fingerprint of what came back, by call.
         meta: the facts of calls that are still pending.
         row: the step's own row as this process wrote it, its parts as digests; None where another one did.
+        breaks: how often somebody else had written into the file when it began (see `store.numbers`): while that is
+            so, the calls known here are all calls; -1 where there may be others.
         pending: the rows of calls that are still pending, the parts of each as digests.
     """
 
@@ -41,6 +43,7 @@ class OpenStep:
     answers: dict[int, bytes] = field(default_factory=dict)
     meta: dict[int, dict[str, Wire]] = field(default_factory=dict)
     row: Sequence[SqlValue] | None = None
+    breaks: int = -1
     pending: dict[int, Sequence[SqlValue]] = field(default_factory=dict)
 
     def ask(self, call: int, kind: str, signature: str) -> None:

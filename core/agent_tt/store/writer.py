@@ -16,6 +16,7 @@ from agent_tt.store import columns, door, questions
 from agent_tt.store.call_writer import CallWriter
 from agent_tt.store.counts import meta_with_counts
 from agent_tt.store.liveness import Clock
+from agent_tt.store.numbers import Numbers
 from agent_tt.store.open_step import OpenStep, answer_fingerprint
 from agent_tt.store.sqlite_errors import Conflict
 from agent_tt.store.usage import usage_of_steps
@@ -62,7 +63,8 @@ class SqliteRunWriter:
         self._open: dict[int, OpenStep] = {}
         self._seen: dict[bytes, int] = {}
         self._clock = Clock()
-        self._calls = CallWriter(database, log.blobs, run, run_id, self._open, self._clock)
+        self._numbers = Numbers()
+        self._calls = CallWriter(database, log.blobs, run, run_id, self._open, self._clock, self._numbers)
         self._first_step = first_step
 
     @property
@@ -82,16 +84,23 @@ class SqliteRunWriter:
 
         Its commit is not forced to the disk by itself: nothing has happened yet, and the next commit covers it.
         """
-        with self._database.transaction(durable=False) as tx:
-            ((last,),) = tx.query("SELECT max(step) FROM steps WHERE run = ?", (self._run,))
-            number = self._first_step if last is None else int(last) + 1
-            agent = None if new.agent is None else door.admit_text(new.agent)
-            begun: tuple[SqlValue, ...] = (
-                *(self._run, number, new.parent, None, door.admit_text(new.name), agent, door.admit_text(new.lane)),
-                *("running", self._clock.now_us(), None, None, None, None, None, None, None, None),
-            )
-            row, _ = STEPS.write(tx, begun)
-        self._open[number] = OpenStep(row=row)
+        name, lane = door.admit_text(new.name), door.admit_text(new.lane)
+        agent = None if new.agent is None else door.admit_text(new.agent)
+        numbers = self._numbers
+        with self._database.lock:
+            with self._database.transaction(durable=False) as tx:
+                numbers.check(tx)
+                if numbers.step is None:
+                    ((last,),) = tx.query("SELECT max(step) FROM steps WHERE run = ?", (self._run,))
+                    numbers.step = self._first_step - 1 if last is None else int(last)
+                number = numbers.step = numbers.step + 1
+                begun: tuple[SqlValue, ...] = (
+                    *(self._run, number, new.parent, None, name, agent, lane, "running", self._clock.now_us()),
+                    *(None, None, None, None, None, None, None, None),
+                )
+                row, _ = STEPS.write(tx, begun)
+            numbers.keep()
+            self._open[number] = OpenStep(row=row, breaks=numbers.breaks)
         return number
 
     def close_step(self, number: int, end: StepEnd, state: object, *, track: str = "main") -> None:
@@ -139,13 +148,16 @@ class SqliteRunWriter:
         try:
             if state is NO_STATE:
                 with self._database.transaction() as tx:
+                    self._numbers.check(tx)
                     self._end_step(tx, number, end, self._track_number(track), None)
             else:
                 writer = self._track(track)
                 checkpoint = writer.compare(state)
                 with self._database.transaction() as tx:
+                    self._numbers.check(tx)
                     writer.store(tx, checkpoint, shared=end.shared_track)
                     self._end_step(tx, number, end, writer.track, checkpoint.seq)
+            self._numbers.keep()
         except BaseException:
             # What they remember may be ahead of the file: start again from the file.
             self._tracks.pop(track, None)
@@ -187,6 +199,8 @@ class SqliteRunWriter:
     def _calls_of(self, tx: Transaction, number: int) -> OpenStep:
         """What this process knows of a step's calls; with the kinds of all, where others have written some of them."""
         known = self._open.get(number) or OpenStep()
+        if known.breaks == self._numbers.breaks:
+            return known
         ((count,),) = tx.query("SELECT count(*) FROM calls WHERE run = ? AND step = ?", (self._run, number))
         if count == len(known.kinds):
             return known
