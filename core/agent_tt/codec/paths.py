@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.codec.wire import TYPE, VALUE, is_envelope
 from agent_tt.errors import InvalidPath, PathNotFound
@@ -16,13 +16,17 @@ from agent_tt.errors import InvalidPath, PathNotFound
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Path, Wire
 
-__all__ = ["format_path", "get", "parse_path", "to_wire_path", "without_envelopes"]
+__all__ = ["Pattern", "format_path", "get", "parse_path", "parse_pattern", "to_wire_path", "without_envelopes"]
+
+Pattern: TypeAlias = "tuple[str | int | None, ...]"
+"""A path that may stand for many places: None is any key and any position."""
 
 _WORD: Final = re.compile(r"""[^\s.\[\]"']+""")
 _PLAIN_WORD: Final = re.compile(r"[^\W\d][\w-]*")
 _POSITION: Final = re.compile(r"\[\s*(\d{1,18})\s*\]")
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _SPACE: Final = re.compile(r"\s*")
+_ANY: Final = "[*]"
 
 
 def parse_path(text: str) -> Path:
@@ -31,11 +35,26 @@ def parse_path(text: str) -> Path:
     Raises:
         InvalidPath: with the position at which it cannot be read on.
     """
-    path: list[str | int] = []
+    return tuple(step for step in _steps(text, wildcards=False) if step is not None)
+
+
+def parse_pattern(text: str) -> Pattern:
+    """Read a path in which `[*]` stands for any position of a list and any key: `messages[*].id`.
+
+    Raises:
+        InvalidPath: with the position at which it cannot be read on.
+    """
+    return tuple(_steps(text, wildcards=True))
+
+
+def _steps(text: str, *, wildcards: bool) -> list[str | int | None]:
+    path: list[str | int | None] = []
     at, text_end = 0, len(text)
     while at < text_end:
-        step: str | int
-        if text[at] == "[":
+        step: str | int | None
+        if wildcards and text.startswith(_ANY, at):
+            step, at = None, at + len(_ANY)
+        elif text[at] == "[":
             step, at = _bracket(text, at)
         else:
             if text[at] == ".":
@@ -49,7 +68,7 @@ def parse_path(text: str) -> Path:
                 raise _error(text, at, "a key is missing")
             step, at = word.group(), word.end()
         path.append(step)
-    return tuple(path)
+    return path
 
 
 def _bracket(text: str, at: int) -> tuple[str | int, int]:

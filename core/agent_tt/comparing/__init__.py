@@ -4,6 +4,9 @@
 |---|---|
 | `states` | what differs between two states, at human paths |
 | `items`, `likeness`, `rising` | which items of two lists belong together: the same, moved, edited |
+| `state_diff`, `ignoring` | the same under rules that let some differences pass: order, paths, distances, types |
+| `setting_back`, `loose_equality` | how that is done: what passes is set back; whether two values are equal then |
+| `deepdiff_format` | what differs as DeepDiff's JSON and as its Delta |
 | `patch`, `unified` | the same as a JSON Patch, and as a unified diff |
 | `words`, `tokens` | what differs between two texts, by word; what a word is |
 | `sequence`, `anchors` | the alignment of two sequences that all of it stands on; of very long ones |

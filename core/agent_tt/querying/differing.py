@@ -5,21 +5,33 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from agent_tt.comparing.states import compare_states
+from agent_tt.comparing.ignoring import Ignoring
+from agent_tt.comparing.state_diff import diff_states
 from agent_tt.querying.checkpoints import parse_checkpoint, split_file
 from agent_tt.sources import open_source
 from agent_tt.store.locate import resolve_store_path
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from decimal import Decimal
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.comparing.states import Change
+    from agent_tt.comparing.state_diff import StateDiff
 
 __all__ = ["diff"]
 
 
-def diff(a: str, b: str, *, store: str | Path | None = None) -> list[Change]:
+def diff(
+    a: str,
+    b: str,
+    *,
+    ignore_order: bool = False,
+    ignore: Iterable[str] = (),
+    tolerance: float | str | Decimal | None = None,
+    ignore_type: bool = False,
+    store: str | Path | None = None,
+) -> StateDiff:
     """Say what differs between two recorded states.
 
     ```python
@@ -30,17 +42,24 @@ def diff(a: str, b: str, *, store: str | Path | None = None) -> list[Change]:
     Args:
         a: the old state: `RUN@STEP`, or `FILE:RUN@STEP` for one of another store or database.
         b: the new state.
+        ignore_order: whether lists of the same items in another order are equal.
+        ignore: paths at which nothing counts; `[*]` is any position and any key: `messages[*].id`.
+        tolerance: how far apart two numbers of one type may be.
+        ignore_type: whether values that differ in type alone are equal: 1 and 1.0, a tuple and a list.
         store: the store that holds the runs; else the one that this project uses.
 
     Returns:
-        The changes in the order in which they stand in the states, values being wire values. Two states are equal when
-        no change has `makes_a_difference`: what is left then is another order of keys.
+        A list of the changes in the order in which they stand in the states, values being wire values. The states are
+        equal when it does not `differ`: a change that is left then is another order of keys. `ignored` lists what was
+        let pass; `to_delta()` and `to_deepdiff()` give the changes in the forms of DeepDiff.
 
     Raises:
         NotFound: there is no such store, run or step.
-        UsageError: a text is not `RUN@STEP`.
+        InvalidPath: a path to ignore cannot be read.
+        UsageError: a text is not `RUN@STEP`, or the tolerance is no number from 0 on.
     """
-    return compare_states(_state(a, store), _state(b, store))
+    rules = Ignoring.of(ignore_order=ignore_order, ignore=ignore, tolerance=tolerance, ignore_type=ignore_type)
+    return diff_states(_state(a, store), _state(b, store), rules)
 
 
 def _state(text: str, store: str | Path | None) -> Wire:

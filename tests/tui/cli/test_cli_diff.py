@@ -87,6 +87,57 @@ def test_another_order_of_keys_is_no_difference_in_any_format(
         ]
 
 
+FORMATS = [(), ("--json",), *(("--format", name) for name in ("json-patch", "unified", "deepdiff", "delta"))]
+RULES = [*("--ignore", "messages", "--ignore", "plan.now.where", "--ignore", "fil", "--ignore", "file")]
+
+
+@pytest.mark.parametrize("layout", FORMATS)
+def test_what_is_ignored_is_left_out_of_every_format_and_is_said(
+    command: Command, store: Path, layout: tuple[str, ...]
+) -> None:
+    left = command("diff", "walker", "0", "1", *RULES, "--tolerance", "3", *layout, "--store", str(store))
+    assert left.code == 1
+    assert "sure" in left.out
+    assert "minutes" not in left.out.replace("plan.now.minutes", "") or layout == ("--format", "unified")
+    none = command("diff", "walker", "0", "1", *RULES, "--ignore", "plan[*].*", *layout, "--store", str(store))
+    assert none.code == 1  # `.*` is a key of that name
+    none = command("diff", "walker", "0", "1", *RULES, "--ignore", "plan[*][*]", *layout, "--store", str(store))
+    assert none.code == 0
+    if layout == ("--json",):
+        assert none.json["changes"] == []
+        assert {one["why"] for one in none.json["ignored"]} == {"path"}
+        assert none.json["unmatched"] == ["fil"]
+    else:
+        told = none.err if layout else none.out
+        assert "ignored: 5 differences at ignored paths" in told
+        assert "nothing to ignore at fil, in neither state" in told
+        assert ("equal but for what is ignored" in none.out) == (not layout)
+
+
+def test_a_delta_is_applied_by_deepdiff_to_the_state_that_show_writes(command: Command, store: Path) -> None:
+    from deepdiff import Delta
+    from deepdiff.serialization import json_loads
+
+    states = [command("show", "walker", step, "--json", "--store", str(store)).json["state"] for step in ("0", "1")]
+    delta = command("diff", "walker", "0", "1", "--format", "delta", "--store", str(store)).out
+    assert states[0] + Delta(delta, deserializer=json_loads, raise_errors=True) == states[1]
+    said = command("diff", "walker", "0", "1", "--format", "deepdiff", "--store", str(store)).json
+    assert said["type_changes"]["root['plan']['now']['sure']"]["new_type"] == "bool"
+
+
+def test_the_same_rules_hold_in_code(store: Path) -> None:
+    found = agent_tt.diff("walker@0", "walker@1", ignore=["messages", "file", "plan"], store=store)
+    assert (found, found.differ, len(found.ignored)) == ([], False, 3)
+    assert agent_tt.diff("rider@0", "rider@1", tolerance=10, store=store).differ  # 100.0 and 90
+    assert not agent_tt.diff("rider@0", "rider@1", tolerance=10, ignore_type=True, store=store).differ
+    assert set(agent_tt.diff("rider@0", "rider@1", store=store).to_delta()) == {"type_changes"}
+
+
+@pytest.mark.parametrize("wrong", [("--tolerance", "much"), ("--ignore", "plan["), ("--ignore", ""), ("--format", "x")])
+def test_rules_that_cannot_be_read_are_usage_errors(command: Command, store: Path, wrong: tuple[str, str]) -> None:
+    assert command("diff", "walker", "0", "1", *wrong, "--store", str(store)).code == 2
+
+
 def test_a_state_of_another_file_is_named_by_the_file(command: Command, store: Path, tmp_path: Path) -> None:
     shutil.copy(store, tmp_path / "copy.db")
     done = command("diff", "copy.db:rider@0", "rider@1", "--store", str(store), "--json")

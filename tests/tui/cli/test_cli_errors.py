@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from io import BytesIO, TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +20,8 @@ from agent_tt_tui.cli.root import run
 if TYPE_CHECKING:
     from tests.core.memory_source import MemorySource
     from tests.tui.cli.conftest import Command
+
+SAMPLES = Path(__file__).parents[3] / "sample_runs" / "runs.db"
 
 
 @pytest.mark.usefixtures("source")
@@ -123,6 +126,23 @@ def test_commands_without_screens_load_none(arguments: list[str]) -> None:
         "print({'textual', 'sqlite_utils', 'deepdiff'} & set(sys.modules), file=sys.stderr)"
     )
     assert python("-c", script).stderr == "set()\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "loaded"),
+    [
+        (["runs"], set()),
+        (["show", "refund-loop", "3"], set()),
+        (["diff", "refund-loop", "1", "3", "--ignore-order", "--tolerance", "1", "--ignore", "notes"], set()),
+        (["diff", "refund-loop", "1", "3", "--format", "delta"], {"deepdiff"}),
+    ],
+)
+def test_only_commands_that_use_a_large_library_load_it(arguments: list[str], loaded: set[str]) -> None:
+    script = (
+        f"import sys; from agent_tt_tui.cli.root import run; run({[*arguments, '--store', str(SAMPLES)]!r})\n"
+        "print(sorted({'textual', 'sqlite_utils', 'deepdiff', 'pandas'} & set(sys.modules)), file=sys.stderr)"
+    )
+    assert python("-c", script).stderr == f"{sorted(loaded)}\n"
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:

@@ -1,0 +1,395 @@
+"""Whether two values are equal under rules that let some differences pass.
+
+The rules are those of `agent_tt.comparing.ignoring`. `as_judged` makes of a value what the rules leave of it, without
+what lies at ignored paths and, where types do not count, without the types; all else works on that form.
+
+Lists whose order does not count are equal when their items can be paired so that each pair is equal. Without a
+tolerance equal items have one *shape*, so that takes linear time. With one, being equal is not transitive: 1.0 is near
+1.1 and 1.1 near 1.2, so the pairs are found as a largest matching, among items that are alike but for their numbers.
+Its work is bounded. DeepDiff, whose options these are named after, pairs the nearest items first, which can miss the
+pairs that there are, and has no tolerance inside the items of such lists.
+"""
+
+from __future__ import annotations
+
+import base64
+from bisect import bisect_left, bisect_right
+from collections import deque
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.sameness import identical
+from agent_tt.codec.tlv import tlv
+from agent_tt.codec.wire import TYPE, VALUE, envelope_type, is_envelope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from agent_tt.codec.paths import Pattern
+    from agent_tt.codec.wire import Wire
+    from agent_tt.comparing.ignoring import Ignoring
+
+__all__ = ["CONTAINERS", "LooseEquality", "TooManyPairs", "by_key", "into", "is_dict", "is_set", "number_of"]
+
+MOST_TRIED: Final = 60_000
+"""Pairs of items that are tried in one comparison of two states: some seconds at most."""
+
+_LARGEST_EXPONENT: Final = 400
+"""Decimals beyond 10 to this power are compared as they are written: as fractions they would take all memory."""
+
+SETS: Final = frozenset({"frozenset", "set"})
+CONTAINERS: Final = SETS | {"dataclass", "deque", "dict", "namedtuple", "pydantic", "sub", "tuple"}
+"""Typed values that are looked into; all others are equal only as wholes."""
+
+_TEXTS: Final = frozenset({"UUID", "date", "datetime", "path", "time"})
+"""Typed values whose payload is the text that JSON would hold in their place."""
+
+
+class TooManyPairs(Exception):
+    """There are more pairs to try than may be tried: whether the items are equal stays unknown."""
+
+
+def into(patterns: tuple[Pattern, ...], step: str | int | None) -> tuple[Pattern, ...]:
+    """What is left of patterns one step further; an empty pattern says that the place itself is meant."""
+    return tuple(dict.fromkeys(one[1:] for one in patterns if one and (one[0] is None or one[0] == step)))
+
+
+def number_of(value: Wire) -> tuple[str, Fraction] | None:
+    """The type of a number and its exact value, a float's being that which is written; None for all else.
+
+    `1.1` and `1.0` are 0.1 apart, although their binary values are a little more.
+    """
+    if type(value) is int:
+        return "int", Fraction(value)
+    if type(value) is float:
+        return "float", Fraction(repr(value))
+    kind = envelope_type(value)
+    payload = value.get(VALUE) if isinstance(value, dict) else None
+    if kind not in ("int", "Decimal") or not isinstance(payload, str):
+        return None
+    try:
+        if kind == "int":
+            return kind, Fraction(int(payload, 16))
+        decimal = Decimal(payload)
+        near = decimal.is_finite() and abs(decimal.adjusted()) <= _LARGEST_EXPONENT
+        return (kind, Fraction(decimal)) if near else None
+    except (InvalidOperation, ValueError):
+        return None
+
+
+class LooseEquality:
+    """Compares values under rules.
+
+    Args:
+        rules: What does not count.
+    """
+
+    def __init__(self, rules: Ignoring) -> None:
+        self._rules = rules
+        self._near = Fraction(0) if rules.tolerance is None else Fraction(rules.tolerance)
+        self._blurred = rules.tolerance is not None
+        self._left = MOST_TRIED
+
+    # What the rules leave of a value.
+
+    def as_judged(self, value: Wire, patterns: tuple[Pattern, ...]) -> Wire:
+        """Give a value without what lies at ignored paths, and without types where these do not count."""
+        if isinstance(value, list):
+            inside = [(item, into(patterns, at)) for at, item in enumerate(value)]
+            return [self.as_judged(item, rest) for item, rest in inside if () not in rest]
+        if not isinstance(value, dict):
+            return value
+        kind = envelope_type(value)
+        if not is_envelope(value):
+            return self._fields(value, patterns)
+        payload = value.get(VALUE)
+        if kind in CONTAINERS:
+            if isinstance(payload, list) and is_dict(value):
+                payload = self._entries(payload, patterns)
+            else:
+                payload = self.as_judged(payload, patterns)
+            value = {**value, VALUE: payload}
+        return _untyped(value) if self._rules.types else value
+
+    def _fields(self, value: dict[str, Wire], patterns: tuple[Pattern, ...]) -> dict[str, Wire]:
+        inside = [(key, item, into(patterns, key)) for key, item in value.items()]
+        return {key: self.as_judged(item, rest) for key, item, rest in inside if () not in rest}
+
+    def _entries(self, pairs: list[Wire], patterns: tuple[Pattern, ...]) -> list[Wire]:
+        """The same of the entries of a dict whose keys are not all plain text."""
+        kept: list[Wire] = []
+        for pair in pairs:
+            if not isinstance(pair, list) or len(pair) != 2:
+                kept.append(pair)
+                continue
+            rest = into(patterns, pair[0] if isinstance(pair[0], str) else None)
+            if () not in rest:
+                kept.append([pair[0], self.as_judged(pair[1], rest)])
+        return kept
+
+    # Whether two such values are equal.
+
+    def equal(self, one: Wire, other: Wire) -> bool:
+        """Whether two values are equal, both `as_judged`.
+
+        Raises:
+            TooManyPairs: Lists without order in them would take too long.
+        """
+        if self._rules.tolerance is not None or self._rules.types:
+            numbers = number_of(one), number_of(other)
+            if numbers[0] is not None and numbers[1] is not None:
+                return self._near_by(numbers[0], numbers[1])
+        if type(one) is not type(other):
+            return False
+        if isinstance(one, list) and isinstance(other, list):
+            return self._items_equal(one, other, ordered=not self._rules.order)
+        if not isinstance(one, dict) or not isinstance(other, dict):
+            return identical(one, other)
+        kind = envelope_type(one)
+        if TYPE not in one and TYPE not in other:
+            return one.keys() == other.keys() and all(self.equal(value, other[key]) for key, value in one.items())
+        if kind not in CONTAINERS or not _same_header(one, other):
+            return identical(one, other)
+        payload, other_payload = one.get(VALUE), other.get(VALUE)
+        if isinstance(payload, list) and isinstance(other_payload, list):
+            if is_dict(one):
+                entries, others = by_key(payload), by_key(other_payload)
+                return entries.keys() == others.keys() and all(
+                    self.equal(value, others[key]) for key, value in entries.items()
+                )
+            return self._items_equal(payload, other_payload, ordered=not is_set(one) and not self._rules.order)
+        return self.equal(payload, other_payload)
+
+    def _near_by(self, one: tuple[str, Fraction], other: tuple[str, Fraction]) -> bool:
+        return (self._rules.types or one[0] == other[0]) and abs(one[1] - other[1]) <= self._near
+
+    def _items_equal(self, one: list[Wire], other: list[Wire], *, ordered: bool) -> bool:
+        if len(one) != len(other):
+            return False
+        if ordered:
+            return all(map(self.equal, one, other))
+        return len(self.pairs(one, other)) == len(one)
+
+    # Pairing items whose order does not count.
+
+    def pairs(self, one: Sequence[Wire], other: Sequence[Wire]) -> list[tuple[int, int]]:
+        """Pair equal items, as many as can be paired.
+
+        Args:
+            one: Items, each `as_judged`.
+            other: Other items.
+
+        Returns:
+            Positions in both, each in one pair at most, ascending in `one`.
+
+        Raises:
+            TooManyPairs: It would take too long.
+        """
+        like: dict[bytes, list[int]] = {}
+        for at, item in enumerate(other):
+            like.setdefault(self._shape(item), []).append(at)
+        alike: dict[bytes, list[int]] = {}
+        for at, item in enumerate(one):
+            shape = self._shape(item)
+            if shape in like:
+                alike.setdefault(shape, []).append(at)
+        found: list[tuple[int, int]] = []
+        for shape, olds in alike.items():
+            if self._blurred:
+                found += _Matching(self, {at: one[at] for at in olds}, {at: other[at] for at in like[shape]}).pairs()
+            else:
+                found += zip(olds, like[shape], strict=False)
+        return sorted(found)
+
+    def tried(self) -> None:
+        """Count one more pair that is tried.
+
+        Raises:
+            TooManyPairs: It is one too many.
+        """
+        if not self._left:
+            raise TooManyPairs
+        self._left -= 1
+
+    @property
+    def near(self) -> Fraction:
+        """How far apart two equal numbers may be."""
+        return self._near
+
+    def _shape(self, value: Wire) -> bytes:
+        """What equal values have in common; without a tolerance only these have it."""
+        return tlv(self._form(value))
+
+    def _form(self, value: Wire) -> object:
+        number = number_of(value) if self._blurred or self._rules.types else None
+        if number is not None:
+            kind = "" if self._rules.types else number[0]
+            return ["number", kind] if self._blurred else ["number", kind, str(number[1])]
+        if isinstance(value, list):
+            return self._row(value, ordered=not self._rules.order)
+        if not isinstance(value, dict):
+            return ["value", value]
+        if not is_envelope(value):
+            return ["dict", [[key, self._form(value[key])] for key in sorted(value)]]
+        if envelope_type(value) not in CONTAINERS:
+            return ["exact", _exact(value)]
+        header = {key: part for key, part in value.items() if key != VALUE}
+        payload = value.get(VALUE)
+        if isinstance(payload, list) and is_dict(value):
+            entries = by_key(payload)
+            form: object = [[key, self._form(entries[key])] for key in sorted(entries)]
+        elif isinstance(payload, list):
+            form = self._row(payload, ordered=not is_set(value) and not self._rules.order)
+        else:
+            form = self._form(payload)
+        return ["typed", _exact(header), form]
+
+    def _row(self, items: list[Wire], *, ordered: bool) -> object:
+        if ordered:
+            return ["list", [self._form(item) for item in items]]
+        return ["bag", sorted(self._shape(item) for item in items)]
+
+    def numbers(self, value: Wire) -> Iterator[Fraction]:
+        """All numbers in a value, in an order that is the same for all values of its shape; fewer where there is none.
+
+        In lists without order the numbers of one item cannot be told from those of another, so they are left out.
+        """
+        number = number_of(value)
+        if number is not None:
+            yield number[1]
+        elif isinstance(value, list):
+            if not self._rules.order:
+                for item in value:
+                    yield from self.numbers(item)
+        elif isinstance(value, dict) and not is_set(value) and not is_dict(value):
+            for key in sorted(value):
+                yield from self.numbers(value[key])
+
+
+class _Matching:
+    """A largest matching of items that are alike but for their numbers, by augmenting paths."""
+
+    def __init__(self, judge: LooseEquality, one: dict[int, Wire], other: dict[int, Wire]) -> None:
+        self._judge = judge
+        self._one, self._other = one, other
+        self._known: dict[tuple[int, int], bool] = {}
+        self._place(one, other)
+
+    def _place(self, one: dict[int, Wire], other: dict[int, Wire]) -> None:
+        """Sort the items by the number that differs most often, so that only near ones are tried."""
+        numbers = {at: list(self._judge.numbers(item)) for at, item in one.items()}
+        others = {at: list(self._judge.numbers(item)) for at, item in other.items()}
+        rows = [*numbers.values(), *others.values()]
+        columns = min(map(len, rows), default=0)
+        best = max(range(columns), key=lambda column: len({row[column] for row in rows}), default=None)
+        self._value = {at: Fraction(0) if best is None else row[best] for at, row in numbers.items()}
+        ranked = sorted((Fraction(0) if best is None else row[best], at) for at, row in others.items())
+        self._values = [value for value, _ in ranked]
+        self._ats = [at for _, at in ranked]
+
+    def pairs(self) -> list[tuple[int, int]]:
+        partner: dict[int, int] = {}  # of `other`
+        chosen: dict[int, int] = {}  # of `one`
+        for start in sorted(self._one, key=lambda at: (self._value[at], at)):
+            reached: dict[int, int] = {}
+            end = self._free(start, partner, reached)
+            while end is not None:
+                at = reached[end]
+                before = chosen.get(at)
+                partner[end], chosen[at] = at, end
+                end = before
+        return list(chosen.items())
+
+    def _free(self, start: int, partner: dict[int, int], reached: dict[int, int]) -> int | None:
+        """An item of `other` to which partners can be passed on, and in `reached` the way to it."""
+        waiting = deque([start])
+        while waiting:
+            at = waiting.popleft()
+            for other in self._candidates(at):
+                if other in reached or not self._equal(at, other):
+                    continue
+                reached[other] = at
+                if other not in partner:
+                    return other
+                waiting.append(partner[other])
+        return None
+
+    def _candidates(self, at: int) -> Iterable[int]:
+        value, near = self._value[at], self._judge.near
+        return self._ats[bisect_left(self._values, value - near) : bisect_right(self._values, value + near)]
+
+    def _equal(self, at: int, other: int) -> bool:
+        known = self._known.get((at, other))
+        if known is None:
+            self._judge.tried()
+            known = self._known[at, other] = self._judge.equal(self._one[at], self._other[other])
+        return known
+
+
+def is_dict(envelope: dict[str, Wire]) -> bool:
+    """Whether a typed value holds entries as pairs."""
+    return envelope_type(envelope) == "dict" or (envelope_type(envelope) == "sub" and envelope.get("base") == "dict")
+
+
+def by_key(pairs: list[Wire]) -> dict[bytes, Wire]:
+    """The values of pairs by what tells their keys from others; what is no pair stands for itself."""
+    found: dict[bytes, Wire] = {}
+    for at, pair in enumerate(pairs):
+        if isinstance(pair, list) and len(pair) == 2:
+            found[tlv(_exact(pair[0]))] = pair[1]
+        else:
+            found[tlv([at])] = pair
+    return found
+
+
+def is_set(envelope: dict[str, Wire]) -> bool:
+    """Whether a typed value is a set: what is in it has no order."""
+    kind = envelope_type(envelope)
+    return kind in SETS or (kind == "sub" and envelope.get("base") in SETS)
+
+
+def _same_header(one: dict[str, Wire], other: dict[str, Wire]) -> bool:
+    if one.keys() != other.keys():
+        return False
+    return all(identical(value, other[key]) for key, value in one.items() if key != VALUE)
+
+
+def _exact(value: Wire) -> object:
+    """A value with the keys of its dicts in order."""
+    if isinstance(value, dict):
+        return {key: _exact(value[key]) for key in sorted(value)}
+    return [_exact(item) for item in value] if isinstance(value, list) else value
+
+
+def _untyped(envelope: dict[str, Wire]) -> Wire:
+    """What JSON would hold in the place of a typed value; the value itself where that is not plain.
+
+    Tuples are lists, datetimes and ids their text, enums their value, dataclasses and models their fields, bytes the
+    text that they encode. A set is any set, but no list: its items have no order.
+    """
+    kind, payload = envelope_type(envelope), envelope.get(VALUE)
+    if any(envelope.get(part) for part in ("attrs", "extra", "private")):
+        return envelope
+    if is_set(envelope):
+        return {TYPE: "set", VALUE: payload}
+    if kind in ("bytes", "bytearray") and isinstance(payload, str):
+        try:
+            return base64.b64decode(payload, validate=True).decode()
+        except ValueError:
+            return {TYPE: "bytes", VALUE: payload}
+    if is_dict(envelope):
+        return _plain_dict(envelope, payload)
+    if kind in _TEXTS or kind in CONTAINERS or kind == "enum":
+        return payload
+    return envelope
+
+
+def _plain_dict(envelope: dict[str, Wire], pairs: Wire) -> Wire:
+    """A dict whose class is another; one with keys that no JSON object has stays what it is."""
+    found: dict[str, Wire] = {}
+    for pair in pairs if isinstance(pairs, list) else [None]:
+        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str) or pair[0] in (TYPE, VALUE):
+            return {TYPE: "dict", VALUE: envelope.get(VALUE)}
+        found[pair[0]] = pair[1]
+    return found
