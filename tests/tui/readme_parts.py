@@ -1,4 +1,4 @@
-"""The parts of the README that are made from the code: its tables of commands and keys.
+"""The parts of the README and of docs that are made from the code: tables of commands, keys and views.
 
 `python tests/tui/readme_parts.py` writes them.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from agent_tt.store.views import FUNCTIONS, VIEWS
 from agent_tt_tui.cli.root import COMMANDS
 from agent_tt_tui.commands import Command, Context, display_key
 from agent_tt_tui.contexts import (
@@ -31,6 +32,7 @@ from agent_tt_tui.contexts import (
 from agent_tt_tui.glyphs import UNICODE
 
 README = Path(__file__).parents[2] / "README.md"
+SQL = Path(__file__).parents[2] / "docs" / "sql.md"
 _LIVE = "While it runs"
 _ELSEWHERE = ("Everywhere", "Panes", "Rows", _LIVE)
 _SHOWN: tuple[tuple[str, Context], ...] = (
@@ -81,13 +83,25 @@ def command_table() -> str:
     return "\n".join(["| command | what it does |", "|---|---|", *rows]) + "\n"
 
 
-def with_tables(readme: str) -> str:
-    """The README with its tables brought up to date."""
-    for part, table in (("commands", command_table()), ("keys", key_table())):
+def view_tables() -> str:
+    """Every view with its columns, and the functions for queries, as Markdown."""
+    parts = []
+    for view in VIEWS:
+        rows = [f"| `{column.name}` | {_markdown(column.what)} |" for column in view.columns]
+        parts.append("\n".join([f"### {view.name}\n\n{view.what}\n", "| column | what it is |", "|---|---|", *rows]))
+    rows = [f"| `{name}` | {_markdown(what)} |" for name, what in FUNCTIONS.items()]
+    parts.append("\n".join(["### Functions\n", "| function | what it gives |", "|---|---|", *rows]))
+    return "\n\n".join(parts) + "\n"
+
+
+def with_tables(text: str) -> str:
+    """A page with its tables brought up to date."""
+    for part, table in (("commands", command_table()), ("keys", key_table()), ("views", view_tables())):
         marked = re.compile(rf"(<!-- {part}:[^\n]*-->\n).*?(<!-- /{part} -->)", re.DOTALL)
-        readme = marked.sub(lambda match, table=table: f"{match[1]}{table}{match[2]}", readme)
-    return readme
+        text = marked.sub(lambda match, table=table: f"{match[1]}{table}{match[2]}", text)
+    return text
 
 
 if __name__ == "__main__":
-    README.write_text(with_tables(README.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in (README, SQL):
+        page.write_text(with_tables(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -135,7 +135,7 @@ def what_differs() -> None:
         assert_type(change.makes_a_difference, bool)
     found = agent_tt.diff("a@1", "a@2", ignore_order=True, ignore=["messages[*].id"], tolerance=0.01, ignore_type=True)
     assert_type(found.differ, bool)
-    assert_type([(one.path, one.why) for one in found.ignored][0][0], str)
+    assert_type([one.path for one in found.ignored], list[str])
     assert_type(found.to_delta()["values_changed"], Wire)
     agent_tt.diff("refund-loop@1")  # type: ignore[call-arg]
     assert_type(agent_tt.compare("a", "b").diverged_at, int | None)

@@ -10,6 +10,7 @@
 | `run_rows`, `step_rows`, `call_rows`, `deliveries`, `questions`, `outputs`, `sweeps` | rows as the model's objects |
 | `lineage`, `usage` | what a fork shares with its ancestors: steps, checkpoints, tokens and dollars |
 | `open_step`, `numbers` | what the writer of a run remembers between its transactions |
+| `sql`, `views` | queries in SQL, and the views that they are over |
 | `ids`, `naming` | what names a run or a checkpoint, and what may |
 | `keeping`, `deleting`, `transfer` | keeping order: names, pins, archives; deleting; copying |
 | `foreign_marks` | marks on runs in files that are only read |

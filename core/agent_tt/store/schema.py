@@ -89,7 +89,8 @@ nothing was after it. Keys `spill TOKEN` of `meta` name the spill files that wer
 **Origin.** `made_at` in `meta` says, in a way that only the user who made the file can tell, that they made it: see
 `store.provenance`. Without it, or on another machine, nothing that the file names is run unasked.
 
-Views are for people with an SQLite browser, may change at any time, and no program reads them. Tables without row
+Views are for people with an SQLite browser, may change at any time, and no program reads them; those of `agent-tt sql`
+are made for one connection (`store.views`). Tables without row
 numbers are those whose rows stay small: large rows in an index b-tree make the file several times larger. Row numbers
 that other rows name are AUTOINCREMENT, because one that came back after a deletion would point a live reader elsewhere.
 """

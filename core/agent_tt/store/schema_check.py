@@ -1,6 +1,6 @@
 """Whether a store's tables are those of its format: what another program dropped or rebuilt is named.
 
-The only place that loads sqlite-utils, which reads schemas well and takes longer to import than a store to open.
+sqlite-utils, which reads schemas well, takes longer to import than a store to open: only this and `sql` load it.
 """
 
 from __future__ import annotations

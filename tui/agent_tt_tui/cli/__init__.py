@@ -10,7 +10,7 @@
 | `diff`, `changes`, `compare`, `compare_many` | what differs between two states, two runs, one run and many |
 | `table_text`, `table_shapes`, `answers_text` | the table of many runs, for people and for programs; equal answers |
 | `lanes_text` | what became of each lane of two runs |
-| `find`, `blame`, `bisect`, `watch`, `watch_text` | asking the past |
+| `find`, `blame`, `bisect`, `watch`, `watch_text`, `sql` | asking the past |
 | `record`, `replay`, `resume`, `fork`, `answer`, `stop` | running agents, and stopping them |
 | `following`, `asking`, `stopping`, `trust` | how a run goes on, what it waits for, its end; may it run |
 | `option_groups`, `edit_options`, `policy_options`, `terms_options` | the options of a fork |

@@ -23,6 +23,7 @@ COMMANDS: Final[dict[str, str]] = {
     "diff": "Show what differs between two states.",
     "find": "Search everything a run recorded, or ask where something holds.",
     "watch": "Mark where expressions hold in a run, and break there.",
+    "sql": "Ask a store with SQL, over readable views.",
     "blame": "Show who wrote a value, and what caused it.",
     "bisect": "Find the first step after which something holds.",
     "record": "Run a program and record what it does.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import click
@@ -35,6 +35,8 @@ _SGR: Final[dict[Role, str]] = {
 _LEAST_COLUMNS = 40
 _LEAST_FLEXIBLE = 12
 _GAP = "  "
+_ROWS_AT_ONCE = 500
+"""Rows of a long table that are measured and written together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,11 @@ class Terminal:
 
     def line(self, *cells: Cell | str) -> None:
         """Write one line of safe text, uncut."""
-        click.echo("".join(self.paint(cell.text, cell.role) if isinstance(cell, Cell) else cell for cell in cells))
+        click.echo(self.painted(*cells))
+
+    def painted(self, *cells: Cell | str) -> str:
+        """One line of safe text with its colours."""
+        return "".join(self.paint(cell.text, cell.role) if isinstance(cell, Cell) else cell for cell in cells)
 
     def table(
         self,
@@ -117,11 +123,31 @@ class Terminal:
             for line in below[index] if below else ():
                 self.line(*line)
 
+    def long_table(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> None:
+        """Write a table of any length as its rows come, some hundred at a time; the texts in it may come from an agent.
+
+        Columns that are not flexible are never cut: they grow where later rows need it.
+
+        Args:
+            columns: The columns.
+            rows: One cell a column.
+        """
+        needed = [width(column.title) for column in columns]
+        title = [Cell(column.title, "muted") for column in columns]
+        coming = ([Cell(show(cell.text, self.columns, self.glyphs.cut), cell.role) for cell in row] for row in rows)
+        while chunk := list(islice(coming, _ROWS_AT_ONCE)):
+            needed = [max(before, now) for before, now in zip(needed, _needed(columns, chunk), strict=True)]
+            widths = self._fitted(columns, needed)
+            lines = [self._row_text(columns, widths, row) for row in (*([title] if title else ()), *chunk)]
+            click.echo("\n".join(lines))
+            title = []
+
     def _widths(self, columns: Sequence[Column], grid: Sequence[Sequence[Cell]]) -> list[int]:
-        widths = [
-            max([width(column.title), *(width(row[index].text) for row in grid if index < len(row))])
-            for index, column in enumerate(columns)
-        ]
+        return self._fitted(columns, _needed(columns, grid))
+
+    def _fitted(self, columns: Sequence[Column], needed: Sequence[int]) -> list[int]:
+        """Widths of columns of which the flexible ones give way where there is not enough room."""
+        widths = list(needed)
         excess = sum(widths) + len(_GAP) * (len(widths) - 1) - self.columns
         flexible = [index for index, column in enumerate(columns) if column.flexible]
         while excess > 0 and any(widths[index] > _LEAST_FLEXIBLE for index in flexible):
@@ -131,6 +157,9 @@ class Terminal:
         return widths
 
     def _row(self, columns: Sequence[Column], widths: Sequence[int], row: Sequence[Cell]) -> None:
+        click.echo(self._row_text(columns, widths, row))
+
+    def _row_text(self, columns: Sequence[Column], widths: Sequence[int], row: Sequence[Cell]) -> str:
         cells: list[Cell | str] = []
         filled = max((index for index, cell in enumerate(row) if cell.text), default=-1)
         for index, (column, cell) in enumerate(zip_longest(columns, row[: filled + 1], fillvalue=None)):
@@ -139,7 +168,15 @@ class Terminal:
             text = fit(cell.text, widths[index], self.glyphs.cut, column.align)
             last = index == filled and column.align == "left"
             cells += [_GAP if index else "", Cell(text.rstrip() if last else text, cell.role)]
-        self.line(*cells)
+        return self.painted(*cells)
+
+
+def _needed(columns: Sequence[Column], grid: Sequence[Sequence[Cell]]) -> list[int]:
+    """How wide each column is where all of it is shown."""
+    return [
+        max([width(column.title), *(width(row[index].text) for row in grid if index < len(row))])
+        for index, column in enumerate(columns)
+    ]
 
 
 def counted(number: int, word: str) -> str:

@@ -1,0 +1,297 @@
+"""Queries in SQL over a store that is only read: the views of `agent_tt.store.views`, on a connection of their own.
+
+Three things keep a query from changing anything: the file is opened read-only, the connection is told to answer queries
+only, and an authorizer refuses each statement that would write, attach a file, load an extension, begin a transaction
+or set a pragma, before it runs.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.paths import parse_path, to_wire_path
+from agent_tt.errors import AgentTTError, Damaged, InvalidPath, NotFound, PathNotFound, ReadOnlySource, UsageError
+from agent_tt.history.payload import unpack_call_value
+from agent_tt.history.proofs import CALLS, PROOF_SIZE, RUNS, TABLES, part_digest
+from agent_tt.store import columns
+from agent_tt.store.connection import connect
+from agent_tt.store.run_rows import shown_status
+from agent_tt.store.sqlite_errors import our_error
+from agent_tt.store.store import open_store
+from agent_tt.store.views import VIEWS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.history.proofs import Table
+    from agent_tt.history.rows import SqlValue
+    from agent_tt.store.store import SqliteStore
+
+__all__ = ["Queries", "query_store"]
+
+_LOOK_EVERY: Final = 20_000
+"""Steps of SQLite's machine after which an interruption is noticed: about a millisecond."""
+
+_FILE_CODES: Final = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_PROTOCOL,
+    }
+)
+"""SQLite's codes that are about the file and not about the query."""
+
+_SAVEPOINT: Final = "sqlite_utils_query"
+"""The savepoint around every query that sqlite-utils makes, so that what it rejects leaves nothing behind."""
+
+_ACTIONS: Final[Mapping[int, str]] = {
+    sqlite3.SQLITE_ATTACH: "attaches a file",
+    sqlite3.SQLITE_DETACH: "detaches a file",
+    sqlite3.SQLITE_PRAGMA: "reads or sets a pragma",
+    sqlite3.SQLITE_TRANSACTION: "begins or ends a transaction",
+    sqlite3.SQLITE_SAVEPOINT: "begins or ends a transaction",
+}
+_RAISED: Final = "user-defined function raised exception"
+_HINT: Final = "Queries read: SELECT, WITH, VALUES, EXPLAIN. `agent-tt sql` lists what there is to read."
+_NO_FUNCTIONS: Final = frozenset({"load_extension", "fts3_tokenizer", "writefile", "edit"})
+_VIEWS: Final = frozenset(view.name for view in VIEWS)
+_TABLES: Final = frozenset({*TABLES, "changes", "paths", "seals"})
+
+
+@contextmanager
+def query_store(path: Path) -> Iterator[Queries]:
+    """Open a store for queries.
+
+    ```python
+    with query_store(path) as queries:
+        for row in queries.rows("select name, steps from runs where status = :status", {"status": "failed"}):
+            print(row["name"], row["steps"])
+    ```
+
+    Raises:
+        StoreNotFound: There is no such file.
+        NotAStore: It is not a store of ours.
+        StoreUnreadable: It cannot be read.
+    """
+    store = open_store(path, read_only=True)
+    try:
+        connection = connect(path, mode="ro")
+        try:
+            yield Queries(path, store, connection)
+        finally:
+            connection.close()
+    finally:
+        store.close()
+
+
+class Queries:
+    """Queries over one store.
+
+    Attributes:
+        damaged: What was left out of the answers so far because it is not what was recorded: rows and values, named.
+    """
+
+    def __init__(self, path: Path, store: SqliteStore, connection: sqlite3.Connection) -> None:
+        import sqlite_utils
+
+        self.damaged: set[str] = set()
+        self._path = path
+        self._store = store
+        self._refused = ""
+        self._failure: BaseException | None = None
+        self._proven_runs: dict[SqlValue, bool] = {}
+        self._connection = connection
+        # What is no text in a file that is damaged must not end a query over the rest of it.
+        connection.text_factory = _lenient_text
+        self._database = sqlite_utils.Database(connection, recursive_triggers=False)
+        self._prepare()
+
+    def rows(self, sql: str, parameters: Mapping[str, SqlValue] | None = None) -> Iterator[dict[str, SqlValue]]:
+        """Run one query; rows come as they are found, so that an answer may be larger than memory.
+
+        Args:
+            sql: One statement that reads.
+            parameters: Values of its `:name` parameters.
+
+        Raises:
+            UsageError: It cannot be understood, or a parameter is missing.
+            ReadOnlySource: It would change something.
+            StoreUnreadable, Damaged: The file itself cannot be read on.
+            KeyboardInterrupt: It was interrupted.
+        """
+        with self._told():
+            yield from self._database.query(sql, dict(parameters or {}))
+
+    # ---------------------------------------------------------------- making it
+
+    def _prepare(self) -> None:
+        connection = self._connection
+        for name, arguments, function in (
+            ("is_proven", -1, self._is_proven),
+            ("run_is_proven", 1, self._run_is_proven),
+            ("call_part", 6, self._call_part),
+            ("error_part", 2, _error_part),
+            ("json_part", 2, _json_part),
+            ("run_status", 3, shown_status),
+            ("state", 2, self._state),
+            ("state", 3, self._state),
+        ):
+            connection.create_function(name, arguments, self._kept(function))
+        for view in VIEWS:
+            connection.execute(view.statement)
+        connection.execute("PRAGMA query_only = ON")
+        connection.set_authorizer(self._allows)
+        # SQLite runs without looking at Python's signals; here they are looked at.
+        connection.set_progress_handler(lambda: 0, _LOOK_EVERY)
+
+    def _allows(self, action: int, one: str | None, other: str | None, base: str | None, view: str | None) -> int:
+        """Say whether a statement may do something, before it runs."""
+        match action:
+            case sqlite3.SQLITE_SELECT | sqlite3.SQLITE_RECURSIVE:
+                return sqlite3.SQLITE_OK
+            case sqlite3.SQLITE_FUNCTION if str(other).lower() not in _NO_FUNCTIONS:
+                return sqlite3.SQLITE_OK
+            case sqlite3.SQLITE_SAVEPOINT if other == _SAVEPOINT:
+                return sqlite3.SQLITE_OK
+            case sqlite3.SQLITE_READ if view in _VIEWS or base != "main" or one not in _TABLES or not other:
+                return sqlite3.SQLITE_OK
+            case sqlite3.SQLITE_READ:
+                self._refused = f"reads the table {one} itself, whose rows nothing has proven"
+            case sqlite3.SQLITE_FUNCTION:
+                self._refused = f"calls {other}"
+            case _:
+                self._refused = _ACTIONS.get(action, "writes")
+        return sqlite3.SQLITE_DENY
+
+    def _kept(self, function: Callable[..., SqlValue]) -> Callable[..., SqlValue]:
+        """A function for SQLite, which loses what a function raises: here it is kept, to be raised again."""
+
+        def call(*arguments: SqlValue) -> SqlValue:
+            try:
+                return function(*arguments)
+            except BaseException as error:
+                self._failure = error
+                raise
+
+        return call
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Errors of SQLite as what they mean."""
+        self._refused, self._failure = "", None
+        try:
+            yield
+        except (sqlite3.Error, OverflowError, ValueError, UnicodeError) as error:
+            raise self._meant(error) from error
+
+    def _meant(self, error: Exception) -> BaseException:
+        text = str(error)
+        if self._failure is not None:
+            return self._failure
+        if text == _RAISED:  # and what was raised was not kept: it came from outside, between two lines
+            return KeyboardInterrupt()
+        if self._refused:
+            return ReadOnlySource(f"a query can only read, and this statement {self._refused}", hint=_HINT)
+        if isinstance(error, ValueError):  # from sqlite-utils
+            return ReadOnlySource("a query can only read, and this statement gives nothing back", hint=_HINT)
+        if text.startswith("cannot modify"):
+            return ReadOnlySource("a query can only read, and this statement writes", hint=_HINT)
+        code = getattr(error, "sqlite_errorcode", None)
+        if code == sqlite3.SQLITE_INTERRUPT:
+            return KeyboardInterrupt()
+        if isinstance(error, sqlite3.Error) and code is not None and code & 0xFF in _FILE_CODES:
+            return our_error(self._path, error)
+        if "did not supply a value for binding" in text:
+            text = f"{text.rpartition(' ')[2].rstrip('.')} has no value: give it with -p NAME=VALUE"
+        return UsageError(f"SQL: {text}", hint="`agent-tt sql` lists the views and their columns.")
+
+    # ---------------------------------------------------------------- what the views call
+
+    def _is_proven(self, *row: SqlValue) -> bool:
+        """Whether a row is as it was recorded; of calls without what they carried."""
+        table, *values = row
+        proven = TABLES[str(table)]
+        if _holds(proven, values):
+            return True
+        # SQLite puts the constant of a condition (`name = 'x'`) in the place of the column, before it looks whether
+        # the condition holds: so the row itself is looked at before it is called damaged.
+        key = tuple(values[: len(proven.key)])
+        where = " AND ".join(f"{column} = ?" for column in proven.key)
+        for found in proven.read(self._store.database, where, key):
+            if not _holds(proven, found):
+                named = ", ".join(ascii(part)[:40] for part in key)
+                self.damaged.add(f"row {named} of {proven.name}")
+        return False
+
+    def _run_is_proven(self, run: SqlValue) -> bool:
+        """Whether the row of the run that another row belongs to is as it was recorded."""
+        known = self._proven_runs.get(run)
+        if known is None:
+            found = RUNS.read(self._store.database, "run = ?", (run,))
+            known = self._proven_runs[run] = all(self._is_proven("runs", *row) for row in found)
+        return known
+
+    def _call_part(
+        self, part: str, text: SqlValue, proof: SqlValue, run: SqlValue, step: SqlValue, call: SqlValue
+    ) -> SqlValue:
+        """What a call carried, as JSON; None where it is not what was recorded."""
+        number = 1 + CALLS.keeps.index(part)
+        kept = proof[number * PROOF_SIZE : (number + 1) * PROOF_SIZE] if isinstance(proof, bytes) else b""
+        what = f"the {part} of call {call!r} of step {step!r} of run number {run!r}"
+        if (part_digest(text) or bytes(PROOF_SIZE)) != kept:
+            self.damaged.add(what)
+            return None
+        if not isinstance(text, str) or part == "error" or not text.startswith('{"v":'):
+            return text
+        unread: list[str] = []
+        value = unpack_call_value(text, what, self._store.log.blobs.get, unread)
+        if unread:
+            self.damaged.add(what)
+        return json.dumps(value)
+
+    def _state(self, run: SqlValue, step: SqlValue, path: SqlValue = "") -> SqlValue:
+        """A state, or one value of it, as JSON; None where there is none."""
+        if not isinstance(run, str) or not isinstance(step, int) or not isinstance(path, str):
+            return None
+        try:
+            state = self._store.state(self._store.run(run).id, step)
+            place = to_wire_path(state, parse_path(path))
+            value: Wire = state
+            for key in place:
+                value = value[key]  # type: ignore[index]  # it is there
+        except (InvalidPath, AgentTTError) as error:
+            if isinstance(error, PathNotFound | NotFound):
+                return None
+            if isinstance(error, Damaged):
+                self.damaged.add(f"the state after step {step!r} of run {run}")
+                return None
+            raise
+        return json.dumps(value)
+
+
+def _holds(table: Table, row: Sequence[SqlValue]) -> bool:
+    try:
+        return table.holds_without(tuple(row)) if table is CALLS else table.holds(tuple(row))
+    except (TypeError, ValueError):
+        return False
+
+
+def _error_part(text: SqlValue, part: str) -> SqlValue:
+    return columns.text(columns.mapping_from_text(text).get(part))
+
+
+def _lenient_text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def _json_part(text: SqlValue, part: str) -> SqlValue:
+    return json.dumps(columns.mapping_from_text(text).get(part))

@@ -1,0 +1,252 @@
+"""The views over a store that people query with SQL: plain columns, in place of packed ones.
+
+They are made as temporary views of one reading connection (`agent_tt.store.sql`) and are not part of a file. Each takes
+the rows that are as they were recorded, by their proofs, and no others; a value that is not is NULL. The functions that
+they call are made there too.
+
+`docs/sql.md` lists them; a test compares.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from agent_tt.history.proofs import CALLS, NOTES, RUNS, STEPS, TAGS
+
+__all__ = ["FUNCTIONS", "VIEWS", "Column", "View"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a view.
+
+    Attributes:
+        name: Its name.
+        sql: What it is, in terms of the tables behind the view.
+        what: What it holds, for people; empty where the name says so.
+    """
+
+    name: str
+    sql: str
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view.
+
+    Attributes:
+        name: Its name.
+        what: What its rows are.
+        columns: Its columns.
+        rows: Where they come from: the rest of its SELECT statement, from FROM on.
+    """
+
+    name: str
+    what: str
+    columns: tuple[Column, ...]
+    rows: str
+
+    @property
+    def statement(self) -> str:
+        """What makes it, on one connection."""
+        columns = ", ".join(f"{column.sql} AS {column.name}" for column in self.columns)
+        return f"CREATE TEMP VIEW {self.name} AS SELECT {columns} {self.rows}"
+
+
+FUNCTIONS: Final = {
+    "state(run, step)": "the state after that step, as JSON; 0 is the input",
+    "state(run, step, path)": "one value of it, such as 'messages[3].content'; NULL where there is none",
+}
+"""Functions for queries, beside those of SQLite."""
+
+
+def _time(column: str) -> str:
+    """Microseconds since the epoch as ISO text in UTC, which sorts as the times do."""
+    whole = f"strftime('%Y-%m-%dT%H:%M:%S', {column} / 1000000, 'unixepoch')"
+    return f"{whole} || printf('.%06dZ', {column} % 1000000)"
+
+
+def _fact(column: str, path: str) -> str:
+    """A fact of a JSON column; where large parts of it are kept elsewhere, the rest of it is one level down."""
+    inside = f"coalesce(json_extract({column}, '$.{path}'), json_extract({column}, '$.v.{path}'))"
+    return f"CASE WHEN json_valid({column}) THEN {inside} END"
+
+
+def _error(column: str) -> tuple[Column, Column]:
+    return (
+        Column("error_type", f"error_part({column}, 'class')", "its class, as `module:Name`"),
+        Column("error", f"error_part({column}, 'message')", "its message"),
+    )
+
+
+def _proven(table: str, alias: str, columns: tuple[str, ...]) -> str:
+    given = ", ".join(f"{alias}.{column}" for column in (*columns, "proof"))
+    return f"is_proven('{table}', {given})"
+
+
+_RUN_IS_PROVEN: Final = _proven("runs", "r", RUNS.columns)
+_RUN: Final = (Column("run", "r.id", "the run's id"), Column("run_name", "r.name", "the run's name"))
+_STATUS: Final = "run_status(r.status, r.owner, r.beat_us)"
+_CALL_ROW: Final = ", ".join("NULL" if column in CALLS.keeps else f"c.{column}" for column in (*CALLS.columns, "proof"))
+"""A row of `calls` without what it carried: that may be large, and has digests of its own."""
+
+
+def _of_steps(value: str) -> str:
+    return f"(SELECT {value} FROM temp.steps s WHERE s.run = r.id)"  # noqa: S608  # words of ours
+
+
+def _calls() -> str:
+    """How many calls a step made; of one that has not ended, its rows say so."""
+    return f"coalesce({_fact('s.meta', 'calls')}, {_COUNTED})"
+
+
+_COUNTED: Final = "(SELECT count(*) FROM main.calls c WHERE c.run = s.run AND c.step = s.step)"
+
+
+def _part(name: str) -> str:
+    """What a call carried, proven by itself."""
+    return f"call_part('{name}', c.{name}, c.proof, c.run, c.step, c.call)"
+
+
+def _of_run(alias: str) -> str:
+    """The run of rows, itself proven."""
+    return f"JOIN main.runs r ON r.run = {alias}.run WHERE run_is_proven(r.run) AND"
+
+
+VIEWS: Final = (
+    View(
+        "runs",
+        "Recorded runs. A fork has its own steps alone: those up to `fork_step` are the rows of its parent.",
+        (
+            Column("run", "r.id", "its id"),
+            Column("name", "r.name"),
+            Column("status", _STATUS, "running, succeeded, failed, interrupted, crashed"),
+            Column("agent", "r.agent", "its entry point"),
+            Column("version", "r.agent_version", "the agent's version"),
+            Column("model", _fact("r.meta", "model.model")),
+            Column("parent", "(SELECT p.id FROM main.runs p WHERE p.run = r.parent AND run_is_proven(p.run))",
+                   "the id of the run that it is a fork of"),
+            Column("fork_step", "r.fork_step", "the step of the parent at which it begins"),
+            Column("started", _time("r.started_us"), "as 2026-03-02T09:30:00.000000Z, UTC; so are all times"),
+            Column("ended", _time("r.ended_us")),
+            Column("ms", "(r.ended_us - r.started_us) / 1000.0", "how long it took, in milliseconds"),
+            Column("steps", f"coalesce({_of_steps('max(s.step)')}, r.fork_step, 0)",
+                   "the number of its last step"),
+            Column("tokens_in", _of_steps("sum(s.tokens_in)"), "of its own steps, as the next two"),
+            Column("tokens_out", _of_steps("sum(s.tokens_out)")),
+            Column("cost_usd", _of_steps("sum(s.cost_usd)"), "in dollars; calls without a known price are not in it"),
+            *_error("r.error"),
+            Column("tags", "(SELECT json_group_array(t.tag) FROM temp.tags t WHERE t.run = r.id)", "a JSON list"),
+            Column("archived", "r.hidden", "1 where lists leave it out"),
+            Column("pinned", f"coalesce({_fact('r.meta', 'pinned')}, 0)", "1 where it is kept from deletion"),
+            Column("metadata", _fact("r.meta", "metadata"), "facts written down about it, a JSON object"),
+        ),
+        f"FROM main.runs r WHERE {_RUN_IS_PROVEN}",
+    ),
+    View(
+        "steps",
+        "Steps of runs.",
+        (
+            *_RUN,
+            Column("step", "s.step", "its number, from 1"),
+            Column("parent_step", "s.parent_step", "the step that it is nested in"),
+            Column("name", "s.name"),
+            Column("kind", "s.kind"),
+            Column("agent", "s.agent"),
+            Column("lane", "s.lane", "`main`, or the task or thread that took it"),
+            Column("status", f"CASE WHEN s.status = 'running' AND {_STATUS} <> 'running' THEN 'interrupted'"
+                   " ELSE s.status END", "running, ok, error, interrupted"),
+            Column("started", _time("s.started_us")),
+            Column("ended", _time("s.ended_us")),
+            Column("ms", "(s.ended_us - s.started_us) / 1000.0"),
+            Column("tokens_in", "s.tokens_in"),
+            Column("tokens_out", "s.tokens_out"),
+            Column("cost_usd", "s.cost_usd"),
+            Column("calls", _calls(), "how many it made"),
+            *_error("s.error"),
+        ),
+        f"FROM main.steps s {_of_run('s')} {_proven('steps', 's', STEPS.columns)}",
+    ),
+    View(
+        "calls",
+        "Calls of models, tools, HTTP, clocks and so on.",
+        (
+            *_RUN,
+            Column("step", "c.step"),
+            Column("call", "c.call", "its number in the step, from 1"),
+            Column("lane", "c.lane"),
+            Column("kind", "c.kind", "llm, tool, http, clock, rng, id, env, subprocess"),
+            Column("name", "c.name"),
+            Column("effect", "c.effect", "read, write; NULL where it is not known"),
+            Column("status", "c.status", "pending (its outcome is unknown once the run is over), ok, error, denied"),
+            Column("started", _time("c.started_us")),
+            Column("ended", _time("c.ended_us")),
+            Column("ms", "(c.ended_us - c.started_us) / 1000.0"),
+            Column("model", _fact("c.meta", "model")),
+            Column("tokens_in", _fact("c.meta", "tokens_in")),
+            Column("tokens_out", _fact("c.meta", "tokens_out")),
+            Column("cost_usd", _fact("c.meta", "cost_usd")),
+            Column("args", _part("args"), "JSON, typed values as envelopes"),
+            Column("result", _part("result"), "JSON"),
+            *_error(_part("error")),
+            Column("file", _fact("c.meta", "file"), "where in the agent's code it was made"),
+            Column("line", _fact("c.meta", "line")),
+            Column("policy", _fact("c.meta", "policy.word"), "of a fork: live, recorded, stub, ask, deny"),
+        ),
+        f"FROM main.calls c {_of_run('c')} is_proven('calls', {_CALL_ROW})",
+    ),
+    View(
+        "questions",
+        "Calls of forks about which a person was asked.",
+        (
+            *_RUN,
+            Column("step", "n.step"),
+            Column("call", _fact("n.body", "call"), "the call that waited"),
+            Column("asked", _time("n.created_us")),
+            Column("decision", _fact("n.body", "decision.word"), "run, give, raise, refuse, stop"),
+            Column("why", _fact("n.body", "decision.why")),
+            Column("decided_by", _fact("n.body", "decision.by")),
+        ),
+        f"FROM main.notes n {_of_run('n')} n.kind = 'question'"
+        f" AND {_proven('notes', 'n', NOTES.columns)}",
+    ),
+    View(
+        "marks",
+        "What people wrote down about runs and steps: notes, bookmarks, names, watches.",
+        (
+            *_RUN,
+            Column("step", "n.step", "NULL where it is about the run"),
+            Column("kind", "n.kind", "note, bookmark, label (a name), watch"),
+            Column("text", f"CASE n.kind WHEN 'label' THEN {_fact('n.body', 'name')} WHEN 'watch'"
+                   f" THEN {_fact('n.body', 'where')} ELSE n.body END", "the note, the name, the expression watched"),
+            Column("written", _time("n.created_us")),
+        ),
+        f"FROM main.notes n {_of_run('n')} n.kind IN ('note', 'bookmark', 'label', 'watch')"
+        f" AND {_proven('notes', 'n', NOTES.columns)}",
+    ),
+    View(
+        "tags",
+        "Tags of runs.",
+        (*_RUN, Column("tag", "t.tag")),
+        f"FROM main.tags t {_of_run('t')} {_proven('tags', 't', TAGS.columns)}",
+    ),
+    View(
+        "edits",
+        "What forks changed before they ran.",
+        (
+            *_RUN,
+            Column("edit", "e.key + 1", "its number, from 1"),
+            Column("target", "coalesce(json_extract(e.value, '$.target'), 'state')",
+                   "state, result, error, answer, system, model, parameter, step"),
+            Column("op", "json_extract(e.value, '$.op')", "set, insert, delete, move, mute"),
+            Column("path", "json_extract(e.value, '$.path')"),
+            Column("old", "json_part(e.value, 'old')", "JSON"),
+            Column("value", "json_part(e.value, 'value')", "JSON"),
+        ),
+        "FROM main.runs r JOIN json_each(CASE WHEN json_valid(r.meta) THEN json_extract(r.meta, '$.edits') END) e"
+        f" WHERE {_RUN_IS_PROVEN}",
+    ),
+)  # fmt: skip
+"""All of them; one that reads another is made before it all the same: a view is looked into when it is used."""
