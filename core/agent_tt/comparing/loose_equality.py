@@ -32,8 +32,12 @@ if TYPE_CHECKING:
 
 __all__ = ["CONTAINERS", "LooseEquality", "TooManyPairs", "by_key", "into", "is_dict", "is_set", "number_of"]
 
-MOST_TRIED: Final = 60_000
-"""Pairs of items that are tried in one comparison of two states: some seconds at most."""
+MOST_WORK: Final = 1_000_000
+"""Work that goes into pairing items in one comparison of two states: some seconds at most."""
+
+_COMPARED: Final = 50
+_LOOKED: Final = 1
+"""What it costs to compare two items, and to look at a pair that need not be compared."""
 
 _LARGEST_EXPONENT: Final = 400
 """Decimals beyond 10 to this power are compared as they are written: as fractions they would take all memory."""
@@ -89,7 +93,7 @@ class LooseEquality:
         self._rules = rules
         self._near = Fraction(0) if rules.tolerance is None else Fraction(rules.tolerance)
         self._blurred = rules.tolerance is not None
-        self._left = MOST_TRIED
+        self._left = MOST_WORK
 
     # What the rules leave of a value.
 
@@ -202,15 +206,15 @@ class LooseEquality:
                 found += zip(olds, like[shape], strict=False)
         return sorted(found)
 
-    def tried(self) -> None:
-        """Count one more pair that is tried.
+    def tried(self, work: int) -> None:
+        """Count the work of trying one more pair.
 
         Raises:
-            TooManyPairs: It is one too many.
+            TooManyPairs: It is too much.
         """
-        if not self._left:
+        self._left -= work
+        if self._left < 0:
             raise TooManyPairs
-        self._left -= 1
 
     @property
     def near(self) -> Fraction:
@@ -250,79 +254,117 @@ class LooseEquality:
             return ["list", [self._form(item) for item in items]]
         return ["bag", sorted(self._shape(item) for item in items)]
 
-    def numbers(self, value: Wire) -> Iterator[Fraction]:
-        """All numbers in a value, in an order that is the same for all values of its shape; fewer where there is none.
+    def numbers(self, value: Wire, *, free: bool = False) -> Iterator[Fraction]:
+        """The numbers in a value: with `free` all, else those that stand in the same order in all values of its shape.
 
-        In lists without order the numbers of one item cannot be told from those of another, so they are left out.
+        In lists without order the numbers of one item cannot be told from those of another.
         """
         number = number_of(value)
         if number is not None:
             yield number[1]
         elif isinstance(value, list):
-            if not self._rules.order:
-                for item in value:
-                    yield from self.numbers(item)
-        elif isinstance(value, dict) and not is_set(value) and not is_dict(value):
+            for item in value if free or not self._rules.order else ():
+                yield from self.numbers(item, free=free)
+        elif isinstance(value, dict) and (free or not (is_set(value) or is_dict(value))):
             for key in sorted(value):
-                yield from self.numbers(value[key])
+                yield from self.numbers(value[key], free=free)
 
 
 class _Matching:
-    """A largest matching of items that are alike but for their numbers, by augmenting paths."""
+    """A largest matching of items that are alike but for their numbers.
+
+    Items are paired in the order of their numbers first, which is all there is to do as a rule. What is left over then
+    is joined by augmenting paths: partners are passed on until one is free.
+    """
 
     def __init__(self, judge: LooseEquality, one: dict[int, Wire], other: dict[int, Wire]) -> None:
         self._judge = judge
         self._one, self._other = one, other
         self._known: dict[tuple[int, int], bool] = {}
-        self._place(one, other)
+        self._partner: dict[int, int] = {}  # of `other`
+        self._chosen: dict[int, int] = {}  # of `one`
+        self._rank()
 
-    def _place(self, one: dict[int, Wire], other: dict[int, Wire]) -> None:
-        """Sort the items by the number that differs most often, so that only near ones are tried."""
-        numbers = {at: list(self._judge.numbers(item)) for at, item in one.items()}
-        others = {at: list(self._judge.numbers(item)) for at, item in other.items()}
-        rows = [*numbers.values(), *others.values()]
-        columns = min(map(len, rows), default=0)
-        best = max(range(columns), key=lambda column: len({row[column] for row in rows}), default=None)
-        self._value = {at: Fraction(0) if best is None else row[best] for at, row in numbers.items()}
-        ranked = sorted((Fraction(0) if best is None else row[best], at) for at, row in others.items())
-        self._values = [value for value, _ in ranked]
-        self._ats = [at for _, at in ranked]
+    def _rank(self) -> None:
+        """Sort the items by the number that differs most often: two whose numbers are too far apart are not tried."""
+        rows = [{at: list(self._judge.numbers(item)) for at, item in side.items()} for side in (self._one, self._other)]
+        all_rows = [*rows[0].values(), *rows[1].values()]
+        columns = min(map(len, all_rows), default=0)
+        best = max(range(columns), key=lambda column: len({row[column] for row in all_rows}), default=None)
+        ranked = [
+            sorted(
+                (Fraction(0) if best is None else row[best], sorted(self._judge.numbers(side[at], free=True)), at)
+                for at, row in numbers.items()
+            )
+            for numbers, side in zip(rows, (self._one, self._other), strict=True)
+        ]
+        self._value = {at: value for value, _, at in ranked[0]}
+        self._ones = [at for _, _, at in ranked[0]]
+        self._values, self._others = [value for value, _, _ in ranked[1]], [at for _, _, at in ranked[1]]
 
     def pairs(self) -> list[tuple[int, int]]:
-        partner: dict[int, int] = {}  # of `other`
-        chosen: dict[int, int] = {}  # of `one`
-        for start in sorted(self._one, key=lambda at: (self._value[at], at)):
-            reached: dict[int, int] = {}
-            end = self._free(start, partner, reached)
-            while end is not None:
-                at = reached[end]
-                before = chosen.get(at)
-                partner[end], chosen[at] = at, end
-                end = before
-        return list(chosen.items())
+        self._pair_in_order()
+        ends = {other for other in self._others if other not in self._partner and self._has_equal(other)}
+        for start in self._ones:
+            if not ends:
+                break
+            if start not in self._chosen:
+                ends.discard(self._pass_on(start, ends))
+        return list(self._chosen.items())
 
-    def _free(self, start: int, partner: dict[int, int], reached: dict[int, int]) -> int | None:
-        """An item of `other` to which partners can be passed on, and in `reached` the way to it."""
-        waiting = deque([start])
+    def _pair_in_order(self) -> None:
+        one = other = 0
+        near = self._judge.near
+        while one < len(self._ones) and other < len(self._others):
+            at, to = self._ones[one], self._others[other]
+            if self._equal(at, to):
+                self._partner[to], self._chosen[at] = at, to
+                one, other = one + 1, other + 1
+            elif self._values[other] > self._value[at] + near:
+                one += 1
+            elif self._values[other] < self._value[at] - near:
+                other += 1
+            else:
+                one, other = one + 1, other + 1
+
+    def _has_equal(self, other: int) -> bool:
+        """Whether an item of `other` is equal to any at all: one that is not can be left out of all that follows."""
+        value, near = self._values[self._others.index(other)], self._judge.near
+        return any(abs(self._value[at] - value) <= near and self._equal(at, other) for at in self._ones)
+
+    def _pass_on(self, start: int, ends: set[int]) -> int:
+        """Find a partner for an item by passing others on; gives the item of `other` that was free, -1 for none."""
+        waiting, reached = deque([start]), dict[int, int]()
         while waiting:
             at = waiting.popleft()
             for other in self._candidates(at):
+                self._judge.tried(_LOOKED)
                 if other in reached or not self._equal(at, other):
                     continue
                 reached[other] = at
-                if other not in partner:
+                if other in ends:
+                    self._join(other, reached)
                     return other
-                waiting.append(partner[other])
-        return None
+                if other in self._partner:
+                    waiting.append(self._partner[other])
+        return -1
+
+    def _join(self, end: int, reached: dict[int, int]) -> None:
+        last: int | None = end
+        while last is not None:
+            at = reached[last]
+            before = self._chosen.get(at)
+            self._partner[last], self._chosen[at] = at, last
+            last = before
 
     def _candidates(self, at: int) -> Iterable[int]:
         value, near = self._value[at], self._judge.near
-        return self._ats[bisect_left(self._values, value - near) : bisect_right(self._values, value + near)]
+        return self._others[bisect_left(self._values, value - near) : bisect_right(self._values, value + near)]
 
     def _equal(self, at: int, other: int) -> bool:
         known = self._known.get((at, other))
         if known is None:
-            self._judge.tried()
+            self._judge.tried(_COMPARED)
             known = self._known[at, other] = self._judge.equal(self._one[at], self._other[other])
         return known
 

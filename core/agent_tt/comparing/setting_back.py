@@ -97,6 +97,7 @@ class _Walk:
     def __init__(self, rules: Ignoring) -> None:
         self._rules = rules
         self._judge = LooseEquality(rules)
+        self._gave_up = False  # on the list whose items are being paired
         self.result = SetBack()
 
     def values(self, old: Wire, new: Wire, place: _Place) -> Wire:
@@ -191,17 +192,22 @@ class _Walk:
         olds = [at for at in range(len(old)) if at not in set(ignored)]
         news = [at for at in range(len(new)) if at not in dropped]
         free = is_set or self._rules.order
+        self._gave_up = False
         if entries:
             pairs = _same_keys(old, new, olds, news)
         else:
             pairs = (self._unordered if free else self._ordered)(old, new, olds, news, place)
+        gave_up = self._gave_up
         if free and not is_set and _is_disordered(pairs):
             self._pass(None, place.new, "order")
         slots = (_in_old_order if free else _in_new_order)(pairs, ignored, news)
         if any(at != after for at, (_, after) in enumerate(slots)):
             self.result.positions[place.kept] = [after for _, after in slots]
         item = self._entry if entries else self._item
-        return [item(old, new, slot, at, place) for at, slot in enumerate(slots)]
+        made = [item(old, new, slot, at, place) for at, slot in enumerate(slots)]
+        if gave_up and not identical(made, old):
+            self.result.unknown.append(place.new)
+        return made
 
     def _item(self, old: list[Wire], new: list[Wire], slot: _Slot, at: int, place: _Place) -> Wire:
         before, after = slot
@@ -233,7 +239,7 @@ class _Walk:
         try:
             found = self._judge.pairs(one, other)
         except TooManyPairs:
-            self.result.unknown.append(place.new)
+            self._gave_up = True
             found = LooseEquality(replace(self._rules, tolerance=None)).pairs(one, other)
         pairs = [(olds[before], news[after]) for before, after in found]
         took = {before for before, _ in pairs}, {after for _, after in pairs}
@@ -246,8 +252,8 @@ class _Walk:
     ) -> list[tuple[int, int]]:
         """Pair the items of two lists: those that are equal at their ends, and between these as they are aligned."""
         one, other = self._judged(old, olds, place.old_patterns), self._judged(new, news, place.new_patterns)
-        start = self._equal_items(one, other, place)
-        tail = self._equal_items(one[start:][::-1], other[start:][::-1], place)
+        start = self._equal_items(one, other)
+        tail = self._equal_items(one[start:][::-1], other[start:][::-1])
         stop, new_stop = len(one) - tail, len(other) - tail
         middle = one[start:stop], other[start:new_stop]
         try:
@@ -260,13 +266,13 @@ class _Walk:
         found += [(start + before, start + after) for before, after in match_items(*middle).pairs]
         return [(olds[before], news[after]) for before, after in found]
 
-    def _equal_items(self, one: list[Wire], other: list[Wire], place: _Place) -> int:
+    def _equal_items(self, one: list[Wire], other: list[Wire]) -> int:
         """How many items are equal from the beginning on."""
         try:
             pairs = enumerate(zip(one, other, strict=False))
             return next((at for at, pair in pairs if not self._judge.equal(*pair)), min(len(one), len(other)))
         except TooManyPairs:
-            self.result.unknown.append(place.new)
+            self._gave_up = True
             return 0
 
 

@@ -103,14 +103,17 @@ class StateDiff(list[Change]):
             counts = Counter(one.why for one in self.ignored)
             parts = [f"{counts[why]:,} {words[counts[why] > 1]}" for why, words in _WORDS.items() if counts[why]]
             said.append(f"ignored: {', '.join(parts)}")
-        said += [
-            f"unknown: whether more items of {path or 'the list'} are equal within the tolerance. There are too many"
-            " to try all pairs; they are shown as different"
-            for path in self.unknown
-        ]
+        if self.unknown:
+            named = ", ".join(path or "the state itself" for path in self.unknown[:_MOST_NAMED])
+            more = f" and {len(self.unknown) - _MOST_NAMED:,} more" if len(self.unknown) > _MOST_NAMED else ""
+            said.append(
+                f"unknown: whether more items are equal within the tolerance in {named}{more}. There are too many to"
+                " try all pairs; they are shown as different"
+            )
         return said + [f"there is nothing to ignore at {path}, in neither state" for path in self.unmatched]
 
 
+_MOST_NAMED: Final = 5
 _WORDS: Final[dict[Why, tuple[str, str]]] = {
     "path": ("difference at an ignored path", "differences at ignored paths"),
     "order": ("place in another order", "places in another order"),
@@ -142,7 +145,9 @@ def diff_states(old: Wire, new: Wire, ignoring: Ignoring | None = None) -> State
         raise CorruptDelta("the states are nested too deeply to be ones that were recorded") from error
     changes = [_in_new(change, result.positions) for change in compare_states(old, result.kept)]
     ignored = tuple(Ignored(format_path(path), why) for path, why in result.passed)
-    unknown = tuple(dict.fromkeys(format_path(path) for path in result.unknown))
+    given_up = set(result.unknown)
+    outermost = [path for path in result.unknown if not any(path[:at] in given_up for at in range(len(path)))]
+    unknown = tuple(dict.fromkeys(map(format_path, outermost)))
     return StateDiff(changes, old, result.kept, ignored, unknown, tuple(result.unmatched))
 
 
