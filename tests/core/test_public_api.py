@@ -13,6 +13,7 @@ import agent_tt
 
 ROOT = Path(__file__).parents[2]
 TERMINAL = ["textual", "rich", "click", "pygments"]
+LIBRARIES = ["deepdiff", "sqlite_utils", "pandas", "numpy", "pydantic"]
 HEAVY = [*TERMINAL, "deepdiff", "sqlite_utils", "sqlite3", "pandas", "numpy", "pydantic", "orjson", "zstandard"]
 
 
@@ -82,7 +83,7 @@ def test_recording_loads_no_terminal(tmp_path):
         "import sys, agent_tt\n"
         f"with agent_tt.record('x', state={{'a': 1}}, store={str(tmp_path / 'runs.db')!r}) as run:\n"
         "    with run.step('s'): pass\n"
-        f"print(*[m for m in {[*TERMINAL, 'deepdiff', 'pandas', 'numpy', 'pydantic']!r} if m in sys.modules])"
+        f"print(*[m for m in {[*TERMINAL, *LIBRARIES]!r} if m in sys.modules])"
     )
     assert python(code) == []
 

@@ -89,7 +89,7 @@ def test_the_python_examples_run_one_after_the_other(shell, tmp_path):
 def test_the_shell_tour_of_refund_loop_runs_as_written(shell, capfd, monkeypatch, tmp_path):
     samples = ("refund-loop", "flaky-checkout", "--dry-run")
     tour = [shlex.split(line) for line in SHELL if any(name in line for name in samples) and " open " not in line]
-    assert len(tour) == 14
+    assert len(tour) == 15
     codes = {}
     first = shell(sys.executable, "-m", "agent_tt_tui", *tour[0][1:])  # as a shell starts it; the others run here
     assert (first.returncode, first.stderr) == (0, "")

@@ -135,6 +135,10 @@ def test_commands_without_screens_load_none(arguments: list[str]) -> None:
         (["show", "refund-loop", "3"], set()),
         (["diff", "refund-loop", "1", "3", "--ignore-order", "--tolerance", "1", "--ignore", "notes"], set()),
         (["diff", "refund-loop", "1", "3", "--format", "delta"], {"deepdiff"}),
+        (["blame", "refund-loop", "attempts"], set()),
+        (["sql"], set()),
+        (["sql", "select 1"], {"sqlite_utils"}),
+        (["verify"], {"sqlite_utils"}),
     ],
 )
 def test_only_commands_that_use_a_large_library_load_it(arguments: list[str], loaded: set[str]) -> None:
@@ -143,6 +147,29 @@ def test_only_commands_that_use_a_large_library_load_it(arguments: list[str], lo
         "print(sorted({'textual', 'sqlite_utils', 'deepdiff', 'pandas'} & set(sys.modules)), file=sys.stderr)"
     )
     assert python("-c", script).stderr == f"{sorted(loaded)}\n"
+
+
+def test_opening_and_scrubbing_load_no_library_for_questions() -> None:
+    script = f"""
+import asyncio, sys
+from agent_tt.sources import open_source
+from agent_tt_tui.app import AgentTT
+from agent_tt_tui.look import Look
+from agent_tt_tui.screens.debugger import DebuggerScreen
+
+async def scrub():
+    source = open_source({str(SAMPLES)!r}, read_only=True)
+    app = AgentTT(lambda: DebuggerScreen(source, source.run("refund-loop"), None), look=Look())
+    async with app.run_test() as pilot:
+        for key in ("home", "right", "right", "left", "tab", "j", "right_square_bracket", "d", "end"):
+            await pilot.press(key)
+            await app.workers.wait_for_complete()
+    source.close()
+
+asyncio.run(scrub())
+print("textual" in sys.modules, sorted({{'sqlite_utils', 'deepdiff', 'pandas'}} & set(sys.modules)))
+"""
+    assert python("-c", script).stdout.endswith("True []\n")
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.core.interop.support import database_of
 from tests.patience import PATIENCE_SECONDS
 from tests.tui.cli.conftest import HOSTILE
 from tests.tui.readme_parts import SQL, with_tables
@@ -141,6 +142,8 @@ def test_other_files_have_no_such_views(command: Command, tmp_path: Path) -> Non
     with closing(sqlite3.connect(tmp_path / "other.db")) as connection:
         connection.execute("CREATE TABLE t(a)")
     assert command("sql", "select 1", "--store", str(tmp_path / "other.db")).code == 4
+    refused = command("sql", "select 1", "--store", str(database_of("react", tmp_path)))
+    assert (refused.code, "has no views to ask" in refused.err) == (4, True)
     assert command("sql", "select 1", "--store", str(tmp_path / "none.db")).code == 3
 
 

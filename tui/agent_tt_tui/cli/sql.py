@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+from contextlib import ExitStack
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
@@ -62,9 +63,15 @@ def command(options: Options, query: str | None, parameters: tuple[str, ...], la
         layout = "json"
     with options.source() as source:
         path = source.path
+    from agent_tt.errors import NotAStore
     from agent_tt.store.sql import query_store
 
-    with query_store(path) as queries:
+    with ExitStack() as stack:
+        try:
+            queries = stack.enter_context(query_store(path))
+        except NotAStore as error:
+            hint = f"`agent-tt runs --store {path}` and the other commands read it."
+            raise NotAStore(f"{path} is not a store of agent-tt, and has no views to ask", hint=hint) from error
         _WRITERS[layout](options, queries.rows(query, given))
         _tell_damage(queries)
     return 0
