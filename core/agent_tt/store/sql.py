@@ -60,6 +60,9 @@ _ACTIONS: Final[Mapping[int, str]] = {
     sqlite3.SQLITE_TRANSACTION: "begins or ends a transaction",
     sqlite3.SQLITE_SAVEPOINT: "begins or ends a transaction",
 }
+_USED_ONCE: Final = "SELECT 1 FROM json_each('[]'), json_tree('[]')"
+"""The first use of a table that a function gives looks like a write into the schema, which is refused later on."""
+
 _RAISED: Final = "user-defined function raised exception"
 _HINT: Final = "Queries read: SELECT, WITH, VALUES, EXPLAIN. `agent-tt sql` lists what there is to read."
 _NO_FUNCTIONS: Final = frozenset({"load_extension", "fts3_tokenizer", "writefile", "edit"})
@@ -148,6 +151,7 @@ class Queries:
             connection.create_function(name, arguments, self._kept(function))
         for view in VIEWS:
             connection.execute(view.statement)
+        connection.execute(_USED_ONCE).fetchall()
         connection.execute("PRAGMA query_only = ON")
         connection.set_authorizer(self._allows)
         # SQLite runs without looking at Python's signals; here they are looked at.
@@ -168,6 +172,8 @@ class Queries:
                 self._refused = f"reads the table {one} itself, whose rows nothing has proven"
             case sqlite3.SQLITE_FUNCTION:
                 self._refused = f"calls {other}"
+            case sqlite3.SQLITE_UPDATE if one == "sqlite_master":
+                self._refused = "reads a table of SQLite's own, or writes into the schema"
             case _:
                 self._refused = _ACTIONS.get(action, "writes")
         return sqlite3.SQLITE_DENY

@@ -56,7 +56,7 @@ class View:
 
 
 FUNCTIONS: Final = {
-    "state(run, step)": "the state after that step, as JSON; 0 is the input",
+    "state(run, step)": "the state of a run (its id or name) after a step, as JSON; step 0 is the input",
     "state(run, step, path)": "one value of it, such as 'messages[3].content'; NULL where there is none",
 }
 """Functions for queries, beside those of SQLite."""

@@ -124,6 +124,7 @@ WRITES = [
     *("release sqlite_utils_query", "rollback", "reindex", "analyze", "alter table main.runs rename to x"),
     *("pragma user_version = 7", "pragma query_only = off", "pragma journal_mode = delete", "pragma user_version"),
     *("select load_extension('x')", "insert into main.tags values (1, 'x', x'00') returning tag"),
+    *("select * from pragma_user_version", "select * from pragma_query_only(0)", "update sqlite_master set name = 'x'"),
     *("delete from main.notes returning note", "vacuum into '/tmp/stolen.db'", "explain delete from main.runs"),
     *("select name from main.runs", "select * from timeline", "select value from main.meta", "", "-- nothing"),
     *("with x as (delete from main.tags returning tag) select * from x", "select 1; delete from main.runs", "replace"),
@@ -166,6 +167,12 @@ def test_parameters_are_values_and_never_sql(store: Path) -> None:
 def test_a_query_that_cannot_be_understood_is_a_usage_error(store: Path, wrong: str) -> None:
     with pytest.raises(UsageError, match="SQL: "):
         ask(store, wrong)
+
+
+def test_json_is_taken_apart_by_sqlite_s_own_functions(store: Path) -> None:
+    assert [row["value"] for row in ask(store, "select value from runs, json_each(runs.tags)")] == ["a", "b"]
+    found = ask(store, "select distinct t.key k from calls, json_tree(calls.args) t where t.key is not null order by k")
+    assert [row["k"] for row in found] == ["amount", "note"]
 
 
 def test_columns_of_one_name_are_kept_apart(store: Path) -> None:
