@@ -6,6 +6,7 @@
 | `items`, `likeness`, `rising` | which items of two lists belong together: the same, moved, edited |
 | `state_diff`, `ignoring` | the same under rules that let some differences pass: order, paths, distances, types |
 | `setting_back`, `loose_equality` | how that is done: what passes is set back; whether two values are equal then |
+| `typed_values` | what typed values hold, whatever their type |
 | `deepdiff_format` | what differs as DeepDiff's JSON and as its Delta |
 | `patch`, `unified` | the same as a JSON Patch, and as a unified diff |
 | `words`, `tokens` | what differs between two texts, by word; what a word is |

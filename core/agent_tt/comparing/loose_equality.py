@@ -12,16 +12,15 @@ pairs that there are, and has no tolerance inside the items of such lists.
 
 from __future__ import annotations
 
-import base64
 from bisect import bisect_left, bisect_right
 from collections import deque
-from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.sameness import identical
 from agent_tt.codec.tlv import tlv
 from agent_tt.codec.wire import TYPE, VALUE, envelope_type, is_envelope
+from agent_tt.comparing.typed_values import CONTAINERS, by_key, exact, is_dict, is_set, number_of, untyped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.comparing.ignoring import Ignoring
 
-__all__ = ["CONTAINERS", "LooseEquality", "TooManyPairs", "by_key", "into", "is_dict", "is_set", "number_of"]
+__all__ = ["LooseEquality", "TooManyPairs", "into"]
 
 MOST_WORK: Final = 1_000_000
 """Work that goes into pairing items in one comparison of two states: some seconds at most."""
@@ -38,16 +37,6 @@ MOST_WORK: Final = 1_000_000
 _COMPARED: Final = 50
 _LOOKED: Final = 1
 """What it costs to compare two items, and to look at a pair that need not be compared."""
-
-_LARGEST_EXPONENT: Final = 400
-"""Decimals beyond 10 to this power are compared as they are written: as fractions they would take all memory."""
-
-SETS: Final = frozenset({"frozenset", "set"})
-CONTAINERS: Final = SETS | {"dataclass", "deque", "dict", "namedtuple", "pydantic", "sub", "tuple"}
-"""Typed values that are looked into; all others are equal only as wholes."""
-
-_TEXTS: Final = frozenset({"UUID", "date", "datetime", "path", "time"})
-"""Typed values whose payload is the text that JSON would hold in their place."""
 
 
 class TooManyPairs(Exception):
@@ -57,29 +46,6 @@ class TooManyPairs(Exception):
 def into(patterns: tuple[Pattern, ...], step: str | int | None) -> tuple[Pattern, ...]:
     """What is left of patterns one step further; an empty pattern says that the place itself is meant."""
     return tuple(dict.fromkeys(one[1:] for one in patterns if one and (one[0] is None or one[0] == step)))
-
-
-def number_of(value: Wire) -> tuple[str, Fraction] | None:
-    """The type of a number and its exact value, a float's being that which is written; None for all else.
-
-    `1.1` and `1.0` are 0.1 apart, although their binary values are a little more.
-    """
-    if type(value) is int:
-        return "int", Fraction(value)
-    if type(value) is float:
-        return "float", Fraction(repr(value))
-    kind = envelope_type(value)
-    payload = value.get(VALUE) if isinstance(value, dict) else None
-    if kind not in ("int", "Decimal") or not isinstance(payload, str):
-        return None
-    try:
-        if kind == "int":
-            return kind, Fraction(int(payload, 16))
-        decimal = Decimal(payload)
-        near = decimal.is_finite() and abs(decimal.adjusted()) <= _LARGEST_EXPONENT
-        return (kind, Fraction(decimal)) if near else None
-    except (InvalidOperation, ValueError):
-        return None
 
 
 class LooseEquality:
@@ -114,7 +80,7 @@ class LooseEquality:
             else:
                 payload = self.as_judged(payload, patterns)
             value = {**value, VALUE: payload}
-        return _untyped(value) if self._rules.types else value
+        return untyped(value) if self._rules.types else value
 
     def _fields(self, value: dict[str, Wire], patterns: tuple[Pattern, ...]) -> dict[str, Wire]:
         inside = [(key, item, into(patterns, key)) for key, item in value.items()]
@@ -237,7 +203,7 @@ class LooseEquality:
         if not is_envelope(value):
             return ["dict", [[key, self._form(value[key])] for key in sorted(value)]]
         if envelope_type(value) not in CONTAINERS:
-            return ["exact", _exact(value)]
+            return ["exact", exact(value)]
         header = {key: part for key, part in value.items() if key != VALUE}
         payload = value.get(VALUE)
         if isinstance(payload, list) and is_dict(value):
@@ -247,7 +213,7 @@ class LooseEquality:
             form = self._row(payload, ordered=not is_set(value) and not self._rules.order)
         else:
             form = self._form(payload)
-        return ["typed", _exact(header), form]
+        return ["typed", exact(header), form]
 
     def _row(self, items: list[Wire], *, ordered: bool) -> object:
         if ordered:
@@ -304,7 +270,7 @@ class _Matching:
 
     def pairs(self) -> list[tuple[int, int]]:
         self._pair_in_order()
-        ends = {other for other in self._others if other not in self._partner and self._has_equal(other)}
+        ends = self._ends()
         for start in self._ones:
             if not ends:
                 break
@@ -327,10 +293,19 @@ class _Matching:
             else:
                 one, other = one + 1, other + 1
 
-    def _has_equal(self, other: int) -> bool:
-        """Whether an item of `other` is equal to any at all: one that is not can be left out of all that follows."""
-        value, near = self._values[self._others.index(other)], self._judge.near
-        return any(abs(self._value[at] - value) <= near and self._equal(at, other) for at in self._ones)
+    def _ends(self) -> set[int]:
+        """Items of `other` that are free and equal to any at all: the others can be left out of all that follows."""
+        near, ends = self._judge.near, set()
+        values = [self._value[at] for at in self._ones]
+        for value, other in zip(self._values, self._others, strict=True):
+            if other in self._partner:
+                continue
+            for at in self._ones[bisect_left(values, value - near) : bisect_right(values, value + near)]:
+                self._judge.tried(_LOOKED)
+                if self._equal(at, other):
+                    ends.add(other)
+                    break
+        return ends
 
     def _pass_on(self, start: int, ends: set[int]) -> int:
         """Find a partner for an item by passing others on; gives the item of `other` that was free, -1 for none."""
@@ -369,69 +344,7 @@ class _Matching:
         return known
 
 
-def is_dict(envelope: dict[str, Wire]) -> bool:
-    """Whether a typed value holds entries as pairs."""
-    return envelope_type(envelope) == "dict" or (envelope_type(envelope) == "sub" and envelope.get("base") == "dict")
-
-
-def by_key(pairs: list[Wire]) -> dict[bytes, Wire]:
-    """The values of pairs by what tells their keys from others; what is no pair stands for itself."""
-    found: dict[bytes, Wire] = {}
-    for at, pair in enumerate(pairs):
-        if isinstance(pair, list) and len(pair) == 2:
-            found[tlv(_exact(pair[0]))] = pair[1]
-        else:
-            found[tlv([at])] = pair
-    return found
-
-
-def is_set(envelope: dict[str, Wire]) -> bool:
-    """Whether a typed value is a set: what is in it has no order."""
-    kind = envelope_type(envelope)
-    return kind in SETS or (kind == "sub" and envelope.get("base") in SETS)
-
-
 def _same_header(one: dict[str, Wire], other: dict[str, Wire]) -> bool:
     if one.keys() != other.keys():
         return False
     return all(identical(value, other[key]) for key, value in one.items() if key != VALUE)
-
-
-def _exact(value: Wire) -> object:
-    """A value with the keys of its dicts in order."""
-    if isinstance(value, dict):
-        return {key: _exact(value[key]) for key in sorted(value)}
-    return [_exact(item) for item in value] if isinstance(value, list) else value
-
-
-def _untyped(envelope: dict[str, Wire]) -> Wire:
-    """What JSON would hold in the place of a typed value; the value itself where that is not plain.
-
-    Tuples are lists, datetimes and ids their text, enums their value, dataclasses and models their fields, bytes the
-    text that they encode. A set is any set, but no list: its items have no order.
-    """
-    kind, payload = envelope_type(envelope), envelope.get(VALUE)
-    if any(envelope.get(part) for part in ("attrs", "extra", "private")):
-        return envelope
-    if is_set(envelope):
-        return {TYPE: "set", VALUE: payload}
-    if kind in ("bytes", "bytearray") and isinstance(payload, str):
-        try:
-            return base64.b64decode(payload, validate=True).decode()
-        except ValueError:
-            return {TYPE: "bytes", VALUE: payload}
-    if is_dict(envelope):
-        return _plain_dict(envelope, payload)
-    if kind in _TEXTS or kind in CONTAINERS or kind == "enum":
-        return payload
-    return envelope
-
-
-def _plain_dict(envelope: dict[str, Wire], pairs: Wire) -> Wire:
-    """A dict whose class is another; one with keys that no JSON object has stays what it is."""
-    found: dict[str, Wire] = {}
-    for pair in pairs if isinstance(pairs, list) else [None]:
-        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str) or pair[0] in (TYPE, VALUE):
-            return {TYPE: "dict", VALUE: envelope.get(VALUE)}
-        found[pair[0]] = pair[1]
-    return found

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from agent_tt.codec.paths import format_path
-from agent_tt.codec.sameness import identical
+from agent_tt.codec.sameness import common_ends, identical
 from agent_tt.codec.wire import VALUE, envelope_type, is_envelope
 from agent_tt.comparing.items import match_items
-from agent_tt.comparing.loose_equality import (
-    CONTAINERS,
-    LooseEquality,
-    TooManyPairs,
-    by_key,
-    into,
-    is_dict,
-    is_set,
-    number_of,
-)
+from agent_tt.comparing.loose_equality import LooseEquality, TooManyPairs, into
+from agent_tt.comparing.typed_values import CONTAINERS, by_key, is_dict, is_set, number_of
 from agent_tt.history.diff import same
 
 if TYPE_CHECKING:
@@ -185,11 +178,11 @@ class _Walk:
     ) -> Wire:
         """The items of a list or a set, or the entries of a dict whose keys are not all plain text."""
         name = _key if entries else _position
-        ignored = [at for at, item in enumerate(old) if () in into(place.old_patterns, name(at, item))]
+        ignored = {at for at, item in enumerate(old) if () in into(place.old_patterns, name(at, item))}
         dropped = {at for at, item in enumerate(new) if () in into(place.new_patterns, name(at, item))}
-        if [old[at] for at in ignored] != [new[at] for at in sorted(dropped)]:
+        if not identical([old[at] for at in sorted(ignored)], [new[at] for at in sorted(dropped)]):
             self._pass(None, place.new, "path")
-        olds = [at for at in range(len(old)) if at not in set(ignored)]
+        olds = [at for at in range(len(old)) if at not in ignored]
         news = [at for at in range(len(new)) if at not in dropped]
         free = is_set or self._rules.order
         self._gave_up = False
@@ -251,20 +244,23 @@ class _Walk:
         self, old: list[Wire], new: list[Wire], olds: list[int], news: list[int], place: _Place
     ) -> list[tuple[int, int]]:
         """Pair the items of two lists: those that are equal at their ends, and between these as they are aligned."""
+        start, tail = common_ends([old[at] for at in olds], [new[at] for at in news], same)
+        before = [(olds[at], news[at]) for at in range(start)]
+        after = [(olds[-1 - at], news[-1 - at]) for at in range(tail)]
+        olds, news = olds[start : len(olds) - tail], news[start : len(news) - tail]
         one, other = self._judged(old, olds, place.old_patterns), self._judged(new, news, place.new_patterns)
         start = self._equal_items(one, other)
         tail = self._equal_items(one[start:][::-1], other[start:][::-1])
         stop, new_stop = len(one) - tail, len(other) - tail
         middle = one[start:stop], other[start:new_stop]
-        try:
+        # Where they stand is less well told when these are too many; whether they are equal is told already.
+        with suppress(TooManyPairs):
             # What aligns items knows of no rules: equal ones are given to it in one form.
-            for before, after in self._judge.pairs(*middle):
-                middle[1][after] = middle[0][before]
-        except TooManyPairs:
-            pass  # where they stand is then less well told; whether they are equal is told by their positions
+            for at, to in self._judge.pairs(*middle):
+                middle[1][to] = middle[0][at]
         found = [(at, at) for at in range(start)] + [(stop + at, new_stop + at) for at in range(tail)]
-        found += [(start + before, start + after) for before, after in match_items(*middle).pairs]
-        return [(olds[before], news[after]) for before, after in found]
+        found += [(start + at, start + to) for at, to in match_items(*middle).pairs]
+        return before + [(olds[at], news[to]) for at, to in found] + after
 
     def _equal_items(self, one: list[Wire], other: list[Wire]) -> int:
         """How many items are equal from the beginning on."""
@@ -304,7 +300,7 @@ def _only(old: list[Wire], new: list[Wire], slot: _Slot) -> Wire:
     return new[after] if after is not None else None if before is None else old[before]
 
 
-def _in_old_order(pairs: list[tuple[int, int]], ignored: list[int], news: list[int]) -> list[_Slot]:
+def _in_old_order(pairs: list[tuple[int, int]], ignored: set[int], news: list[int]) -> list[_Slot]:
     """Items in the order of the old list, each that was added behind what it follows in the new one."""
     took = {after for _, after in pairs}
     behind: dict[int | None, list[_Slot]] = {}
@@ -320,7 +316,7 @@ def _in_old_order(pairs: list[tuple[int, int]], ignored: list[int], news: list[i
     return slots
 
 
-def _in_new_order(pairs: list[tuple[int, int]], ignored: list[int], news: list[int]) -> list[_Slot]:
+def _in_new_order(pairs: list[tuple[int, int]], ignored: set[int], news: list[int]) -> list[_Slot]:
     """Items in the order of the new list, ignored ones of the old list behind what they followed."""
     after_old, before_new = dict(pairs), {after: before for before, after in pairs}
     behind: dict[int | None, list[_Slot]] = {}
