@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.history.proofs import Table
-    from agent_tt.history.rows import SqlValue
+    from agent_tt.history.rows import Row, SqlValue
     from agent_tt.store.store import SqliteStore
 
 __all__ = ["Queries", "query_store"]
@@ -63,9 +63,18 @@ _ACTIONS: Final[Mapping[int, str]] = {
 _USED_ONCE: Final = "SELECT 1 FROM json_each('[]'), json_tree('[]')"
 """The first use of a table that a function gives looks like a write into the schema, which is refused later on."""
 
-_RAISED: Final = "user-defined function raised exception"
 _HINT: Final = "Queries read: SELECT, WITH, VALUES, EXPLAIN. `agent-tt sql` lists what there is to read."
 _NO_FUNCTIONS: Final = frozenset({"load_extension", "fts3_tokenizer", "writefile", "edit"})
+_HEAD: Final = CALLS.selected.replace("args, result, error,", "NULL, NULL, NULL,")
+"""A call without what it carried."""
+_KEYS: Final = {
+    "runs": "run = ?",
+    "steps": "run = ? AND step = ?",
+    "calls": "run = ? AND step = ? AND call = ?",
+    "notes": "note = ?",
+    "tags": "run = ? AND hex(tag) = ?",
+}
+"""What picks a row by the key that the views give."""
 _VIEWS: Final = frozenset(view.name for view in VIEWS)
 _TABLES: Final = frozenset({*TABLES, "changes", "paths", "seals"})
 
@@ -140,11 +149,10 @@ class Queries:
         connection = self._connection
         for name, arguments, function in (
             ("is_proven", -1, self._is_proven),
-            ("run_is_proven", 1, self._run_is_proven),
-            ("call_part", 6, self._call_part),
-            ("error_part", 2, _error_part),
-            ("json_part", 2, _json_part),
-            ("run_status", 3, shown_status),
+            ("call_part", 4, self._call_part),
+            ("error_part", -1, self._error_part),
+            ("edit_part", 3, self._edit_part),
+            ("run_status", 1, self._run_status),
             ("state", 2, self._state),
             ("state", 3, self._state),
         ):
@@ -201,10 +209,8 @@ class Queries:
 
     def _meant(self, error: Exception) -> BaseException:
         text = str(error)
-        if self._failure is not None:
+        if isinstance(self._failure, AgentTTError | KeyboardInterrupt):
             return self._failure
-        if text == _RAISED:  # and what was raised was not kept: it came from outside, between two lines
-            return KeyboardInterrupt()
         if self._refused:
             return ReadOnlySource(f"a query can only read, and this statement {self._refused}", hint=_HINT)
         if isinstance(error, ValueError):  # from sqlite-utils
@@ -216,43 +222,49 @@ class Queries:
             return KeyboardInterrupt()
         if isinstance(error, sqlite3.Error) and code is not None and code & 0xFF in _FILE_CODES:
             return our_error(self._path, error)
+        if "user-defined function" in text:
+            text = "a function cannot take what it was given, or was interrupted"
         if "did not supply a value for binding" in text:
             text = f"{text.rpartition(' ')[2].rstrip('.')} has no value: give it with -p NAME=VALUE"
         return UsageError(f"SQL: {text}", hint="`agent-tt sql` lists the views and their columns.")
 
     # ---------------------------------------------------------------- what the views call
 
-    def _is_proven(self, *row: SqlValue) -> bool:
-        """Whether a row is as it was recorded; of calls without what they carried."""
-        table, *values = row
+    # They are given keys and read the rows themselves: what SQLite gives of a row depends on the conditions of the
+    # query (in `name = 'x'` it puts the constant in the place of the column, also in rows of other names), and a text
+    # that is damaged cannot be given to a function at all.
+
+    def _row(self, table: str, selected: str, key: Sequence[SqlValue]) -> Row | None:
+        statement = f"SELECT {selected} FROM {table} WHERE {_KEYS[table]}"  # noqa: S608  # words of ours
+        return next(iter(self._store.database.query(statement, key)), None)
+
+    def _is_proven(self, *given: SqlValue) -> bool:
+        """Whether the row of a table with this key is as it was recorded; of calls without what they carried."""
+        table, *key = given
         proven = TABLES[str(table)]
-        if _holds(proven, values):
-            return True
-        # SQLite puts the constant of a condition (`name = 'x'`) in the place of the column, before it looks whether
-        # the condition holds: so the row itself is looked at before it is called damaged.
-        key = tuple(values[: len(proven.key)])
-        where = " AND ".join(f"{column} = ?" for column in proven.key)
-        for found in proven.read(self._store.database, where, key):
-            if not _holds(proven, found):
-                named = ", ".join(ascii(part)[:40] for part in key)
-                self.damaged.add(f"row {named} of {proven.name}")
-        return False
+        is_run = proven is RUNS
+        if is_run and (known := self._proven_runs.get(key[0])) is not None:
+            return known
+        row = self._row(proven.name, _HEAD if proven is CALLS else proven.selected, key)
+        if row is None:  # the key is a constant of the query
+            return False
+        holds = _holds(proven, row)
+        if not holds:
+            self.damaged.add(f"row {', '.join(map(_short, row[: len(proven.key)]))} of {proven.name}")
+        if is_run:
+            self._proven_runs[key[0]] = holds
+        return holds
 
-    def _run_is_proven(self, run: SqlValue) -> bool:
-        """Whether the row of the run that another row belongs to is as it was recorded."""
-        known = self._proven_runs.get(run)
-        if known is None:
-            found = RUNS.read(self._store.database, "run = ?", (run,))
-            known = self._proven_runs[run] = all(self._is_proven("runs", *row) for row in found)
-        return known
-
-    def _call_part(
-        self, part: str, text: SqlValue, proof: SqlValue, run: SqlValue, step: SqlValue, call: SqlValue
-    ) -> SqlValue:
+    def _call_part(self, part: str, *key: SqlValue) -> SqlValue:
         """What a call carried, as JSON; None where it is not what was recorded."""
+        row = self._row("calls", f"{part}, proof", key)
+        if row is None:
+            return None
+        text: SqlValue = row[0]
+        proof = row[1]
         number = 1 + CALLS.keeps.index(part)
         kept = proof[number * PROOF_SIZE : (number + 1) * PROOF_SIZE] if isinstance(proof, bytes) else b""
-        what = f"the {part} of call {call!r} of step {step!r} of run number {run!r}"
+        what = f"the {part} of call {key[2]!r} of step {key[1]!r} of run number {key[0]!r}"
         if (part_digest(text) or bytes(PROOF_SIZE)) != kept:
             self.damaged.add(what)
             return None
@@ -263,6 +275,31 @@ class Queries:
         if unread:
             self.damaged.add(what)
         return json.dumps(value)
+
+    def _error_part(self, *given: SqlValue) -> SqlValue:
+        """The class or the message of an exception."""
+        part, table, *key = given
+        if table == "calls":
+            text = self._call_part("error", *key)
+        else:
+            row = self._row(str(table), "error", key)
+            text = None if row is None else row[0]
+        return columns.text(columns.mapping_from_text(text).get(str(part)))
+
+    def _edit_part(self, part: str, run: SqlValue, number: SqlValue) -> SqlValue:
+        """The old or new value of a fork's edit, as JSON."""
+        row = self._row("runs", "meta", (run,))
+        edits = columns.mapping_from_text(None if row is None else row[0]).get("edits")
+        edit = edits[number] if isinstance(edits, list) and isinstance(number, int) and number < len(edits) else None
+        return json.dumps(edit.get(part) if isinstance(edit, dict) else None)
+
+    def _run_status(self, run: SqlValue) -> SqlValue:
+        """A run's status as it is shown: `crashed` where its process is gone without a word."""
+        row = self._row("runs", "status, owner, beat_us", (run,))
+        if row is None:
+            return None
+        status, owner, beat_us = row
+        return shown_status(status, owner, beat_us)
 
     def _state(self, run: SqlValue, step: SqlValue, path: SqlValue = "") -> SqlValue:
         """A state, or one value of it, as JSON; None where there is none."""
@@ -291,13 +328,9 @@ def _holds(table: Table, row: Sequence[SqlValue]) -> bool:
         return False
 
 
-def _error_part(text: SqlValue, part: str) -> SqlValue:
-    return columns.text(columns.mapping_from_text(text).get(part))
+def _short(value: SqlValue) -> str:
+    return ascii(value)[:40]
 
 
 def _lenient_text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
-
-
-def _json_part(text: SqlValue, part: str) -> SqlValue:
-    return json.dumps(columns.mapping_from_text(text).get(part))

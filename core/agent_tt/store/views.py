@@ -12,8 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from agent_tt.history.proofs import CALLS, NOTES, RUNS, STEPS, TAGS
-
 __all__ = ["FUNCTIONS", "VIEWS", "Column", "View"]
 
 
@@ -74,23 +72,19 @@ def _fact(column: str, path: str) -> str:
     return f"CASE WHEN json_valid({column}) THEN {inside} END"
 
 
-def _error(column: str) -> tuple[Column, Column]:
+def _error(table: str, key: str) -> tuple[Column, Column]:
     return (
-        Column("error_type", f"error_part({column}, 'class')", "its class, as `module:Name`"),
-        Column("error", f"error_part({column}, 'message')", "its message"),
+        Column("error_type", f"error_part('class', '{table}', {key})", "its class, as `module:Name`"),
+        Column("error", f"error_part('message', '{table}', {key})", "its message"),
     )
 
 
-def _proven(table: str, alias: str, columns: tuple[str, ...]) -> str:
-    given = ", ".join(f"{alias}.{column}" for column in (*columns, "proof"))
-    return f"is_proven('{table}', {given})"
+_STEP_KEY: Final = "s.run, CAST(s.step AS INTEGER)"
+_CALL_KEY: Final = "c.run, CAST(c.step AS INTEGER), CAST(c.call AS INTEGER)"
+"""Keys of rows, in which no text can stand: Python cannot be given one that is damaged."""
 
-
-_RUN_IS_PROVEN: Final = _proven("runs", "r", RUNS.columns)
 _RUN: Final = (Column("run", "r.id", "the run's id"), Column("run_name", "r.name", "the run's name"))
-_STATUS: Final = "run_status(r.status, r.owner, r.beat_us)"
-_CALL_ROW: Final = ", ".join("NULL" if column in CALLS.keeps else f"c.{column}" for column in (*CALLS.columns, "proof"))
-"""A row of `calls` without what it carried: that may be large, and has digests of its own."""
+_STATUS: Final = "run_status(r.run)"
 
 
 def _of_steps(value: str) -> str:
@@ -107,12 +101,12 @@ _COUNTED: Final = "(SELECT count(*) FROM main.calls c WHERE c.run = s.run AND c.
 
 def _part(name: str) -> str:
     """What a call carried, proven by itself."""
-    return f"call_part('{name}', c.{name}, c.proof, c.run, c.step, c.call)"
+    return f"call_part('{name}', {_CALL_KEY})"
 
 
 def _of_run(alias: str) -> str:
     """The run of rows, itself proven."""
-    return f"JOIN main.runs r ON r.run = {alias}.run WHERE run_is_proven(r.run) AND"
+    return f"JOIN main.runs r ON r.run = {alias}.run WHERE is_proven('runs', r.run) AND"
 
 
 VIEWS: Final = (
@@ -126,7 +120,7 @@ VIEWS: Final = (
             Column("agent", "r.agent", "its entry point"),
             Column("version", "r.agent_version", "the agent's version"),
             Column("model", _fact("r.meta", "model.model")),
-            Column("parent", "(SELECT p.id FROM main.runs p WHERE p.run = r.parent AND run_is_proven(p.run))",
+            Column("parent", "(SELECT p.id FROM main.runs p WHERE p.run = r.parent AND is_proven('runs', p.run))",
                    "the id of the run that it is a fork of"),
             Column("fork_step", "r.fork_step", "the step of the parent at which it begins"),
             Column("started", _time("r.started_us"), "as 2026-03-02T09:30:00.000000Z, UTC; so are all times"),
@@ -137,13 +131,13 @@ VIEWS: Final = (
             Column("tokens_in", _of_steps("sum(s.tokens_in)"), "of its own steps, as the next two"),
             Column("tokens_out", _of_steps("sum(s.tokens_out)")),
             Column("cost_usd", _of_steps("sum(s.cost_usd)"), "in dollars; calls without a known price are not in it"),
-            *_error("r.error"),
+            *_error("runs", "r.run"),
             Column("tags", "(SELECT json_group_array(t.tag) FROM temp.tags t WHERE t.run = r.id)", "a JSON list"),
             Column("archived", "r.hidden", "1 where lists leave it out"),
             Column("pinned", f"coalesce({_fact('r.meta', 'pinned')}, 0)", "1 where it is kept from deletion"),
             Column("metadata", _fact("r.meta", "metadata"), "facts written down about it, a JSON object"),
         ),
-        f"FROM main.runs r WHERE {_RUN_IS_PROVEN}",
+        "FROM main.runs r WHERE is_proven('runs', r.run)",
     ),
     View(
         "steps",
@@ -165,9 +159,9 @@ VIEWS: Final = (
             Column("tokens_out", "s.tokens_out"),
             Column("cost_usd", "s.cost_usd"),
             Column("calls", _calls(), "how many it made"),
-            *_error("s.error"),
+            *_error("steps", _STEP_KEY),
         ),
-        f"FROM main.steps s {_of_run('s')} {_proven('steps', 's', STEPS.columns)}",
+        f"FROM main.steps s {_of_run('s')} is_proven('steps', {_STEP_KEY})",
     ),
     View(
         "calls",
@@ -190,12 +184,12 @@ VIEWS: Final = (
             Column("cost_usd", _fact("c.meta", "cost_usd")),
             Column("args", _part("args"), "JSON, typed values as envelopes"),
             Column("result", _part("result"), "JSON"),
-            *_error(_part("error")),
+            *_error("calls", _CALL_KEY),
             Column("file", _fact("c.meta", "file"), "where in the agent's code it was made"),
             Column("line", _fact("c.meta", "line")),
             Column("policy", _fact("c.meta", "policy.word"), "of a fork: live, recorded, stub, ask, deny"),
         ),
-        f"FROM main.calls c {_of_run('c')} is_proven('calls', {_CALL_ROW})",
+        f"FROM main.calls c {_of_run('c')} is_proven('calls', {_CALL_KEY})",
     ),
     View(
         "questions",
@@ -210,7 +204,7 @@ VIEWS: Final = (
             Column("decided_by", _fact("n.body", "decision.by")),
         ),
         f"FROM main.notes n {_of_run('n')} n.kind = 'question'"
-        f" AND {_proven('notes', 'n', NOTES.columns)}",
+        f" AND is_proven('notes', n.note)",
     ),
     View(
         "marks",
@@ -224,13 +218,13 @@ VIEWS: Final = (
             Column("written", _time("n.created_us")),
         ),
         f"FROM main.notes n {_of_run('n')} n.kind IN ('note', 'bookmark', 'label', 'watch')"
-        f" AND {_proven('notes', 'n', NOTES.columns)}",
+        f" AND is_proven('notes', n.note)",
     ),
     View(
         "tags",
         "Tags of runs.",
         (*_RUN, Column("tag", "t.tag")),
-        f"FROM main.tags t {_of_run('t')} {_proven('tags', 't', TAGS.columns)}",
+        f"FROM main.tags t {_of_run('t')} is_proven('tags', t.run, hex(t.tag))",
     ),
     View(
         "edits",
@@ -242,11 +236,11 @@ VIEWS: Final = (
                    "state, result, error, answer, system, model, parameter, step"),
             Column("op", "json_extract(e.value, '$.op')", "set, insert, delete, move, mute"),
             Column("path", "json_extract(e.value, '$.path')"),
-            Column("old", "json_part(e.value, 'old')", "JSON"),
-            Column("value", "json_part(e.value, 'value')", "JSON"),
+            Column("old", "edit_part('old', r.run, e.key)", "JSON"),
+            Column("value", "edit_part('value', r.run, e.key)", "JSON"),
         ),
         "FROM main.runs r JOIN json_each(CASE WHEN json_valid(r.meta) THEN json_extract(r.meta, '$.edits') END) e"
-        f" WHERE {_RUN_IS_PROVEN}",
+        " WHERE is_proven('runs', r.run)",
     ),
 )  # fmt: skip
 """All of them; one that reads another is made before it all the same: a view is looked into when it is used."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import signal
 import sys
-from contextlib import ExitStack
+import threading
+from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +17,7 @@ from agent_tt_tui.cli.options import Options, common_options, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from types import FrameType
 
     from agent_tt.history.rows import SqlValue
     from agent_tt.store.sql import Queries
@@ -72,9 +75,39 @@ def command(options: Options, query: str | None, parameters: tuple[str, ...], la
         except NotAStore as error:
             hint = f"`agent-tt runs --store {path}` and the other commands read it."
             raise NotAStore(f"{path} is not a store of agent-tt, and has no views to ask", hint=hint) from error
+        stack.enter_context(_interruptible())
         _WRITERS[layout](options, queries.rows(query, given))
         _tell_damage(queries)
     return 0
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Make Ctrl-C end a query wherever it is.
+
+    SQLite loses an exception that a signal raises on the way into one of the functions that it calls, and gives another
+    in its place: so that there was a signal is remembered.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield  # somebody else takes care, or nobody wants it
+        return
+    came = False
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        came = True
+        signal.default_int_handler(number, frame)
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    except Exception:
+        if came:
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _parameter(text: str) -> tuple[str, SqlValue]:
