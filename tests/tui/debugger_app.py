@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
-from agent_tt_tui.screens.debugger import DebuggerScreen
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot

@@ -19,9 +19,9 @@ from agent_tt.model import Edit
 from agent_tt.store import open_store
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
-from agent_tt_tui.screens.compare import CompareScreen
-from agent_tt_tui.screens.debugger import DebuggerScreen
-from agent_tt_tui.screens.fork import ForkDialog
+from agent_tt_tui.screens.compare.screen import CompareScreen
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
+from agent_tt_tui.screens.running.fork import ForkDialog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,10 +13,10 @@ from agent_tt.store import open_store
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.glyphs import ASCII
 from agent_tt_tui.look import Look
-from agent_tt_tui.screens.ask import AskDialog
-from agent_tt_tui.screens.compare import CompareScreen
-from agent_tt_tui.screens.debugger import DebuggerScreen
-from agent_tt_tui.screens.runs import RunsScreen
+from agent_tt_tui.screens.compare.screen import CompareScreen
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
+from agent_tt_tui.screens.running.ask import AskDialog
+from agent_tt_tui.screens.runs.screen import RunsScreen
 from agent_tt_tui.viewmodel.decided import decided_lines, waiting_line
 from agent_tt_tui.widgets.edit_form import EditArea
 
@@ -124,7 +124,7 @@ async def test_later_leaves_it_waiting_and_everything_says_so_until_it_is_decide
         assert "▲ waits for you" in text[0]
         assert any("pay" in line and "waits" in line and "▲" in line for line in text)
         fork.store.add_note(fork.run.id, None, "note", "the store has changed")
-        await until(pilot, lambda: not app.screen._is_reading_questions)
+        await until(pilot, lambda: not app.screen.approvals.is_reading)
         assert isinstance(app.screen, DebuggerScreen), "it does not open by itself again"
         await pilot.press("Y")
         await opened(app, pilot)

@@ -8,7 +8,7 @@ from agent_tt import samples
 from agent_tt.sources import open_source
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
-from agent_tt_tui.screens.debugger import DebuggerScreen
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 
 
 @pytest.fixture
@@ -39,20 +39,20 @@ async def press(pilot, *keys):
 async def test_five_presses_lead_from_the_wrong_answer_to_the_result_that_caused_it_and_esc_leads_back(sample):
     async with sample("flaky-checkout").run_test(size=(80, 24)) as pilot:
         opened = await settled(pilot)
-        assert opened.number == 7
+        assert opened.time.number == 7
         screen = await press(pilot, "end", "b", "down", "down", "down")
-        assert screen.number == 6
-        call = screen.inspector.call_view.call
-        assert (screen.inspector.tab, call.name, call.result["total"]) == ("Call", "price_order", 13684)
+        assert screen.time.number == 6
+        call = screen.panes.inspector.call_view.call
+        assert (screen.panes.inspector.tab, call.name, call.result["total"]) == ("Call", "price_order", 13684)
         rows = screen_text(pilot.app)
         assert any("WHO WROTE  answer at 10" in row for row in rows)
         assert any("tool result  price_order total" in row for row in rows)
         assert any("CAME BACK" in row for row in rows)
         assert rows[-1].rstrip().endswith("esc back  ? help")
         screen = await press(pilot, "escape")
-        assert (screen.number, screen.inspector.tab) == (10, "State")
-        assert not screen.blame.display
-        assert screen.timeline.has_focus
+        assert (screen.time.number, screen.panes.inspector.tab) == (10, "State")
+        assert not screen.panes.blame.display
+        assert screen.panes.timeline.has_focus
 
 
 async def test_enter_stays_where_the_way_led_and_b_opens_it_there_again(sample):
@@ -60,14 +60,14 @@ async def test_enter_stays_where_the_way_led_and_b_opens_it_there_again(sample):
         await settled(pilot)
         screen = await press(pilot, "b", "G", "enter")
         # The last place is the first write of the answer, which came with the input.
-        assert (screen.number, screen.inspector.tab) == (0, "State")
-        assert screen.inspector.state_tree.selected == ("answer",)
-        assert not screen.blame.display
+        assert (screen.time.number, screen.panes.inspector.tab) == (0, "State")
+        assert screen.panes.inspector.state_tree.selected == ("answer",)
+        assert not screen.panes.blame.display
         screen = await press(pilot, "b", "up")
-        assert screen.blame.display
-        assert screen.number == 10
+        assert screen.panes.blame.display
+        assert screen.time.number == 10
         screen = await press(pilot, "escape")
-        assert screen.number == 10
+        assert screen.time.number == 10
 
 
 async def test_the_changes_are_laid_out_for_their_pane_when_they_come_back(sample):
@@ -95,30 +95,30 @@ async def test_the_end_of_the_way_says_why_and_is_no_place_to_go_to(sample):
         last = next(index for index, row in enumerate(rows) if "╰ ends: the input says it" in row)
         assert "in the input" in rows[last - 2]
         assert any("search_flights [0].id" in row and "also" in row for row in rows)
-        assert len(screen.blame.list.places) == 5 + 2  # the way, and the writes
+        assert len(screen.panes.blame.list.places) == 5 + 2  # the way, and the writes
         screen = await press(pilot, "G")
-        assert screen.number == 0
+        assert screen.time.number == 0
 
 
 async def test_a_value_that_was_selected_is_the_one_that_is_asked_about(sample):
     async with sample("trip-planner", 3).run_test(size=(140, 40)) as pilot:
         screen = await settled(pilot)
-        screen.inspector.show_value(("messages", 0))
+        screen.panes.inspector.show_value(("messages", 0))
         screen = await press(pilot, "b")
         assert any("WHO WROTE  messages[0] at 3" in row for row in screen_text(pilot.app))
         screen = await press(pilot, "home", "escape")
-        assert screen.number == 3
-        assert screen.path == ("messages", 0)
+        assert screen.time.number == 3
+        assert screen.time.path == ("messages", 0)
 
 
 async def test_where_there_is_room_for_one_pane_the_way_has_it_and_staying_shows_the_call(sample):
     async with sample("flaky-checkout", 10).run_test(size=(60, 20)) as pilot:
         await settled(pilot)
         screen = await press(pilot, "b")
-        assert screen.blame.region.width == 60
+        assert screen.panes.blame.region.width == 60
         screen = await press(pilot, "down", "enter")
-        assert (screen.number, screen.inspector.tab) == (9, "Call")
-        assert screen.inspector.region.width == 60
+        assert (screen.time.number, screen.panes.inspector.tab) == (9, "Call")
+        assert screen.panes.inspector.region.width == 60
 
 
 async def test_a_loop_is_named_when_its_run_is_opened_and_a_key_goes_to_it(sample):
@@ -131,11 +131,11 @@ async def test_a_loop_is_named_when_its_run_is_opened_and_a_key_goes_to_it(sampl
         assert any("1–20  repeated" in row and "search_docs was asked 20 times" in row for row in rows)
         await pilot.press("down", "enter")
         screen = await settled(pilot)
-        assert screen.number == 1
+        assert screen.time.number == 1
         screen = await press(pilot, "n")
-        assert screen.number == 2
+        assert screen.time.number == 2
         screen = await press(pilot, "end", "N")
-        assert screen.number == 20
+        assert screen.time.number == 20
 
 
 async def test_a_healthy_run_is_opened_without_a_word_about_oddities(sample):
@@ -150,13 +150,13 @@ async def test_a_question_goes_to_the_steps_at_which_it_holds_and_n_goes_on(samp
     async with sample("flaky-checkout", 2).run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         screen = await press(pilot, "/", *'?tool == "charge_card"')
-        assert screen.number == 7
-        assert screen.find_panel.hits.found.steps == [7, 8, 9]
+        assert screen.time.number == 7
+        assert screen.panes.find_panel.hits.found.steps == [7, 8, 9]
         assert any(" 3 hits in 3 steps" in row for row in screen_text(pilot.app))
         screen = await press(pilot, "enter", "n")
-        assert screen.number == 8
+        assert screen.time.number == 8
         screen = await press(pilot, "end", "N")
-        assert screen.number == 9
+        assert screen.time.number == 9
 
 
 async def test_what_is_wrong_with_a_question_is_said_below_the_place_of_it(sample):
@@ -171,4 +171,4 @@ async def test_what_is_wrong_with_a_question_is_said_below_the_place_of_it(sampl
         assert any('there is no `pay`. A text stands in quotes: "pay".' in row for row in screen_text(pilot.app))
         screen = await press(pilot, *["backspace"] * 12, *"?tokens > 2")
         assert not any("is no value" in row for row in screen_text(pilot.app))
-        assert screen.find_panel.hits.found.rows
+        assert screen.panes.find_panel.hits.found.rows

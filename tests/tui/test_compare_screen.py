@@ -11,7 +11,7 @@ from agent_tt.forking.plan import plan_fork
 from agent_tt.store import open_store
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
-from agent_tt_tui.screens.compare import CompareScreen
+from agent_tt_tui.screens.compare.screen import CompareScreen
 from agent_tt_tui.widgets.compare_steps import CompareSteps
 
 

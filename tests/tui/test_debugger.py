@@ -6,14 +6,14 @@ from debugger_app import debugger, settled
 from fake_source import FakeSource, refund_loop, step
 
 from agent_tt.model import Edit
-from agent_tt_tui.screens.run_reading import RunReading
+from agent_tt_tui.screens.debugger.run_reading import RunReading
 from agent_tt_tui.widgets.diff_pane import DiffLines
 from agent_tt_tui.widgets.inspector import Inspector
 
 
 def diff_rows(app):
     """What the diff pane shows, title first."""
-    pane = app.screen.diff
+    pane = app.screen.panes.diff
     rows = screen_text(app)[pane.region.y : pane.region.bottom]
     return [row[pane.region.x :] for row in rows]
 
@@ -22,7 +22,7 @@ async def test_a_failed_run_opens_at_its_error_and_says_why_it_failed():
     async with debugger(refund_loop()).run_test(size=(80, 24)) as pilot:
         screen = await settled(pilot)
         rows = screen_text(pilot.app)
-        assert screen.number == 21
+        assert screen.time.number == 21
         assert rows[0].startswith(" refund-loop  ✗ failed")
         assert any(row.startswith("▌  21 ● search_docs") and "✗" in row for row in rows)
         assert rows[-2].startswith(" 21/21")
@@ -43,9 +43,9 @@ async def test_before_the_input_there_is_no_step():
         await settled(pilot)
         await pilot.press("home", "left", "left")
         screen = await settled(pilot)
-        assert screen.number == screen.view.number == 0
+        assert screen.time.number == screen.time.view.number == 0
         await pilot.press("right")
-        assert (await settled(pilot)).number == 1
+        assert (await settled(pilot)).time.number == 1
 
 
 async def test_home_then_right_twice_shows_what_step_two_changed():
@@ -53,7 +53,7 @@ async def test_home_then_right_twice_shows_what_step_two_changed():
         await settled(pilot)
         await pilot.press("home", "right", "right")
         screen = await settled(pilot)
-        assert screen.view.number == 2
+        assert screen.time.view.number == 2
         rows = diff_rows(pilot.app)
         assert rows[0].split()[:4] == ["DIFF", "1", "→", "2"]
         assert any("attempts" in row and "1 → 2" in row for row in rows)
@@ -64,9 +64,9 @@ async def test_the_key_of_the_newest_step_wins_however_many_came_before():
     async with debugger(source).run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         for _ in range(15):
-            pilot.app.screen.action_step(-1)
+            pilot.app.screen.time.action_step(-1)
         screen = await settled(pilot)
-        assert screen.number == screen.view.number == 6
+        assert screen.time.number == screen.time.view.number == 6
         assert screen_text(pilot.app)[-2].startswith("  6/21")
 
 
@@ -93,18 +93,18 @@ async def test_a_diff_that_does_not_fit_says_how_much_is_left_and_z_shows_it():
         await pilot.press("z")
         await settled(pilot)
         assert sum("0 → 1" in row for row in screen_text(pilot.app)) >= 19
-        assert not pilot.app.screen.timeline.is_on_screen
+        assert not pilot.app.screen.panes.timeline.is_on_screen
 
 
 async def test_errors_are_one_key_apart_and_the_last_one_says_so():
     steps = [step(n, status="error" if n in (3, 8) else "ok") for n in range(1, 11)]
     async with debugger(FakeSource([{}] * 11, steps)).run_test(size=(80, 24)) as pilot:
         screen = await settled(pilot)
-        assert screen.number == 3
+        assert screen.time.number == 3
         await pilot.press("}")
-        assert screen.number == 8
+        assert screen.time.number == 8
         await pilot.press("x")
-        assert screen.number == 8
+        assert screen.time.number == 8
         assert screen_text(pilot.app)[-1] == " no later step failed"
 
 
@@ -115,12 +115,12 @@ async def test_find_goes_to_hits_as_they_come_and_esc_goes_back():
         screen = await settled(pilot)
         rows = screen_text(pilot.app)
         assert any(" hit" in row and " in " in row for row in rows)
-        assert screen.number == 1
+        assert screen.time.number == 1
         await pilot.press("down")
-        assert screen.number == 11
+        assert screen.time.number == 11
         await pilot.press("escape")
         await settled(pilot)
-        assert screen.number == 4
+        assert screen.time.number == 4
         assert not any("hits" in row for row in screen_text(pilot.app))
 
 
@@ -130,9 +130,9 @@ async def test_enter_stays_at_the_hit_and_n_goes_on():
         await pilot.press("/", *'"1 of 20"')
         screen = await settled(pilot)
         await pilot.press("enter", "n")
-        assert screen.number == 11
+        assert screen.time.number == 11
         await pilot.press("N")
-        assert screen.number == 1
+        assert screen.time.number == 1
 
 
 @pytest.mark.parametrize(("typed", "number"), [("7", 7), ("~1", 20), ("@error", 21), ("plan", 1)])
@@ -141,7 +141,7 @@ async def test_go_to_takes_a_number_a_distance_the_error_or_a_name(typed, number
         screen = await settled(pilot)
         await pilot.press(":", *typed, "enter")
         await settled(pilot)
-        assert screen.number == number
+        assert screen.time.number == number
 
 
 async def test_go_to_says_what_there_is_not():
@@ -149,7 +149,7 @@ async def test_go_to_says_what_there_is_not():
         screen = await settled(pilot)
         await pilot.press(":", *"99", "enter")
         await settled(pilot)
-        assert screen.number == 4
+        assert screen.time.number == 4
         assert screen_text(pilot.app)[-1] == " there is no step 99"
 
 
@@ -157,24 +157,24 @@ async def test_a_live_run_is_followed_until_the_cursor_is_moved():
     source = FakeSource([{"n": n} for n in range(4)], status="running")
     async with debugger(source).run_test(size=(80, 24)) as pilot:
         screen = await settled(pilot)
-        assert screen.number == 3
+        assert screen.time.number == 3
 
         async def grow():
             source.all_steps.append(step(len(source.states)))
             source.states.append({"n": len(source.states)})
             source.changed += 1
-            screen.reading.poll()
+            screen.time.reading.poll()
             await settled(pilot)
 
         await grow()
-        assert screen.number == 4
+        assert screen.time.number == 4
         await pilot.press("left")
         await grow()
-        assert screen.number == 3
+        assert screen.time.number == 3
         assert screen_text(pilot.app)[-2].split()[0] == "3/5"
         await pilot.press("F")
         await grow()
-        assert screen.number == 6
+        assert screen.time.number == 6
 
 
 async def test_a_state_that_cannot_be_read_leaves_the_rest_of_the_screen_whole():
@@ -264,10 +264,10 @@ async def test_the_selected_path_is_marked_where_it_was_written_and_stays_select
         assert rows[-2].split() == ["path", "~", "~", "a"]
         await pilot.press("]")
         await settled(pilot)
-        assert (screen.number, screen.path) == (3, ("a",))
+        assert (screen.time.number, screen.time.path) == (3, ("a",))
         await pilot.press("W")
         await settled(pilot)
-        assert screen.number == 1
+        assert screen.time.number == 1
         await pilot.press("[")
         await settled(pilot)
         assert screen_text(pilot.app)[-1] == " no earlier step wrote it"
@@ -300,13 +300,13 @@ async def test_an_edit_is_pending_until_it_is_undone_and_leaving_asks():
 async def test_edits_of_one_state_are_not_dropped_for_another_unasked():
     async with debugger(refund_loop(), step=2).run_test(size=(140, 40)) as pilot:
         screen = await settled(pilot)
-        screen.edit([Edit("set", "attempts", 7)])
+        screen.editing.edit([Edit("set", "attempts", 7)])
         await pilot.press("right")
         await settled(pilot)
-        screen.edit([Edit("set", "attempts", 9)])
+        screen.editing.edit([Edit("set", "attempts", 9)])
         await pilot.press("n")
         assert "± 1 edit after 2" in screen_text(pilot.app)[0]
-        screen.edit([Edit("set", "attempts", 9)])
+        screen.editing.edit([Edit("set", "attempts", 9)])
         await pilot.press("y")
         await settled(pilot)
         assert "± 1 edit after 3" in screen_text(pilot.app)[0]
@@ -326,7 +326,7 @@ async def test_a_file_that_is_only_read_says_why_its_states_cannot_be_edited():
 async def test_an_edit_that_does_not_fit_says_why():
     async with debugger(refund_loop(), step=2).run_test(size=(140, 40)) as pilot:
         screen = await settled(pilot)
-        screen.edit([Edit("delete", "nothing.there")])
+        screen.editing.edit([Edit("delete", "nothing.there")])
         await pilot.pause()
         assert "nothing" in screen_text(pilot.app)[-1]
         assert "edit" not in screen_text(pilot.app)[0]

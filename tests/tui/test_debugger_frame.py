@@ -17,7 +17,7 @@ async def test_the_cursor_stays_on_its_step_whatever_folds_when_the_terminal_is_
         for size in ((80, 12), (80, 24), (140, 40)):
             await pilot.resize_terminal(*size)
             screen = await settled(pilot)
-            assert screen.number == 21
+            assert screen.time.number == 21
             assert any(row.startswith("▌  21 ● search_docs") for row in screen_text(pilot.app))
 
 
@@ -27,9 +27,9 @@ async def test_lanes_are_named_in_the_title_or_else_the_one_of_the_step_is():
     async with debugger(FakeSource([{}] * 8, steps)).run_test(size=(80, 24)) as pilot:
         screen = await settled(pilot)
         for number in (2, 3, 4):
-            screen.go(number)
+            screen.time.go(number)
             await settled(pilot)
-            shown = screen_text(pilot.app)[1][: screen.timeline_pane.region.right]
+            shown = screen_text(pilot.app)[1][: screen.panes.timeline_pane.region.right]
             assert shown.rstrip().endswith(f"lane {lanes[number % 3]}")
         assert "< > lane" in screen_text(pilot.app)[-1]
 
@@ -67,7 +67,7 @@ async def test_a_wide_screen_shows_the_calls_beside_the_state():
         await settled(pilot)
         assert screen_text(pilot.app)[1].rstrip().endswith("call 1 of 2")
         assert any("small-model" in row for row in screen_text(pilot.app))
-        assert screen.inspector.state_tree.display
+        assert screen.panes.inspector.state_tree.display
         await pilot.press("comma")
         assert screen_text(pilot.app)[-1] == " this is the first call of this step"
         await pilot.press("left")
@@ -85,7 +85,7 @@ async def test_where_one_pane_has_the_screen_a_tabs_key_goes_to_it():
         await pilot.press("2", "comma")
         await settled(pilot)
         assert any("query" in row and "refund" in row for row in screen_text(pilot.app))
-        assert screen.focused is screen.inspector.call_view
+        assert screen.focused is screen.panes.inspector.call_view
         await pilot.press("shift+tab", "z", "1")
         await settled(pilot)
         assert any("n" in row and "0 → 1" in row for row in screen_text(pilot.app))
@@ -98,10 +98,10 @@ async def test_where_one_pane_has_the_screen_a_tabs_key_goes_to_it():
 async def test_the_column_of_calls_goes_with_its_focus_when_the_screen_gets_narrow():
     async with debugger(refund_loop()).run_test(size=(200, 40)) as pilot:
         screen = await settled(pilot)
-        screen.call_pane.call_view.focus()
+        screen.panes.call_pane.call_view.focus()
         await pilot.resize_terminal(120, 40)
         await settled(pilot)
-        assert screen.focused is screen.timeline
+        assert screen.focused is screen.panes.timeline
         await pilot.press("left")
         await settled(pilot)
         await pilot.resize_terminal(200, 40)

@@ -10,8 +10,8 @@ import agent_tt
 from agent_tt.sources import open_source
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
-from agent_tt_tui.screens.compare import CompareScreen
-from agent_tt_tui.screens.debugger import DebuggerScreen
+from agent_tt_tui.screens.compare.screen import CompareScreen
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 
 
 def record(store, name, plans):
@@ -32,7 +32,7 @@ def stores(tmp_path):
 
 
 def diff_rows(app):
-    pane = app.screen.diff
+    pane = app.screen.panes.diff
     return [row[pane.region.x :].rstrip() for row in screen_text(app)[pane.region.y : pane.region.bottom]]
 
 

@@ -12,10 +12,10 @@ from agent_tt.errors import InvalidEdit
 from agent_tt.model import Edit
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
-from agent_tt_tui.screens.compare import CompareScreen
-from agent_tt_tui.screens.debugger import DebuggerScreen
-from agent_tt_tui.screens.edit import EditDialog
-from agent_tt_tui.screens.fork import ForkDialog
+from agent_tt_tui.screens.compare.screen import CompareScreen
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
+from agent_tt_tui.screens.dialogs.edit import EditDialog
+from agent_tt_tui.screens.running.fork import ForkDialog
 from agent_tt_tui.viewmodel.pending import Pending
 from agent_tt_tui.viewmodel.placing import insertion, insertion_text
 from agent_tt_tui.viewmodel.subjects import of_call
@@ -35,7 +35,7 @@ class Driven:
 
     @property
     def edits(self):
-        pending = self.screen.pending
+        pending = self.screen.model.pending
         return [] if pending is None else [(e.target, e.op, e.step, e.call, e.path) for e in pending.edits]
 
     async def press(self, *keys):
@@ -61,7 +61,7 @@ async def opened(source, run, step, size=(80, 24)):
     app = AgentTT(lambda: DebuggerScreen(source, source.run(run), step), look=Look())
     async with app.run_test(size=size) as pilot:
         screen = app.screen
-        await until(pilot, lambda: getattr(screen, "view", None) is not None)
+        await until(pilot, lambda: isinstance(screen, DebuggerScreen) and screen.time.view is not None)
         await app.workers.wait_for_complete()
         yield Driven(pilot, screen)
 
@@ -164,7 +164,7 @@ async def test_a_muted_step_waits_in_the_list_and_the_fork_begins_where_one_look
 
 async def test_what_a_fork_could_not_do_is_said_with_the_edits_as_soon_as_it_is_made(sample_store):
     async with opened(sample_store, "trip-planner", 6) as driven:
-        driven.screen.edit([Edit("set", "messages", []), Edit("set", "facts", {})])
+        driven.screen.editing.edit([Edit("set", "messages", []), Edit("set", "facts", {})])
         await driven.press("s")
         await until(driven.pilot, lambda: "✗ step 6 rating left nothing in the state" in driven.text)
         await driven.press("u")
@@ -181,7 +181,7 @@ async def test_what_was_edited_runs_and_is_kept_with_the_fork(sample_store):
         assert "in step 6, from its call 2 on" in driven.text
         await driven.press("F")
         await until(driven.pilot, lambda: isinstance(driven.app.screen, CompareScreen))
-        assert driven.screen.pending is None
+        assert driven.screen.model.pending is None
         await until(driven.pilot, lambda: not driven.app.forks.names())
     run = next(run for run in sample_store.runs() if run.fork_step == 5)
     assert [(edit.target, edit.value["rating"]) for edit in run.edits] == [("result", 5)]

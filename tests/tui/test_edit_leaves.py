@@ -20,8 +20,8 @@ from agent_tt.model import Edit
 from agent_tt.sources import open_source
 from agent_tt_tui.glyphs import UNICODE
 from agent_tt_tui.palette import Palette
-from agent_tt_tui.screens.edit import EditDialog
-from agent_tt_tui.screens.fork import ForkDialog
+from agent_tt_tui.screens.dialogs.edit import EditDialog
+from agent_tt_tui.screens.running.fork import ForkDialog
 from agent_tt_tui.viewmodel.leaves import json_rows, leaves_of
 from agent_tt_tui.viewmodel.pending import Pending
 from agent_tt_tui.widgets.edit_row import edit_row, edit_rows
@@ -123,7 +123,7 @@ async def test_two_leaves_of_one_result_are_two_edits_and_a_whole_result_takes_b
             ("result", "set", 1, 2, "policy.window_days"),
             ("result", "set", 1, 2, "prices[1]"),
         ]
-        edits = driven.screen.pending.edits
+        edits = driven.screen.model.pending.edits
         assert [edit.old for edit in edits] == [14, 20]
         await driven.press("e")
         assert json.loads(driven.app.screen.query_one("EditArea").text)["policy"]["window_days"] == 30
@@ -139,7 +139,7 @@ async def test_a_leaf_of_a_json_text_in_the_state_is_edited_alone(source):
         await driven.press("down", "down", "enter")
         await driven.type_into("30")
         assert driven.edits == [("state", "set", None, None, "messages[1].content")]  # of the text
-        assert json.loads(driven.screen.pending.state["messages"][1]["content"])["policy"]["window_days"] == 30
+        assert json.loads(driven.screen.model.pending.state["messages"][1]["content"])["policy"]["window_days"] == 30
         await driven.press("f")
         assert "messages[1].content.policy.window_days  14 → 30" in driven.text
 

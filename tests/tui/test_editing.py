@@ -14,8 +14,8 @@ from agent_tt.codec.encode import encode
 from agent_tt.errors import InvalidEdit, UsageError
 from agent_tt.forking.edits import apply_edits
 from agent_tt.model import Edit
-from agent_tt_tui.screens.edit import EditDialog
-from agent_tt_tui.screens.external import with_terminal
+from agent_tt_tui.screens.dialogs.edit import EditDialog
+from agent_tt_tui.screens.dialogs.external import with_terminal
 from agent_tt_tui.viewmodel import difflines
 from agent_tt_tui.viewmodel.difftext import compare_texts
 from agent_tt_tui.viewmodel.editing import MOST_CHARACTERS, Editable, change_pieces, judge
@@ -132,9 +132,10 @@ def test_an_editor_that_is_missing_or_fails_is_an_error_and_changes_nothing(tmp_
 async def in_tree(pilot, path):
     """Select a value as a person does, and wait for what that asks for."""
     screen = await settled(pilot)
-    screen.inspector.state_tree.focus()
-    screen.inspector.state_tree.select(path)
-    screen.inspector.state_tree.post_message(screen.inspector.state_tree.Selected(screen.inspector.state_tree, path))
+    tree = screen.panes.inspector.state_tree
+    tree.focus()
+    tree.select(path)
+    tree.post_message(tree.Selected(tree, path))
     return await settled(pilot)
 
 
@@ -164,7 +165,7 @@ async def test_text_that_is_not_json_cannot_be_kept_and_esc_drops_it():
         assert any("✗ not JSON: line 1, column 2" in row for row in screen_text(pilot.app))
         await pilot.press("escape")
         screen = await settled(pilot)
-        assert screen.inspector.selection.value == 2
+        assert screen.panes.inspector.selection.value == 2
         assert "edit" not in screen_text(pilot.app)[0]
 
 
@@ -203,7 +204,7 @@ async def test_del_removes_the_selected_value_and_leaving_asks():
 async def test_the_path_and_the_folds_stay_while_scrubbing_and_come_back_where_they_are_missing():
     async with debugger(refund_loop(), step=3).run_test(size=(80, 24)) as pilot:
         screen = await in_tree(pilot, ("messages", 2, "content"))
-        tree = screen.inspector.state_tree
+        tree = screen.panes.inspector.state_tree
         assert tree.row.path == ("messages", 2, "content")
         await pilot.press("left")
         await settled(pilot)
@@ -219,8 +220,8 @@ async def test_the_path_and_the_folds_stay_while_scrubbing_and_come_back_where_t
 async def test_h_and_l_fold_unfold_and_walk_the_tree():
     async with debugger(FakeSource([{"a": {"b": {"c": 1}}, "d": 1}])).run_test(size=(80, 24)) as pilot:
         screen = await settled(pilot)
-        screen.inspector.state_tree.focus()
-        tree = screen.inspector.state_tree
+        screen.panes.inspector.state_tree.focus()
+        tree = screen.panes.inspector.state_tree
         await pilot.press("l", "l", "l", "l")
         assert tree.row.path == ("a", "b", "c")
         await pilot.press("h")
@@ -289,8 +290,8 @@ async def test_long_texts_of_edits_are_not_compared_on_the_loop_of_the_screen(mo
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await settled(pilot)
         long = " ".join(f"word{number}" for number in range(20_000))
-        screen.edit([Edit("insert", "story", long)])
-        screen.edit([Edit("set", "story", f"{long} and an end")])
+        screen.editing.edit([Edit("insert", "story", long)])
+        screen.editing.edit([Edit("set", "story", f"{long} and an end")])
         await settled(pilot)
         text = "\n".join(screen_text(app))
         assert "being compared" not in text

@@ -10,8 +10,8 @@ from agent_tt.comparing.effects import EffectRow, Effects
 from agent_tt.model import ErrorInfo, NewStep, StepEnd
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
-from agent_tt_tui.screens.debugger import DebuggerScreen
-from agent_tt_tui.screens.ending import EndingDialog
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
+from agent_tt_tui.screens.dialogs.ending import EndingDialog
 from agent_tt_tui.viewmodel.effects import call_words, effect_lines
 
 

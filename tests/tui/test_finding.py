@@ -20,9 +20,9 @@ from agent_tt.sources import open_source
 from agent_tt.store import open_store
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
-from agent_tt_tui.screens.debugger import DebuggerScreen
-from agent_tt_tui.screens.find_all import FindAllScreen
-from agent_tt_tui.screens.runs import RunsScreen
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
+from agent_tt_tui.screens.runs.find_all import FindAllScreen
+from agent_tt_tui.screens.runs.screen import RunsScreen
 from agent_tt_tui.viewmodel.finding import HitRows
 
 if TYPE_CHECKING:
@@ -75,10 +75,10 @@ async def test_the_best_hit_is_gone_to_and_equal_texts_are_one_row(loop: AgentTT
         await pilot.press("/", *"refund pol")
         await all_done(pilot)
         screen = await settled(pilot)
-        assert screen.number == screen.find_panel.hits.found.rows[0].hit.step
+        assert screen.time.number == screen.panes.find_panel.hits.found.rows[0].hit.step
         assert row_with(pilot, "shown once: same words")
         assert row_with(pilot, "20 times to 20").split()[1] == "●"
-        hits = screen.find_panel.hits.found
+        hits = screen.panes.find_panel.hits.found
         assert hits.hits > 100
         assert hits.steps == list(range(22))
 
@@ -88,21 +88,21 @@ async def test_keys_turn_what_is_searched_and_how(loop: AgentTT) -> None:
         await settled(pilot)
         await pilot.press("/", *"refund", "tab", "tab", "ctrl+o")
         screen = await settled(pilot)
-        hits = [row.hit for row in screen.find_panel.hits.found.rows]
+        hits = [row.hit for row in screen.panes.find_panel.hits.found.rows]
         assert {hit.where for hit in hits} == {"arguments"}
         assert [hit.step for hit in hits] == sorted(hit.step for hit in hits)
         assert "by step" in row_with(pilot, "/ refund")
         assert "asked" in row_with(pilot, "/ refund")
         await pilot.press("shift+tab", "shift+tab", "ctrl+r", *r" pol[a-z]+$")
         screen = await settled(pilot)
-        assert screen.find_panel.wish.field == "all"
-        found = screen.find_panel.hits.found.rows
+        assert screen.panes.find_panel.wish.field == "all"
+        found = screen.panes.find_panel.hits.found.rows
         assert found
         assert all(row.hit.excerpt.endswith("refund policy") for row in found)
         await pilot.press("(")
         await settled(pilot)
         assert row_with(pilot, "a parenthesis is not closed")
-        assert not screen.find_panel.hits.found.rows
+        assert not screen.panes.find_panel.hits.found.rows
 
 
 async def test_old_hits_stay_until_there_are_new_ones(loop: AgentTT, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,8 +118,8 @@ async def test_old_hits_stay_until_there_are_new_ones(loop: AgentTT, monkeypatch
     async with loop.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         await pilot.press("/", *"refund")
-        await until(pilot, lambda: pilot.app.screen.find_panel.hits.found.rows)
-        panel = pilot.app.screen.find_panel
+        await until(pilot, lambda: pilot.app.screen.panes.find_panel.hits.found.rows)
+        panel = pilot.app.screen.panes.find_panel
         await until(pilot, lambda: panel.wish.text == "refund" and not panel.hits.is_old)
         before = panel.hits.found
         await pilot.press(*" policy")
@@ -149,9 +149,9 @@ async def test_what_is_indexed_is_found_while_the_rest_is(store: SqliteStore, mo
 
     monkeypatch.setattr(build.Builder, "_write", held)
     async with AgentTT(lambda: DebuggerScreen(store, run, 1), look=Look()).run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: isinstance(pilot.app.screen, DebuggerScreen) and pilot.app.screen.number == 1)
+        await until(pilot, lambda: isinstance(pilot.app.screen, DebuggerScreen) and pilot.app.screen.time.number == 1)
         await pilot.press("/", *"needle")
-        panel = pilot.app.screen.find_panel
+        panel = pilot.app.screen.panes.find_panel
         await until(pilot, lambda: panel.hits.found.hits)
         assert 0 < panel.hits.found.hits < 60
         assert "searching" in row_with(pilot, "hits in")
@@ -171,9 +171,9 @@ async def test_a_run_that_grows_is_searched_as_it_grows(
     writer.close_step(1, StepEnd("ok"), {})
     run = store.run(writer.run_id)
     async with AgentTT(lambda: DebuggerScreen(store, run, 1), look=Look()).run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: isinstance(pilot.app.screen, DebuggerScreen) and pilot.app.screen.number == 1)
+        await until(pilot, lambda: isinstance(pilot.app.screen, DebuggerScreen) and pilot.app.screen.time.number == 1)
         await pilot.press("/", *"needle")
-        panel = pilot.app.screen.find_panel
+        panel = pilot.app.screen.panes.find_panel
         await until(pilot, lambda: panel.hits.found.hits == 1)
         writer.open_step(NewStep("needle two"))
         await until(pilot, lambda: panel.hits.found.hits == 2)
@@ -204,7 +204,7 @@ async def test_all_runs_are_searched_and_enter_opens_one_at_the_hit(store: Sqlit
         await pilot.press("down", "down", "down", "down", "enter")
         await all_done(pilot)
         assert isinstance(pilot.app.screen, DebuggerScreen)
-        assert (pilot.app.screen.model.run.name, pilot.app.screen.number) == ("first", 2)
+        assert (pilot.app.screen.model.run.name, pilot.app.screen.time.number) == ("first", 2)
         await pilot.press("q")
         await all_done(pilot)
         assert isinstance(pilot.app.screen, FindAllScreen)

@@ -7,9 +7,9 @@ from tests.tui.waiting import until
 from agent_tt.model import Edit
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
-from agent_tt_tui.screens.edit import EditDialog
-from agent_tt_tui.screens.fork import ForkDialog
-from agent_tt_tui.screens.runs import RunsScreen
+from agent_tt_tui.screens.dialogs.edit import EditDialog
+from agent_tt_tui.screens.running.fork import ForkDialog
+from agent_tt_tui.screens.runs.screen import RunsScreen
 from agent_tt_tui.widgets.edit_form import EditArea
 from agent_tt_tui.widgets.fork_form import ForkAction
 from agent_tt_tui.widgets.fork_table import ForkTable

@@ -11,9 +11,9 @@ from agent_tt.model import AgentCode, NewRun, NewStep, StepEnd
 from agent_tt.store import open_store
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
-from agent_tt_tui.screens.debugger import DebuggerScreen
-from agent_tt_tui.screens.fork import ForkDialog
-from agent_tt_tui.screens.runs import RunsScreen
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
+from agent_tt_tui.screens.running.fork import ForkDialog
+from agent_tt_tui.screens.runs.screen import RunsScreen
 from agent_tt_tui.widgets.fork_form import ForkAction
 
 AGENT = """

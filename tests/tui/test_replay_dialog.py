@@ -25,10 +25,10 @@ from agent_tt_tui.app import AgentTT
 from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.glyphs import ASCII
 from agent_tt_tui.look import Look
-from agent_tt_tui.screens.debugger import DebuggerScreen
-from agent_tt_tui.screens.replay import ReplayDialog, Replayed
-from agent_tt_tui.screens.replayed import ReplayedDialog
-from agent_tt_tui.screens.runs import RunsScreen
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
+from agent_tt_tui.screens.running.replay import ReplayDialog, Replayed
+from agent_tt_tui.screens.running.replayed import ReplayedDialog
+from agent_tt_tui.screens.runs.screen import RunsScreen
 from agent_tt_tui.widgets.replay_form import ReplayAction
 from agent_tt_tui.widgets.run_list import RunList
 
@@ -129,7 +129,7 @@ class Debugger:
         return self.app.screen
 
     async def opened(self):
-        await until(self.pilot, lambda: isinstance(self.screen, DebuggerScreen) and self.screen.view is not None)
+        await until(self.pilot, lambda: isinstance(self.screen, DebuggerScreen) and self.screen.time.view is not None)
 
     async def preflight(self):
         await self.opened()
@@ -151,9 +151,9 @@ class Debugger:
             self.pilot,
             lambda: (
                 isinstance(self.screen, DebuggerScreen)
-                and self.screen.view is not None
-                and self.screen.view.number == self.screen.number == number
-                and self.screen._landing is None
+                and self.screen.time.view is not None
+                and self.screen.time.view.number == self.screen.time.number == number
+                and not self.screen.time.is_landing
             ),
         )
         await self.pilot.pause()
@@ -212,7 +212,7 @@ async def test_a_sample_replays_faithfully_and_nothing_is_recorded(sample_store)
         assert isinstance(shown.screen, ReplayedDialog)
         await pilot.press("escape")
         await shown.opened()
-        assert not shown.screen.divergence.display
+        assert not shown.screen.panes.divergence.display
         await pilot.press("r")
         await until(pilot, lambda: "✓ as recorded" in shown.text)
     assert len(sample_store.runs()) == before
@@ -235,11 +235,11 @@ async def test_a_replay_halts_and_lands_on_the_call_that_was_asked_otherwise(sen
         assert "≠ diverged in 1 place: 1 of 5 calls served, 0 requests made" in shown.text
         await pilot.press("enter")
         screen = await shown.landed(1)
-        view = screen.call_pane.call_view if screen.call_pane.display else screen.inspector.call_view
+        view = screen.panes.call_pane.call_view if screen.panes.call_pane.display else screen.panes.inspector.call_view
         assert view.call.number == 2
         assert view.display
-        assert screen.divergence.display
-        assert not screen.diff.display
+        assert screen.panes.divergence.display
+        assert not screen.panes.diff.display
         assert "DIVERGENCE 1 of 1  changed request" in shown.text
         assert "messages[0].content" in shown.text
         assert "write three four of them, please" in shown.text
@@ -270,7 +270,7 @@ async def test_observing_collects_all_and_the_keys_of_errors_go_through_them(sen
         await shown.opened()
         await pilot.press("escape")
         await pilot.pause()
-        assert screen.diff.display
+        assert screen.panes.diff.display
         assert "≠" not in shown.text
 
 
@@ -300,8 +300,8 @@ async def test_a_run_is_replayed_from_the_list_of_runs_and_its_divergence_opened
         await pilot.press("right", "F")
         await until(pilot, lambda: isinstance(app.screen, ReplayedDialog))
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, DebuggerScreen) and app.screen.view is not None)
-        await until(pilot, lambda: app.screen.view.number == 3 and app.screen._landing is None)
+        await until(pilot, lambda: isinstance(app.screen, DebuggerScreen) and app.screen.time.view is not None)
+        await until(pilot, lambda: app.screen.time.view.number == 3 and not app.screen.time.is_landing)
         await pilot.pause()
         text = "\n".join(screen_text(app))
         assert "DIVERGENCE 1 of 1  changed request" in text
@@ -416,7 +416,7 @@ async def test_a_run_that_cannot_be_read_says_so_in_place_of_its_answers(sender,
     def damaged(*_args, **_options):
         raise Damaged("step 2 cannot be read: blob missing", hint="agent-tt verify says more")
 
-    monkeypatch.setattr("agent_tt_tui.screens.replay.preflight", damaged)
+    monkeypatch.setattr("agent_tt_tui.screens.running.replay.preflight", damaged)
     shown = Debugger(sender.store, "sender")
     async with shown.app.run_test(size=(80, 24)) as pilot:
         await shown.begin(pilot).preflight()
@@ -480,7 +480,7 @@ async def test_what_cannot_be_replayed_says_why(read_only):
     source.the_run = replace(source.the_run, read_only=read_only)
     app = debugger(source)
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: isinstance(app.screen, DebuggerScreen) and app.screen.view is not None)
+        await until(pilot, lambda: isinstance(app.screen, DebuggerScreen) and app.screen.time.view is not None)
         await pilot.press("r")
         await pilot.pause()
         assert isinstance(app.screen, DebuggerScreen)
@@ -497,8 +497,8 @@ async def test_a_report_is_drawn_whole_at_every_size(size, ascii_only):
     source = refund_loop()
     app = debugger(source, look=Look(glyphs=ASCII) if ascii_only else Look())
     async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: isinstance(app.screen, DebuggerScreen) and app.screen.view is not None)
-        app.screen._replayed(*app.screen.at_hand(), Replayed(made))
+        await until(pilot, lambda: isinstance(app.screen, DebuggerScreen) and app.screen.time.view is not None)
+        app.screen.run_again.replayed(source, app.screen.model.run, Replayed(made))
         await until(pilot, lambda: isinstance(app.screen, ReplayedDialog))
         await pilot.press("j")
         await pilot.pause()
@@ -510,7 +510,7 @@ async def test_a_report_is_drawn_whole_at_every_size(size, ascii_only):
         if ascii_only:
             assert text.isascii()
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, DebuggerScreen) and app.screen.number == 7)
+        await until(pilot, lambda: isinstance(app.screen, DebuggerScreen) and app.screen.time.number == 7)
         await pilot.pause()
         text = "\n".join(screen_text(app))
         assert "DIVERGENCE 2 of 3  unrecorded effect" in text

@@ -18,9 +18,9 @@ from agent_tt.model import Call
 from agent_tt.store import open_store
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
-from agent_tt_tui.screens.debugger import DebuggerScreen
-from agent_tt_tui.screens.resume import ResumeDialog
-from agent_tt_tui.screens.runs import RunsScreen
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
+from agent_tt_tui.screens.running.resume import ResumeDialog
+from agent_tt_tui.screens.runs.screen import RunsScreen
 from agent_tt_tui.widgets.resume_form import InFlightTable, ResumeAction, Waiting
 from agent_tt_tui.widgets.run_list import RunList
 
@@ -89,7 +89,7 @@ class Shop:
     async def asked(self, pilot):
         """Open the dialog and wait until it knows what was in flight."""
         screen = self.app.screen
-        await until(pilot, lambda: not isinstance(screen, DebuggerScreen) or screen.view is not None)
+        await until(pilot, lambda: not isinstance(screen, DebuggerScreen) or screen.time.view is not None)
         await pilot.press("R")
         await until(pilot, lambda: isinstance(self.app.screen, ResumeDialog))
         await until(pilot, lambda: not self.app.screen.query_one(ResumeAction).busy)

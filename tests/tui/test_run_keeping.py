@@ -16,12 +16,12 @@ from agent_tt.store import open_store
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.look import Look
-from agent_tt_tui.screens import runs as runs_module
-from agent_tt_tui.screens.about import AboutDialog, AboutList
-from agent_tt_tui.screens.debugger import DebuggerScreen
-from agent_tt_tui.screens.pick import PickDialog
-from agent_tt_tui.screens.prompt import PromptDialog
-from agent_tt_tui.screens.runs import RunsScreen
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
+from agent_tt_tui.screens.dialogs.about import AboutDialog, AboutList
+from agent_tt_tui.screens.dialogs.pick import PickDialog
+from agent_tt_tui.screens.dialogs.prompt import PromptDialog
+from agent_tt_tui.screens.runs import listing
+from agent_tt_tui.screens.runs.screen import RunsScreen
 from agent_tt_tui.viewmodel.bookmarks import Bookmarks
 from agent_tt_tui.widgets.run_list import RunList
 
@@ -314,8 +314,8 @@ async def test_a_file_that_is_only_read_says_so_at_every_key(tmp_path):
 
 
 async def test_very_many_runs_are_shown_by_their_newest_first_and_laid_out_in_a_thread(store, monkeypatch):
-    monkeypatch.setattr(runs_module, "_FIRST_PAGE", 2)
-    monkeypatch.setattr(runs_module, "_AT_ONCE", 1)
+    monkeypatch.setattr(listing, "_FIRST_PAGE", 2)
+    monkeypatch.setattr(listing, "_AT_ONCE", 1)
     pages = []
     read = store.runs
     monkeypatch.setattr(store, "runs", lambda **options: pages.append(options) or read(**options))
@@ -371,11 +371,11 @@ async def test_what_is_written_down_about_a_run_is_shown_and_changed(store, size
         await pilot.press("G")
         assert rows.current.step == 1
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, DebuggerScreen) and app.screen.number == 1)
+        await until(pilot, lambda: isinstance(app.screen, DebuggerScreen) and app.screen.time.number == 1)
 
 
 async def debugger(app, pilot):
-    await until(pilot, lambda: isinstance(app.screen, DebuggerScreen) and app.screen.view is not None)
+    await until(pilot, lambda: isinstance(app.screen, DebuggerScreen) and app.screen.time.view is not None)
     return app.screen
 
 
@@ -401,10 +401,10 @@ async def test_a_state_gets_a_name_and_a_note_and_the_timeline_shows_the_name(st
         )
         await until(pilot, lambda: "1 note" in screen_text(app)[0])
         await pilot.press("colon", *"0", "enter")
-        await until(pilot, lambda: screen.number == 0)
+        await until(pilot, lambda: screen.time.number == 0)
         await pilot.press("colon")
         await typed(pilot, "before it")
-        await until(pilot, lambda: screen.number == 2)
+        await until(pilot, lambda: screen.time.number == 2)
 
 
 async def test_renaming_the_run_renames_it_in_the_header(store):
@@ -442,7 +442,7 @@ async def test_a_fork_that_starts_at_a_step_is_one_key_away_and_so_is_its_parent
             pilot, lambda: isinstance(app.screen, DebuggerScreen) and app.screen.model.run.name == "root/fork-1"
         )
         screen = await debugger(app, pilot)
-        assert screen.number == 2
+        assert screen.time.number == 2
         await pilot.press("o")
         await until(pilot, lambda: isinstance(app.screen, PickDialog))
         assert any("its parent, forked after step 2" in row for row in screen_text(app))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from agent_tt_tui.screens.run_reading import RunGrew, RunReading
+from agent_tt_tui.screens.debugger.run_reading import RunGrew, RunReading
 
 
 def test_news_is_told_although_another_look_right_after_it_found_none():

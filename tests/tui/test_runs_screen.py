@@ -6,9 +6,9 @@ from tests.tui.waiting import until
 
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
-from agent_tt_tui.screens.compare import CompareScreen
-from agent_tt_tui.screens.empty import EmptyScreen
-from agent_tt_tui.screens.runs import RunsScreen
+from agent_tt_tui.screens.compare.screen import CompareScreen
+from agent_tt_tui.screens.runs.empty import EmptyScreen
+from agent_tt_tui.screens.runs.screen import RunsScreen
 from agent_tt_tui.widgets.run_list import RunList
 
 WIDE, NARROW = (120, 40), (80, 24)

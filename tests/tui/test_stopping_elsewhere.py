@@ -20,8 +20,8 @@ from agent_tt.store.liveness import current_owner
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.look import Look
-from agent_tt_tui.screens.debugger import DebuggerScreen
-from agent_tt_tui.screens.runs import RunsScreen
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
+from agent_tt_tui.screens.runs.screen import RunsScreen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

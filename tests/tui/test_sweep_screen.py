@@ -18,14 +18,14 @@ from agent_tt_tui.app import AgentTT
 from agent_tt_tui.contexts.sweep import SWEEP_OPEN
 from agent_tt_tui.glyphs import ASCII
 from agent_tt_tui.look import Look
-from agent_tt_tui.screens import sweep as sweep_screen
-from agent_tt_tui.screens import sweeps as sweeps_screen
-from agent_tt_tui.screens.compare import CompareScreen
-from agent_tt_tui.screens.debugger import DebuggerScreen
-from agent_tt_tui.screens.pick import PickDialog
-from agent_tt_tui.screens.runs import RunsScreen
-from agent_tt_tui.screens.sweep import SweepScreen
-from agent_tt_tui.screens.sweep_form import SweepDialog
+from agent_tt_tui.screens.compare.screen import CompareScreen
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
+from agent_tt_tui.screens.dialogs.pick import PickDialog
+from agent_tt_tui.screens.runs.screen import RunsScreen
+from agent_tt_tui.screens.sweep import opening as sweeps_screen
+from agent_tt_tui.screens.sweep import screen as sweep_screen
+from agent_tt_tui.screens.sweep.form import SweepDialog
+from agent_tt_tui.screens.sweep.screen import SweepScreen
 from agent_tt_tui.sweep_process import SweepProcess
 from agent_tt_tui.viewmodel.runtree import run_rows
 from agent_tt_tui.viewmodel.sweep_form import FormRow, SweepDraft, axes_of_edits, axis_line, check_line

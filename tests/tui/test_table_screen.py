@@ -21,11 +21,11 @@ from agent_tt.sweeping.definition import Definition
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.glyphs import ASCII
 from agent_tt_tui.look import Look
-from agent_tt_tui.screens.compare import CompareScreen
-from agent_tt_tui.screens.debugger import DebuggerScreen
-from agent_tt_tui.screens.pick import PickDialog
-from agent_tt_tui.screens.run_table import TableScreen
-from agent_tt_tui.screens.runs import RunsScreen
+from agent_tt_tui.screens.compare.screen import CompareScreen
+from agent_tt_tui.screens.compare.table import TableScreen
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
+from agent_tt_tui.screens.dialogs.pick import PickDialog
+from agent_tt_tui.screens.runs.screen import RunsScreen
 from agent_tt_tui.widgets.run_list import RunList
 from agent_tt_tui.widgets.run_table import RunTable
 from agent_tt_tui.widgets.table_preview import TablePreview
@@ -197,7 +197,7 @@ async def test_rows_are_there_before_they_are_compared_and_it_can_be_left_meanwh
         return compare(self, head, cancelled)
 
     monkeypatch.setattr(TableReader, "_compared", slow)
-    monkeypatch.setattr("agent_tt_tui.screens.run_table._NEWS_SECONDS", 0.0)
+    monkeypatch.setattr("agent_tt_tui.screens.compare.table._NEWS_SECONDS", 0.0)
     app = AgentTT(lambda: RunsScreen(store), look=Look())
     async with app.run_test(size=(80, 24)) as pilot:
         app.push_screen(TableScreen(store, store.run("root")))

@@ -17,11 +17,11 @@ from agent_tt.querying.kept import keep_watch, kept_watches
 from agent_tt.sources import marks_of, open_source
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
-from agent_tt_tui.screens import time_travel
-from agent_tt_tui.screens.debugger import DebuggerScreen
-from agent_tt_tui.screens.fork import ForkDialog
-from agent_tt_tui.screens.prompt import PromptDialog
-from agent_tt_tui.screens.watches import WatchesDialog
+from agent_tt_tui.screens.debugger.features import playing
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
+from agent_tt_tui.screens.dialogs.prompt import PromptDialog
+from agent_tt_tui.screens.dialogs.watches import WatchesDialog
+from agent_tt_tui.screens.running.fork import ForkDialog
 from agent_tt_tui.viewmodel.finding import edge_of
 from agent_tt_tui.viewmodel.strip import StripLayout
 from agent_tt_tui.viewmodel.watch_marks import WatchMark, watch_marks
@@ -34,7 +34,7 @@ def checkout(tmp_path, monkeypatch):
     """A store with the sample runs, and an app that shows flaky-checkout."""
     samples.ensure("flaky-checkout", tmp_path / "runs.db")
     monkeypatch.setenv("AGENT_TT_STORE", str(tmp_path / "own" / "runs.db"))
-    monkeypatch.setattr(time_travel, "_PLAY_SECONDS", 0.01)
+    monkeypatch.setattr(playing, "_PLAY_SECONDS", 0.01)
     opened = []
 
     def show(*watches, step=None, read_only=False):
@@ -105,14 +105,14 @@ async def test_playing_stops_at_a_breakpoint_and_goes_on_to_the_next(checkout):
         screen = await looked(pilot)
         await pilot.press("space")
         await until(pilot, lambda: "state.payment.amount = 13684" in footer(app))
-        assert screen.number == 6
+        assert screen.time.number == 6
         assert footer(app).startswith("A stops at 6 · space goes on · ")
         await pilot.press("space")
         await until(pilot, lambda: footer(app).startswith("B stops at 7 · space goes on · error = "))
-        assert (screen.number, screen.is_playing) == (7, False)
-        screen.go(9)
+        assert (screen.time.number, screen.playing.is_playing) == (7, False)
+        screen.time.go(9)
         await pilot.press("space")
-        await until(pilot, lambda: screen.number == 10 and not screen.is_playing)
+        await until(pilot, lambda: screen.time.number == 10 and not screen.playing.is_playing)
         assert "stops at" not in footer(app)
 
 
@@ -123,7 +123,7 @@ async def test_keys_run_to_breakpoints_both_ways_and_say_where_there_is_none(che
         for key, number in (("J", 6), ("J", 7), ("K", 6)):
             await pilot.press(key)
             screen = await settled(pilot)
-            assert screen.number == number
+            assert screen.time.number == number
         assert footer(app).startswith("A stops at 6 · K goes on · state.payment.amount = 1")
         await pilot.press("K")
         assert footer(app) == "no breakpoint stops before step 6"
@@ -139,13 +139,13 @@ async def test_the_steps_of_a_watch_are_gone_through_and_the_ends_of_its_stretch
         await pilot.press("(")
         assert footer(app) == "no question was asked yet: / and ? ask one"
         await pilot.press("B", "enter")
-        await until(pilot, lambda: app.screen is screen and screen.number == 7)
+        await until(pilot, lambda: app.screen is screen and screen.time.number == 7)
         assert any(row.startswith(" hits") and "▄" * 19 in row for row in screen_text(app))
         visited = []
         for key in ("n", ")", "N", "(", "("):
             await pilot.press(key)
             screen = await settled(pilot)
-            visited.append(screen.number)
+            visited.append(screen.time.number)
         assert visited == [8, 9, 8, 7, 2]
         assert footer(app) == "it holds at this step alone"
 
@@ -159,25 +159,25 @@ async def test_a_live_run_is_followed_up_to_a_breakpoint_and_on_from_there(tmp_p
     app = AgentTT(lambda: DebuggerScreen(store, store.run(writer.run_id)), look=Look())
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await looked(pilot)
-        assert (screen.number, screen.is_following) == (2, True)
+        assert (screen.time.number, screen.playing.is_following) == (2, True)
         writer.close_step(number, StepEnd("ok"), {"n": -1}, track="main")
         await until(pilot, lambda: footer(app).startswith("A stops at 2 · F follows on · state.n = -1"))
         for value in (3, 2, -4, 1, 0):
             step(writer, {"n": value})
         await until(pilot, lambda: screen.model.board.looked == 7)
-        assert screen.number == 2
+        assert screen.time.number == 2
         await pilot.press("F")
-        assert screen.number == 5
+        assert screen.time.number == 5
         await until(pilot, lambda: "state.n = -4" in footer(app))
         assert screen.model.board.rows[0].found.spans() == [(2, 2), (5, 5)]
         await pilot.press("F")
-        await until(pilot, lambda: screen.number == 7)
+        await until(pilot, lambda: screen.time.number == 7)
         step(writer, {"n": 7})
-        await until(pilot, lambda: screen.number == 8 and screen.is_following)
+        await until(pilot, lambda: screen.time.number == 8 and screen.playing.is_following)
         await pilot.press("B", "enter")
-        await until(pilot, lambda: screen.asked_steps() == [2, 5])
+        await until(pilot, lambda: screen.find.asked_steps == [2, 5])
         step(writer, {"n": -7})
-        await until(pilot, lambda: screen.asked_steps() == [2, 5, 9])
+        await until(pilot, lambda: screen.find.asked_steps == [2, 5, 9])
     store.close()
 
 
@@ -202,7 +202,7 @@ async def test_what_a_foreign_file_brings_is_a_row_with_its_error_and_stops_noth
         await pilot.press("b")
         await until(pilot, lambda: "only read" in " ".join(" ".join(screen_text(app)).split()))
         await pilot.press("escape", "space")
-        await until(pilot, lambda: screen.number == 10)
+        await until(pilot, lambda: screen.time.number == 10)
 
 
 async def test_the_breakpoints_of_a_run_are_its_forks_too_unless_they_are_taken_back(checkout):

@@ -20,11 +20,11 @@ from agent_tt.model import Edit
 from agent_tt.sources import open_source
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
-from agent_tt_tui.screens.compare import CompareScreen
-from agent_tt_tui.screens.debugger import DebuggerScreen
-from agent_tt_tui.screens.ending import Ending, EndingDialog
-from agent_tt_tui.screens.fork import ForkDialog
-from agent_tt_tui.screens.runs import RunsScreen
+from agent_tt_tui.screens.compare.screen import CompareScreen
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
+from agent_tt_tui.screens.dialogs.ending import Ending, EndingDialog
+from agent_tt_tui.screens.running.fork import ForkDialog
+from agent_tt_tui.screens.runs.screen import RunsScreen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,8 @@ from platformdirs import user_log_dir
 
 from agent_tt import config
 from agent_tt_tui.app import AgentTT
-from agent_tt_tui.screens.debugger import DebuggerScreen
-from agent_tt_tui.screens.runs import RunsScreen
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
+from agent_tt_tui.screens.runs.screen import RunsScreen
 from agent_tt_tui.settings import chosen_look
 
 if TYPE_CHECKING:

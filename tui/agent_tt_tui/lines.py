@@ -39,6 +39,12 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = LIST.widget_bindings()
     HELP = "A list: j and k move the cursor, g and G go to the ends, enter chooses."
 
+    QUIET: ClassVar[bool] = False
+    """Whether it has no cursor while it is not in focus: it is read more often than walked through."""
+
+    in_focus = False
+    """Whether it has the focus."""
+
     cursor: var[int] = var(0, init=False)
     """The line that the cursor is on, from 0; -1 while the list is empty."""
 
@@ -123,6 +129,8 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
 
     def validate_cursor(self, cursor: int) -> int:
         """Keep the cursor on a line that exists."""
+        if self.QUIET and not self.in_focus:
+            return -1
         return max(min(cursor, self.line_count - 1), 0 if self.line_count else -1)
 
     def watch_cursor(self, old: int, new: int) -> None:
@@ -166,11 +174,19 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         self.reveal(self.cursor)
 
     def on_focus(self) -> None:
-        """Repaint the cursor row, which looks different now."""
+        """Repaint the cursor row, which looks different now; a quiet view shows it, on its first row."""
+        self.in_focus = True
+        if self.QUIET:
+            self.refresh_lines_data()
+            self.move_to(0)
         self.refresh_line(self.cursor)
 
     def on_blur(self) -> None:
-        """Repaint the cursor row, which looks different now."""
+        """Repaint the cursor row, which looks different now; a quiet view is at its top again, without a cursor."""
+        self.in_focus = False
+        if self.QUIET:
+            self.refresh_lines_data()
+            self.reveal(0)
         self.refresh_line(self.cursor)
 
     def on_click(self, event: events.Click) -> None:
@@ -253,26 +269,3 @@ class RowList(LineView, Generic[Item]):
         self.rows = rows
         self.refresh(layout=True)
         self.refresh_lines_data()
-
-
-class QuietLineView(LineView):
-    """A view that has no cursor while it is not in focus: it is read more often than walked through."""
-
-    in_focus = False
-    """Whether it has the focus, and so a cursor."""
-
-    def validate_cursor(self, cursor: int) -> int:
-        """Keep the cursor on a row only while the view is in focus."""
-        return super().validate_cursor(cursor) if self.in_focus else -1
-
-    def on_focus(self) -> None:
-        """Show the cursor on the first row."""
-        self.in_focus = True
-        self.refresh_lines_data()
-        self.move_to(0)
-
-    def on_blur(self) -> None:
-        """Begin at the top again, without a cursor."""
-        self.in_focus = False
-        self.refresh_lines_data()
-        self.reveal(0)

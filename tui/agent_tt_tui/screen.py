@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
+from textual import on
 from textual.css.query import NoMatches
+from textual.message import Message
 from textual.screen import Screen
 
 from agent_tt_tui.footer import FooterRow
 from agent_tt_tui.running_forks import forks_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent_tt_tui.commands import Context
+    from agent_tt_tui.feature import Feature
 
 Result = TypeVar("Result")
 
@@ -19,21 +24,33 @@ Result = TypeVar("Result")
 class CommandScreen(Screen[Result]):
     """A screen with a context of commands.
 
-    A subclass sets `CONTEXT`, and `BINDINGS` to `CONTEXT.screen_bindings()`, writes the actions that its commands
-    name, and yields `self.footer()` last.
+    A subclass sets `CONTEXT`, and `BINDINGS` to `CONTEXT.screen_bindings()`, and yields `self.footer()` last. A command
+    is answered by the feature that names it, else by the action of the screen.
     """
 
     CONTEXT: ClassVar[Context]
     AUTO_FOCUS = "LineView"
+
+    features: Sequence[Feature] = ()
+    """What the screen can do. Messages go to all of them, Esc to one after the other until it has closed something."""
 
     def footer(self) -> FooterRow:
         """Make the footer row of this screen."""
         return FooterRow(self.CONTEXT, self.blocked)
 
     def blocked(self, command_id: str) -> str | None:
-        """Say why a command cannot be used now; `None` if it can. A subclass overrides it."""
-        del command_id
-        return None
+        """Say why a command cannot be used now; `None` if it can."""
+        feature = self.feature_of(command_id)
+        return None if feature is None else feature.blocked(command_id)
+
+    def feature_of(self, command_id: str) -> Feature | None:
+        """The feature that answers a command; `None` where the screen itself does."""
+        return next((feature for feature in self.features if command_id in feature.COMMANDS), None)
+
+    @on(Message)
+    def _tell_features(self, message: Message) -> None:
+        for feature in self.features:
+            feature.hear(message)
 
     def say(self, message: str, seconds: float | None = 3.0) -> None:
         """Say something in the footer row; see `FooterRow.say`."""
@@ -53,6 +70,10 @@ class CommandScreen(Screen[Result]):
         if reason is not None:
             self.say(reason)
             return
+        feature = self.feature_of(command_id)
+        if feature is not None:
+            feature.run(command)
+            return
         target = self.focused if command.scope == "widget" and self.focused is not None else self
         await self.app.run_action(command.action, target)
 
@@ -63,15 +84,36 @@ class CommandScreen(Screen[Result]):
         self.app.push_screen(HelpScreen(self.CONTEXT))
 
     def action_escape(self) -> None:
-        """Close, cancel or clear what is open; by itself a screen has nothing to close."""
+        """Close, cancel or clear what is open."""
+        for feature in self.features:
+            if feature.escape():
+                return
 
     def action_back(self) -> None:
-        """Leave this screen; the first one leaves the app."""
-        # The stack holds Textual's own blank screen below the first of ours.
-        if len(self.app.screen_stack) <= 2:
-            self._leave_app()
+        """Leave this screen, unless something would be lost that somebody wants to keep; the first leaves the app."""
+        from agent_tt_tui.dialog import ConfirmDialog
+
+        question = next(filter(None, (feature.before_leaving() for feature in self.features)), "")
+        if question:
+            self.app.push_screen(ConfirmDialog("Leave", question), self._leave)
         else:
+            self._leave(True)  # noqa: FBT003 - as a dialog answers
+
+    def _leave(self, leave: bool | None) -> None:  # noqa: FBT001 - a dialog's answer
+        stack = self.app.screen_stack
+        # The stack holds Textual's own blank screen below the first of ours.
+        if leave and len(stack) <= 2:
+            self._leave_app()
+        elif leave:
+            below = stack[-2]
+            words = self.parting_words(below) if isinstance(below, CommandScreen) else ""
             self.app.pop_screen()
+            if words and isinstance(below, CommandScreen):
+                below.say(words)
+
+    def parting_words(self, below: CommandScreen[None]) -> str:
+        """What the screen below is to say when this one is left; "" for nothing."""
+        return next(filter(None, (feature.parting_words(below) for feature in self.features)), "")
 
     def _leave_app(self) -> None:
         """Leave; where a fork still runs, only once it is known that it will go on."""

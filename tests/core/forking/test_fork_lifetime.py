@@ -92,7 +92,7 @@ STARTS = {
     "time.sleep(600)",
     "app": "from agent_tt_tui.app import AgentTT\n"
     "import agent_tt, os\n"
-    "from agent_tt_tui.screens.runs import RunsScreen\n"
+    "from agent_tt_tui.screens.runs.screen import RunsScreen\n"
     "source = agent_tt.open_source(os.environ['AGENT_TT_STORE'])\n"
     "app = AgentTT(lambda: RunsScreen(source))\n"
     "app.forks.add('fork', agent_tt.fork('ticker', 0, {{'mode': '{mode}'}}, allow=['*subprocess']))\n"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent_tt_tui.screens.empty import EmptyScreen
+from agent_tt_tui.screens.runs.empty import EmptyScreen
 
 if TYPE_CHECKING:
     from collections.abc import Callable

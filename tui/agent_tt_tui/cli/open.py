@@ -75,7 +75,7 @@ def _open_empty(path: Path) -> int:
     """Show how to get a first run, where there is not even a store yet."""
     _require_terminal()
     from agent_tt_tui.launch import run_screen
-    from agent_tt_tui.screens.empty import EmptyScreen
+    from agent_tt_tui.screens.runs.empty import EmptyScreen
 
     return run_screen(lambda: EmptyScreen(path))
 

@@ -63,6 +63,12 @@ class Pending:
         targets = {edit.target for edit in self.edits}
         return f"after {self.step}" if "state" in targets else f"in {self.step}" if targets & _CALLS else ""
 
+    @property
+    def words(self) -> str:
+        """How many edits there are, and where: `2 edits after 3`."""
+        count = len(self.edits)
+        return f"{count} edit{'' if count == 1 else 's'} {self.place}".rstrip()
+
     def muted(self) -> frozenset[int]:
         """The steps that are muted."""
         return frozenset(edit.step for edit in self.edits if edit.target == "step" and edit.step is not None)

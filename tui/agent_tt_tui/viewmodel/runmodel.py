@@ -18,13 +18,15 @@ from agent_tt_tui.viewmodel.stepview import StepView
 from agent_tt_tui.viewmodel.writes import PathWrites
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.comparing.states import Change
     from agent_tt.model import Label, Run, Step
     from agent_tt.protocols import RunSource
+    from agent_tt.querying.oddities import Oddity
     from agent_tt_tui.viewmodel.other_state import OtherState
+    from agent_tt_tui.viewmodel.pending import Pending
     from agent_tt_tui.viewmodel.writes import Writes
 
 PAGE = 256
@@ -49,6 +51,10 @@ class RunModel:
         self.bookmarks = Bookmarks(source, run)
         self.board = WatchBoard(source, run.id)
         """What is watched in the run, and where it holds as far as that was looked at."""
+        self.oddities: Sequence[Oddity] | None = ()
+        """What is odd about it; None where it has too many steps to be searched unasked."""
+        self.pending: Pending | None = None
+        """Edits that nothing has run with yet."""
         self.forks: dict[int, tuple[str, ...]] = {}
         """Names of the runs that were forked from this one, by the step they start at."""
         self.labels: Mapping[int, Label] = {}

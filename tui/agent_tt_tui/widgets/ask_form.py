@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.reactive import reactive
 
-from agent_tt_tui.dialog import DialogTitle
+from agent_tt_tui.chrome import PaneTitle
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.text import clean
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.asking import Judged
 
 
-class AskTitle(DialogTitle):
+class AskTitle(PaneTitle):
     """`ASK  ▲ charge_card waits for you`."""
 
     def __init__(self, question: CallQuestion, hint: str) -> None:

@@ -10,7 +10,7 @@ from textual.worker import get_current_worker
 
 from agent_tt.comparing.leaves import edit_changes
 from agent_tt_tui.chrome import Pane, PaneTitle
-from agent_tt_tui.lines import QuietLineView
+from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.text import clean
@@ -80,9 +80,10 @@ class DiffTitle(PaneTitle):
             row.add("d ", styles.key).add(clean(label), styles.muted)
 
 
-class DiffLines(QuietLineView):
+class DiffLines(LineView):
     """The changes of a step."""
 
+    QUIET = True
     HELP = "What the step changed; d compares with something else, z shows all of it."
 
     def __init__(self) -> None:

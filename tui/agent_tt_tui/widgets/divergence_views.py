@@ -10,7 +10,7 @@ from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.viewmodel.replayed import divergence_lines, divergence_pieces
 from agent_tt_tui.widgets.drawing import add_pieces
-from agent_tt_tui.widgets.text_view import QuietTextView
+from agent_tt_tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,9 +41,10 @@ class DivergenceList(RowList["Finding"]):
         return add_pieces(Row(glyphs.cut), divergence_pieces(self.rows[index], glyphs), styles).strip(width)
 
 
-class DivergenceView(QuietTextView):
+class DivergenceView(TextView):
     """All that is known of one divergence."""
 
+    QUIET = True
     HELP = "A divergence: what was asked instead, where, which words changed, and the recorded calls most like it."
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name

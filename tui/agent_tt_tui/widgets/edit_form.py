@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual.reactive import reactive
 from textual.widgets import TextArea
 
-from agent_tt_tui.dialog import DialogTitle
+from agent_tt_tui.chrome import PaneTitle
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.text import clean, show
@@ -26,7 +26,7 @@ _MOST_RECORDED = 2_000
 _KEEP = " ^s keep this edit "
 
 
-class EditTitle(DialogTitle):
+class EditTitle(PaneTitle):
     """`EDIT  messages > 0 > content`."""
 
     path: Sequence[str] = ()

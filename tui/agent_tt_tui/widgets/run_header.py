@@ -1,31 +1,41 @@
-"""What the header says about a run: how it ended and why, and its facts."""
+"""What the debugger says about the whole run: in the header how it ended and why, and beside the timeline's title."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.forking.terms import terms_of
 from agent_tt_tui import format as fmt
 from agent_tt_tui.chrome import Fact, HeaderState
+from agent_tt_tui.contexts import DEBUGGER
 from agent_tt_tui.status import run_glyph, run_tone
+from agent_tt_tui.text import clean, width
 from agent_tt_tui.viewmodel.marked_steps import MADE_UP_WORDS, why_stopped
 
 if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt_tui.glyphs import Glyphs
+    from agent_tt_tui.look import Look
     from agent_tt_tui.viewmodel.runmodel import RunModel
 
 
-def run_header(model: RunModel, glyphs: Glyphs, chip: str = "", *, waits: bool = False) -> HeaderState:
+_TITLE_COLUMNS: Final = 14
+"""What the timeline's title and the space after it need."""
+
+_TITLE_COLUMNS_BEFORE_ODD: Final = 12
+"""The same, where the hint ends in what is odd."""
+
+
+def run_header(model: RunModel, glyphs: Glyphs, *, waits: bool = False) -> HeaderState:
     """Put together the header.
 
     Args:
         model: The run; only what is at hand of it is looked at.
         glyphs: The glyphs to use.
-        chip: What the user has pending.
         waits: Whether one of its calls waits for a decision.
     """
     run = model.run
+    chip = f"{glyphs.edited} {model.pending.words}" if model.pending is not None else ""
     cause, step = _cause(model)
     if waits:
         return HeaderState(run.name, glyphs.person, "waits for you", "yours", cause, step, chip, _facts(model, run))
@@ -34,6 +44,36 @@ def run_header(model: RunModel, glyphs: Glyphs, chip: str = "", *, waits: bool =
     return HeaderState(
         run.name, run_glyph(run.status, glyphs), run.status, run_tone(run.status), cause, step, chip, _facts(model, run)
     )
+
+
+def timeline_hint(model: RunModel, number: int, columns: int, look: Look) -> str:
+    """Say beside the timeline's title how many steps there are or which lanes, and what is odd.
+
+    Args:
+        model: The run; only what is at hand of it is looked at.
+        number: The step that is shown.
+        columns: The width of the timeline.
+        look: Glyphs and keys.
+    """
+    hint = _lanes_or_steps(model, number, columns - _TITLE_COLUMNS, look.glyphs)
+    if not model.oddities:
+        return hint
+    key = DEBUGGER.command("odd.open").bound_keys(look.keymap)[0]
+    kinds = ", ".join(dict.fromkeys(oddity.kind for oddity in model.oddities))
+    dot, counted = f" {look.glyphs.dot} ", f"{len(model.oddities)} odd"
+    hints = (f"{hint}{dot}{key} {kinds}", f"{hint}{dot}{key} {counted}", f"{key} {counted}")
+    return next((text for text in hints if width(text) <= columns - _TITLE_COLUMNS_BEFORE_ODD), hints[-1])
+
+
+def _lanes_or_steps(model: RunModel, number: int, room: int, glyphs: Glyphs) -> str:
+    lanes, last = model.overview.lanes, model.last
+    if len(lanes) < 2:
+        return f"{last:,} step{'' if last == 1 else 's'}"
+    names = f" {glyphs.dot} ".join(clean(lane) for lane in lanes)
+    if width(names) <= room:
+        return names
+    here = model.overview.lane_index(number) if number else None
+    return f"{len(lanes)} lanes" if here is None else f"lane {clean(lanes[here])}"
 
 
 def _cause(model: RunModel) -> tuple[str, int | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from agent_tt_tui.contexts import TREE
-from agent_tt_tui.lines import LineView, QuietLineView
+from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.widgets.drawing import add_pieces
@@ -80,7 +80,3 @@ class TextView(LineView):
             drawn.right(right, width)
         strip = drawn.strip(width)
         return strip.apply_style(styles.cursor_blurred) if shown.here else strip
-
-
-class QuietTextView(QuietLineView, TextView):
-    """A text that has no cursor while it is not in focus: something beside it is what is walked through."""

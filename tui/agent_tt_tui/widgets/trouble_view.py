@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent_tt_tui.look import look_of
 from agent_tt_tui.viewmodel.replayed import trouble_lines
-from agent_tt_tui.widgets.text_view import QuietTextView
+from agent_tt_tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.pieces import TextLine
 
 
-class TroubleView(QuietTextView):
+class TroubleView(TextView):
     """Why an agent could not be run again: it cannot be started, or its process died, with its last words."""
 
+    QUIET = True
     HELP = "Why it could not be run again."
 
     def __init__(self) -> None:

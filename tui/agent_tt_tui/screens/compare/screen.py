@@ -1,0 +1,364 @@
+"""Two runs side by side: steps aligned, states at the selected pair, how each ended; live while one runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.containers import Vertical
+from textual.worker import get_current_worker
+
+from agent_tt.comparing.call_changes import call_changes
+from agent_tt.comparing.states import compare_states
+from agent_tt.comparing.without_effect import edits_without_effect
+from agent_tt.errors import AgentTTError, Interrupted
+from agent_tt_tui.chrome import Pane, PaneTitle
+from agent_tt_tui.contexts import COMPARE
+from agent_tt_tui.running_forks import forks_of
+from agent_tt_tui.screen import CommandScreen
+from agent_tt_tui.screens.running.approvals import Approvals
+from agent_tt_tui.screens.running.run_control import RunControl
+from agent_tt_tui.viewmodel.comparison import CompareView, read_comparison
+from agent_tt_tui.widgets.compare_frame import CompareHeader, PairStrip, SideTitles
+from agent_tt_tui.widgets.compare_state import CompareState
+from agent_tt_tui.widgets.compare_steps import CompareSteps
+from agent_tt_tui.widgets.outcome import LivePane, OutcomePane
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual import events
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from agent_tt.comparing.runs import Row
+    from agent_tt.comparing.states import Change
+    from agent_tt.forking.handle import ForkHandle
+    from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
+    from agent_tt_tui.lines import LineView
+    from agent_tt_tui.screens.running.approvals import Waiting
+
+_POLL_SECONDS: Final = 0.2
+_TALL_FROM: Final = 30
+_LOW_BELOW: Final = 18
+_OUTPUT_BYTES: Final = 2_000
+
+
+class CompareScreen(CommandScreen[None]):
+    """Run A beside run B."""
+
+    CONTEXT = COMPARE
+    BINDINGS: ClassVar[list[BindingType]] = COMPARE.screen_bindings()
+    AUTO_FOCUS = "CompareSteps"
+    HELP = "Two runs, aligned by what each step did: equal pairs are muted, the place where they part is marked."
+
+    def __init__(
+        self, source_a: RunSource, run_a: Run, source_b: RunSource, run_b: Run, handle: ForkHandle | None = None
+    ) -> None:
+        """Compare two runs.
+
+        Args:
+            source_a: Where run A is.
+            run_a: Run A.
+            source_b: Where run B is; may be the same.
+            run_b: Run B; may still be running.
+            handle: The process that fills run B, if it was started here.
+        """
+        super().__init__()
+        self._control = RunControl(self, self.shown_runs, self.source_of)
+        self.features = (self._control, Approvals(self, self._watched, self._show_waiting, opens_by_itself=True))
+        self._sides = ((source_a, run_a), (source_b, run_b))
+        self._handle = handle
+        self._view: CompareView | None = None
+        self._versions: tuple[int, int] | None = None
+        self._reading = False
+        self._only_differences = False
+        self._following = self._tells_end = run_b.status == "running"
+        self._settled = False
+        """Whether the processes that were started here had ended, and written down how, before the last reading."""
+        self._zoomed = self._low = False
+
+    def compose(self) -> ComposeResult:
+        """Lay out header, steps, state, outcome, strip and footer."""
+        yield CompareHeader()
+        with Vertical(id="compare-steps"):
+            yield SideTitles()
+            yield CompareSteps()
+        yield Pane(PaneTitle("State"), CompareState(), id="compare-state", classes="ground")
+        yield OutcomePane(id="compare-outcome")
+        yield LivePane(id="compare-live")
+        yield PairStrip()
+        yield self.footer()
+
+    def on_mount(self) -> None:
+        """Read the comparison and follow both stores."""
+        if self._handle is not None:
+            forks_of(self).add(self._sides[1][1].name, self._handle)
+        self.query_one(CompareHeader).runs = (self._sides[0][1], self._sides[1][1])
+        self.query_one(SideTitles).runs = (self._sides[0][1], self._sides[1][1])
+        self._show_live()
+        self._say_comparing()
+        self._look()
+        self.set_interval(_POLL_SECONDS, self._look)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Give the outcome a title where there is room, and one pane all rows where there is little."""
+        self.set_class(event.size.height >= _TALL_FROM, "tall")
+        self._low = event.size.height < _LOW_BELOW
+        self._share_rows()
+
+    # Reading.
+
+    def _say_comparing(self) -> None:
+        steps = sum(run.steps for run in self.shown_runs())
+        self.query_one("#compare-state", Pane).title_row.busy = f"comparing {steps:,} steps, esc gives up"
+
+    @property
+    def _over(self) -> bool:
+        """Whether both runs, and what was started here, had ended when they were read last: then no more can come."""
+        return self._settled and self._view is not None and all(run.status != "running" for run in self.shown_runs())
+
+    def _look(self) -> None:
+        """Read anew when a store has changed; one reading at a time, so that a slow one still ends."""
+        if not self._reading and not self._over:
+            self._reading = True
+            self.run_worker(self._read, group="compare", thread=True, exit_on_error=False)
+
+    def _read(self) -> None:
+        worker, settled = get_current_worker(), self._control.own_fork() is None
+        try:
+            (source_a, run_a), (source_b, run_b) = self._sides
+            versions = (source_a.version(), source_b.version())
+            if versions == self._versions and (self._view is None or self._view.comparison.b.status != "running"):
+                return
+            if versions != self._versions:
+                run_a, run_b = source_a.run(run_a.id), source_b.run(run_b.id)
+                view = read_comparison(source_a, run_a, source_b, run_b, cancelled=lambda: worker.is_cancelled)
+                if not worker.is_cancelled:
+                    self.app.call_from_thread(self._show, view, versions)
+            elif not worker.is_cancelled:
+                self.app.call_from_thread(self._refresh_live)
+        except Interrupted:
+            return
+        except AgentTTError as error:
+            if not worker.is_cancelled:
+                self.app.call_from_thread(self.say, error.message, None)
+        finally:
+            self._reading = False
+            if settled and not self._settled and not worker.is_cancelled:
+                self._settled = True
+                self.app.call_from_thread(self.refresh_footer)
+
+    def _show(self, view: CompareView, versions: tuple[int, int]) -> None:
+        if view.comparison.a.id != self._sides[0][1].id:
+            return  # the sides were swapped meanwhile
+        first = self._view is None
+        self._view, self._versions = view, versions
+        runs = (view.comparison.a, view.comparison.b)
+        self._sides = ((self._sides[0][0], runs[0]), (self._sides[1][0], runs[1]))
+        self.query_one(CompareHeader).runs = self.query_one(SideTitles).runs = runs
+        self.query_one(OutcomePane).view = self.query_one(LivePane).view = view
+        self.query_one(PairStrip).pairs = view.comparison.rows
+        self.query_one(SideTitles).lanes = view.comparison.lanes
+        steps = self.query_one(CompareSteps)
+        lines = view.lines(only_differences=self._only_differences)
+        steps.show(view, lines)
+        if first:
+            steps.go_to(view.opening_line(lines))
+        elif self._following and runs[1].status == "running":
+            steps.go_to(len(lines) - 1)
+        elif self._following:
+            # The last step of a run that has ended says less than where it parted from the other.
+            self._following = False
+            steps.go_to(view.opening_line(lines))
+        if self._tells_end and runs[1].status != "running":
+            self._say_edits_without_effect(runs[1])
+        self._show_live()
+        self._select()
+        self.refresh_footer()
+
+    def _say_edits_without_effect(self, run: Run) -> None:
+        """Say of a fork that has just ended which of its edits changed nothing, and why."""
+        unmade = edits_without_effect(run)
+        if unmade:
+            self._tells_end = False
+            first, more = unmade[0], f", and {len(unmade) - 1} more" if len(unmade) > 1 else ""
+            self.say(f"no effect: {first.edit.where or 'the whole state'}{more}: {first.reason}", None)
+
+    def _show_live(self) -> None:
+        live = any(run.status == "running" for _, run in self._sides)
+        self.query_one(LivePane).display = live
+        self.query_one(OutcomePane).display = not live
+        self._refresh_live()
+
+    def _refresh_live(self) -> None:
+        pane = self.query_one(LivePane)
+        lines = forks_of(self).output(self._sides[1][1].id, _OUTPUT_BYTES).rstrip().splitlines()
+        pane.last_output = lines[-1] if lines else ""
+        pane.refresh()
+        self.query_one(CompareSteps).refresh_lines_data()
+
+    # The state at the selected pair.
+
+    def on_line_view_cursor_moved(self, message: LineView.CursorMoved) -> None:
+        """Show the states at the pair that the cursor came to."""
+        if isinstance(message.view, CompareSteps):
+            self._select()
+
+    def _select(self) -> None:
+        line, view = self.query_one(CompareSteps).current, self._view
+        if line is None or line.row is None or view is None:
+            return
+        row = line.row
+        self.query_one(PairStrip).current = view.comparison.rows.index(row)
+        self.run_worker(
+            lambda: self._read_states(view, row), group="states", exclusive=True, thread=True, exit_on_error=False
+        )
+
+    def _read_states(self, view: CompareView, row: Row) -> None:
+        worker = get_current_worker()
+        at = view.states_at(row)
+        trouble = ""
+        calls: list[Change] = []
+        changes: list[Change] = []
+        try:
+            if row.a is not None and row.b is not None:
+                both = zip(self._sides, (row.a, row.b), strict=True)
+                calls = call_changes(*(source.calls(run.id, step) for (source, run), step in both))
+            states = [source.state(run.id, step) for (source, run), step in zip(self._sides, at, strict=True)]
+            changes = compare_states(*states)
+        except AgentTTError as error:
+            trouble = error.message
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._show_states, at, calls, changes, trouble)
+
+    def _show_states(
+        self, at: tuple[int, int], calls: Sequence[Change], changes: Sequence[Change], trouble: str
+    ) -> None:
+        from agent_tt_tui.look import look_of
+
+        glyphs = look_of(self).glyphs
+        title = self.query_one("#compare-state", Pane).title_row
+        differ = bool(calls) or any(change.makes_a_difference for change in changes)
+        sign = glyphs.differs if differ else glyphs.unknown if trouble else glyphs.same
+        count = f"{len(changes)} path{'' if len(changes) == 1 else 's'}"
+        if calls:
+            count = f"{len(calls)} in the calls, {len(changes)} in the state"
+        if trouble:
+            count = f"{count}   {glyphs.failed} {trouble}"
+        title.busy = ""
+        title.detail = f"A {at[0]} {sign} B {at[1]}   {count}"
+        edited = [edit.path for edit in self._sides[1][1].edits if edit.target == "state"]
+        note = f"{glyphs.failed} {trouble}" if trouble else "the states are equal here"
+        self.query_one(CompareState).show([*calls, *changes], edited, note)
+
+    # What keys do.
+
+    def _watched(self) -> Sequence[tuple[RunSource, str | None]]:
+        """The runs that are running."""
+        return [(source, run.id) for source, run in self._sides if run.status == "running"]
+
+    def _show_waiting(self, waiting: Sequence[Waiting]) -> None:
+        """Say in the header and at its step what waits."""
+        self.query_one(CompareHeader).waiting = frozenset(each.question.run_id for each in waiting)
+        steps = self.query_one(CompareSteps)
+        steps.waiting = frozenset((each.question.run_id, each.question.step) for each in waiting)
+        steps.refresh_lines_data()
+
+    def shown_runs(self) -> Sequence[Run]:
+        """A and B, as they were read last."""
+        return [run for _, run in self._sides]
+
+    def source_of(self, run: Run) -> RunSource:
+        """Where A or B lies."""
+        return next(source for source, shown in self._sides if shown is run)
+
+    def blocked(self, command_id: str) -> str | None:
+        """Say why a command cannot be used now."""
+        running = any(run.status == "running" for _, run in self._sides)
+        if command_id == "live.follow" and not running:
+            return "neither run is still running"
+        if command_id == "live.follow" and self._following:
+            return "the newest step is followed already"
+        return super().blocked(command_id)
+
+    def _follow(self, *, on: bool) -> None:
+        self._following = on
+        self.refresh_footer()
+
+    def action_pair(self, rows: int) -> None:
+        """Go to another pair."""
+        self._follow(on=False)
+        self.query_one(CompareSteps).action_move(rows)
+
+    def action_end_pair(self, direction: int) -> None:
+        """Go to the first or the last pair."""
+        self.action_pair(direction * self.query_one(CompareSteps).line_count)
+
+    def action_difference(self, direction: int) -> None:
+        """Go to the next difference."""
+        self._follow(on=False)
+        if not self.query_one(CompareSteps).next_difference(direction):
+            self.say("no further difference" if direction > 0 else "no difference before this one")
+
+    def action_swap(self) -> None:
+        """Swap A and B."""
+        self._sides = (self._sides[1], self._sides[0])
+        self._versions = self._view = None
+        self._say_comparing()
+        self.query_one(CompareHeader).runs = self.query_one(SideTitles).runs = (self._sides[0][1], self._sides[1][1])
+        self.query_one(SideTitles).lanes = ()
+
+    def action_only_differences(self) -> None:
+        """Show only what differs, or everything again."""
+        self._only_differences = not self._only_differences
+        if self._view is not None:
+            self.query_one(CompareSteps).show(self._view, self._view.lines(only_differences=self._only_differences))
+        self.say("only what differs" if self._only_differences else "all pairs")
+
+    def on_line_view_chosen(self, message: LineView.Chosen) -> None:
+        """Open a run at the chosen step: B's where it has one."""
+        if isinstance(message.view, CompareSteps):
+            self._open_here()
+
+    def _open_here(self) -> None:
+        from agent_tt_tui.screens.debugger.screen import DebuggerScreen
+
+        line = self.query_one(CompareSteps).current
+        if line is None or line.row is None:
+            return
+        (source_a, run_a), (source_b, run_b) = self._sides
+        if line.row.b is not None:
+            self.app.push_screen(DebuggerScreen(source_b, run_b, step=line.row.b))
+        else:
+            self.app.push_screen(DebuggerScreen(source_a, run_a, step=line.row.a))
+
+    def action_follow(self) -> None:
+        """Go along with the newest step."""
+        self._follow(on=True)
+        steps = self.query_one(CompareSteps)
+        steps.go_to(len(steps.lines) - 1)
+
+    def action_zoom(self) -> None:
+        """Give the steps or the state all rows between header and footer, or take them back."""
+        self._zoomed = not self._zoomed
+        self._share_rows()
+
+    def on_descendant_focus(self, _event: events.DescendantFocus) -> None:
+        """The pane that takes the focus takes over the rows as well."""
+        self._share_rows()
+
+    def action_escape(self) -> None:
+        """Take back the whole screen from a pane; while the runs are first compared, give up."""
+        if self._zoomed:
+            self.action_zoom()
+        elif self._view is None:
+            self.workers.cancel_group(self, "compare")
+            self.action_back()
+
+    def _share_rows(self) -> None:
+        state = self.query_one(CompareState)
+        alone = ("state" if self.focused is state else "steps") if self._zoomed or self._low else ""
+        self.query_one(SideTitles).active = self.focused is not state
+        self.set_class(alone == "state", "only-state")
+        self.set_class(alone == "steps", "only-steps")

@@ -1,0 +1,11 @@
+"""What can be done with a run at one of its steps: each feature has its commands, and says why they are of no use now.
+
+| module | does |
+|---|---|
+| `base`, `places` | what all features know; going to a value or a call |
+| `playing`, `breakpoints`, `marks`, `written` | going on by itself, and to steps that matter |
+| `inspecting`, `diff_base` | what is shown of the step, and with what it is compared |
+| `find`, `watches`, `oddities`, `blame` | what the run is asked |
+| `editing`, `forking`, `relatives` | editing, running on with the edits, runs around this one |
+| `divergences`, `pdb` | what a replay found, and pdb inside one |
+"""

@@ -1,0 +1,179 @@
+"""Blame in the debugger: who wrote a value, and walking the way back to what caused it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual import events
+
+from agent_tt.codec.paths import format_path
+from agent_tt_tui.contexts import BLAME, DEBUGGER
+from agent_tt_tui.feature import hears
+from agent_tt_tui.footer import FooterRow
+from agent_tt_tui.lines import LineView
+from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
+from agent_tt_tui.screens.debugger.features.places import go_to_place
+from agent_tt_tui.screens.debugger.past_reading import Blamed
+from agent_tt_tui.viewmodel.blame import default_path
+from agent_tt_tui.widgets.blame_pane import BlameList
+from agent_tt_tui.widgets.inspector_rows import TABS
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
+
+    from agent_tt.codec.wire import Path
+    from agent_tt.querying.blaming import Blame
+    from agent_tt_tui.screens.debugger.past_reading import PastReading
+    from agent_tt_tui.screens.debugger.time import Time
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What was shown when the question was asked, for going back to it."""
+
+    number: int
+    path: Path | None
+    tab: int
+    focused: Widget | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """A way that was left at one of its places: the same key there opens it again."""
+
+    blame: Blame
+    place: int
+    number: int
+    before: _Before
+
+
+class WhoWrote(DebuggerFeature):
+    """Asks who wrote a value. The panes follow the place under the cursor of the answer."""
+
+    COMMANDS = frozenset({"blame.open"})
+
+    def __init__(self, time: Time, past: PastReading) -> None:
+        """Ask nothing yet.
+
+        Args:
+            time: The step that is shown.
+            past: What finds out who wrote a value.
+        """
+        super().__init__(time)
+        self._past = past
+        self._pane = self.panes.blame
+        self._before: _Before | None = None
+        self._answer: Blame | None = None
+        self._way_left: _Left | None = None
+        self._has_own_keys = False
+
+    def blocked(self, command_id: str) -> str | None:
+        """Say why nobody can be blamed here."""
+        del command_id
+        if self._pane.is_open:
+            return None
+        if self.time.view is None or self.time.view.number != self.time.number:
+            return "this step is still being read"
+        if self.time.view.error is not None:
+            return "this state cannot be read, so nobody knows who wrote what is in it"
+        return None
+
+    def action_blame(self) -> None:
+        """Ask who wrote the selected value; where a way led here, open that again; while one is open, stay here."""
+        left, self._way_left = self._way_left, None
+        if self._pane.is_open:
+            self._close_blame(stay=True)
+        elif left is not None and left.number == self.time.number:
+            self._before, self._answer = left.before, left.blame
+            self._pane.show(left.blame, left.place)
+            self._open_blame()
+        else:
+            path = self._blamed()
+            if path is None:
+                self.screen.say("this state has no value that somebody could have written")
+                return
+            tab = TABS.index(self.panes.inspector.tab) + 1
+            self._before, self._answer = _Before(self.time.number, self.time.path, tab, self.screen.focused), None
+            self._pane.ask(format_path(path), self.time.number)
+            self._open_blame()
+            self._past.blame(format_path(path), self.time.number)
+
+    def escape(self) -> bool:
+        """Go back from the way to where it began."""
+        if not self._pane.is_open or self.panes.zoomed:
+            return False
+        self._close_blame(stay=False)
+        return True
+
+    @hears(events.DescendantFocus)
+    def _on_descendant_focus(self, _event: events.DescendantFocus) -> None:
+        """Show the keys of what is in focus."""
+        here = self.screen.focused is self._pane.list
+        if here != self._has_own_keys:
+            self._has_own_keys = here
+            self.screen.query_one(FooterRow).show_context(BLAME if here else DEBUGGER)
+
+    def _blamed(self) -> Path | None:
+        """The value that is asked about."""
+        message, selection = self.panes.inspector.message, self.panes.inspector.selection
+        if self.panes.inspector.tab == "Messages" and message is not None:
+            return message.words.path
+        if self.panes.inspector.state_tree.chosen and selection is not None:
+            return selection.path
+        found = default_path(self.time.view, self.model.last) if self.time.view is not None else None
+        return self.time.path if found is None else found
+
+    def _open_blame(self) -> None:
+        self.panes.share()
+        self._pane.list.focus()
+
+    @hears(Blamed)
+    def _on_blamed(self, message: Blamed) -> None:
+        if not self._pane.is_open:
+            return
+        if message.blame is None:
+            self._pane.refuse(message.why)
+            return
+        self._answer = message.blame
+        links = message.blame.trail.links
+        # Where one stands already there is nothing to see: what brought the value comes next.
+        first = 1 if len(links) > 1 and links[0].step == self.time.number else 0
+        self._pane.show(message.blame, first)
+        self.panes.share()
+        if first:
+            go_to_place(self.time, self._pane.list.places[first])
+
+    @hears(BlameList.PlaceMoved)
+    def _on_place_moved(self, message: BlameList.PlaceMoved) -> None:
+        self._pane.show_place()
+        go_to_place(self.time, message.place)
+
+    @hears(LineView.Chosen)
+    def _on_place_chosen(self, message: LineView.Chosen) -> None:
+        if message.view is self._pane.list and self._pane.list.places:
+            place = self._pane.list.places[self._pane.list.place]
+            if place.step != self.time.number:
+                go_to_place(self.time, place)
+            self._close_blame(stay=True)
+
+    def _close_blame(self, *, stay: bool) -> None:
+        self._past.stop_blaming()
+        before, answer = self._before, self._answer
+        self._pane.is_open = False
+        self._before = self._answer = None
+        if before is None:
+            return
+        if stay:
+            if answer is not None:
+                self._way_left = _Left(answer, self._pane.list.place, self.time.number, before)
+            self.panes.share()
+            self.panes.inspector.take_focus()
+            return
+        self.time.forget_landing()
+        self.panes.inspector.show_tab(before.tab)
+        if before.path:
+            self.panes.inspector.state_tree.select(before.path)
+        self.panes.share()
+        (before.focused or self.panes.timeline).focus()
+        self.time.go(before.number)

@@ -1,0 +1,257 @@
+"""Editing: states, messages, what came back of calls, steps that never happened. Nothing runs of it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from textual.worker import get_current_worker
+
+from agent_tt.codec.paths import format_path
+from agent_tt.errors import AgentTTError
+from agent_tt.forking.edits import apply_edits
+from agent_tt.forking.plan import plan_fork
+from agent_tt.model import Edit
+from agent_tt_tui.dialog import ConfirmDialog
+from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
+from agent_tt_tui.screens.dialogs.edit import EditDialog
+from agent_tt_tui.screens.dialogs.external import edit_state
+from agent_tt_tui.screens.dialogs.prompt import PromptDialog
+from agent_tt_tui.viewmodel.pending import Pending
+from agent_tt_tui.viewmodel.placing import insertion, insertion_text, move
+from agent_tt_tui.viewmodel.subjects import of_call, of_state, trouble
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agent_tt.model import Call
+    from agent_tt_tui.viewmodel.stepview import StepView
+    from agent_tt_tui.widgets.call_view import CallView
+    from agent_tt_tui.widgets.inspector import Selection
+
+_OF_VALUES: Final = frozenset({"edit.value", "edit.remove", "edit.insert", "edit.move"})
+_UNDOING: Final = frozenset({"edit.undo", "edit.undo_all"})
+
+
+class Editing(DebuggerFeature):
+    """Edits the step that is shown; the edits wait until a fork runs with them."""
+
+    COMMANDS = _OF_VALUES | _UNDOING | {"edit.state", "edit.mute"}
+
+    def blocked(self, command_id: str) -> str | None:
+        """Say why nothing can be edited here."""
+        view = self.time.view
+        if command_id in _UNDOING:
+            return None if self.model.pending is not None else "nothing was edited yet: e edits the selected value"
+        if self.model.source.read_only:
+            return "this file is only read: its states cannot be edited, nor its runs forked"
+        if command_id == "edit.mute" and not self.time.number:
+            return "the input is no step: there is nothing to mute"
+        if view is None:
+            return "this step is still being read"
+        if command_id == "edit.value" and self._edits_call:
+            return self._why_no_call(view)
+        if command_id != "edit.mute" and view.error is not None:
+            return "this state cannot be read, so it cannot be edited"
+        if command_id == "edit.remove" and (
+            self._removable is not None or (self.time.path and self.panes.inspector.tab != "Messages")
+        ):
+            return None
+        if command_id in _OF_VALUES and self._selection is None:
+            if self.panes.inspector.tab == "Messages":
+                return "select a message first: tab goes to the messages"
+            if self.time.path:
+                return "this state has no such value: it is not there after this step"
+            return "select a value first: tab goes to the state"
+        return None
+
+    def _why_no_call(self, view: StepView) -> str | None:
+        call = self._call()
+        if call is not None:
+            return f"{call.damaged}: it cannot be edited" if call.damaged is not None else None
+        if view.step is not None and view.step.damaged:
+            return "this step is damaged: nothing of it can be edited"
+        return "this step made no calls that could be edited"
+
+    # What is edited.
+
+    @property
+    def _edits_call(self) -> bool:
+        """Whether a call is what is looked at."""
+        return self.panes.inspector.tab == "Call" or self.screen.focused is self.panes.call_pane.call_view
+
+    @property
+    def _call_view(self) -> CallView:
+        return self.panes.call_pane.call_view if self.panes.inspector.tab != "Call" else self.panes.inspector.call_view
+
+    def _call(self) -> Call | None:
+        return self._call_view.call
+
+    @property
+    def _selection(self) -> Selection | None:
+        """The value that keys of editing are for: a message where these are shown, else the selected one."""
+        inspector = self.panes.inspector
+        return inspector.message if inspector.tab == "Messages" else inspector.selection
+
+    @property
+    def _removable(self) -> int | None:
+        """The pending edit under the cursor, while the list of these is in focus."""
+        return self.panes.diff.edit_under_cursor if self.screen.focused is self.panes.diff.lines else None
+
+    def action_edit(self) -> None:
+        """Edit what is looked at: a call's answer, or the part of its result under the cursor; a message; a value."""
+        call, selection, view = self._call() if self._edits_call else None, self._selection, self.time.view
+        if view is None:
+            return
+        if call is not None:
+            edits = self.model.pending.of_call(call.step, call.number) if self.model.pending is not None else ()
+            subject = of_call(self.model.source, self.model.run.id, call, edits)
+            place = self._call_view.place
+            if place and subject.form == "result":
+                subject = subject.part(place)
+        elif selection is not None:
+            chosen = selection.words if self.panes.inspector.tab == "Messages" else selection
+            subject = of_state(view.number, chosen.path, chosen.value, chosen.recorded)
+        else:
+            return
+        self.screen.app.push_screen(EditDialog(subject), self._edited)
+
+    def action_edit_state(self) -> None:
+        """Edit the whole state in `$EDITOR`."""
+        try:
+            edits = edit_state(self.screen.app, self.panes.inspector.state)
+        except AgentTTError as error:
+            self.screen.say(error.message)
+            return
+        if edits:
+            self.edit(edits)
+        else:
+            self.screen.say("nothing was changed in the editor")
+
+    def action_insert(self) -> None:
+        """Ask for a value to insert at the selected place of a list, or for a new key of a dict."""
+        selection = self._selection
+        if selection is not None:
+            self._ask(
+                "Insert",
+                "PATH=VALUE, with VALUE in JSON",
+                insertion_text(self.panes.inspector.state, selection.path),
+                partial(insertion, self.panes.inspector.state),
+                placeholder='notes="a new key", or days[0]=1 of a list',
+            )
+
+    def action_move_value(self) -> None:
+        """Ask where in the state the selected value is to be."""
+        selection = self._selection
+        if selection is not None:
+            path = format_path(selection.path)
+            self._ask("Move", f"{path} to this path", path, partial(move, path))
+
+    def _ask(self, title: str, detail: str, value: str, read: Callable[[str], Edit], *, placeholder: str = "") -> None:
+        state = self.panes.inspector.state
+
+        def check(text: str) -> str | None:
+            return trouble(lambda: apply_edits(state, [read(text)]))
+
+        def typed(text: str | None) -> None:
+            if text is not None:
+                self.edit([read(text)])
+
+        dialog = PromptDialog(title, detail=detail, value=value, placeholder=placeholder, check=check)
+        self.screen.app.push_screen(dialog, typed)
+
+    def action_remove(self) -> None:
+        """Take back the pending edit under the cursor; else remove the selected value from the state."""
+        index, selection = self._removable, self._selection
+        path = self.time.path
+        if self.panes.inspector.tab == "Messages":
+            path = selection.path if selection is not None else None
+        if index is not None and self.model.pending is not None:
+            self._change(partial(self.model.pending.without, index))
+        elif path:
+            self.edit([Edit("delete", format_path(path))])
+
+    def action_mute(self) -> None:
+        """Mute the step that is shown, as if it had never happened; or let it have happened again."""
+        if self.model.pending is not None and self.time.number in self.model.pending.muted():
+            self._change(partial(self.model.pending.unmuted, self.time.number))
+        elif self.time.view is not None:
+            name = self.time.view.step.name if self.time.view.step is not None else None
+            self.edit([Edit("mute", "", name, target="step", step=self.time.number)])
+
+    def action_undo_edit(self) -> None:
+        """Take back what was edited last."""
+        if self.model.pending is not None:
+            self._change(self.model.pending.undo)
+
+    def action_undo_edits(self) -> None:
+        """Take back all edits."""
+        if self.model.pending is not None:
+            self._show_pending(Pending.begin(self.model.pending.step, self.model.pending.recorded))
+
+    def _edited(self, edit: Edit | None) -> None:
+        if edit is not None:
+            self.edit([edit])
+
+    def edit(self, edits: Sequence[Edit]) -> None:
+        """Make edits at the step that is shown; those of another step's state or calls are dropped, after asking."""
+        view, pending = self.time.view, self.model.pending
+        if view is None:
+            return
+        is_mute = all(edit.target == "step" for edit in edits)
+        if pending is not None and pending.step != view.number and not is_mute:
+            if pending.is_anchored:
+                question = f"{pending.words} would be dropped. Edit step {view.number} instead?"
+                dialog = ConfirmDialog("Edit another step", question)
+                self.screen.app.push_screen(dialog, partial(self._edit_instead, edits))
+                return
+            moved = Pending.begin(view.number, view.state)
+            for group in pending.groups:
+                moved = moved.add(group)
+            pending = moved
+        pending = pending or Pending.begin(view.number, view.state)
+        self._change(partial(pending.add, edits))
+
+    def _edit_instead(self, edits: Sequence[Edit], drop: bool | None) -> None:  # noqa: FBT001 - a dialog's answer
+        if drop:
+            self.model.pending = None
+            self.edit(edits)
+
+    def _change(self, change: Callable[[], Pending]) -> None:
+        try:
+            self._show_pending(change())
+        except AgentTTError as error:
+            self.screen.say(error.message)
+
+    # Showing them.
+
+    def _show_pending(self, pending: Pending) -> None:
+        self.model.pending, self.time.trouble = (pending if pending.edits else None), ""
+        self.panes.timeline.show_edited(pending.steps())
+        self.panes.refresh_header()
+        self.screen.refresh_footer()
+        if self.model.pending is None:
+            self.time.read_step()
+        else:
+            check = partial(self._check, self.model.pending)
+            self.screen.run_worker(check, group="check", exclusive=True, thread=True, exit_on_error=False)
+        self.time.show_view()
+
+    def _check(self, pending: Pending) -> None:
+        """Try whether a fork with the edits could be: what is wrong is said where they are listed."""
+        worker, run = get_current_worker(), self.model.run
+        step = pending.fork_step(pending.step)
+        found = trouble(lambda: plan_fork(self.model.source, run, step, edits=pending.edits)) or ""
+        if found and not worker.is_cancelled:
+            self.screen.app.call_from_thread(self._show_trouble, pending, found)
+
+    def _show_trouble(self, pending: Pending, found: str) -> None:
+        if pending is self.model.pending:
+            self.time.trouble = found
+            self.time.show_view()
+
+    def before_leaving(self) -> str:
+        """Ask whether pending edits may be dropped."""
+        if self.model.pending is None:
+            return ""
+        return f"Nothing has run with {self.model.pending.words}. Leave, and drop what was edited?"

@@ -1,0 +1,70 @@
+"""Running on from the step that is shown: a fork with the edits that were made, or a sweep of many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent_tt_tui.screens.compare.screen import CompareScreen
+from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
+from agent_tt_tui.screens.running.fork import ForkDialog
+from agent_tt_tui.screens.sweep.opening import open_sweeps
+from agent_tt_tui.viewmodel.sweep_form import SweepDraft, axes_of_edits, example
+
+if TYPE_CHECKING:
+    from agent_tt.forking.handle import ForkHandle
+    from agent_tt.model import Edit
+    from agent_tt_tui.screens.debugger.features.editing import Editing
+    from agent_tt_tui.screens.debugger.time import Time
+
+
+class Forking(DebuggerFeature):
+    """Begins forks and sweeps of the run."""
+
+    COMMANDS = frozenset({"fork.open", "sweep.open"})
+
+    def __init__(self, time: Time, editing: Editing) -> None:
+        """Begin nothing yet.
+
+        Args:
+            time: The step that is shown.
+            editing: What takes edits back once a fork runs with them.
+        """
+        super().__init__(time)
+        self._editing = editing
+
+    def blocked(self, command_id: str) -> str | None:
+        """Say why nothing can be forked."""
+        del command_id
+        if self.model.source.read_only:
+            return "this file is only read: its runs cannot be forked, nor its states edited"
+        return None
+
+    def _begins(self) -> tuple[int, tuple[Edit, ...]]:
+        """The step to begin after and the edits: those that were made, else the step that is shown."""
+        pending, here = self.model.pending, self.time.number
+        return (here, ()) if pending is None else (pending.fork_step(here), pending.edits)
+
+    def action_fork(self) -> None:
+        """Open the fork dialog: for the step that was edited, else for the one that is shown."""
+        step, edits = self._begins()
+        breaks = [row.watch.where for row in self.model.board.breakpoints]
+        dialog = ForkDialog(self.model.source, self.model.run, step, edits, breaks)
+        self.screen.app.push_screen(dialog, self._forked)
+
+    def action_sweep(self) -> None:
+        """Begin a sweep from the step that is shown, with the edits that were made to it, or open one of this run."""
+        step, edits = self._begins()
+        fixed = axes_of_edits(edits)
+        selection = self.panes.inspector.selection
+        suggestion = "" if selection is None else example(selection.path, selection.value, fixed)
+        open_sweeps(self.screen, self.model.source, self.model.run, SweepDraft(step, fixed), suggestion=suggestion)
+
+    def _forked(self, handle: ForkHandle | None) -> None:
+        """Watch a fork that was started beside its original."""
+        if handle is None:
+            return
+        # The edits live on in the fork, which shows them.
+        self._editing.action_undo_edits()
+        source = self.model.source
+        fork = source.run(handle.run_id)
+        self.screen.app.push_screen(CompareScreen(source, self.model.run, source, fork, handle))

@@ -1,0 +1,262 @@
+"""The debugger's panes, and how they share the screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.containers import Horizontal, Vertical
+
+from agent_tt_tui.chrome import HeaderRow, Pane, PaneTitle
+from agent_tt_tui.feature import Feature, hears
+from agent_tt_tui.look import look_of
+from agent_tt_tui.viewmodel.debugger_layout import DebuggerLayout
+from agent_tt_tui.widgets.blame_pane import BlamePane
+from agent_tt_tui.widgets.call_pane import CallPane
+from agent_tt_tui.widgets.diff_pane import DiffPane
+from agent_tt_tui.widgets.divergence_views import DivergencePane
+from agent_tt_tui.widgets.find_panel import FindPanel
+from agent_tt_tui.widgets.inspector import Inspector
+from agent_tt_tui.widgets.run_header import run_header, timeline_hint
+from agent_tt_tui.widgets.scrubber import Scrubber
+from agent_tt_tui.widgets.timeline import Timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from textual.app import ComposeResult
+    from textual.widget import Widget
+
+    from agent_tt_tui.lines import LineView
+    from agent_tt_tui.screen import CommandScreen
+    from agent_tt_tui.screens.running.approvals import Waiting
+    from agent_tt_tui.viewmodel.runmodel import RunModel
+
+_LEAST_DIVERGENCE = 6
+_LEAST_BLAME = 9
+
+
+@dataclass(frozen=True, slots=True)
+class LowerPane:
+    """A pane that can stand below the inspector, one at a time.
+
+    Attributes:
+        pane: The pane.
+        lines: What has the focus in it.
+        is_open: Tells whether it is wanted.
+        needs: Tells how many rows the layout is to plan for it, title included.
+        rows: Tells how many it gets of a layout.
+    """
+
+    pane: Pane
+    lines: LineView
+    is_open: Callable[[], bool]
+    needs: Callable[[], int]
+    rows: Callable[[DebuggerLayout], int]
+
+
+class Panes(Feature):
+    """Timeline, inspector, calls, find panel and scrubber of one run, and below the inspector one of several panes."""
+
+    COMMANDS = frozenset({"pane.zoom", "pane.grow", "pane.shrink"})
+
+    def __init__(self, screen: CommandScreen[None], model: RunModel) -> None:
+        """Make the panes.
+
+        Args:
+            screen: The screen that shows them.
+            model: The run.
+        """
+        self._screen = screen
+        self._model = model
+        self.timeline = Timeline(model)
+        self.inspector = Inspector()
+        self.diff = DiffPane()
+        self.divergence = DivergencePane()
+        self.blame = BlamePane(self._kind_of)
+        self.scrubber = Scrubber(model)
+        self.find_panel = FindPanel(self._kind_of)
+        self.call_pane = CallPane()
+        self.timeline_pane = Pane(PaneTitle("Timeline"), self.timeline, id="timeline-pane")
+        self.zoomed = False
+        """Whether the pane in focus has the whole screen."""
+        self._lower = (
+            LowerPane(
+                self.blame, self.blame.list, lambda: self.blame.is_open, lambda: self._diff_needs, self._blame_rows
+            ),
+            LowerPane(
+                self.divergence,
+                self.divergence.lines,
+                lambda: self.divergence.finding is not None,
+                lambda: self.divergence.needed(self.inspector.size.width),
+                # Whoever asked for a divergence wants to read it, also where the diff is given up for lack of rows.
+                lambda plan: max(plan.diff, _LEAST_DIVERGENCE),
+            ),
+            LowerPane(self.diff, self.diff.lines, lambda: True, lambda: self._diff_needs, lambda plan: plan.diff),
+        )
+        """The panes that can stand below the inspector: the first that is open does."""
+        self._side = Vertical(self.inspector, *(lower.pane for lower in self._lower), id="inspector-side")
+        self._number = 0
+        self._waits = False
+        self._shown_pane: Widget | None = None
+        self._has_call_column = False
+        self._grown = (0, 0)
+        self._diff_needs = 0
+
+    def compose(self) -> ComposeResult:
+        """Lay out header, timeline, inspector with a pane below it, find panel and scrubber."""
+        yield HeaderRow(run_header(self._model, look_of(self._screen).glyphs))
+        yield Horizontal(self.timeline_pane, self._side, self.call_pane, id="debugger-body")
+        yield self.find_panel
+        yield self.scrubber
+
+    # What concerns the whole run.
+
+    def refresh_run(self) -> None:
+        """Show again what concerns the whole run."""
+        self.refresh_header()
+        self._show_hint()
+        self.timeline.refresh_run()
+        self.scrubber.refresh()
+        self._screen.refresh_footer()
+        self.share()
+
+    def refresh_header(self) -> None:
+        """Show the header anew."""
+        state = run_header(self._model, look_of(self._screen).glyphs, waits=self._waits)
+        self._screen.query_one(HeaderRow).state = state
+
+    def show_waiting(self, waiting: Sequence[Waiting]) -> None:
+        """Say in the header and at its step what waits."""
+        self._waits = bool(waiting)
+        self.timeline.show_waiting(frozenset(each.question.step for each in waiting))
+        self.refresh_header()
+
+    def show_step(self, number: int) -> None:
+        """Put the cursor on a step."""
+        self._number = number
+        self._show_hint()
+        self.timeline.show_step(number)
+        self.scrubber.show_step(number)
+
+    def _show_hint(self) -> None:
+        hint = timeline_hint(self._model, self._number, self.timeline.size.width, look_of(self._screen))
+        self.timeline_pane.title_row.hint = hint
+
+    def _kind_of(self, number: int) -> str | None:
+        return self._model.overview.kind(number) if number <= self._model.overview.scanned else None
+
+    # Calls, which stand in the inspector, or beside it where the screen is wide.
+
+    def show_call(self, number: int | None) -> None:
+        """Show a call of the step, by its number from 1; None shows those that there are."""
+        if self.call_pane.display:
+            self.call_pane.go_to(number)
+        else:
+            self.inspector.show_call(number)
+
+    def show_outcome(self) -> None:
+        """Show what came back of the call that is shown."""
+        (self.call_pane if self.call_pane.display else self.inspector).call_view.show_outcome()
+
+    # Sharing the screen.
+
+    @hears(events.Resize)
+    def _on_resize(self, _event: events.Resize) -> None:
+        self.share()
+
+    @hears(events.DescendantFocus)
+    def _on_descendant_focus(self, _event: events.DescendantFocus) -> None:
+        """Where there is room for one pane, show the one in focus."""
+        self.share()
+
+    def share(self) -> None:
+        """Share the screen between the panes."""
+        overview, size, below = self._model.overview, self._screen.size, self._below
+        plan = DebuggerLayout.plan(
+            size.width,
+            size.height,
+            lanes=len(overview.lanes),
+            depth=overview.deepest,
+            diff_needs=below.needs(),
+            grown=self._grown,
+        )
+        self._has_call_column = plan.call > 0
+        if not self._has_call_column and self._screen.focused is self.call_pane.call_view:
+            self.timeline.focus()
+        alone = self._alone() if plan.one_pane or self.zoomed else None
+        self.timeline_pane.display = alone in (None, self.timeline_pane)
+        self._side.display = alone in (None, self.inspector, below.pane)
+        self.call_pane.display = self._has_call_column and alone in (None, self.call_pane)
+        self.call_pane.styles.width = "1fr" if alone is self.call_pane else plan.call
+        self.inspector.display = alone in (None, self.inspector)
+        self.timeline_pane.styles.width = "1fr" if alone is self.timeline_pane else plan.timeline
+        for lower in self._lower:
+            lower.pane.display = lower is below and alone in (None, lower.pane)
+            lower.pane.styles.height = "1fr" if alone is lower.pane else lower.rows(plan)
+        self.diff.lines.whole = alone is self.diff
+        self.scrubber.styles.height = max(plan.scrubber, 2) if self.scrubber.shows_hits else plan.scrubber
+
+    def _blame_rows(self, plan: DebuggerLayout) -> int:
+        most = max(_LEAST_BLAME, (self._screen.size.height - 2 - plan.scrubber) * 3 // 5)
+        rows = min(self.blame.needed(self.inspector.size.width), most) + 2 * self._grown[1]
+        return max(_LEAST_DIVERGENCE, rows)
+
+    def _alone(self) -> Widget:
+        """The pane to show where there is room for one."""
+        focused = self._screen.focused
+        for pane in self._all():
+            if focused is not None and pane in focused.ancestors_with_self:
+                self._shown_pane = pane
+        if self._shown_pane is self.call_pane and not self._has_call_column:
+            self._shown_pane = None
+        return self._shown_pane or self.timeline_pane
+
+    def _all(self) -> tuple[Widget, ...]:
+        return self.timeline_pane, self.inspector, self._below.pane, self.call_pane
+
+    @property
+    def _below(self) -> LowerPane:
+        """The pane below the inspector."""
+        return next(lower for lower in self._lower if lower.is_open())
+
+    def show_all(self) -> None:
+        """Show all panes, those that are hidden for lack of room included, so that each can get the focus."""
+        for pane in (*self._all(), self._side):
+            pane.display = pane is not self.call_pane or self._has_call_column
+
+    def look_into_inspector(self) -> None:
+        """Go to the inspector where another pane hides it."""
+        if not (self.inspector.display and self._side.display):
+            self.show_all()
+            self.inspector.focus_shown()
+
+    def make_room_for_diff(self) -> None:
+        """Give the diff pane the rows it needs; it never shrinks by itself, or the tree above would jump."""
+        if self.diff.needed > self._diff_needs:
+            self._diff_needs = self.diff.needed
+            self.share()
+
+    # What keys do.
+
+    def action_zoom(self) -> None:
+        """Give the pane in focus the whole screen, or take it back."""
+        self.zoomed = not self.zoomed
+        self.share()
+
+    def action_resize_pane(self, by: int) -> None:
+        """Make the pane in focus larger or smaller."""
+        columns, rows = self._grown
+        focused = self._screen.focused
+        in_timeline = focused is self.timeline
+        in_lower = any(focused is lower.lines for lower in self._lower)
+        self._grown = (columns + (by if in_timeline else 0 if in_lower else -by), rows + (by if in_lower else 0))
+        self.share()
+
+    def escape(self) -> bool:
+        """Take back the whole screen from a pane."""
+        if not self.zoomed:
+            return False
+        self.action_zoom()
+        return True

@@ -1,0 +1,135 @@
+"""The debugger: a run at one of its steps, and what can be done with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from agent_tt_tui.contexts import DEBUGGER
+from agent_tt_tui.screen import CommandScreen
+from agent_tt_tui.screens.debugger.features.blame import WhoWrote
+from agent_tt_tui.screens.debugger.features.breakpoints import Breakpoints
+from agent_tt_tui.screens.debugger.features.diff_base import DiffBase
+from agent_tt_tui.screens.debugger.features.divergences import Divergences
+from agent_tt_tui.screens.debugger.features.editing import Editing
+from agent_tt_tui.screens.debugger.features.find import Find
+from agent_tt_tui.screens.debugger.features.forking import Forking
+from agent_tt_tui.screens.debugger.features.inspecting import Inspecting
+from agent_tt_tui.screens.debugger.features.marks import Marks
+from agent_tt_tui.screens.debugger.features.oddities import Oddities
+from agent_tt_tui.screens.debugger.features.pdb import Pdb
+from agent_tt_tui.screens.debugger.features.playing import Playing
+from agent_tt_tui.screens.debugger.features.relatives import Relatives
+from agent_tt_tui.screens.debugger.features.watches import Watches
+from agent_tt_tui.screens.debugger.features.written import Written
+from agent_tt_tui.screens.debugger.panes import Panes
+from agent_tt_tui.screens.debugger.past_reading import PastReading
+from agent_tt_tui.screens.debugger.time import Time
+from agent_tt_tui.screens.debugger.watch_reading import WatchReading
+from agent_tt_tui.screens.running.approvals import Approvals
+from agent_tt_tui.screens.running.run_again import RunAgain
+from agent_tt_tui.screens.running.run_control import RunControl
+from agent_tt_tui.viewmodel.runmodel import RunModel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+    from textual.widget import Widget
+
+    from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
+    from agent_tt_tui.screens.running.replay import Replayed
+
+
+class DebuggerScreen(CommandScreen[None]):
+    """One run, its steps and its states."""
+
+    CONTEXT = DEBUGGER
+    BINDINGS: ClassVar[list[BindingType]] = DEBUGGER.screen_bindings()
+    AUTO_FOCUS = "Timeline"
+    HELP = "A run: left and right go through its steps, up and down through what a pane shows."
+
+    def __init__(
+        self,
+        source: RunSource,
+        run: Run,
+        step: int | None = None,
+        *,
+        replays: dict[str, Replayed] | None = None,
+        divergence: int | None = None,
+    ) -> None:
+        """Show a run.
+
+        Args:
+            source: Where it is.
+            run: The run.
+            step: The step to open at; by default the first that failed, else the last.
+            replays: The last replay of each run that is known of, by the run's id.
+            divergence: The divergence of the run's last replay to open at, from 0; None for none.
+        """
+        super().__init__()
+        replays = {} if replays is None else replays
+        self.model = RunModel(source, run)
+        """The run that is shown."""
+        self.panes = Panes(self, self.model)
+        """What shows it."""
+        self.time = Time(self, self.model, self.panes, step)
+        """The step that is shown."""
+        past, watches = PastReading(self, self.model), WatchReading(self, self.model)
+        self.find = Find(self.time, past)
+        breakpoints = Breakpoints(self.time, watches)
+        following = run.status == "running" and step is None
+        self.playing = Playing(self.time, breakpoints, following=following)
+        self.divergences = Divergences(self.time, self.playing, replays, divergence)
+        self.run_again = RunAgain(self, self.divergences, replays)
+        self.editing = Editing(self.time)
+        self.approvals = Approvals(self, self._watched, self.panes.show_waiting, opens_by_itself=True)
+        self.features = (
+            self.time,
+            # What is open is closed by Esc in this order.
+            self.find,
+            breakpoints,
+            WhoWrote(self.time, past),
+            self.divergences,
+            self.playing,
+            self.panes,
+            # These leave nothing open.
+            Watches(self.time, watches, self.find),
+            Oddities(self.time, past, self.find),
+            Written(self.time),
+            DiffBase(self.time),
+            Marks(self.time),
+            Inspecting(self.time),
+            self.editing,
+            Forking(self.time, self.editing),
+            Relatives(self.time),
+            Pdb(self.time, self.run_again),
+            self.run_again,
+            RunControl(self, self.shown_runs, lambda _: source),
+            self.approvals,
+        )
+
+    def compose(self) -> ComposeResult:
+        """Lay out the panes and the footer."""
+        yield from self.panes.compose()
+        yield self.footer()
+
+    def shown_runs(self) -> Sequence[Run]:
+        """The run."""
+        return [self.model.run]
+
+    def _watched(self) -> Sequence[tuple[RunSource, str | None]]:
+        """The run, while it runs."""
+        run = self.model.run
+        return [(self.model.source, run.id)] if run.status == "running" else []
+
+    def focus_next(self, selector: str | type[Widget] = "*") -> Widget | None:
+        """Go to the next pane, one that is hidden for lack of room included."""
+        self.panes.show_all()
+        return super().focus_next(selector)
+
+    def focus_previous(self, selector: str | type[Widget] = "*") -> Widget | None:
+        """Go to the previous pane, one that is hidden for lack of room included."""
+        self.panes.show_all()
+        return super().focus_previous(selector)

@@ -1,0 +1,364 @@
+"""The fork dialog: everything that will happen is said before anything runs, and only `F` runs it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.worker import get_current_worker
+
+from agent_tt import samples
+from agent_tt.errors import AgentTTError, StoreNotFound, Untrusted
+from agent_tt.forking.code_by_executor import executors_for
+from agent_tt.forking.handle import ForkHandle
+from agent_tt.forking.launch import start_fork
+from agent_tt.forking.terms import MOCK, PYTHON
+from agent_tt_tui.contexts import FORK
+from agent_tt_tui.dialog import Dialog, DialogTitle
+from agent_tt_tui.screens.dialogs.edit import EditDialog
+from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
+from agent_tt_tui.screens.dialogs.prompt import PromptDialog
+from agent_tt_tui.screens.running.dialog_rows import DialogRows
+from agent_tt_tui.screens.running.trust import ask_for_trust
+from agent_tt_tui.viewmodel.fork_policy import next_word, or_ask, stub_of, why_fixed, with_stub
+from agent_tt_tui.viewmodel.fork_setup import SETTINGS, ForkSetup, Setting
+from agent_tt_tui.viewmodel.subjects import of_stub, trouble
+from agent_tt_tui.widgets.fork_form import ForkAction, ForkCost, ForkFacts
+from agent_tt_tui.widgets.fork_table import BoundaryTitle, ForkTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from agent_tt.forking.boundary import Boundary
+    from agent_tt.forking.plan import ForkPlan
+    from agent_tt.model import Edit, Run
+    from agent_tt.protocols import RunSource
+
+_TYPE_ANOTHER: Final = "\0another"
+_FRAME_ROWS: Final = 6
+"""Rows of the footer, the border, the title, the table's titles and the action."""
+
+_LEAST_TABLE: Final = 2
+_MOST_TABLE: Final = 24
+
+
+class ForkDialog(Dialog[ForkHandle]):
+    """Shows the plan of a fork and lets it be changed; returns the handle of the fork that was started."""
+
+    CONTEXT = FORK
+    BINDINGS: ClassVar[list[BindingType]] = FORK.screen_bindings()
+    AUTO_FOCUS = "ForkTable"
+    HELP = "What a fork will do: arrows choose what becomes of calls, F runs it, esc leaves everything as it is."
+
+    def __init__(
+        self, source: RunSource, run: Run, step: int, edits: Sequence[Edit] = (), breaks: Sequence[str] = ()
+    ) -> None:
+        """Plan a fork.
+
+        Args:
+            source: Where the run is, and where the fork will be.
+            run: The run that is forked.
+            step: Its checkpoint that the fork starts from.
+            edits: What was changed in that checkpoint's state.
+            breaks: The breakpoints of the run, which are the fork's too unless they are taken back.
+        """
+        super().__init__()
+        self._rows = DialogRows(self, self._share_rows)
+        self.features = (self._rows,)
+        self._source, self._run = source, run
+        self._setup = ForkSetup(step, tuple(edits), breaks=tuple(breaks))
+        self._plan: ForkPlan | None = None
+        """The fork as it would be started; None while that cannot be."""
+        self._shown: ForkPlan | None = None
+        """The last plan that there was: what can be chosen stays at hand while a choice does not fit."""
+        self._executors: tuple[str, ...] = (PYTHON, MOCK)
+        self._starting = False
+        self._next_name = ""
+
+    def compose_content(self) -> ComposeResult:
+        """Yield the plan from top to bottom."""
+        yield DialogTitle("Fork", detail=self._begins(), hint="nothing has run yet")
+        yield ForkFacts()
+        yield BoundaryTitle()
+        yield ForkTable()
+        yield ForkCost()
+        yield ForkAction()
+
+    def on_mount(self) -> None:
+        """Work the plan out."""
+        self._make_plan()
+
+    def _begins(self) -> str:
+        step, name = self._setup.step if not self._setup.inputs else 0, self._run.name
+        call = next((edit.call for edit in self._setup.edits if edit.call is not None), None)
+        if call is not None:
+            return f"{name} in step {step}, from its call {call} on"
+        return f"{name} after step {step}" if step else f"{name} from its input"
+
+    def _other_version(self) -> str:
+        """The function of the first known version of the agent that is not the one to run."""
+        chosen = self._setup.agent or self._run.code.entry
+        return next((entry for entry in _versions(self._run) if entry != chosen), "").rpartition(":")[2]
+
+    def _share_rows(self) -> None:
+        """Let the table scroll, and the facts go, before a line that names a tool that writes is cut off."""
+        facts, cost = self.query_one(ForkFacts), self.query_one(ForkCost)
+        room = self._rows.room_beside(_FRAME_ROWS + cost.get_content_height())
+        facts_rows = facts.get_content_height()
+        facts.display = room - facts_rows >= _LEAST_TABLE and self._shown is not None
+        table_rows = room - (facts_rows if facts.display else 0)
+        self.query_one(ForkTable).styles.max_height = max(1, min(_MOST_TABLE, table_rows))
+
+    def _make_plan(self) -> None:
+        self.query_one(ForkAction).busy = "working out what will run"
+        self.run_worker(self._read_plan, group="plan", exclusive=True, thread=True, exit_on_error=False)
+
+    def _read_plan(self) -> None:
+        worker, setup = get_current_worker(), self._setup
+        plan, wrong = None, ("", "")
+        try:
+            plan = setup.plan(self._source, self._run)
+            self._next_name = _next_fork_name(self._run, self._source.forks(self._run.id))
+            self._executors = executors_for(plan.code)
+        except AgentTTError as error:
+            wrong = (error.message, error.hint)
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._planned, setup, plan, wrong)
+
+    def _planned(self, setup: ForkSetup, plan: ForkPlan | None, wrong: tuple[str, str]) -> None:
+        if setup == self._setup:
+            self._show(plan, wrong)
+        else:  # something was chosen meanwhile
+            self._make_plan()
+
+    def _show(self, plan: ForkPlan | None, wrong: tuple[str, str] = ("", "")) -> None:
+        self._plan = plan
+        self._shown = plan or self._shown
+        facts = self.query_one(ForkFacts)
+        facts.next_name, facts.other_version = self._next_name, self._other_version()
+        action = self.query_one(ForkAction)
+        action.busy, action.trouble = "", wrong
+        self.set_class(self._shown is None, "refused")
+        facts.plan = self._shown
+        self.query_one(ForkCost).plan = self._shown
+        table = self.query_one(ForkTable)
+        table.show(self._shown, self._setup)
+        self.query_one(DialogTitle).detail = self._begins()
+        self._share_rows()
+        self.query_one(BoundaryTitle).count = len(table.boundaries)
+        if self.focused is None:
+            table.focus()
+        self.refresh_footer()
+
+    def _choose(self, setup: ForkSetup) -> None:
+        """Take what was chosen, and work the plan out anew."""
+        self._setup = setup
+        self.query_one(ForkTable).show(self._shown, setup)
+        self._make_plan()
+
+    def _take(self, plan: ForkPlan) -> None:
+        """Take a plan with another policy or name, of which nothing need be read anew."""
+        self._setup = replace(self._setup, policy=plan.rules, name=plan.name)
+        self._show(plan)
+
+    def blocked(self, command_id: str) -> str | None:
+        """Say why a command cannot be used now."""
+        table, plan = self.query_one(ForkTable), self._plan
+        entry, setting = table.boundary, table.setting
+        if command_id == "fork.run":
+            if self._starting:
+                return "it is starting"
+            if plan is None or self.query_one(ForkAction).busy:
+                return self.query_one(ForkAction).trouble[0] or "still working out what will run"
+            if plan.unheld:
+                return f"nothing records {plan.unheld[0].name}, so it cannot be denied: allow it first"
+        if command_id in {"fork.policy_previous", "fork.policy_next"}:
+            if entry is not None:
+                return why_fixed(plan, entry) if plan is not None else "mend what is wrong first"
+            if setting is None or setting.kind != "choice":
+                return "enter types a value here" if setting is not None else "there is nothing to choose here"
+        if command_id == "fork.clear" and entry is None and setting is None:
+            return "there is nothing to take back here"
+        return None
+
+    # What becomes of calls.
+
+    def action_policy(self, direction: int) -> None:
+        """Choose the next policy for what is under the cursor, or the next of what else can be chosen."""
+        table, plan = self.query_one(ForkTable), self._plan
+        entry, setting = table.boundary, table.setting
+        if entry is not None and plan is not None:
+            changed, said = next_word(plan, entry, direction)
+            if changed is not plan:
+                self._take(changed)
+            if said:
+                self.say(said)
+        elif setting is not None:
+            choices = self._setup.choices(setting, self._executors)
+            chosen = self._setup.text(setting)
+            at = choices.index(chosen) if chosen in choices else 0
+            self._typed(setting, choices[(at + direction) % len(choices)])
+
+    def on_line_view_chosen(self) -> None:
+        """Give the value of what is under the cursor."""
+        table, plan = self.query_one(ForkTable), self._plan
+        entry, setting = table.boundary, table.setting
+        if entry is not None and plan is not None:
+            self._give(plan, entry)
+        elif setting is not None and setting.kind == "choice":
+            self.action_policy(1)
+        elif setting is not None:
+            self._ask(setting)
+
+    def _give(self, plan: ForkPlan, entry: Boundary) -> None:
+        fixed = why_fixed(plan, entry)
+        if fixed is not None:
+            self.say(fixed)
+        elif entry.policy == "recorded":
+            self._take(or_ask(plan, entry))
+        elif entry.policy != "stub":
+            self.say("enter gives the value of a stub: left and right choose that")
+        else:
+
+            def check(edit: Edit) -> str | None:
+                return trouble(lambda: _stubbed(plan, entry, edit))
+
+            def given(edit: Edit | None) -> None:
+                if edit is not None:
+                    self._take(_stubbed(plan, entry, edit))
+
+            subject = of_stub(entry.name, stub_of(entry), entry.rule.value, entry.rule.error, check)
+            self.app.push_screen(EditDialog(subject), given)
+
+    # What else can be chosen.
+
+    def _ask(self, setting: Setting) -> None:
+        setup = self._setup
+
+        def check(text: str) -> str | None:
+            return trouble(lambda: setup.typed(setting, text))
+
+        def typed(text: str | None) -> None:
+            if text is not None:
+                self._typed(setting, text)
+
+        value = "" if setting.kind == "list" else setup.text(setting)
+        self.app.push_screen(PromptDialog(setting.label, detail=setting.hint, value=value, check=check), typed)
+
+    def _typed(self, setting: Setting, text: str) -> None:
+        try:
+            self._choose(self._setup.typed(setting, text))
+        except AgentTTError as error:
+            self.say(error.message)
+
+    def action_clear(self) -> None:
+        """Take back what was chosen in the row under the cursor."""
+        table, plan = self.query_one(ForkTable), self._plan
+        entry, setting = table.boundary, table.setting
+        if setting is not None:
+            self._choose(self._setup.cleared(setting))
+        elif entry is not None and plan is not None:
+            self._take(plan.without_rule(entry.name))
+
+    def action_budget(self) -> None:
+        """Go to the limits."""
+        table = self.query_one(ForkTable)
+        table.focus()
+        table.go_to("stop_at")
+
+    def action_setting(self, setting_id: str) -> None:
+        """Go to a setting and ask for it."""
+        self.query_one(ForkTable).go_to(setting_id)
+        self._ask(next(setting for setting in SETTINGS if setting.id == setting_id))
+
+    def action_rehearse(self) -> None:
+        """Let models be answered by the executor mock, or be asked again."""
+        executor = next(setting for setting in SETTINGS if setting.id == "executor")
+        self._typed(executor, "" if self._setup.texts.get("executor") == MOCK else MOCK)
+
+    def action_name(self) -> None:
+        """Ask for the new run's name."""
+        self.app.push_screen(
+            PromptDialog("Name", detail="of the new run; empty for the next fork-N", value=self._setup.name or ""),
+            self._named,
+        )
+
+    def _named(self, name: str | None) -> None:
+        if name is None:
+            return
+        if self._plan is not None:
+            self._take(self._plan.named(name or None))
+        else:
+            self._choose(replace(self._setup, name=name or None))
+
+    def action_agent(self) -> None:
+        """Ask what to run: the recorded entry point, another version that is known, or one that is typed."""
+        recorded = self._run.code.entry
+        choices = [Choice(recorded, recorded, "as it was recorded")] if recorded else []
+        choices += [Choice(entry, entry, "another version of this sample") for entry in _versions(self._run)]
+        choices.append(Choice(_TYPE_ANOTHER, "another", "module:callable or path/file.py:callable"))
+        self.app.push_screen(PickDialog("Run what", choices), self._picked)
+
+    def _picked(self, choice: str | None) -> None:
+        if choice == _TYPE_ANOTHER:
+            prompt = PromptDialog(
+                "Run what",
+                detail="module:callable or path/file.py:callable",
+                value=self._setup.agent or self._run.code.entry or "",
+            )
+            self.app.push_screen(prompt, self._picked)
+        elif choice:
+            self._choose(replace(self._setup, agent=choice if choice != self._run.code.entry else None))
+
+    def action_run(self) -> None:
+        """Start the fork."""
+        plan = self._plan
+        if plan is None:
+            return
+        self._starting = True
+        self.query_one(ForkAction).busy = "starting"
+        self.run_worker(lambda: self._start(plan), group="start", exclusive=True, thread=True, exit_on_error=False)
+
+    def _start(self, plan: ForkPlan) -> None:
+        try:
+            handle = start_fork(plan)
+        except Untrusted as error:
+            self.app.call_from_thread(self._ask_for_trust, error, plan)
+            return
+        except AgentTTError as error:
+            self.app.call_from_thread(self._not_started, (error.message, error.hint))
+            return
+        self.app.call_from_thread(self.dismiss, handle)
+
+    def _ask_for_trust(self, error: Untrusted, plan: ForkPlan) -> None:
+        self._starting = False
+        self._show(plan)
+        ask_for_trust(self.app, error, self._source.path, run=self.action_run, refuse=self._not_started)
+
+    def _not_started(self, trouble: tuple[str, str]) -> None:
+        self._starting = False
+        self._show(None, trouble)
+
+
+def _stubbed(plan: ForkPlan, entry: Boundary, edit: Edit) -> ForkPlan:
+    is_error = edit.target == "error"
+    return with_stub(plan, entry, None if is_error else edit.value, str(edit.value) if is_error else None)
+
+
+def _versions(run: Run) -> Sequence[str]:
+    """Other versions of the agent that made a run, as entry points: those of a sample are known."""
+    try:
+        sample = samples.made_by(run)
+    except StoreNotFound:  # an installation without samples
+        return ()
+    return sample.versions if sample is not None else ()
+
+
+def _next_fork_name(run: Run, runs: Sequence[Run]) -> str:
+    """The name that the next fork of a run gets, unless another process forks it first."""
+    start = f"{run.name}/fork-"
+    taken = [name.removeprefix(start) for name in (other.name for other in runs) if name.startswith(start)]
+    return f"{start}{max((int(number) for number in taken if number.isdecimal()), default=0) + 1}"

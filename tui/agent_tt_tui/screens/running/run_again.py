@@ -1,0 +1,140 @@
+"""Running a recorded agent again, from a screen with a run at hand: replaying it offline, resuming it for real."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+from agent_tt.replaying.preflight import why_not_replayable
+from agent_tt_tui.feature import Feature
+from agent_tt_tui.running_forks import forks_of
+from agent_tt_tui.screens.running.replay import ReplayDialog, Replayed
+from agent_tt_tui.screens.running.replayed import ReplayedDialog, Wish
+from agent_tt_tui.screens.running.resume import ResumeDialog, why_not_resumable
+
+if TYPE_CHECKING:
+    from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
+    from agent_tt.replaying.report import ReplayReport
+    from agent_tt.resuming.launch import ResumeHandle
+    from agent_tt_tui.screen import CommandScreen
+
+
+class RunAtHand(Protocol):
+    """The run that the keys of a screen act on, and where it is shown what running it again has brought."""
+
+    def at_hand(self) -> tuple[RunSource, Run] | None:
+        """The run and where it is; None while there is none."""
+        ...
+
+    def replayed_from(self) -> int:
+        """The step after which a replay's answers are counted too; 0 counts the whole run once."""
+        ...
+
+    def divergence_shown(self) -> int:
+        """The divergence that is selected when a report is shown."""
+        ...
+
+    def show_divergence(self, report: ReplayReport, index: int) -> None:
+        """Go to one of the divergences of a report.
+
+        Args:
+            report: What the last replay of the run at hand found.
+            index: Which divergence, from 0.
+        """
+        ...
+
+    def forget_divergence(self) -> None:
+        """Show no divergence any more: a new replay was made."""
+        ...
+
+    def show_resumed(self, run: Run) -> None:
+        """Follow a run that goes on."""
+        ...
+
+
+class RunAgain(Feature):
+    """Replays and resumes the run at hand; what the last replay of each run found is kept."""
+
+    COMMANDS = frozenset({"replay.open", "resume.open"})
+
+    def __init__(self, screen: CommandScreen[None], run: RunAtHand, replays: dict[str, Replayed] | None = None) -> None:
+        """Run nothing yet.
+
+        Args:
+            screen: The screen.
+            run: Which run its keys act on.
+            replays: What to keep replays in; by default no replay is known.
+        """
+        self._screen, self._run = screen, run
+        self.replays: dict[str, Replayed] = {} if replays is None else replays
+        """The last replay of each run, by the run's id."""
+
+    def blocked(self, command_id: str) -> str | None:
+        """Say why the run at hand cannot be run again."""
+        found = self._run.at_hand()
+        if found is None:
+            return "there is no run yet"
+        source, run = found
+        if run.damaged is not None:
+            return run.damaged
+        return why_not_replayable(run) if command_id == "replay.open" else why_not_resumable(source, run)
+
+    # Replay.
+
+    def action_replay(self) -> None:
+        """Show what the last replay found, else open the dialog that replays."""
+        found = self._run.at_hand()
+        if found is None:
+            return
+        last = self.replays.get(found[1].id)
+        if last is None:
+            self._open_replay(*found)
+        else:
+            self._show_report(*found, last.report)
+
+    def _open_replay(self, source: RunSource, run: Run) -> None:
+        """Open the dialog, as it was left the last time."""
+        last = self.replays.get(run.id)
+        observe, arguments, agent = (
+            (last.report.observed, last.arguments, last.agent) if last is not None else (False, (), "")
+        )
+        dialog = ReplayDialog(source, run, self._run.replayed_from(), observe=observe, arguments=arguments, agent=agent)
+        self._screen.app.push_screen(dialog, partial(self.replayed, source, run))
+
+    def replayed(self, source: RunSource, run: Run, replayed: Replayed | None) -> None:
+        """Keep a replay that was made of a run, and show what it found; None does nothing."""
+        if replayed is not None:
+            self.keep(run, replayed)
+            self._show_report(source, run, replayed.report)
+
+    def keep(self, run: Run, replayed: Replayed) -> None:
+        """Keep a replay that was made, in place of the last one of its run."""
+        self.replays[run.id] = replayed
+        self._run.forget_divergence()
+
+    def _show_report(self, source: RunSource, run: Run, report: ReplayReport) -> None:
+        dialog = ReplayedDialog(report, self._run.divergence_shown())
+        self._screen.app.push_screen(dialog, partial(self._wished, source, run, report))
+
+    def _wished(self, source: RunSource, run: Run, report: ReplayReport, wish: Wish | None) -> None:
+        if wish is not None and wish.again:
+            self._open_replay(source, run)
+        elif wish is not None and wish.index is not None:
+            self._run.show_divergence(report, wish.index)
+
+    # Resume.
+
+    def action_resume(self) -> None:
+        """Open the dialog that resumes the run at hand."""
+        found = self._run.at_hand()
+        if found is not None:
+            source, run = found
+            self._screen.app.push_screen(ResumeDialog(source, run), partial(self._resumed, source))
+
+    def _resumed(self, source: RunSource, handle: ResumeHandle | None) -> None:
+        if handle is None:
+            return
+        run = source.run(handle.run_id)
+        forks_of(self._screen).add(run.name, handle)
+        self._run.show_resumed(run)

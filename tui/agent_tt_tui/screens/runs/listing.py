@@ -1,0 +1,268 @@
+"""The list of runs: read whenever the store has changed, filtered, sorted, and which of them are selected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from textual import events
+from textual.widgets import Input
+from textual.worker import get_current_worker
+
+from agent_tt.errors import AgentTTError
+from agent_tt_tui import format as fmt
+from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState
+from agent_tt_tui.feature import Feature, hears
+from agent_tt_tui.lines import LineView
+from agent_tt_tui.paths import short_path
+from agent_tt_tui.viewmodel.runtree import SORT_KEYS, SortKey, run_rows
+from agent_tt_tui.widgets.preview_pane import PreviewPane
+from agent_tt_tui.widgets.run_list import RunColumns, RunList
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
+    from agent_tt_tui.screen import CommandScreen
+    from agent_tt_tui.viewmodel.runtree import RunRow
+
+_POLL_SECONDS: Final = 0.5
+
+_FIRST_PAGE: Final = 200
+"""So many runs are shown while all others are read."""
+
+_AT_ONCE: Final = 1_000
+"""More runs than these are sorted and filtered in a thread."""
+
+SEARCH_ALL: Final = "/"
+"""Typed as a filter, it asks for a search of what the runs recorded."""
+
+
+class Listing(Feature):
+    """Keeps the list of a screen as the store is, and as the keys ask for it."""
+
+    COMMANDS = frozenset({"runs.select", "runs.sort", "runs.find", "runs.archived"})
+
+    def __init__(self, screen: CommandScreen[None], source: RunSource) -> None:
+        """List nothing yet.
+
+        Args:
+            screen: The screen, which has the list, the filter and the preview.
+            source: Where the runs are; it is only read.
+        """
+        self._screen = screen
+        self.source = source
+        """Where the runs are."""
+        self.runs: Sequence[Run] | None = None
+        """All runs there are; None while they are read for the first time."""
+        self.with_archived = False
+        """Whether archived runs are shown too."""
+        self._selected: dict[str, None] = {}
+        self._sort: SortKey = "age"
+        self._reading = False
+        self._look_again = False
+        self._version: int | None = None
+
+    # What it shows.
+
+    @property
+    def _list(self) -> RunList:
+        return self._screen.query_one(RunList)
+
+    @property
+    def _filter(self) -> Input:
+        return self._screen.query_one("#runs-filter", Input)
+
+    @property
+    def row(self) -> RunRow | None:
+        """The row under the cursor, of a run or of a sweep."""
+        return self._list.current_row
+
+    @property
+    def run_under_cursor(self) -> Run | None:
+        """The run under the cursor."""
+        return self._list.current
+
+    @property
+    def selection(self) -> Sequence[str]:
+        """Ids of the selected runs, in the order in which they were."""
+        return list(self._selected)
+
+    @property
+    def marked(self) -> Sequence[Run]:
+        """The runs that keys act on: the selected ones that are shown, else the one under the cursor."""
+        chosen = [row.run for row in self._list.rows if row.run.id in self._selected]
+        run = self.run_under_cursor
+        return chosen or ([run] if run is not None else [])
+
+    # Reading.
+
+    @hears(events.Mount)
+    def _on_mount(self, _event: events.Mount) -> None:
+        self._filter.display = False
+        self._look_for_changes()
+        self._screen.set_interval(_POLL_SECONDS, self._look_for_changes)
+
+    def read_again(self) -> None:
+        """Read the runs again, even if they are just being read."""
+        self._look_again = True
+        self._look_for_changes()
+
+    def _look_for_changes(self) -> None:
+        """Read the runs if the store has changed; while very many are being read, nobody else begins to."""
+        if self._reading:
+            return
+        self._reading, self._look_again = True, False
+        self._screen.run_worker(self._read_runs, group="runs", thread=True, exit_on_error=False)
+
+    def _read_ended(self) -> None:
+        self._reading = False
+        if self._look_again:
+            self._look_for_changes()
+
+    def _read_runs(self) -> None:
+        try:
+            self._read_changed_runs()
+        finally:
+            if not get_current_worker().is_cancelled:
+                self._screen.app.call_from_thread(self._read_ended)
+
+    def _read_changed_runs(self) -> None:
+        try:
+            version = self.source.version()
+            if version == self._version:
+                return
+            if self.runs is None:
+                self._read_page()
+            runs = self.source.runs(archived=True)
+        except AgentTTError as error:
+            self._screen.app.call_from_thread(self._screen.say, error.message, None)
+            return
+        if not get_current_worker().is_cancelled:
+            self._screen.app.call_from_thread(self._show_runs, version, runs)
+
+    def _read_page(self) -> None:
+        """Show the newest runs of very many while the others are read."""
+        page = self.source.runs(limit=_FIRST_PAGE)
+        if len(page) == _FIRST_PAGE and not get_current_worker().is_cancelled:
+            self._screen.app.call_from_thread(self._show_runs, None, page)
+
+    def _show_runs(self, version: int | None, runs: Sequence[Run]) -> None:
+        self._version, self.runs = version, runs
+        self._refresh_rows()
+        self._screen.query_one(PreviewPane).read_soon()
+
+    def _refresh_rows(self) -> None:
+        if self.runs is None:
+            return
+        runs, sort, archived = self.runs, self._sort, self.with_archived
+        text = self._filter.value.strip()
+        if len(runs) <= _AT_ONCE:
+            self._show_rows(_rows(runs, sort, text, archived=archived))
+            return
+
+        def lay_out() -> None:
+            rows = _rows(runs, sort, text, archived=archived)
+            if not get_current_worker().is_cancelled:
+                self._screen.app.call_from_thread(self._show_rows, rows)
+
+        self._screen.run_worker(lay_out, group="rows", exclusive=True, thread=True, exit_on_error=False)
+
+    def _show_rows(self, rows: Sequence[RunRow]) -> None:
+        columns = self._screen.query_one(RunColumns)
+        columns.sort = self._sort
+        columns.refresh()
+        self._list.show(rows, frozenset(self._selected), "" if rows else self._why_empty())
+        shown = sum(len(row.group.runs) if row.group is not None else 1 for row in rows)
+        self._screen.query_one(HeaderRow).state = self._header(shown)
+        self._screen.refresh_footer()
+
+    def _why_empty(self) -> str:
+        if self._filter.value.strip():
+            return "no run matches: esc shows all of them"
+        return "all runs are archived: v shows them" if self.runs else "no run yet: a adds one"
+
+    def _header(self, shown: int) -> HeaderState:
+        total = sum(self.with_archived or not run.archived for run in self.runs or ())
+        count = f"{fmt.count(total)} run{'' if total == 1 else 's'}"
+        facts = [Fact(count if shown == total else f"{fmt.count(shown)} of {count}")]
+        facts.append(Fact(short_path(self.source.path), 2))
+        if self.source.path.exists():
+            facts.append(Fact(fmt.size(self.source.path.stat().st_size), 1))
+        selected = len(self._selected)
+        chip = f"{fmt.count(selected)} selected" if selected else ""
+        return HeaderState("agent-tt", cause="runs", chip=chip, facts=tuple(facts))
+
+    @hears(LineView.CursorMoved)
+    def _on_cursor_moved(self, _message: LineView.CursorMoved) -> None:
+        """Read the preview of the run under the cursor once it rests there."""
+        self._screen.query_one(PreviewPane).read_soon()
+        self._screen.refresh_footer()
+
+    # What keys do.
+
+    def blocked(self, command_id: str) -> str | None:
+        """Say why nothing can be selected, or that there is nothing more to show."""
+        if command_id == "runs.select" and self.row is None:
+            return "there is no run yet"
+        if command_id == "runs.archived" and not any(run.archived for run in self.runs or ()):
+            return "no run is archived: x archives one"
+        return None
+
+    def action_select(self) -> None:
+        """Select the run under the cursor, or not any more; go to the next one."""
+        run = self.run_under_cursor
+        if run is None:
+            return
+        if run.id in self._selected:
+            del self._selected[run.id]
+        else:
+            self._selected[run.id] = None
+        self._refresh_rows()
+        self._list.move_to(self._list.cursor + 1)
+
+    def action_sort(self) -> None:
+        """Sort by the next column."""
+        self._sort = SORT_KEYS[(SORT_KEYS.index(self._sort) + 1) % len(SORT_KEYS)]
+        self._refresh_rows()
+        self._screen.say(f"sorted by {self._sort}")
+
+    def action_archived(self) -> None:
+        """Show archived runs too, or not."""
+        self.with_archived = not self.with_archived
+        self._refresh_rows()
+        count = sum(run.archived for run in self.runs or ())
+        how = "shown" if self.with_archived else "hidden"
+        self._screen.say(f"{fmt.count(count)} archived run{'' if count == 1 else 's'} {how}")
+
+    def action_find(self) -> None:
+        """Show only runs that match what is typed."""
+        self._filter.display = True
+        self._filter.focus()
+
+    @hears(Input.Changed)
+    def _on_input_changed(self, event: Input.Changed) -> None:
+        """Filter as one types."""
+        if event.value != SEARCH_ALL:
+            self._refresh_rows()
+
+    @hears(Input.Submitted)
+    def _on_input_submitted(self, _event: Input.Submitted) -> None:
+        """Keep the filter and go back to the list."""
+        self._list.focus()
+
+    def escape(self) -> bool:
+        """Take away the filter, else the selection."""
+        if self._filter.display:
+            self._filter.value = ""
+            self._filter.display = False
+            self._list.focus()
+        else:
+            self._selected.clear()
+        self._refresh_rows()
+        return True
+
+
+def _rows(runs: Sequence[Run], sort: SortKey, text: str, *, archived: bool) -> list[RunRow]:
+    """What is listed: a sweep as one row, unless something is looked for, which may be one of its runs."""
+    return run_rows(runs, sort=sort, text=text, archived=archived, sweeps="grouped" if text else "folded")

@@ -1,0 +1,101 @@
+"""From a run to its sweeps: one that was begun is opened, or a new one is begun."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.errors import AgentTTError, RunNotFound
+from agent_tt.forking.terms import SWEEP
+from agent_tt.store.sweeps import Sweeps
+from agent_tt_tui.running_forks import forks_of
+from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
+from agent_tt_tui.screens.sweep.form import SweepDialog
+from agent_tt_tui.screens.sweep.screen import SweepScreen
+from agent_tt_tui.sweep_process import SweepProcess
+
+if TYPE_CHECKING:
+    from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
+    from agent_tt.store.sweeps import SweepRow
+    from agent_tt_tui.screen import CommandScreen
+    from agent_tt_tui.viewmodel.sweep_form import SweepDraft
+
+__all__ = ["NO_SWEEPS", "open_sweeps", "sweeps_of"]
+
+_NEW: Final = "\0new"
+NO_SWEEPS: Final = "this run has no sweep yet: V in the debugger begins one"
+
+
+def sweeps_of(source: RunSource, run: Run) -> list[SweepRow]:
+    """The sweeps of a run, newest first, and that which the run itself is of.
+
+    Raises:
+        AgentTTError: They cannot be read.
+    """
+    kept = Sweeps.of(source)
+    if kept is None:
+        return []
+    facts = run.metadata.get(SWEEP)
+    own = facts.get("id") if isinstance(facts, dict) else None
+    return [sweep for sweep in kept.all() if sweep.run == run.id or sweep.id == own]
+
+
+def open_sweeps(
+    screen: CommandScreen[None], source: RunSource, run: Run, draft: SweepDraft | None, *, suggestion: str = ""
+) -> None:
+    """Open a sweep of a run, or begin one.
+
+    Args:
+        screen: Where that was asked for.
+        source: Where the run is.
+        run: The run.
+        draft: What a new one begins with; None where none can be begun.
+        suggestion: See `SweepDialog`.
+    """
+    try:
+        sweeps = sweeps_of(source, run)
+    except AgentTTError as error:
+        screen.say(error.message)
+        return
+    new = partial(_begin, screen, source, run, draft, suggestion)
+    if draft is not None and not sweeps:
+        new()
+    elif draft is None and len(sweeps) == 1:
+        _open(screen, source, sweeps[0].id)
+    elif not sweeps:
+        screen.say(NO_SWEEPS)
+    else:
+        words = {sweep.id: f"after step {sweep.step}{', running' if sweep.driven else ''}" for sweep in sweeps}
+        choices = [Choice(sweep.id, sweep.name, words[sweep.id]) for sweep in sweeps]
+        if draft is not None:
+            choices.insert(0, Choice(_NEW, "new sweep", f"of {run.name} after step {draft.step}"))
+
+        def chosen(choice: str | None) -> None:
+            if choice == _NEW:
+                new()
+            elif choice is not None:
+                _open(screen, source, choice)
+
+        screen.app.push_screen(PickDialog("Sweeps", choices), chosen)
+
+
+def _begin(screen: CommandScreen[None], source: RunSource, run: Run, draft: SweepDraft | None, suggestion: str) -> None:
+    if draft is None:
+        return
+
+    def written(sweep_id: str | None) -> None:
+        """Start the process that drives it, and watch."""
+        if sweep_id is None:
+            return
+        kept = Sweeps.of(source)
+        if kept is None:
+            raise RunNotFound(f"{source.path} holds no sweeps")
+        forks_of(screen).add(kept.one(sweep_id).name, SweepProcess(source.path, sweep_id))
+        _open(screen, source, sweep_id)
+
+    screen.app.push_screen(SweepDialog(source, run, draft, suggestion=suggestion), written)
+
+
+def _open(screen: CommandScreen[None], source: RunSource, sweep_id: str) -> None:
+    screen.app.push_screen(SweepScreen(source, sweep_id))
