@@ -51,7 +51,7 @@ async def test_five_presses_lead_from_the_wrong_answer_to_the_result_that_caused
         assert rows[-1].rstrip().endswith("esc back  ? help")
         screen = await press(pilot, "escape")
         assert (screen.time.number, screen.panes.inspector.tab) == (10, "State")
-        assert not screen.panes.blame.display
+        assert not screen.who_wrote.pane.display
         assert screen.panes.timeline.has_focus
 
 
@@ -62,9 +62,9 @@ async def test_enter_stays_where_the_way_led_and_b_opens_it_there_again(sample):
         # The last place is the first write of the answer, which came with the input.
         assert (screen.time.number, screen.panes.inspector.tab) == (0, "State")
         assert screen.panes.inspector.state_tree.selected == ("answer",)
-        assert not screen.panes.blame.display
+        assert not screen.who_wrote.pane.display
         screen = await press(pilot, "b", "up")
-        assert screen.panes.blame.display
+        assert screen.who_wrote.pane.display
         assert screen.time.number == 10
         screen = await press(pilot, "escape")
         assert screen.time.number == 10
@@ -95,7 +95,7 @@ async def test_the_end_of_the_way_says_why_and_is_no_place_to_go_to(sample):
         last = next(index for index, row in enumerate(rows) if "╰ ends: the input says it" in row)
         assert "in the input" in rows[last - 2]
         assert any("search_flights [0].id" in row and "also" in row for row in rows)
-        assert len(screen.panes.blame.list.places) == 5 + 2  # the way, and the writes
+        assert len(screen.who_wrote.pane.list.places) == 5 + 2  # the way, and the writes
         screen = await press(pilot, "G")
         assert screen.time.number == 0
 
@@ -115,7 +115,7 @@ async def test_where_there_is_room_for_one_pane_the_way_has_it_and_staying_shows
     async with sample("flaky-checkout", 10).run_test(size=(60, 20)) as pilot:
         await settled(pilot)
         screen = await press(pilot, "b")
-        assert screen.panes.blame.region.width == 60
+        assert screen.who_wrote.pane.region.width == 60
         screen = await press(pilot, "down", "enter")
         assert (screen.time.number, screen.panes.inspector.tab) == (9, "Call")
         assert screen.panes.inspector.region.width == 60

@@ -212,7 +212,7 @@ async def test_a_sample_replays_faithfully_and_nothing_is_recorded(sample_store)
         assert isinstance(shown.screen, ReplayedDialog)
         await pilot.press("escape")
         await shown.opened()
-        assert not shown.screen.panes.divergence.display
+        assert not shown.screen.divergences.pane.display
         await pilot.press("r")
         await until(pilot, lambda: "✓ as recorded" in shown.text)
     assert len(sample_store.runs()) == before
@@ -238,7 +238,7 @@ async def test_a_replay_halts_and_lands_on_the_call_that_was_asked_otherwise(sen
         view = screen.panes.call_pane.call_view if screen.panes.call_pane.display else screen.panes.inspector.call_view
         assert view.call.number == 2
         assert view.display
-        assert screen.panes.divergence.display
+        assert screen.divergences.pane.display
         assert not screen.panes.diff.display
         assert "DIVERGENCE 1 of 1  changed request" in shown.text
         assert "messages[0].content" in shown.text

@@ -78,6 +78,10 @@ class RunModel:
         index = (number - 1) % PAGE
         return page[index] if index < len(page) else None
 
+    def kind_of(self, number: int) -> str | None:
+        """The kind of a step, as far as that was looked at."""
+        return self.overview.kind(number) if number <= self.overview.scanned else None
+
     def has(self, first: int, last: int) -> bool:
         """Whether the steps first..last, as far as there are any, are at hand."""
         first, last = max(first, 1), min(last, self.last)

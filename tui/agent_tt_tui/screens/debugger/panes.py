@@ -12,10 +12,8 @@ from agent_tt_tui.chrome import HeaderRow, Pane, PaneTitle
 from agent_tt_tui.feature import Feature, hears
 from agent_tt_tui.look import look_of
 from agent_tt_tui.viewmodel.debugger_layout import DebuggerLayout
-from agent_tt_tui.widgets.blame_pane import BlamePane
 from agent_tt_tui.widgets.call_pane import CallPane
 from agent_tt_tui.widgets.diff_pane import DiffPane
-from agent_tt_tui.widgets.divergence_views import DivergencePane
 from agent_tt_tui.widgets.find_panel import FindPanel
 from agent_tt_tui.widgets.inspector import Inspector
 from agent_tt_tui.widgets.run_header import run_header, timeline_hint
@@ -33,27 +31,24 @@ if TYPE_CHECKING:
     from agent_tt_tui.screens.running.approvals import Waiting
     from agent_tt_tui.viewmodel.runmodel import RunModel
 
-_LEAST_DIVERGENCE = 6
-_LEAST_BLAME = 9
-
 
 @dataclass(frozen=True, slots=True)
 class LowerPane:
-    """A pane that can stand below the inspector, one at a time.
+    """A pane that can stand below the inspector, in the place of the diff.
 
     Attributes:
         pane: The pane.
         lines: What has the focus in it.
         is_open: Tells whether it is wanted.
-        needs: Tells how many rows the layout is to plan for it, title included.
-        rows: Tells how many it gets of a layout.
+        rows: Tells how many rows it gets of a layout, title included.
+        needs: Tells how many rows the layout is to plan for it; None plans as many as for the diff.
     """
 
     pane: Pane
     lines: LineView
     is_open: Callable[[], bool]
-    needs: Callable[[], int]
     rows: Callable[[DebuggerLayout], int]
+    needs: Callable[[], int] | None = None
 
 
 class Panes(Feature):
@@ -73,41 +68,34 @@ class Panes(Feature):
         self.timeline = Timeline(model)
         self.inspector = Inspector()
         self.diff = DiffPane()
-        self.divergence = DivergencePane()
-        self.blame = BlamePane(self._kind_of)
         self.scrubber = Scrubber(model)
-        self.find_panel = FindPanel(self._kind_of)
+        self.find_panel = FindPanel(model.kind_of)
         self.call_pane = CallPane()
         self.timeline_pane = Pane(PaneTitle("Timeline"), self.timeline, id="timeline-pane")
         self.zoomed = False
         """Whether the pane in focus has the whole screen."""
-        self._lower = (
-            LowerPane(
-                self.blame, self.blame.list, lambda: self.blame.is_open, lambda: self._diff_needs, self._blame_rows
-            ),
-            LowerPane(
-                self.divergence,
-                self.divergence.lines,
-                lambda: self.divergence.finding is not None,
-                lambda: self.divergence.needed(self.inspector.size.width),
-                # Whoever asked for a divergence wants to read it, also where the diff is given up for lack of rows.
-                lambda plan: max(plan.diff, _LEAST_DIVERGENCE),
-            ),
-            LowerPane(self.diff, self.diff.lines, lambda: True, lambda: self._diff_needs, lambda plan: plan.diff),
-        )
-        """The panes that can stand below the inspector: the first that is open does."""
-        self._side = Vertical(self.inspector, *(lower.pane for lower in self._lower), id="inspector-side")
+        self.grown = (0, 0)
+        """How many times a person made the timeline wider and the pane below the inspector higher."""
+        self.lower: list[LowerPane] = []
+        """What features show below the inspector: the first that is open stands there, else the diff."""
+        self._diff = LowerPane(self.diff, self.diff.lines, lambda: True, lambda plan: plan.diff)
+        self._side = Vertical(id="inspector-side")
         self._number = 0
         self._waits = False
         self._shown_pane: Widget | None = None
         self._has_call_column = False
-        self._grown = (0, 0)
         self._diff_needs = 0
 
     def compose(self) -> ComposeResult:
         """Lay out header, timeline, inspector with a pane below it, find panel and scrubber."""
         yield HeaderRow(run_header(self._model, look_of(self._screen).glyphs))
-        yield Horizontal(self.timeline_pane, self._side, self.call_pane, id="debugger-body")
+        with Horizontal(id="debugger-body"):
+            yield self.timeline_pane
+            with self._side:
+                yield self.inspector
+                for lower in (*self.lower, self._diff):
+                    yield lower.pane
+            yield self.call_pane
         yield self.find_panel
         yield self.scrubber
 
@@ -144,9 +132,6 @@ class Panes(Feature):
         hint = timeline_hint(self._model, self._number, self.timeline.size.width, look_of(self._screen))
         self.timeline_pane.title_row.hint = hint
 
-    def _kind_of(self, number: int) -> str | None:
-        return self._model.overview.kind(number) if number <= self._model.overview.scanned else None
-
     # Calls, which stand in the inspector, or beside it where the screen is wide.
 
     def show_call(self, number: int | None) -> None:
@@ -179,8 +164,8 @@ class Panes(Feature):
             size.height,
             lanes=len(overview.lanes),
             depth=overview.deepest,
-            diff_needs=below.needs(),
-            grown=self._grown,
+            diff_needs=self._diff_needs if below.needs is None else below.needs(),
+            grown=self.grown,
         )
         self._has_call_column = plan.call > 0
         if not self._has_call_column and self._screen.focused is self.call_pane.call_view:
@@ -192,16 +177,11 @@ class Panes(Feature):
         self.call_pane.styles.width = "1fr" if alone is self.call_pane else plan.call
         self.inspector.display = alone in (None, self.inspector)
         self.timeline_pane.styles.width = "1fr" if alone is self.timeline_pane else plan.timeline
-        for lower in self._lower:
+        for lower in (*self.lower, self._diff):
             lower.pane.display = lower is below and alone in (None, lower.pane)
             lower.pane.styles.height = "1fr" if alone is lower.pane else lower.rows(plan)
         self.diff.lines.whole = alone is self.diff
         self.scrubber.styles.height = max(plan.scrubber, 2) if self.scrubber.shows_hits else plan.scrubber
-
-    def _blame_rows(self, plan: DebuggerLayout) -> int:
-        most = max(_LEAST_BLAME, (self._screen.size.height - 2 - plan.scrubber) * 3 // 5)
-        rows = min(self.blame.needed(self.inspector.size.width), most) + 2 * self._grown[1]
-        return max(_LEAST_DIVERGENCE, rows)
 
     def _alone(self) -> Widget:
         """The pane to show where there is room for one."""
@@ -219,7 +199,7 @@ class Panes(Feature):
     @property
     def _below(self) -> LowerPane:
         """The pane below the inspector."""
-        return next(lower for lower in self._lower if lower.is_open())
+        return next((lower for lower in self.lower if lower.is_open()), self._diff)
 
     def show_all(self) -> None:
         """Show all panes, those that are hidden for lack of room included, so that each can get the focus."""
@@ -247,11 +227,11 @@ class Panes(Feature):
 
     def action_resize_pane(self, by: int) -> None:
         """Make the pane in focus larger or smaller."""
-        columns, rows = self._grown
+        columns, rows = self.grown
         focused = self._screen.focused
         in_timeline = focused is self.timeline
-        in_lower = any(focused is lower.lines for lower in self._lower)
-        self._grown = (columns + (by if in_timeline else 0 if in_lower else -by), rows + (by if in_lower else 0))
+        in_lower = any(focused is lower.lines for lower in (*self.lower, self._diff))
+        self.grown = (columns + (by if in_timeline else 0 if in_lower else -by), rows + (by if in_lower else 0))
         self.share()
 
     def escape(self) -> bool:

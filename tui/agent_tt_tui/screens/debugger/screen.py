@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from agent_tt_tui.contexts import DEBUGGER
@@ -77,7 +78,8 @@ class DebuggerScreen(CommandScreen[None]):
         self.time = Time(self, self.model, self.panes, step)
         """The step that is shown."""
         past, watches = PastReading(self, self.model), WatchReading(self, self.model)
-        self.find = Find(self.time, past)
+        self.who_wrote = WhoWrote(self.time, past)
+        self.find = Find(self.time, past, self.who_wrote)
         breakpoints = Breakpoints(self.time, watches)
         following = run.status == "running" and step is None
         self.playing = Playing(self.time, breakpoints, following=following)
@@ -90,7 +92,7 @@ class DebuggerScreen(CommandScreen[None]):
             # What is open is closed by Esc in this order.
             self.find,
             breakpoints,
-            WhoWrote(self.time, past),
+            self.who_wrote,
             self.divergences,
             self.playing,
             self.panes,
@@ -103,7 +105,7 @@ class DebuggerScreen(CommandScreen[None]):
             Inspecting(self.time),
             self.editing,
             Forking(self.time, self.editing),
-            Relatives(self.time),
+            Relatives(self.time, partial(DebuggerScreen, source)),
             Pdb(self.time, self.run_again),
             self.run_again,
             RunControl(self, self.shown_runs, lambda _: source),

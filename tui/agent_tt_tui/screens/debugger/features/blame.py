@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from textual import events
 
@@ -14,9 +14,10 @@ from agent_tt_tui.footer import FooterRow
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.debugger.features.places import go_to_place
+from agent_tt_tui.screens.debugger.panes import LowerPane
 from agent_tt_tui.screens.debugger.past_reading import Blamed
 from agent_tt_tui.viewmodel.blame import default_path
-from agent_tt_tui.widgets.blame_pane import BlameList
+from agent_tt_tui.widgets.blame_pane import BlameList, BlamePane
 from agent_tt_tui.widgets.inspector_rows import TABS
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
     from agent_tt.querying.blaming import Blame
     from agent_tt_tui.screens.debugger.past_reading import PastReading
     from agent_tt_tui.screens.debugger.time import Time
+    from agent_tt_tui.viewmodel.debugger_layout import DebuggerLayout
+
+_LEAST_ROWS: Final = 6
+_LEAST_SHARE: Final = 9
+"""Rows that it may have however few there are, if its answer takes so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +68,23 @@ class WhoWrote(DebuggerFeature):
         """
         super().__init__(time)
         self._past = past
-        self._pane = self.panes.blame
+        self.pane = BlamePane(self.model.kind_of)
+        """What shows the answer."""
+        self.panes.lower.append(LowerPane(self.pane, self.pane.list, lambda: self.pane.is_open, self._rows))
         self._before: _Before | None = None
         self._answer: Blame | None = None
         self._way_left: _Left | None = None
         self._has_own_keys = False
 
+    def _rows(self, plan: DebuggerLayout) -> int:
+        most = max(_LEAST_SHARE, (self.screen.size.height - 2 - plan.scrubber) * 3 // 5)
+        rows = min(self.pane.needed(self.panes.inspector.size.width), most) + 2 * self.panes.grown[1]
+        return max(_LEAST_ROWS, rows)
+
     def blocked(self, command_id: str) -> str | None:
         """Say why nobody can be blamed here."""
         del command_id
-        if self._pane.is_open:
+        if self.pane.is_open:
             return None
         if self.time.view is None or self.time.view.number != self.time.number:
             return "this step is still being read"
@@ -82,11 +95,11 @@ class WhoWrote(DebuggerFeature):
     def action_blame(self) -> None:
         """Ask who wrote the selected value; where a way led here, open that again; while one is open, stay here."""
         left, self._way_left = self._way_left, None
-        if self._pane.is_open:
+        if self.pane.is_open:
             self._close_blame(stay=True)
         elif left is not None and left.number == self.time.number:
             self._before, self._answer = left.before, left.blame
-            self._pane.show(left.blame, left.place)
+            self.pane.show(left.blame, left.place)
             self._open_blame()
         else:
             path = self._blamed()
@@ -95,13 +108,13 @@ class WhoWrote(DebuggerFeature):
                 return
             tab = TABS.index(self.panes.inspector.tab) + 1
             self._before, self._answer = _Before(self.time.number, self.time.path, tab, self.screen.focused), None
-            self._pane.ask(format_path(path), self.time.number)
+            self.pane.ask(format_path(path), self.time.number)
             self._open_blame()
             self._past.blame(format_path(path), self.time.number)
 
     def escape(self) -> bool:
         """Go back from the way to where it began."""
-        if not self._pane.is_open or self.panes.zoomed:
+        if not self.pane.is_open or self.panes.zoomed:
             return False
         self._close_blame(stay=False)
         return True
@@ -109,7 +122,7 @@ class WhoWrote(DebuggerFeature):
     @hears(events.DescendantFocus)
     def _on_descendant_focus(self, _event: events.DescendantFocus) -> None:
         """Show the keys of what is in focus."""
-        here = self.screen.focused is self._pane.list
+        here = self.screen.focused is self.pane.list
         if here != self._has_own_keys:
             self._has_own_keys = here
             self.screen.query_one(FooterRow).show_context(BLAME if here else DEBUGGER)
@@ -126,33 +139,33 @@ class WhoWrote(DebuggerFeature):
 
     def _open_blame(self) -> None:
         self.panes.share()
-        self._pane.list.focus()
+        self.pane.list.focus()
 
     @hears(Blamed)
     def _on_blamed(self, message: Blamed) -> None:
-        if not self._pane.is_open:
+        if not self.pane.is_open:
             return
         if message.blame is None:
-            self._pane.refuse(message.why)
+            self.pane.refuse(message.why)
             return
         self._answer = message.blame
         links = message.blame.trail.links
         # Where one stands already there is nothing to see: what brought the value comes next.
         first = 1 if len(links) > 1 and links[0].step == self.time.number else 0
-        self._pane.show(message.blame, first)
+        self.pane.show(message.blame, first)
         self.panes.share()
         if first:
-            go_to_place(self.time, self._pane.list.places[first])
+            go_to_place(self.time, self.pane.list.places[first])
 
     @hears(BlameList.PlaceMoved)
     def _on_place_moved(self, message: BlameList.PlaceMoved) -> None:
-        self._pane.show_place()
+        self.pane.show_place()
         go_to_place(self.time, message.place)
 
     @hears(LineView.Chosen)
     def _on_place_chosen(self, message: LineView.Chosen) -> None:
-        if message.view is self._pane.list and self._pane.list.places:
-            place = self._pane.list.places[self._pane.list.place]
+        if message.view is self.pane.list and self.pane.list.places:
+            place = self.pane.list.places[self.pane.list.place]
             if place.step != self.time.number:
                 go_to_place(self.time, place)
             self._close_blame(stay=True)
@@ -160,13 +173,13 @@ class WhoWrote(DebuggerFeature):
     def _close_blame(self, *, stay: bool) -> None:
         self._past.stop_blaming()
         before, answer = self._before, self._answer
-        self._pane.is_open = False
+        self.pane.is_open = False
         self._before = self._answer = None
         if before is None:
             return
         if stay:
             if answer is not None:
-                self._way_left = _Left(answer, self._pane.list.place, self.time.number, before)
+                self._way_left = _Left(answer, self.pane.list.place, self.time.number, before)
             self.panes.share()
             self.panes.inspector.take_focus()
             return

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from textual import events
 
 from agent_tt_tui.feature import hears
 from agent_tt_tui.running_forks import forks_of
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
+from agent_tt_tui.screens.debugger.panes import LowerPane
 from agent_tt_tui.viewmodel.replayed import call_in
+from agent_tt_tui.widgets.divergence_views import DivergencePane
 
 if TYPE_CHECKING:
     from agent_tt.model import Run
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from agent_tt_tui.screens.debugger.time import Time
     from agent_tt_tui.screens.running.replay import Replayed
     from agent_tt_tui.viewmodel.stepview import StepView
+
+_LEAST_ROWS: Final = 6
 
 
 class Divergences(DebuggerFeature):
@@ -39,7 +43,18 @@ class Divergences(DebuggerFeature):
         """
         super().__init__(time)
         self._playing, self._replays, self._land_on = playing, replays, land_on
-        self._pane = self.panes.divergence
+        self.pane = DivergencePane()
+        """What shows a divergence."""
+        self.panes.lower.append(
+            LowerPane(
+                self.pane,
+                self.pane.lines,
+                lambda: self.pane.finding is not None,
+                # Whoever asked for a divergence wants to read it, also where the diff is given up for lack of rows.
+                lambda plan: max(plan.diff, _LEAST_ROWS),
+                lambda: self.pane.needed(self.panes.inspector.size.width),
+            )
+        )
 
     @hears(events.Mount)
     def _on_mount(self, _event: events.Mount) -> None:
@@ -50,25 +65,25 @@ class Divergences(DebuggerFeature):
     def blocked(self, command_id: str) -> str | None:
         """Say that nothing failed."""
         del command_id
-        if self._pane.findings or self.model.overview.errors:
+        if self.pane.findings or self.model.overview.errors:
             return None
         return "no step of this run failed"
 
     def action_error(self, direction: int) -> None:
         """Go to the next or previous divergence where they are shown, else to the next or previous failed step."""
-        if not self._pane.findings:
+        if not self.pane.findings:
             found = self.model.overview.next_error(self.time.number, direction)
             self.time.go_or_say(found, f"no {'later' if direction > 0 else 'earlier'} step failed")
             return
-        index = self._pane.index + direction
-        if 0 <= index < len(self._pane.findings):
+        index = self.pane.index + direction
+        if 0 <= index < len(self.pane.findings):
             self.show_divergence(self._replays[self.model.run.id].report, index)
         else:
             self.screen.say(f"this is the {'last' if direction > 0 else 'first'} divergence: r lists them")
 
     def escape(self) -> bool:
         """Give the pane of a divergence back to the diff."""
-        if not self._pane.findings or self.panes.zoomed:
+        if not self.pane.findings or self.panes.zoomed:
             return False
         self.forget_divergence()
         return True
@@ -85,16 +100,16 @@ class Divergences(DebuggerFeature):
 
     def divergence_shown(self) -> int:
         """The divergence that was gone to last."""
-        return self._pane.index
+        return self.pane.index
 
     def show_divergence(self, report: ReplayReport, index: int) -> None:
         """Go to the step and the call of a divergence, and show it in the place of the diff."""
         findings = report.divergences
         found = findings[index]
-        self._pane.show(findings, index)
+        self.pane.show(findings, index)
         self.panes.timeline.show_divergences(frozenset(each.step for each in findings if each.step is not None))
         self.panes.share()
-        self._pane.lines.focus()
+        self.pane.lines.focus()
         # An effect outside every step is shown beside the step that is shown already.
         self.time.go(self.time.number if found.step is None else found.step, partial(self._show_call, found))
         self.screen.refresh_footer()
@@ -106,8 +121,8 @@ class Divergences(DebuggerFeature):
 
     def forget_divergence(self) -> None:
         """Give the pane back to the diff."""
-        had_focus = self._pane.has_focus_within
-        self._pane.show((), 0)
+        had_focus = self.pane.has_focus_within
+        self.pane.show((), 0)
         self.panes.timeline.show_divergences(frozenset())
         if had_focus:
             self.panes.timeline.focus()

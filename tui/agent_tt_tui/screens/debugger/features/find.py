@@ -21,6 +21,7 @@ from agent_tt_tui.widgets.find_panel import FindPanel
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agent_tt_tui.screens.debugger.features.blame import WhoWrote
     from agent_tt_tui.screens.debugger.past_reading import PastReading
     from agent_tt_tui.screens.debugger.time import Time
     from agent_tt_tui.viewmodel.finding import HitRow
@@ -31,15 +32,16 @@ class Find(DebuggerFeature):
 
     COMMANDS = frozenset({"find.open", "find.next", "find.previous", "time.edge_previous", "time.edge_next"})
 
-    def __init__(self, time: Time, past: PastReading) -> None:
+    def __init__(self, time: Time, past: PastReading, who_wrote: WhoWrote) -> None:
         """Search nothing yet.
 
         Args:
             time: The step that is shown.
             past: What finds out where a question holds.
+            who_wrote: What a hit may lead on to.
         """
         super().__init__(time)
-        self._past = past
+        self._past, self._who_wrote = past, who_wrote
         self._panel = self.panes.find_panel
         self._opened_at: int | None = None
         """The step at which the find panel was opened; None while it is closed."""
@@ -68,8 +70,8 @@ class Find(DebuggerFeature):
         return None
 
     def escape(self) -> bool:
-        """Forget what was found; a value's way back, which may have led from it, is left first."""
-        if not self._panel.hits.found.rows or self.panes.blame.is_open:
+        """Forget what was found; a value's way back, which may have led on from it, is left first."""
+        if not self._panel.hits.found.rows or self._who_wrote.pane.is_open:
             return False
         self._forget_hits()
         return True

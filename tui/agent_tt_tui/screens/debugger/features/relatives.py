@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
+from time import time as now
 from typing import TYPE_CHECKING, Final
 
 from agent_tt_tui import format as fmt
@@ -17,9 +17,12 @@ from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
 from agent_tt_tui.viewmodel.related import forks_among
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from textual.screen import Screen
 
     from agent_tt.model import Run
+    from agent_tt_tui.screens.debugger.time import Time
     from agent_tt_tui.viewmodel.related import Kin
 
 _ALL_FORKS: Final = "\0all forks"
@@ -30,6 +33,16 @@ class Relatives(DebuggerFeature):
     """Opens forks and parents of the run, compares it with others, and shows what was written down about it."""
 
     COMMANDS = frozenset({"run.about", "run.kin", "compare.open"})
+
+    def __init__(self, time: Time, debugger: Callable[[Run, int], Screen[None]]) -> None:
+        """Open nothing yet.
+
+        Args:
+            time: The step that is shown.
+            debugger: Makes the debugger of another run, at a step.
+        """
+        super().__init__(time)
+        self._debugger = debugger
 
     def action_about(self) -> None:
         """Show what was written down about the run and the state."""
@@ -56,11 +69,9 @@ class Relatives(DebuggerFeature):
             self.screen.app.push_screen(PickDialog("Open", choices), partial(self._open_kin, message.kin))
 
     def _open_kin(self, kin: Sequence[Kin], run_id: str | None) -> None:
-        from agent_tt_tui.screens.debugger.screen import DebuggerScreen
-
         chosen = next((found for found in kin if found.run.id == run_id), None)
         if chosen is not None:
-            self.screen.app.push_screen(DebuggerScreen(self.model.source, chosen.run, chosen.step))
+            self.screen.app.push_screen(self._debugger(chosen.run, chosen.step))
 
     def action_compare(self) -> None:
         """Compare with another run: at once where there is only one, else with one that is chosen."""
@@ -74,10 +85,9 @@ class Relatives(DebuggerFeature):
         elif len(runs) == 1:
             self._compare(runs[0][0].id)
         else:
-            now = time.time()
             forks = forks_among(self.model.run, [run for run, _ in runs])
             choices = [Choice(_ALL_FORKS, f"all {forks} forks", "in a table")] if forks > 1 else []
-            choices += [Choice(run.id, run.name, f"{kin or run.status}, {_age(run, now)}") for run, kin in runs]
+            choices += [Choice(run.id, run.name, f"{kin or run.status}, {_age(run)}") for run, kin in runs]
             self.screen.app.push_screen(PickDialog("Compare with", choices), self._compare)
 
     def _compare(self, run_id: str | None) -> None:
@@ -88,6 +98,6 @@ class Relatives(DebuggerFeature):
             self.screen.app.push_screen(CompareScreen(source, self.model.run, source, source.run(run_id)))
 
 
-def _age(run: Run, now: float) -> str:
-    age = fmt.age(now - run.started_us / 1_000_000)
+def _age(run: Run) -> str:
+    age = fmt.age(now() - run.started_us / 1_000_000)
     return age if age == "now" else f"{age} ago"
