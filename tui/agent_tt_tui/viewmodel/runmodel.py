@@ -55,6 +55,8 @@ class RunModel:
         """What is odd about it; None where it has too many steps to be searched unasked."""
         self.pending: Pending | None = None
         """Edits that nothing has run with yet."""
+        self.pending_trouble = ""
+        """Why a fork with them cannot be."""
         self.forks: dict[int, tuple[str, ...]] = {}
         """Names of the runs that were forked from this one, by the step they start at."""
         self.labels: Mapping[int, Label] = {}

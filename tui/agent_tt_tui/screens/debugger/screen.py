@@ -19,9 +19,9 @@ from agent_tt_tui.screens.debugger.features.marks import Marks
 from agent_tt_tui.screens.debugger.features.oddities import Oddities
 from agent_tt_tui.screens.debugger.features.pdb import Pdb
 from agent_tt_tui.screens.debugger.features.playing import Playing
-from agent_tt_tui.screens.debugger.features.relatives import Relatives
+from agent_tt_tui.screens.debugger.features.related import Related
 from agent_tt_tui.screens.debugger.features.watches import Watches
-from agent_tt_tui.screens.debugger.features.written import Written
+from agent_tt_tui.screens.debugger.features.writes import SelectedWrites
 from agent_tt_tui.screens.debugger.panes import Panes
 from agent_tt_tui.screens.debugger.past_reading import PastReading
 from agent_tt_tui.screens.debugger.time import Time
@@ -99,13 +99,13 @@ class DebuggerScreen(CommandScreen[None]):
             # These leave nothing open.
             Watches(self.time, watches, self.find),
             Oddities(self.time, past, self.find),
-            Written(self.time),
+            SelectedWrites(self.time),
             DiffBase(self.time),
             Marks(self.time),
             Inspecting(self.time),
             self.editing,
             Forking(self.time, self.editing),
-            Relatives(self.time, partial(DebuggerScreen, source)),
+            Related(self.time, partial(DebuggerScreen, source)),
             Pdb(self.time, self.run_again),
             self.run_again,
             RunControl(self, self.shown_runs, lambda _: source),

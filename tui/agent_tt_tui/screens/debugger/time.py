@@ -57,7 +57,12 @@ class Time(Feature):
             panes: What shows the step.
             step: The step to open at; by default the first that failed, else the last.
         """
-        self.screen, self.model, self.panes = screen, model, panes
+        self.screen = screen
+        """The debugger."""
+        self.model = model
+        """The run that is shown."""
+        self.panes = panes
+        """What shows it."""
         self.reading = reading.RunReading(screen, model)
         """What reads the run, in threads."""
         self.number = 0
@@ -70,8 +75,6 @@ class Time(Feature):
         """What a step is compared with; None for the usual."""
         self.other: OtherState | None = None
         """The state that a person named to compare with; it stays among the bases."""
-        self.trouble = ""
-        """Why a fork with the pending edits cannot be."""
         self.on_leaving: list[Callable[[], None]] = []
         """What is called when somebody goes to a step, before that is shown."""
         self._open_at = step
@@ -189,7 +192,7 @@ class Time(Feature):
         self.panes.inspector.show(view, pending=pending if pending is not None and pending.changes else None)
         self.panes.call_pane.show(view)
         if pending is not None:
-            self.panes.diff.show_pending(pending, self.trouble)
+            self.panes.diff.show_pending(pending, self.model.pending_trouble)
             self.panes.make_room_for_diff()
         self._land(view)
 

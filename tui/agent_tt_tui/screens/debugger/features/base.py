@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
+from agent_tt.errors import AgentTTError
+from agent_tt.querying.places import read_path
 from agent_tt_tui.commands import display_key
 from agent_tt_tui.contexts import DEBUGGER
 from agent_tt_tui.feature import Feature
@@ -11,6 +15,8 @@ from agent_tt_tui.look import look_of
 
 if TYPE_CHECKING:
     from agent_tt_tui.screens.debugger.time import Time
+    from agent_tt_tui.viewmodel.blame import Place
+    from agent_tt_tui.viewmodel.stepview import StepView
 
 
 class DebuggerFeature(Feature):
@@ -28,3 +34,18 @@ class DebuggerFeature(Feature):
         """The key of a command, as it is shown."""
         look = look_of(self.screen)
         return display_key(DEBUGGER.command(command_id).bound_keys(look.keymap)[0], look.glyphs)
+
+    def go_to_place(self, place: Place) -> None:
+        """Go to the step of a place, and show its value or its call as soon as the step is read."""
+        self.time.go(place.step, partial(self._show_place, place))
+
+    def _show_place(self, place: Place, view: StepView) -> None:
+        if place.call is not None:
+            self.panes.show_call(place.call)
+            if place.is_outcome:
+                self.panes.show_outcome()
+            return
+        with suppress(AgentTTError):  # a place of the agent's own code has no path
+            path = read_path(view.state, place.path) if place.path else ()
+            if path:
+                self.panes.inspector.show_value(path)

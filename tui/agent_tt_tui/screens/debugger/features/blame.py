@@ -13,7 +13,6 @@ from agent_tt_tui.feature import hears
 from agent_tt_tui.footer import FooterRow
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
-from agent_tt_tui.screens.debugger.features.places import go_to_place
 from agent_tt_tui.screens.debugger.panes import LowerPane
 from agent_tt_tui.screens.debugger.past_reading import Blamed
 from agent_tt_tui.viewmodel.blame import default_path
@@ -155,19 +154,19 @@ class WhoWrote(DebuggerFeature):
         self.pane.show(message.blame, first)
         self.panes.share()
         if first:
-            go_to_place(self.time, self.pane.list.places[first])
+            self.go_to_place(self.pane.list.places[first])
 
     @hears(BlameList.PlaceMoved)
     def _on_place_moved(self, message: BlameList.PlaceMoved) -> None:
         self.pane.show_place()
-        go_to_place(self.time, message.place)
+        self.go_to_place(message.place)
 
     @hears(LineView.Chosen)
     def _on_place_chosen(self, message: LineView.Chosen) -> None:
         if message.view is self.pane.list and self.pane.list.places:
             place = self.pane.list.places[self.pane.list.place]
             if place.step != self.time.number:
-                go_to_place(self.time, place)
+                self.go_to_place(place)
             self._close_blame(stay=True)
 
     def _close_blame(self, *, stay: bool) -> None:

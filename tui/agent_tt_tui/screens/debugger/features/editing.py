@@ -226,7 +226,7 @@ class Editing(DebuggerFeature):
     # Showing them.
 
     def _show_pending(self, pending: Pending) -> None:
-        self.model.pending, self.time.trouble = (pending if pending.edits else None), ""
+        self.model.pending, self.model.pending_trouble = (pending if pending.edits else None), ""
         self.panes.timeline.show_edited(pending.steps())
         self.panes.refresh_header()
         self.screen.refresh_footer()
@@ -247,7 +247,7 @@ class Editing(DebuggerFeature):
 
     def _show_trouble(self, pending: Pending, found: str) -> None:
         if pending is self.model.pending:
-            self.time.trouble = found
+            self.model.pending_trouble = found
             self.time.show_view()
 
     def before_leaving(self) -> str:

@@ -11,7 +11,6 @@ from agent_tt_tui.feature import hears
 from agent_tt_tui.footer import FooterRow
 from agent_tt_tui.screens.debugger import run_reading as reading
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
-from agent_tt_tui.screens.debugger.features.places import go_to_place
 from agent_tt_tui.screens.debugger.past_reading import StepsFound
 from agent_tt_tui.screens.searching import IndexGrew, NotUnderstood, Searched, Searching
 from agent_tt_tui.viewmodel.blame import Place
@@ -227,7 +226,7 @@ class Find(DebuggerFeature):
         if isinstance(hit, StepHit) or (hit.call is None and not (hit.where == "state" and hit.path)):
             self._go_to_step(hit.step)
         else:
-            go_to_place(self.time, Place(hit.step, hit.call, hit.path, is_outcome=hit.where == "result"))
+            self.go_to_place(Place(hit.step, hit.call, hit.path, is_outcome=hit.where == "result"))
 
     def _go_to_step(self, step: int | None) -> None:
         if step is not None and step != self.time.number:

@@ -29,7 +29,7 @@ _ALL_FORKS: Final = "\0all forks"
 """Stands for all forks of the run in a list of runs: no run has such an id."""
 
 
-class Relatives(DebuggerFeature):
+class Related(DebuggerFeature):
     """Opens forks and parents of the run, compares it with others, and shows what was written down about it."""
 
     COMMANDS = frozenset({"run.about", "run.kin", "compare.open"})

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.viewmodel.writes import Writes
 
 
-class Written(DebuggerFeature):
+class SelectedWrites(DebuggerFeature):
     """Finds the writes of the path that is selected in the inspector."""
 
     COMMANDS = frozenset({"time.write_previous", "time.write_next"})
