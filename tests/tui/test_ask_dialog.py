@@ -17,8 +17,8 @@ from agent_tt_tui.screens.compare.screen import CompareScreen
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 from agent_tt_tui.screens.running.ask import AskDialog
 from agent_tt_tui.screens.runs.screen import RunsScreen
-from agent_tt_tui.viewmodel.decided import decided_lines, waiting_line
-from agent_tt_tui.widgets.edit_form import EditArea
+from agent_tt_tui.viewmodel.calls.decided import decided_lines, waiting_line
+from agent_tt_tui.widgets.dialogs.edit_form import EditArea
 
 HOSTILE = "\x1b[31mred\x1b[0m \u202egnorw [bold]markup[/bold]"
 

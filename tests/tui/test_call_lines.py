@@ -9,15 +9,15 @@ import pytest
 
 from agent_tt.model import Call, ErrorInfo, Run, Step
 from agent_tt_tui.glyphs import UNICODE
-from agent_tt_tui.viewmodel.callview import CallContext, call_lines, error_lines
-from agent_tt_tui.viewmodel.messages import Asked, Message, conversation_in, message_of
-from agent_tt_tui.widgets.call_view import CallView
+from agent_tt_tui.viewmodel.calls.callview import CallContext, call_lines, error_lines
+from agent_tt_tui.viewmodel.calls.messages import Asked, Message, conversation_in, message_of
+from agent_tt_tui.widgets.debugger.call_view import CallView
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agent_tt.codec.wire import Wire
-    from agent_tt_tui.viewmodel.pieces import TextLine
+    from agent_tt_tui.viewmodel.values.pieces import TextLine
 
 
 def text_of(lines: Iterable[TextLine]) -> list[str]:

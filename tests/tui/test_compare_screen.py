@@ -12,7 +12,7 @@ from agent_tt.store import open_store
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
 from agent_tt_tui.screens.compare.screen import CompareScreen
-from agent_tt_tui.widgets.compare_steps import CompareSteps
+from agent_tt_tui.widgets.runs.compare_steps import CompareSteps
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from textual.app import App
 
 from agent_tt.comparing.runs import LanePair
 from agent_tt.model import Call, Edit, Run, Step
-from agent_tt_tui.viewmodel.comparison import read_comparison
-from agent_tt_tui.widgets.compare_frame import SideTitles
+from agent_tt_tui.viewmodel.runs.comparison import read_comparison
+from agent_tt_tui.widgets.runs.compare_frame import SideTitles
 
 
 class Runs:

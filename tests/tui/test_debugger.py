@@ -7,8 +7,8 @@ from fake_source import FakeSource, refund_loop, step
 
 from agent_tt.model import Edit
 from agent_tt_tui.screens.debugger.run_reading import RunReading
-from agent_tt_tui.widgets.diff_pane import DiffLines
-from agent_tt_tui.widgets.inspector import Inspector
+from agent_tt_tui.widgets.debugger.diff_pane import DiffLines
+from agent_tt_tui.widgets.debugger.inspector import Inspector
 
 
 def diff_rows(app):

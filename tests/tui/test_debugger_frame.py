@@ -8,7 +8,7 @@ from fake_source import FakeSource, refund_loop, step
 from agent_tt.model import Call
 from agent_tt_tui.glyphs import ASCII
 from agent_tt_tui.look import Look
-from agent_tt_tui.viewmodel.debugger_layout import DebuggerLayout
+from agent_tt_tui.viewmodel.debugger.debugger_layout import DebuggerLayout
 
 
 async def test_the_cursor_stays_on_its_step_whatever_folds_when_the_terminal_is_resized():

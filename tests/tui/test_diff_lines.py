@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from agent_tt.comparing.states import compare_states
 from agent_tt_tui.text import width
-from agent_tt_tui.viewmodel import difflines
-from agent_tt_tui.viewmodel.difflines import DiffRows, diff_lines
+from agent_tt_tui.viewmodel.values import difflines
+from agent_tt_tui.viewmodel.values.difflines import DiffRows, diff_lines
 
 
 def said(before, after, columns=60):

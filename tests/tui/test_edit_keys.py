@@ -16,11 +16,11 @@ from agent_tt_tui.screens.compare.screen import CompareScreen
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 from agent_tt_tui.screens.dialogs.edit import EditDialog
 from agent_tt_tui.screens.running.fork import ForkDialog
-from agent_tt_tui.viewmodel.pending import Pending
-from agent_tt_tui.viewmodel.placing import insertion, insertion_text
-from agent_tt_tui.viewmodel.subjects import of_call
-from agent_tt_tui.widgets.edit_form import EditArea
-from agent_tt_tui.widgets.fork_form import ForkAction
+from agent_tt_tui.viewmodel.edits.pending import Pending
+from agent_tt_tui.viewmodel.edits.placing import insertion, insertion_text
+from agent_tt_tui.viewmodel.edits.subjects import of_call
+from agent_tt_tui.widgets.dialogs.edit_form import EditArea
+from agent_tt_tui.widgets.dialogs.fork_form import ForkAction
 
 
 class Driven:

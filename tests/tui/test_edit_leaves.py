@@ -22,9 +22,9 @@ from agent_tt_tui.glyphs import UNICODE
 from agent_tt_tui.palette import Palette
 from agent_tt_tui.screens.dialogs.edit import EditDialog
 from agent_tt_tui.screens.running.fork import ForkDialog
-from agent_tt_tui.viewmodel.leaves import json_rows, leaves_of
-from agent_tt_tui.viewmodel.pending import Pending
-from agent_tt_tui.widgets.edit_row import edit_row, edit_rows
+from agent_tt_tui.viewmodel.edits.leaves import json_rows, leaves_of
+from agent_tt_tui.viewmodel.edits.pending import Pending
+from agent_tt_tui.widgets.dialogs.edit_row import edit_row, edit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,13 +16,13 @@ from agent_tt.forking.edits import apply_edits
 from agent_tt.model import Edit
 from agent_tt_tui.screens.dialogs.edit import EditDialog
 from agent_tt_tui.screens.dialogs.external import with_terminal
-from agent_tt_tui.viewmodel import difflines
-from agent_tt_tui.viewmodel.difftext import compare_texts
-from agent_tt_tui.viewmodel.editing import MOST_CHARACTERS, Editable, change_pieces, judge
-from agent_tt_tui.viewmodel.external_editor import edit_outside, editor_command
-from agent_tt_tui.viewmodel.pending import Pending
-from agent_tt_tui.viewmodel.subjects import of_state
-from agent_tt_tui.widgets.edit_form import EditArea
+from agent_tt_tui.viewmodel.edits.editing import MOST_CHARACTERS, Editable, change_pieces, judge
+from agent_tt_tui.viewmodel.edits.external_editor import edit_outside, editor_command
+from agent_tt_tui.viewmodel.edits.pending import Pending
+from agent_tt_tui.viewmodel.edits.subjects import of_state
+from agent_tt_tui.viewmodel.values import difflines
+from agent_tt_tui.viewmodel.values.difftext import compare_texts
+from agent_tt_tui.widgets.dialogs.edit_form import EditArea
 
 
 def test_edits_leave_the_recorded_state_alone_and_can_be_replayed_on_it():

@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.tui.fake_source import refund_loop
 
 from agent_tt.model import ErrorInfo
-from agent_tt_tui.viewmodel.ending import ending_lines
+from agent_tt_tui.viewmodel.running.ending import ending_lines
 
 TRACEBACK = 'Traceback (most recent call last):\n  File "agent.py", line 3, in main\nValueError: no\n'
 

@@ -12,7 +12,7 @@ from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 from agent_tt_tui.screens.dialogs.ending import EndingDialog
-from agent_tt_tui.viewmodel.effects import call_words, effect_lines
+from agent_tt_tui.viewmodel.running.effects import call_words, effect_lines
 
 
 def test_each_kind_of_call_is_told_in_its_own_words():

@@ -23,7 +23,7 @@ from agent_tt_tui.look import Look
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 from agent_tt_tui.screens.runs.find_all import FindAllScreen
 from agent_tt_tui.screens.runs.screen import RunsScreen
-from agent_tt_tui.viewmodel.finding import HitRows
+from agent_tt_tui.viewmodel.past.finding import HitRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

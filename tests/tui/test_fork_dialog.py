@@ -10,9 +10,9 @@ from agent_tt_tui.look import Look
 from agent_tt_tui.screens.dialogs.edit import EditDialog
 from agent_tt_tui.screens.running.fork import ForkDialog
 from agent_tt_tui.screens.runs.screen import RunsScreen
-from agent_tt_tui.widgets.edit_form import EditArea
-from agent_tt_tui.widgets.fork_form import ForkAction
-from agent_tt_tui.widgets.fork_table import ForkTable
+from agent_tt_tui.widgets.dialogs.edit_form import EditArea
+from agent_tt_tui.widgets.dialogs.fork_form import ForkAction
+from agent_tt_tui.widgets.dialogs.fork_table import ForkTable
 
 
 class Opened:

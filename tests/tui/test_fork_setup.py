@@ -3,8 +3,8 @@
 import pytest
 
 from agent_tt.errors import AgentTTError
-from agent_tt_tui.viewmodel.fork_policy import next_word, or_ask, with_stub
-from agent_tt_tui.viewmodel.fork_setup import SETTINGS, ForkSetup
+from agent_tt_tui.viewmodel.running.fork_policy import next_word, or_ask, with_stub
+from agent_tt_tui.viewmodel.running.fork_setup import SETTINGS, ForkSetup
 
 BY_ID = {setting.id: setting for setting in SETTINGS}
 

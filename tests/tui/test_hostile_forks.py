@@ -14,7 +14,7 @@ from agent_tt_tui.look import Look
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 from agent_tt_tui.screens.running.fork import ForkDialog
 from agent_tt_tui.screens.runs.screen import RunsScreen
-from agent_tt_tui.widgets.fork_form import ForkAction
+from agent_tt_tui.widgets.dialogs.fork_form import ForkAction
 
 AGENT = """
 import os, signal, sys, time

@@ -2,13 +2,13 @@
 
 from agent_tt.model import AgentCode, Call, ErrorInfo, Run, Step
 from agent_tt_tui.glyphs import UNICODE
-from agent_tt_tui.viewmodel.callview import CallContext, call_lines
-from agent_tt_tui.viewmodel.conversation import conversation_lines, turns_of
-from agent_tt_tui.viewmodel.highlight import highlighted
-from agent_tt_tui.viewmodel.messages import conversation_in, message_of
-from agent_tt_tui.viewmodel.pieces import wrap
-from agent_tt_tui.viewmodel.rawtext import RawText
-from agent_tt_tui.viewmodel.source_excerpt import read_excerpt
+from agent_tt_tui.viewmodel.calls.callview import CallContext, call_lines
+from agent_tt_tui.viewmodel.calls.conversation import conversation_lines, turns_of
+from agent_tt_tui.viewmodel.calls.messages import conversation_in, message_of
+from agent_tt_tui.viewmodel.calls.source_excerpt import read_excerpt
+from agent_tt_tui.viewmodel.values.highlight import highlighted
+from agent_tt_tui.viewmodel.values.pieces import wrap
+from agent_tt_tui.viewmodel.values.rawtext import RawText
 
 RUN = Run("RUN000000001", "run", "failed", started_us=0)
 

@@ -29,8 +29,8 @@ from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 from agent_tt_tui.screens.running.replay import ReplayDialog, Replayed
 from agent_tt_tui.screens.running.replayed import ReplayedDialog
 from agent_tt_tui.screens.runs.screen import RunsScreen
-from agent_tt_tui.widgets.replay_form import ReplayAction
-from agent_tt_tui.widgets.run_list import RunList
+from agent_tt_tui.widgets.dialogs.replay_form import ReplayAction
+from agent_tt_tui.widgets.runs.run_list import RunList
 
 AGENT = """
 import os

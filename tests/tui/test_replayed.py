@@ -14,7 +14,7 @@ from agent_tt.replaying.notes import Note
 from agent_tt.replaying.report import AgentEnd
 from agent_tt_tui.glyphs import ASCII, UNICODE
 from agent_tt_tui.text import width
-from agent_tt_tui.viewmodel.replayed import (
+from agent_tt_tui.viewmodel.running.replayed import (
     call_in,
     divergence_lines,
     divergence_pieces,

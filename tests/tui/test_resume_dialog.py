@@ -21,8 +21,8 @@ from agent_tt_tui.look import Look
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 from agent_tt_tui.screens.running.resume import ResumeDialog
 from agent_tt_tui.screens.runs.screen import RunsScreen
-from agent_tt_tui.widgets.resume_form import InFlightTable, ResumeAction, Waiting
-from agent_tt_tui.widgets.run_list import RunList
+from agent_tt_tui.widgets.dialogs.resume_form import InFlightTable, ResumeAction, Waiting
+from agent_tt_tui.widgets.runs.run_list import RunList
 
 AGENT = """
 import os, signal

@@ -22,8 +22,8 @@ from agent_tt_tui.screens.dialogs.pick import PickDialog
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.screens.runs import listing
 from agent_tt_tui.screens.runs.screen import RunsScreen
-from agent_tt_tui.viewmodel.bookmarks import Bookmarks
-from agent_tt_tui.widgets.run_list import RunList
+from agent_tt_tui.viewmodel.debugger.bookmarks import Bookmarks
+from agent_tt_tui.widgets.runs.run_list import RunList
 
 SIZES = [(120, 40), (80, 24), (60, 20)]
 HOSTILE = "\x1b[31mred\x1b[0m \u202e [bold]not bold[/bold]"

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from agent_tt.history.diff import diff
 from agent_tt.model import Run
-from agent_tt_tui.viewmodel.bases import bases, choose, following, lanes_between
-from agent_tt_tui.viewmodel.newest import Newest
-from agent_tt_tui.viewmodel.related import related_runs
-from agent_tt_tui.viewmodel.runmodel import PAGE, RunModel
-from agent_tt_tui.viewmodel.shared_states import advance
+from agent_tt_tui.viewmodel.debugger.newest import Newest
+from agent_tt_tui.viewmodel.debugger.runmodel import PAGE, RunModel
+from agent_tt_tui.viewmodel.debugger.shared_states import advance
+from agent_tt_tui.viewmodel.past.bases import bases, choose, following, lanes_between
+from agent_tt_tui.viewmodel.past.related import related_runs
 
 
 def opened(source):

@@ -9,7 +9,7 @@ from agent_tt_tui.look import Look
 from agent_tt_tui.screens.compare.screen import CompareScreen
 from agent_tt_tui.screens.runs.empty import EmptyScreen
 from agent_tt_tui.screens.runs.screen import RunsScreen
-from agent_tt_tui.widgets.run_list import RunList
+from agent_tt_tui.widgets.runs.run_list import RunList
 
 WIDE, NARROW = (120, 40), (80, 24)
 

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tt.model import Run
-from agent_tt_tui.viewmodel.runtree import SORT_KEYS, run_rows
+from agent_tt_tui.viewmodel.runs.runtree import SORT_KEYS, run_rows
 
 
 def run(run_id: str, name: str, started: int, parent: str | None = None, **more) -> Run:

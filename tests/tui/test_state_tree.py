@@ -11,9 +11,9 @@ from agent_tt.codec.encode import encode
 from agent_tt.codec.paths import get
 from agent_tt.comparing.states import compare_states
 from agent_tt_tui.glyphs import ASCII, UNICODE
-from agent_tt_tui.viewmodel.parts import parts_of
-from agent_tt_tui.viewmodel.tree import Changes, Folds, Tree
-from agent_tt_tui.viewmodel.values import key_text, type_text, value_pieces
+from agent_tt_tui.viewmodel.values.parts import parts_of
+from agent_tt_tui.viewmodel.values.tree import Changes, Folds, Tree
+from agent_tt_tui.viewmodel.values.values import key_text, type_text, value_pieces
 
 scalars = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3)
 python_values = st.recursive(

@@ -27,12 +27,12 @@ from agent_tt_tui.screens.sweep import screen as sweep_screen
 from agent_tt_tui.screens.sweep.form import SweepDialog
 from agent_tt_tui.screens.sweep.screen import SweepScreen
 from agent_tt_tui.sweep_process import SweepProcess
-from agent_tt_tui.viewmodel.runtree import run_rows
-from agent_tt_tui.viewmodel.sweep_form import FormRow, SweepDraft, axes_of_edits, axis_line, check_line
-from agent_tt_tui.viewmodel.sweeps import answers_of
-from agent_tt_tui.widgets.run_list import RunList
-from agent_tt_tui.widgets.sweep_form import SweepAction
-from agent_tt_tui.widgets.sweep_matrix import SweepLayout, SweepMatrix, fair_label
+from agent_tt_tui.viewmodel.runs.runtree import run_rows
+from agent_tt_tui.viewmodel.runs.sweep_form import FormRow, SweepDraft, axes_of_edits, axis_line, check_line
+from agent_tt_tui.viewmodel.runs.sweeps import answers_of
+from agent_tt_tui.widgets.runs.run_list import RunList
+from agent_tt_tui.widgets.runs.sweep_form import SweepAction
+from agent_tt_tui.widgets.runs.sweep_matrix import SweepLayout, SweepMatrix, fair_label
 
 TIMEOUT = ErrorInfo("builtins:TimeoutError", "search_docs did not answer")
 THREE = Definition((Axis("set", "temperature", (0, 0.4, 0.8)),), step=1, samples=5, jobs=4, max_cost=50.0)

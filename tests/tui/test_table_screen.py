@@ -26,9 +26,9 @@ from agent_tt_tui.screens.compare.table import TableScreen
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 from agent_tt_tui.screens.dialogs.pick import PickDialog
 from agent_tt_tui.screens.runs.screen import RunsScreen
-from agent_tt_tui.widgets.run_list import RunList
-from agent_tt_tui.widgets.run_table import RunTable
-from agent_tt_tui.widgets.table_preview import TablePreview
+from agent_tt_tui.widgets.runs.run_list import RunList
+from agent_tt_tui.widgets.runs.run_table import RunTable
+from agent_tt_tui.widgets.runs.table_preview import TablePreview
 
 HOSTILE = "\x1b[31mred\x1b[0m \u202e [bold]not bold[/bold]"
 SIZES = [(80, 24), (140, 40), (60, 12)]

@@ -5,10 +5,10 @@ from fake_source import FakeSource, refund_loop, step
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_tt_tui.viewmodel.folding import Fold, Rows, alike_runs, around, fold
-from agent_tt_tui.viewmodel.overview import Overview
-from agent_tt_tui.viewmodel.strip import StripLayout
-from agent_tt_tui.viewmodel.timeline import TimelineColumns, bar_length
+from agent_tt_tui.viewmodel.debugger.folding import Fold, Rows, alike_runs, around, fold
+from agent_tt_tui.viewmodel.debugger.overview import Overview
+from agent_tt_tui.viewmodel.debugger.strip import StripLayout
+from agent_tt_tui.viewmodel.debugger.timeline import TimelineColumns, bar_length
 
 
 def overview_of(steps):

@@ -145,7 +145,7 @@ def _edited(question: CallQuestion) -> Decision | None:
     shown = {name: value for name, value in question.args.items() if name in question.editable}
     if not (os.environ.get("VISUAL") or os.environ.get("EDITOR")):
         return question.run_text(click.prompt("Arguments as JSON, by name; those left out stay"))
-    from agent_tt_tui.viewmodel.external_editor import edit_outside
+    from agent_tt_tui.viewmodel.edits.external_editor import edit_outside
 
     text = edit_outside(pretty(shown), ".json", check=_trouble(question), ask_again=_ask_again, env=os.environ)
     return None if text is None else question.run_text(text)

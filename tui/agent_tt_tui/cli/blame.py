@@ -71,7 +71,7 @@ def _print(terminal: Terminal, run: str, blame: Blame) -> None:
 def _link_cells(link: Link) -> list[Cell]:
     from agent_tt.codec.text import summary
     from agent_tt_tui.cli.terminal import Cell
-    from agent_tt_tui.viewmodel.blame import WORDS
+    from agent_tt_tui.viewmodel.past.blame import WORDS
 
     where = " ".join(part for part in (link.name, link.path) if part)
     what = _WORDS.get(link.kind, WORDS[link.kind])
@@ -81,7 +81,7 @@ def _link_cells(link: Link) -> list[Cell]:
 
 def _reason(terminal: Terminal, link: Link) -> list[list[Cell | str]]:
     from agent_tt_tui.cli.terminal import Cell
-    from agent_tt_tui.viewmodel.blame import others_word
+    from agent_tt_tui.viewmodel.past.blame import others_word
 
     rows: list[list[Cell | str]] = []
     if link.kind != "argument":

@@ -9,7 +9,7 @@ from agent_tt.comparing.leaves import edit_changes
 from agent_tt.comparing.words import compare_words
 from agent_tt_tui.cli.terminal import Cell
 from agent_tt_tui.text import cut, cut_start, width
-from agent_tt_tui.viewmodel.difftext import CUT
+from agent_tt_tui.viewmodel.values.difftext import CUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agent_tt.comparing.states import Change
     from agent_tt.model import Edit
     from agent_tt_tui.cli.terminal import Role, Terminal
-    from agent_tt_tui.viewmodel.difftext import DiffLine
+    from agent_tt_tui.viewmodel.values.difftext import DiffLine
 
 _CONTEXT = 16
 """Characters of what is the same that are shown on either side of a changed word."""

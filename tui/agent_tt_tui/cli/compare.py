@@ -49,7 +49,7 @@ class _Side:
 
     @classmethod
     def of(cls, source: RunSource, run_id: str) -> _Side:
-        from agent_tt_tui.viewmodel.comparison import tool_of
+        from agent_tt_tui.viewmodel.runs.comparison import tool_of
 
         steps = {step.number: step for step in source.steps(run_id)}
         calls: dict[int, list[Call]] = {}
@@ -127,7 +127,7 @@ def _print_final(terminal: Terminal, comparison: Comparison, named: Sequence[Nam
     """What differs between the final states, the first rows of it, and how to see the rest."""
     from agent_tt_tui.cli.changes import print_rows
     from agent_tt_tui.cli.terminal import Cell, counted
-    from agent_tt_tui.viewmodel.difflines import DiffRows
+    from agent_tt_tui.viewmodel.values.difflines import DiffRows
 
     changes = comparison.final_changes
     if not changes:
@@ -148,7 +148,7 @@ def _print_rows(terminal: Terminal, comparison: Comparison, a: _Side, b: _Side) 
     """Write the steps in two halves; runs of rows that are alike are folded."""
     from agent_tt_tui.cli.terminal import Cell
     from agent_tt_tui.text import fit
-    from agent_tt_tui.viewmodel.comparison import elsewhere, parting_text, rejoining_text
+    from agent_tt_tui.viewmodel.runs.comparison import elsewhere, parting_text, rejoining_text
 
     half = (terminal.columns - 5) // 2
     glyphs = terminal.glyphs

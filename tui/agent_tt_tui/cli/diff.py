@@ -93,7 +93,7 @@ def _print(terminal: Terminal, found: StateDiff, names: tuple[str, str], new: Wi
     from agent_tt.comparing.echoes import without_echoes
     from agent_tt_tui.cli.changes import print_rows
     from agent_tt_tui.cli.terminal import Cell
-    from agent_tt_tui.viewmodel.difflines import DiffRows
+    from agent_tt_tui.viewmodel.values.difflines import DiffRows
 
     terminal.line(terminal.safe(f"{names[0]} {terminal.glyphs.to} {names[1]}"))
     if not found.differ:

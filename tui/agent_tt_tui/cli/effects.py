@@ -45,7 +45,7 @@ def print_effects(terminal: Terminal, effects: Effects, unrecorded: Sequence[str
     """
     from agent_tt_tui.cli.policy_options import place_words
     from agent_tt_tui.cli.terminal import Cell, Column
-    from agent_tt_tui.viewmodel.effects import (
+    from agent_tt_tui.viewmodel.running.effects import (
         asked_words,
         call_words,
         came_back_words,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.terminal import Cell, Column, counted, facts
-from agent_tt_tui.viewmodel.comparison import lane_fate
+from agent_tt_tui.viewmodel.runs.comparison import lane_fate
 
 if TYPE_CHECKING:
     from agent_tt.comparing.lane_ends import LaneEnd

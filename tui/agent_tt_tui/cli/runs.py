@@ -47,7 +47,7 @@ def _print_runs(terminal: Terminal, runs: Sequence[Run]) -> None:
     from agent_tt_tui import format as shown
     from agent_tt_tui.cli.terminal import Cell, Column
     from agent_tt_tui.cli.wording import branch, marks_of, status_cell
-    from agent_tt_tui.viewmodel.runtree import run_rows
+    from agent_tt_tui.viewmodel.runs.runtree import run_rows
 
     columns = (
         Column("RUN", flexible=True),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agent_tt.querying.search.hits import Hit
     from agent_tt.questions import CallQuestion
     from agent_tt.samples import Sample
-    from agent_tt_tui.viewmodel.runtree import RunRow
+    from agent_tt_tui.viewmodel.runs.runtree import RunRow
 
 Shape = dict[str, "Wire"]
 

@@ -207,7 +207,7 @@ def _show_step(options: Options, source: RunSource, run: Run, number: int) -> No
     from agent_tt.codec.text import pretty
     from agent_tt_tui.cli.terminal import Cell
     from agent_tt_tui.cli.wording import run_line
-    from agent_tt_tui.viewmodel.marked_steps import remarks
+    from agent_tt_tui.viewmodel.debugger.marked_steps import remarks
 
     terminal = options.terminal()
     run_line(terminal, run)

@@ -9,7 +9,7 @@ from agent_tt_tui import format as fmt
 from agent_tt_tui.cli.answers_text import print_answers
 from agent_tt_tui.cli.terminal import Cell, Column, counted, facts
 from agent_tt_tui.status import sample_glyph
-from agent_tt_tui.viewmodel.sweeps import answers_of, interval, left, percent, spent
+from agent_tt_tui.viewmodel.runs.sweeps import answers_of, interval, left, percent, spent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from agent_tt_tui.cli.answers_text import print_answers
 from agent_tt_tui.cli.terminal import Cell, Column
 from agent_tt_tui.cli.wording import run_line, status_cell
 from agent_tt_tui.status import run_glyph
-from agent_tt_tui.viewmodel.run_table import (
+from agent_tt_tui.viewmodel.runs.run_table import (
     AT_THE_END,
     NOWHERE,
     change,

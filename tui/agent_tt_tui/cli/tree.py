@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt_tui.cli.terminal import Cell, Terminal
-    from agent_tt_tui.viewmodel.runtree import RunRow
+    from agent_tt_tui.viewmodel.runs.runtree import RunRow
 
 _MOST_EDITS: Final = 4
 
@@ -34,7 +34,7 @@ def command(options: Options, run: str | None, *, archived: bool) -> None:
     --json: [{…as in runs, forks: [{…}]}]; a fork has fork_step, edits, way_back_in and policy
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     from agent_tt_tui.cli.wording import no_runs
-    from agent_tt_tui.viewmodel.runtree import run_rows
+    from agent_tt_tui.viewmodel.runs.runtree import run_rows
 
     with options.source(*([run] if run else [])) as source:
         found = None if run is None else source.run(run)

@@ -9,7 +9,7 @@ from agent_tt_tui import format as shown
 from agent_tt_tui.cli.terminal import Cell, counted, facts
 from agent_tt_tui.status import kind_glyph, run_glyph
 from agent_tt_tui.text import fit, width
-from agent_tt_tui.viewmodel.marked_steps import name_of
+from agent_tt_tui.viewmodel.debugger.marked_steps import name_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Call, Run, RunStatus, Step
     from agent_tt_tui.cli.terminal import Role, Terminal
     from agent_tt_tui.glyphs import Glyphs
-    from agent_tt_tui.viewmodel.runtree import RunRow
+    from agent_tt_tui.viewmodel.runs.runtree import RunRow
 
 _STATUS_ROLES: Final[dict[RunStatus, Role]] = {
     "running": "running",

@@ -14,7 +14,7 @@ from agent_tt.errors import AgentTTError, InvalidExpression, UsageError
 from agent_tt.querying.search.finder import Finder
 from agent_tt.querying.search.hits import Hits
 from agent_tt.querying.search.query import parse
-from agent_tt_tui.viewmodel.finding import FIELDS
+from agent_tt_tui.viewmodel.past.finding import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from textual.worker import Worker
 
     from agent_tt.protocols import RunSource
-    from agent_tt_tui.viewmodel.finding import Wish
+    from agent_tt_tui.viewmodel.past.finding import Wish
 
 _MOST_HITS: Final = 200
 _NEWS_SECONDS: Final = 0.4

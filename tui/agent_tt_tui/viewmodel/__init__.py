@@ -2,20 +2,11 @@
 
 | module | does |
 |---|---|
-| `runtree`, `preview`, `related` | the run browser: its tree, the run under the cursor, the runs around one |
-| `runmodel`, `stepview`, `shared_states`, `overview`, `newest` | what the debugger reads, and how it stays quick |
-| `debugger_layout`, `timeline`, `folding`, `marked_steps` | its panes, the columns and rows of its steps |
-| `strip`, `lane_strip`, `watch_marks`, `bookmarks` | the scrubber and its marks |
-| `tree`, `parts`, `values`, `rawtext` | a state as a tree and as text |
-| `callview`, `exchange`, `decided`, `source_excerpt`, `highlight` | a call in rows, and the code around it |
-| `messages`, `conversation`, `provider_call` | conversations, read off states and requests |
-| `pieces`, `difflines`, `difftext` | text in rows, each piece in its role; what differs between two values or texts |
-| `bases`, `other_state` | what a state is compared with |
-| `blame`, `writes`, `finding` | who wrote a value, where it was written, what was found |
-| `editing`, `subjects`, `leaves`, `placing`, `pending`, `external_editor` | edits before anything runs with them |
-| `fork_setup`, `fork_policy`, `fork_rows`, `what_runs` | the fork dialog, and what runs |
-| `asking`, `effects` | calls that wait; what went out |
-| `replayed`, `ending`, `about` | what a replay found, how a run ended, what is written down about it |
-| `comparison`, `run_table` | two runs, one and many |
-| `sweeps`, `sweep_cell`, `sweep_form` | sweeps |
+| `debugger` | what the debugger reads of a run, and how its panes, steps and marks are laid out |
+| `values` | a state as a tree and as text, text in rows, and what differs between two values |
+| `calls` | calls and conversations in rows, and the code around a call |
+| `past` | who wrote a value, what was found, what a state is compared with, the runs around one |
+| `edits` | edits before anything runs with them |
+| `running` | what runs in a fork or again, calls that wait, and how runs ended |
+| `runs` | the list of runs, two runs, one and many, sweeps |
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_tt_tui.status import kind_glyph, step_style
-from agent_tt_tui.viewmodel.preview import buckets
+from agent_tt_tui.viewmodel.runs.preview import buckets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.row import Row
-    from agent_tt_tui.viewmodel.pieces import Piece, PieceRole
+    from agent_tt_tui.viewmodel.values.pieces import Piece, PieceRole
 
 _LONGEST_CELL = 3
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from textual.strip import Strip
 
     from agent_tt_tui.palette import Palette
-    from agent_tt_tui.viewmodel.pieces import TextLine
+    from agent_tt_tui.viewmodel.values.pieces import TextLine
 
 
 class TextView(LineView):

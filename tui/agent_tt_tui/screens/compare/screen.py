@@ -17,11 +17,11 @@ from agent_tt_tui.running_forks import forks_of
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.running.approvals import Approvals
 from agent_tt_tui.screens.running.run_control import RunControl
-from agent_tt_tui.viewmodel.comparison import CompareView, read_comparison
-from agent_tt_tui.widgets.compare_frame import CompareHeader, PairStrip, SideTitles
-from agent_tt_tui.widgets.compare_state import CompareState
-from agent_tt_tui.widgets.compare_steps import CompareSteps
-from agent_tt_tui.widgets.outcome import LivePane, OutcomePane
+from agent_tt_tui.viewmodel.runs.comparison import CompareView, read_comparison
+from agent_tt_tui.widgets.runs.compare_frame import CompareHeader, PairStrip, SideTitles
+from agent_tt_tui.widgets.runs.compare_state import CompareState
+from agent_tt_tui.widgets.runs.compare_steps import CompareSteps
+from agent_tt_tui.widgets.runs.outcome import LivePane, OutcomePane
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,9 +19,9 @@ from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.running.approvals import Approvals
 from agent_tt_tui.screens.running.run_control import RunControl
 from agent_tt_tui.status import run_glyph, run_tone
-from agent_tt_tui.viewmodel.run_table import label_of, summary_of
-from agent_tt_tui.widgets.run_table import RunTable, TableHead
-from agent_tt_tui.widgets.table_preview import ChosenRow, TablePreview
+from agent_tt_tui.viewmodel.runs.run_table import label_of, summary_of
+from agent_tt_tui.widgets.runs.run_table import RunTable, TableHead
+from agent_tt_tui.widgets.runs.table_preview import ChosenRow, TablePreview
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

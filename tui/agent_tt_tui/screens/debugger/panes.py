@@ -11,14 +11,14 @@ from textual.containers import Horizontal, Vertical
 from agent_tt_tui.chrome import HeaderRow, Pane, PaneTitle
 from agent_tt_tui.feature import Feature, hears
 from agent_tt_tui.look import look_of
-from agent_tt_tui.viewmodel.debugger_layout import DebuggerLayout
-from agent_tt_tui.widgets.call_pane import CallPane
-from agent_tt_tui.widgets.diff_pane import DiffPane
-from agent_tt_tui.widgets.find_panel import FindPanel
-from agent_tt_tui.widgets.inspector import Inspector
-from agent_tt_tui.widgets.run_header import run_header, timeline_hint
-from agent_tt_tui.widgets.scrubber import Scrubber
-from agent_tt_tui.widgets.timeline import Timeline
+from agent_tt_tui.viewmodel.debugger.debugger_layout import DebuggerLayout
+from agent_tt_tui.widgets.debugger.call_pane import CallPane
+from agent_tt_tui.widgets.debugger.diff_pane import DiffPane
+from agent_tt_tui.widgets.debugger.find_panel import FindPanel
+from agent_tt_tui.widgets.debugger.inspector import Inspector
+from agent_tt_tui.widgets.debugger.run_header import run_header, timeline_hint
+from agent_tt_tui.widgets.debugger.scrubber import Scrubber
+from agent_tt_tui.widgets.debugger.timeline import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.lines import LineView
     from agent_tt_tui.screen import CommandScreen
     from agent_tt_tui.screens.running.approvals import Waiting
-    from agent_tt_tui.viewmodel.runmodel import RunModel
+    from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
 
 
 @dataclass(frozen=True, slots=True)

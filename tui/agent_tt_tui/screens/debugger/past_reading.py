@@ -14,14 +14,14 @@ from agent_tt.querying.expressions import EXAMPLES
 from agent_tt.querying.oddities import Oddity, find_oddities
 from agent_tt.querying.watching import Watch
 from agent_tt_tui.screens.searching import NotUnderstood
-from agent_tt_tui.viewmodel.finding import StepHit
+from agent_tt_tui.viewmodel.past.finding import StepHit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from textual.screen import Screen
 
-    from agent_tt_tui.viewmodel.runmodel import RunModel
+    from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
 
 _WRITES: Final = 20
 """Writes of a value that are listed; each costs the reading of two values."""

@@ -10,12 +10,12 @@ from textual.message import Message
 from textual.worker import get_current_worker
 
 from agent_tt.errors import AgentTTError
-from agent_tt_tui.viewmodel.bases import BaseKind, choose, lanes_between
-from agent_tt_tui.viewmodel.difflines import DiffRows
-from agent_tt_tui.viewmodel.folding import alike_runs
-from agent_tt_tui.viewmodel.newest import Newest
-from agent_tt_tui.viewmodel.other_state import OtherState, find_state
-from agent_tt_tui.viewmodel.related import kin_of, related_runs
+from agent_tt_tui.viewmodel.debugger.folding import alike_runs
+from agent_tt_tui.viewmodel.debugger.newest import Newest
+from agent_tt_tui.viewmodel.past.bases import BaseKind, choose, lanes_between
+from agent_tt_tui.viewmodel.past.other_state import OtherState, find_state
+from agent_tt_tui.viewmodel.past.related import kin_of, related_runs
+from agent_tt_tui.viewmodel.values.difflines import DiffRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path
     from agent_tt.model import Run
-    from agent_tt_tui.viewmodel.bases import Base
-    from agent_tt_tui.viewmodel.related import Kin
-    from agent_tt_tui.viewmodel.runmodel import RunModel
-    from agent_tt_tui.viewmodel.stepview import StepView
-    from agent_tt_tui.viewmodel.writes import Writes
+    from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
+    from agent_tt_tui.viewmodel.debugger.stepview import StepView
+    from agent_tt_tui.viewmodel.past.bases import Base
+    from agent_tt_tui.viewmodel.past.related import Kin
+    from agent_tt_tui.viewmodel.past.writes import Writes
 
 _log = logging.getLogger(__name__)
 

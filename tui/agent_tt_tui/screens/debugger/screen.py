@@ -29,7 +29,7 @@ from agent_tt_tui.screens.debugger.watch_reading import WatchReading
 from agent_tt_tui.screens.running.approvals import Approvals
 from agent_tt_tui.screens.running.run_again import RunAgain
 from agent_tt_tui.screens.running.run_control import RunControl
-from agent_tt_tui.viewmodel.runmodel import RunModel
+from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,8 @@ from textual import events
 from agent_tt_tui.feature import Feature, hears
 from agent_tt_tui.screens.debugger import run_reading as reading
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
-from agent_tt_tui.widgets.scrubber import Scrubber
-from agent_tt_tui.widgets.timeline import Timeline
+from agent_tt_tui.widgets.debugger.scrubber import Scrubber
+from agent_tt_tui.widgets.debugger.timeline import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Path
     from agent_tt_tui.screen import CommandScreen
     from agent_tt_tui.screens.debugger.panes import Panes
-    from agent_tt_tui.viewmodel.bases import BaseKind
-    from agent_tt_tui.viewmodel.other_state import OtherState
-    from agent_tt_tui.viewmodel.runmodel import RunModel
-    from agent_tt_tui.viewmodel.stepview import StepView
+    from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
+    from agent_tt_tui.viewmodel.debugger.stepview import StepView
+    from agent_tt_tui.viewmodel.past.bases import BaseKind
+    from agent_tt_tui.viewmodel.past.other_state import OtherState
 
 _POLL_SECONDS = 0.2
 

@@ -11,7 +11,7 @@ from textual.worker import get_current_worker
 
 from agent_tt.errors import AgentTTError
 from agent_tt.querying.reasons import reasons, reasons_in_words
-from agent_tt_tui.viewmodel.newest import Newest
+from agent_tt_tui.viewmodel.debugger.newest import Newest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from agent_tt.querying.board import BoardRow
-    from agent_tt_tui.viewmodel.runmodel import RunModel
+    from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
 
 _NEWS_SECONDS: Final = 0.1
 """How often is said how far it is, at most."""

@@ -16,7 +16,7 @@ from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.text import clean, width
-from agent_tt_tui.viewmodel.about import About, AboutRow, about_rows, read_about
+from agent_tt_tui.viewmodel.runs.about import About, AboutRow, about_rows, read_about
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

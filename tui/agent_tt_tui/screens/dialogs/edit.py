@@ -15,9 +15,9 @@ from agent_tt_tui.dialog import ConfirmDialog, Dialog
 from agent_tt_tui.look import look_of
 from agent_tt_tui.screens.dialogs.external import edit_in_terminal
 from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
-from agent_tt_tui.viewmodel.editing import Editable, Verdict, change_pieces, judge, text_of, words_in, words_text
-from agent_tt_tui.viewmodel.leaves import MOST_LEAVES
-from agent_tt_tui.widgets.edit_form import EditAction, EditArea, EditTitle, Passage, Section
+from agent_tt_tui.viewmodel.edits.editing import Editable, Verdict, change_pieces, judge, text_of, words_in, words_text
+from agent_tt_tui.viewmodel.edits.leaves import MOST_LEAVES
+from agent_tt_tui.widgets.dialogs.edit_form import EditAction, EditArea, EditTitle, Passage, Section
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from textual.events import Resize
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt_tui.viewmodel.pieces import Piece
-    from agent_tt_tui.viewmodel.subjects import Subject
+    from agent_tt_tui.viewmodel.edits.subjects import Subject
+    from agent_tt_tui.viewmodel.values.pieces import Piece
 
 _TALL_FROM = 30
 _LOW_BELOW = 20

@@ -15,9 +15,9 @@ from agent_tt_tui.contexts import READING
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.look import look_of
 from agent_tt_tui.status import run_glyph
-from agent_tt_tui.viewmodel.effects import effect_lines
-from agent_tt_tui.viewmodel.ending import ending_lines
-from agent_tt_tui.viewmodel.pieces import TextLine
+from agent_tt_tui.viewmodel.running.effects import effect_lines
+from agent_tt_tui.viewmodel.running.ending import ending_lines
+from agent_tt_tui.viewmodel.values.pieces import TextLine
 from agent_tt_tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:

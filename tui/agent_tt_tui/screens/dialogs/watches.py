@@ -15,7 +15,7 @@ from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.look import look_of
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.text import clean, show
-from agent_tt_tui.widgets.watch_list import WatchList
+from agent_tt_tui.widgets.debugger.watch_list import WatchList
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agent_tt.querying.board import BoardRow
     from agent_tt_tui.lines import LineView
     from agent_tt_tui.screens.debugger.watch_reading import WatchReading
-    from agent_tt_tui.viewmodel.runmodel import RunModel
+    from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
 
 _CHANGING = frozenset({"watch.add", "watch.edit", "watch.name", "watch.break", "watch.off", "watch.remove"})
 _ABOUT_ONE = _CHANGING - {"watch.add"} | {"list.choose"}

@@ -13,9 +13,9 @@ from agent_tt_tui.footer import FooterRow
 from agent_tt_tui.look import look_of
 from agent_tt_tui.screens.dialogs.external import edit_in_terminal
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
-from agent_tt_tui.viewmodel.asking import Arguments, Judged, change_of, judge_arguments
-from agent_tt_tui.widgets.ask_form import AskAction, AskFacts, AskTitle
-from agent_tt_tui.widgets.edit_form import EditArea, Passage, Section
+from agent_tt_tui.viewmodel.running.asking import Arguments, Judged, change_of, judge_arguments
+from agent_tt_tui.widgets.dialogs.ask_form import AskAction, AskFacts, AskTitle
+from agent_tt_tui.widgets.dialogs.edit_form import EditArea, Passage, Section
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,9 +12,9 @@ from agent_tt.errors import AgentTTError
 from agent_tt_tui.dialog import DialogTitle
 from agent_tt_tui.feature import Feature, hears
 from agent_tt_tui.screens.running.trust import ask_for_trust
-from agent_tt_tui.viewmodel.what_runs import is_changed
-from agent_tt_tui.widgets.action_row import ActionRow
-from agent_tt_tui.widgets.trouble_view import TroubleView
+from agent_tt_tui.viewmodel.running.what_runs import is_changed
+from agent_tt_tui.widgets.dialogs.action_row import ActionRow
+from agent_tt_tui.widgets.dialogs.trouble_view import TroubleView
 
 if TYPE_CHECKING:
     from collections.abc import Callable

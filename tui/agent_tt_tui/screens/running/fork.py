@@ -20,11 +20,11 @@ from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.screens.running.dialog_rows import DialogRows
 from agent_tt_tui.screens.running.trust import ask_for_trust
-from agent_tt_tui.viewmodel.fork_policy import next_word, or_ask, stub_of, why_fixed, with_stub
-from agent_tt_tui.viewmodel.fork_setup import SETTINGS, ForkSetup, Setting
-from agent_tt_tui.viewmodel.subjects import of_stub, trouble
-from agent_tt_tui.widgets.fork_form import ForkAction, ForkCost, ForkFacts
-from agent_tt_tui.widgets.fork_table import BoundaryTitle, ForkTable
+from agent_tt_tui.viewmodel.edits.subjects import of_stub, trouble
+from agent_tt_tui.viewmodel.running.fork_policy import next_word, or_ask, stub_of, why_fixed, with_stub
+from agent_tt_tui.viewmodel.running.fork_setup import SETTINGS, ForkSetup, Setting
+from agent_tt_tui.widgets.dialogs.fork_form import ForkAction, ForkCost, ForkFacts
+from agent_tt_tui.widgets.dialogs.fork_table import BoundaryTitle, ForkTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,7 +17,7 @@ from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.screens.running.attempt import Attempt
 from agent_tt_tui.screens.running.dialog_rows import DialogRows
-from agent_tt_tui.widgets.replay_form import (
+from agent_tt_tui.widgets.dialogs.replay_form import (
     FACT_ROWS,
     AnswersTable,
     AnswersTitle,
@@ -25,7 +25,7 @@ from agent_tt_tui.widgets.replay_form import (
     ReplayFacts,
     ReplayWarnings,
 )
-from agent_tt_tui.widgets.trouble_view import TroubleView
+from agent_tt_tui.widgets.dialogs.trouble_view import TroubleView
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

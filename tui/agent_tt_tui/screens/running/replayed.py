@@ -11,8 +11,8 @@ from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.text import clean, show
-from agent_tt_tui.viewmodel.replayed import remark_lines, verdict
-from agent_tt_tui.widgets.divergence_views import DivergenceList, DivergenceView
+from agent_tt_tui.viewmodel.running.replayed import remark_lines, verdict
+from agent_tt_tui.widgets.dialogs.divergence_views import DivergenceList, DivergenceView
 from agent_tt_tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.lines import LineView
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.row import Row
-    from agent_tt_tui.viewmodel.pieces import TextLine
+    from agent_tt_tui.viewmodel.values.pieces import TextLine
 
 _TALL_FROM: Final = 30
 _LOW_BELOW: Final = 24

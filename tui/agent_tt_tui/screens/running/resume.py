@@ -15,7 +15,7 @@ from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.screens.running.attempt import Attempt
 from agent_tt_tui.screens.running.dialog_rows import DialogRows
-from agent_tt_tui.widgets.resume_form import (
+from agent_tt_tui.widgets.dialogs.resume_form import (
     FACT_ROWS,
     InFlightTable,
     InFlightTitle,
@@ -24,7 +24,7 @@ from agent_tt_tui.widgets.resume_form import (
     ResumeQuestion,
     Waiting,
 )
-from agent_tt_tui.widgets.trouble_view import TroubleView
+from agent_tt_tui.widgets.dialogs.trouble_view import TroubleView
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

@@ -13,7 +13,7 @@ from agent_tt_tui.contexts import FIND_ALL
 from agent_tt_tui.paths import short_path
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.searching import IndexGrew, NotUnderstood, Searched, Searching
-from agent_tt_tui.widgets.find_panel import FindInput, FindPanel
+from agent_tt_tui.widgets.debugger.find_panel import FindInput, FindPanel
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,9 +14,9 @@ from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState
 from agent_tt_tui.feature import Feature, hears
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.paths import short_path
-from agent_tt_tui.viewmodel.runtree import SORT_KEYS, SortKey, run_rows
-from agent_tt_tui.widgets.preview_pane import PreviewPane
-from agent_tt_tui.widgets.run_list import RunColumns, RunList
+from agent_tt_tui.viewmodel.runs.runtree import SORT_KEYS, SortKey, run_rows
+from agent_tt_tui.widgets.runs.preview_pane import PreviewPane
+from agent_tt_tui.widgets.runs.run_list import RunColumns, RunList
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt_tui.screen import CommandScreen
-    from agent_tt_tui.viewmodel.runtree import RunRow
+    from agent_tt_tui.viewmodel.runs.runtree import RunRow
 
 _POLL_SECONDS: Final = 0.5
 

@@ -18,8 +18,8 @@ from agent_tt_tui.screens.runs.keeping import Keeping
 from agent_tt_tui.screens.runs.listing import Listing
 from agent_tt_tui.screens.runs.opening import Opening
 from agent_tt_tui.screens.runs.sweep_rows import SweepRows
-from agent_tt_tui.widgets.preview_pane import PreviewPane
-from agent_tt_tui.widgets.run_list import RunColumns, RunList
+from agent_tt_tui.widgets.runs.preview_pane import PreviewPane
+from agent_tt_tui.widgets.runs.run_list import RunColumns, RunList
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

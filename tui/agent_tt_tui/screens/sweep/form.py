@@ -14,8 +14,8 @@ from agent_tt_tui.contexts import SWEEP_FORM
 from agent_tt_tui.dialog import ConfirmDialog, Dialog, DialogTitle
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.screens.running.trust import ask_for_trust
-from agent_tt_tui.viewmodel.sweep_form import FormRow, SweepDraft, check_line
-from agent_tt_tui.widgets.sweep_form import SweepAction, SweepCost, SweepRows
+from agent_tt_tui.viewmodel.runs.sweep_form import FormRow, SweepDraft, check_line
+from agent_tt_tui.widgets.runs.sweep_form import SweepAction, SweepCost, SweepRows
 
 if TYPE_CHECKING:
     from textual import events

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
     from agent_tt.store.sweeps import SweepRow
     from agent_tt_tui.screen import CommandScreen
-    from agent_tt_tui.viewmodel.sweep_form import SweepDraft
+    from agent_tt_tui.viewmodel.runs.sweep_form import SweepDraft
 
 __all__ = ["NO_SWEEPS", "open_sweeps", "sweeps_of"]
 

@@ -19,10 +19,10 @@ from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
 from agent_tt_tui.screens.running.trust import ask_for_trust
 from agent_tt_tui.sweep_process import SweepProcess
-from agent_tt_tui.viewmodel.sweep_cell import read_chosen
-from agent_tt_tui.viewmodel.sweeps import Answers, answers_of, left, place, spent
-from agent_tt_tui.widgets.sweep_matrix import MatrixLegend, MatrixTitles, SweepMatrix
-from agent_tt_tui.widgets.sweep_parts import AnswerList, ChosenRun
+from agent_tt_tui.viewmodel.runs.sweep_cell import read_chosen
+from agent_tt_tui.viewmodel.runs.sweeps import Answers, answers_of, left, place, spent
+from agent_tt_tui.widgets.runs.sweep_matrix import MatrixLegend, MatrixTitles, SweepMatrix
+from agent_tt_tui.widgets.runs.sweep_parts import AnswerList, ChosenRun
 
 if TYPE_CHECKING:
     from textual import events
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from agent_tt.sweeping.matrix import Matrix
     from agent_tt_tui.lines import LineView
     from agent_tt_tui.running_forks import Handle
-    from agent_tt_tui.viewmodel.sweep_cell import Chosen
+    from agent_tt_tui.viewmodel.runs.sweep_cell import Chosen
 
 _POLL_SECONDS: Final = 0.25
 _REST_SECONDS: Final = 0.06

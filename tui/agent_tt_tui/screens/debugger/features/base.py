@@ -15,8 +15,8 @@ from agent_tt_tui.look import look_of
 
 if TYPE_CHECKING:
     from agent_tt_tui.screens.debugger.time import Time
-    from agent_tt_tui.viewmodel.blame import Place
-    from agent_tt_tui.viewmodel.stepview import StepView
+    from agent_tt_tui.viewmodel.debugger.stepview import StepView
+    from agent_tt_tui.viewmodel.past.blame import Place
 
 
 class DebuggerFeature(Feature):

@@ -15,9 +15,9 @@ from agent_tt_tui.lines import LineView
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.debugger.panes import LowerPane
 from agent_tt_tui.screens.debugger.past_reading import Blamed
-from agent_tt_tui.viewmodel.blame import default_path
-from agent_tt_tui.widgets.blame_pane import BlameList, BlamePane
-from agent_tt_tui.widgets.inspector_rows import TABS
+from agent_tt_tui.viewmodel.past.blame import default_path
+from agent_tt_tui.widgets.debugger.blame_pane import BlameList, BlamePane
+from agent_tt_tui.widgets.debugger.inspector_rows import TABS
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from agent_tt.querying.blaming import Blame
     from agent_tt_tui.screens.debugger.past_reading import PastReading
     from agent_tt_tui.screens.debugger.time import Time
-    from agent_tt_tui.viewmodel.debugger_layout import DebuggerLayout
+    from agent_tt_tui.viewmodel.debugger.debugger_layout import DebuggerLayout
 
 _LEAST_ROWS: Final = 6
 _LEAST_SHARE: Final = 9

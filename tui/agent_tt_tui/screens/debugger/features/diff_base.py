@@ -6,7 +6,7 @@ from agent_tt_tui.feature import hears
 from agent_tt_tui.screens.debugger import run_reading as reading
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
-from agent_tt_tui.viewmodel.bases import following
+from agent_tt_tui.viewmodel.past.bases import following
 
 
 class DiffBase(DebuggerFeature):

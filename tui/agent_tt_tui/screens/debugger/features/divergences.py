@@ -11,8 +11,8 @@ from agent_tt_tui.feature import hears
 from agent_tt_tui.running_forks import forks_of
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.debugger.panes import LowerPane
-from agent_tt_tui.viewmodel.replayed import call_in
-from agent_tt_tui.widgets.divergence_views import DivergencePane
+from agent_tt_tui.viewmodel.running.replayed import call_in
+from agent_tt_tui.widgets.dialogs.divergence_views import DivergencePane
 
 if TYPE_CHECKING:
     from agent_tt.model import Run
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.screens.debugger.features.playing import Playing
     from agent_tt_tui.screens.debugger.time import Time
     from agent_tt_tui.screens.running.replay import Replayed
-    from agent_tt_tui.viewmodel.stepview import StepView
+    from agent_tt_tui.viewmodel.debugger.stepview import StepView
 
 _LEAST_ROWS: Final = 6
 

@@ -17,17 +17,17 @@ from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.dialogs.edit import EditDialog
 from agent_tt_tui.screens.dialogs.external import edit_state
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
-from agent_tt_tui.viewmodel.pending import Pending
-from agent_tt_tui.viewmodel.placing import insertion, insertion_text, move
-from agent_tt_tui.viewmodel.subjects import of_call, of_state, trouble
+from agent_tt_tui.viewmodel.edits.pending import Pending
+from agent_tt_tui.viewmodel.edits.placing import insertion, insertion_text, move
+from agent_tt_tui.viewmodel.edits.subjects import of_call, of_state, trouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agent_tt.model import Call
-    from agent_tt_tui.viewmodel.stepview import StepView
-    from agent_tt_tui.widgets.call_view import CallView
-    from agent_tt_tui.widgets.inspector import Selection
+    from agent_tt_tui.viewmodel.debugger.stepview import StepView
+    from agent_tt_tui.widgets.debugger.call_view import CallView
+    from agent_tt_tui.widgets.debugger.inspector import Selection
 
 _OF_VALUES: Final = frozenset({"edit.value", "edit.remove", "edit.insert", "edit.move"})
 _UNDOING: Final = frozenset({"edit.undo", "edit.undo_all"})

@@ -13,9 +13,9 @@ from agent_tt_tui.screens.debugger import run_reading as reading
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.debugger.past_reading import StepsFound
 from agent_tt_tui.screens.searching import IndexGrew, NotUnderstood, Searched, Searching
-from agent_tt_tui.viewmodel.blame import Place
-from agent_tt_tui.viewmodel.finding import StepHit, edge_of
-from agent_tt_tui.widgets.find_panel import FindPanel
+from agent_tt_tui.viewmodel.past.blame import Place
+from agent_tt_tui.viewmodel.past.finding import StepHit, edge_of
+from agent_tt_tui.widgets.debugger.find_panel import FindPanel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.screens.debugger.features.blame import WhoWrote
     from agent_tt_tui.screens.debugger.past_reading import PastReading
     from agent_tt_tui.screens.debugger.time import Time
-    from agent_tt_tui.viewmodel.finding import HitRow
+    from agent_tt_tui.viewmodel.past.finding import HitRow
 
 
 class Find(DebuggerFeature):

@@ -8,7 +8,7 @@ from agent_tt_tui.screens.compare.screen import CompareScreen
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.running.fork import ForkDialog
 from agent_tt_tui.screens.sweep.opening import open_sweeps
-from agent_tt_tui.viewmodel.sweep_form import SweepDraft, axes_of_edits, example
+from agent_tt_tui.viewmodel.runs.sweep_form import SweepDraft, axes_of_edits, example
 
 if TYPE_CHECKING:
     from agent_tt.forking.handle import ForkHandle

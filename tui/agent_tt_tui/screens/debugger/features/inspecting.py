@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.dialogs.copy import CopyKeys
-from agent_tt_tui.widgets.inspector import no_further_call
+from agent_tt_tui.widgets.debugger.inspector import no_further_call
 
 
 class Inspecting(DebuggerFeature):

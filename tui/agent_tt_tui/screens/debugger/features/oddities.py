@@ -11,7 +11,7 @@ from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.debugger.past_reading import OddFound
 from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
 from agent_tt_tui.text import width
-from agent_tt_tui.viewmodel.finding import StepHit
+from agent_tt_tui.viewmodel.past.finding import StepHit
 
 if TYPE_CHECKING:
     from agent_tt.querying.oddities import Oddity

@@ -8,7 +8,7 @@ from agent_tt_tui.feature import hears
 from agent_tt_tui.screens.debugger import run_reading as reading
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.debugger.watch_reading import WatchesLooked
-from agent_tt_tui.widgets.timeline import Timeline
+from agent_tt_tui.widgets.debugger.timeline import Timeline
 
 if TYPE_CHECKING:
     from textual.timer import Timer

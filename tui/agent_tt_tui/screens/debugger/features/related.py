@@ -14,7 +14,7 @@ from agent_tt_tui.screens.debugger import run_reading as reading
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.dialogs.about import AboutDialog
 from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
-from agent_tt_tui.viewmodel.related import forks_among
+from agent_tt_tui.viewmodel.past.related import forks_among
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Run
     from agent_tt_tui.screens.debugger.time import Time
-    from agent_tt_tui.viewmodel.related import Kin
+    from agent_tt_tui.viewmodel.past.related import Kin
 
 _ALL_FORKS: Final = "\0all forks"
 """Stands for all forks of the run in a list of runs: no run has such an id."""

@@ -10,7 +10,7 @@ from agent_tt_tui.screens.debugger import run_reading as reading
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.debugger.watch_reading import WatchesLooked, WatchesWritten
 from agent_tt_tui.screens.dialogs.watches import WatchesDialog
-from agent_tt_tui.viewmodel.finding import StepHit
+from agent_tt_tui.viewmodel.past.finding import StepHit
 
 if TYPE_CHECKING:
     from agent_tt_tui.screens.debugger.features.find import Find

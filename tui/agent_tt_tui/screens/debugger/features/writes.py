@@ -8,11 +8,11 @@ from agent_tt.codec.paths import format_path
 from agent_tt_tui.feature import hears
 from agent_tt_tui.screens.debugger import run_reading as reading
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
-from agent_tt_tui.widgets.inspector import Inspector
+from agent_tt_tui.widgets.debugger.inspector import Inspector
 
 if TYPE_CHECKING:
     from agent_tt_tui.screens.debugger.time import Time
-    from agent_tt_tui.viewmodel.writes import Writes
+    from agent_tt_tui.viewmodel.past.writes import Writes
 
 
 class SelectedWrites(DebuggerFeature):

@@ -1,0 +1,7 @@
+"""Calls and conversations in rows.
+
+| module | does |
+|---|---|
+| `callview`, `exchange`, `decided`, `source_excerpt` | a call in rows, and the code around it |
+| `messages`, `conversation`, `provider_call` | conversations, read off states and requests |
+"""

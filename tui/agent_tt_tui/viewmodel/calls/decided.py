@@ -1,0 +1,61 @@
+"""What a person decided about a call before it went out, as the Call tab tells it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.text import summary
+from agent_tt.questions import ANSWERED, ARGS_ASKED, is_held
+from agent_tt_tui.text import clean
+from agent_tt_tui.viewmodel.values.pieces import TextLine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent_tt.model import Call
+    from agent_tt_tui.glyphs import Glyphs
+
+__all__ = ["decided_lines", "waiting_line"]
+
+_WORDS: Final = {
+    "run": "you let it go out",
+    "give": "it was not made: you gave its answer",
+    "raise": "it was not made: you raised an error in its place",
+    "refuse": "you refused it",
+}
+_SHOWN: Final = 60
+
+
+def decided_lines(call: Call, glyphs: Glyphs) -> Iterator[TextLine]:
+    """What was decided, why, and which arguments went out otherwise than the agent gave them."""
+    answered, before = call.meta.get(ANSWERED), call.meta.get(ARGS_ASKED)
+    if not isinstance(answered, dict):
+        return
+    words = _WORDS.get(str(answered.get("word")), "")
+    if answered.get("by") == "nobody":
+        words = "it was refused, because nobody could be asked"
+    if isinstance(before, dict):
+        words = "you edited it, and let it go out"
+    why = answered.get("why")
+    told = f": {clean(why)}" if isinstance(why, str) and answered.get("by") != "nobody" else ""
+    yield TextLine()
+    yield TextLine(((f"{glyphs.person} {words}", "yours"), (told, "muted")))
+    now = call.args if isinstance(call.args, dict) else {}
+    for name, value in before.items() if isinstance(before, dict) else ():
+        yield TextLine(
+            (
+                (f"  {clean(name)} ", "muted"),
+                (clean(summary(value, _SHOWN)), "removed"),
+                (f" {glyphs.to} ", "muted"),
+                (clean(summary(now.get(name), _SHOWN)), "added"),
+            )
+        )
+
+
+def waiting_line(call: Call, glyphs: Glyphs, *, is_running: bool) -> TextLine | None:
+    """What is there in place of an answer to a call that waits, or waited when its run ended; None for any other."""
+    if not is_held(call.meta):
+        return None
+    if is_running:
+        return TextLine(((f"  {glyphs.person} waits for you", "yours"), ("  Y decides", "note")))
+    return TextLine(((f"  {glyphs.interrupted} it never went out: nobody had decided", "note"),))

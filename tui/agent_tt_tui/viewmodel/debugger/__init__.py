@@ -1,0 +1,8 @@
+"""A run as the debugger shows it.
+
+| module | does |
+|---|---|
+| `runmodel`, `stepview`, `shared_states`, `overview`, `newest` | what the debugger reads, and how it stays quick |
+| `debugger_layout`, `timeline`, `folding`, `marked_steps` | its panes, the columns and rows of its steps |
+| `strip`, `lane_strip`, `watch_marks`, `bookmarks` | the scrubber and its marks |
+"""

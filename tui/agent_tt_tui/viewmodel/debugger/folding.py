@@ -1,0 +1,104 @@
+"""Which rows a list of steps has when steps that are alike are folded into one row because not all fit."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agent_tt_tui.viewmodel.debugger.overview import Overview
+
+SHORTEST = 3
+"""Steps that must be alike in a row before any of them are folded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Steps `first`..`last` as one row; `like` is the step above them that they are like."""
+
+    first: int
+    last: int
+    like: int
+
+    @property
+    def hidden(self) -> int:
+        """How many rows are saved."""
+        return self.last - self.first
+
+
+def alike_runs(overview: Overview) -> list[tuple[int, int]]:
+    """The longest stretches of steps that repeat one another, as (first, last), in order."""
+    found: list[tuple[int, int]] = []
+    start = 1
+    for number in range(2, overview.scanned + 2):
+        if number <= overview.scanned and overview.like_previous(number):
+            continue
+        if number - start >= SHORTEST:
+            found.append((start, number - 1))
+        start = number
+    return found
+
+
+def fold(runs: Iterable[tuple[int, int]], surplus: int) -> list[Fold]:
+    """Fold the ends of stretches of alike steps until enough rows are saved.
+
+    Args:
+        runs: The stretches, in order.
+        surplus: By how many rows the list is too long; 0 or less folds nothing.
+
+    Returns:
+        The folds in order; each leaves at least the first step of its stretch, and is at least two steps long.
+    """
+    folds: list[Fold] = []
+    for first, last in sorted(runs, key=lambda run: run[0] - run[1]):
+        if surplus <= 0:
+            break
+        hidden = min(surplus, last - first - 1)
+        folds.append(Fold(last - hidden, last, first))
+        surplus -= hidden
+    return sorted(folds, key=lambda found: found.first)
+
+
+def around(folds: Sequence[Fold], shown: int) -> list[Fold]:
+    """Split the fold that hides a step, so that the step has a row of its own."""
+    result: list[Fold] = []
+    for found in folds:
+        if not found.first <= shown <= found.last:
+            result.append(found)
+            continue
+        pieces = ((found.first, shown - 1), (shown + 1, found.last))
+        result += [Fold(first, last, found.like) for first, last in pieces if last > first]
+    return result
+
+
+class Rows:
+    """The rows of a list of the steps 0..last: each is a step or a fold."""
+
+    def __init__(self, last: int, folds: Sequence[Fold] = ()) -> None:
+        self.last = last
+        self.folds = tuple(folds)
+        self._starts = [found.first for found in self.folds]
+        self._hidden = [0]
+        for found in self.folds:
+            self._hidden.append(self._hidden[-1] + found.hidden)
+        self._fold_rows = [found.first - hidden for found, hidden in zip(self.folds, self._hidden, strict=False)]
+
+    def __len__(self) -> int:
+        return self.last + 1 - self._hidden[-1]
+
+    def __getitem__(self, row: int) -> int | Fold:
+        """What a row is: the number of a step, or a fold."""
+        at = bisect_right(self._fold_rows, row) - 1
+        if at >= 0 and self._fold_rows[at] == row:
+            return self.folds[at]
+        return row + self._hidden[at + 1]
+
+    def row_of(self, number: int) -> int:
+        """The row in which a step is, or is hidden."""
+        at = bisect_right(self._starts, number) - 1
+        if at >= 0 and number <= self.folds[at].last:
+            return self._fold_rows[at]
+        return number - self._hidden[at + 1]

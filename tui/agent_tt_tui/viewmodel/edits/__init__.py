@@ -1,0 +1,8 @@
+"""Edits before anything runs with them.
+
+| module | does |
+|---|---|
+| `pending` | the edits that nothing has run with yet |
+| `editing`, `subjects`, `leaves`, `external_editor` | what the edit dialog edits, and an editor outside |
+| `placing` | inserting and moving values |
+"""

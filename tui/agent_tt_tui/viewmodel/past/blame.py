@@ -1,0 +1,237 @@
+"""Who wrote a value, as rows: the way back to what caused it, two rows a place, and below it all writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.paths import without_envelopes
+from agent_tt.codec.text import summary
+from agent_tt_tui.status import kind_glyph
+from agent_tt_tui.text import clean, cut, fit, width
+from agent_tt_tui.viewmodel.calls.messages import message_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent_tt.codec.wire import Path, Wire
+    from agent_tt.querying.blaming import Blame, Write
+    from agent_tt.querying.links import Link, LinkKind
+    from agent_tt_tui.glyphs import Glyphs
+    from agent_tt_tui.viewmodel.debugger.stepview import StepView
+    from agent_tt_tui.viewmodel.values.pieces import Piece, PieceRole
+
+WORDS: Final[dict[LinkKind, str]] = {
+    "value": "value",
+    "result": "tool result",
+    "error": "tool error",
+    "answer": "model answer",
+    "argument": "its argument",
+    "request": "its request",
+    "computed": "computed",
+    "input": "in the input",
+    "edit": "your edit",
+    "candidates": "one of these",
+    "code": "agent's code",
+    "unknown": "not known",
+}
+_LEAST_INDENT: Final = 5
+"""Columns of a step's number and the blank after it."""
+
+_OUTCOMES: Final[frozenset[LinkKind]] = frozenset({"result", "error", "answer"})
+_WHAT: Final = 13
+_MOST_TEXT: Final = 2_000
+"""Characters of a value in which the words that were passed on are looked for."""
+
+_LEAST_WORDS: Final = 8
+"""Characters from which on a text may be an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlameRow:
+    """One row.
+
+    Attributes:
+        pieces: What it says.
+        place: Which of the places it belongs to, links before writes; None for a heading.
+    """
+
+    pieces: tuple[Piece, ...]
+    place: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a link or a write leads: to a step, and there to a call or to a value of the state."""
+
+    step: int
+    call: int | None
+    path: str
+    is_outcome: bool = False
+    """Whether it is in what came back of the call."""
+
+
+def places(blame: Blame) -> list[Place]:
+    """Everything that can be gone to, in the order in which it is shown."""
+    trail = [Place(link.step, link.call, link.path, link.kind in _OUTCOMES) for link in blame.trail.links]
+    return trail + [Place(write.step, None, write.path) for write in blame.writes]
+
+
+def blame_rows(blame: Blame, columns: int, glyphs: Glyphs, kind_of: Callable[[int], str | None]) -> list[BlameRow]:
+    """Lay out who wrote a value.
+
+    Args:
+        blame: It.
+        columns: The columns there are.
+        glyphs: The glyphs to draw with.
+        kind_of: Tells the kind of a step.
+    """
+    rows: list[BlameRow] = []
+    links = blame.trail.links
+    indent = max(_LEAST_INDENT, len(str(max((blame.step, *(place.step for place in places(blame)))))) + 1)
+    for number, link in enumerate(links):
+        rows.append(BlameRow(_head(link, indent, glyphs, kind_of), number))
+        rail = glyphs.rail if number + 1 < len(links) or blame.trail.ends else " "
+        lead: Piece = (f"{' ' * indent}{rail} ", "faint")
+        rows.append(BlameRow((lead, *_value(link, columns - indent - 2, glyphs.cut)), number))
+    if blame.trail.ends:
+        corner = f"{' ' * indent}{glyphs.branch_last} "
+        ends = cut(f"ends: {clean(blame.trail.ends)}", columns - len(corner), glyphs.cut)
+        rows.append(BlameRow(((corner, "faint"), (ends, "note"))))
+    count = f"{len(blame.writes)}{' last ones' if blame.more else ''}"
+    rows += [BlameRow(()), BlameRow((("ALL WRITES  ", "title"), (count, "muted")))]
+    last = len(links)
+    rows += [BlameRow(_write(write, indent, blame, glyphs), last + number) for number, write in enumerate(blame.writes)]
+    return rows
+
+
+def default_path(view: StepView, last: int) -> Path | None:
+    """The value that most likely is asked about at a step where none was chosen.
+
+    After the last step that is what the run came to: the longest text outside of conversations that it set, else the
+    last message. At other steps it is what the step changed first. None where the state has nothing.
+    """
+    changes = [change for change in view.changes if change.op != "remove" and change.where]
+    if view.number == last:
+        texts = [change for change in changes if isinstance(change.new, str) and not _in_list(change.where)]
+        answers = [change for change in texts if len(str(change.new)) >= _LEAST_WORDS]
+        if answers:
+            return max(answers, key=lambda change: len(str(change.new))).where
+        said = _last_message(view.state)
+        if said is not None:
+            return said
+    if changes:
+        return changes[0].where
+    return _last_message(view.state)
+
+
+def _in_list(path: Path) -> bool:
+    return any(isinstance(step, int) for step in without_envelopes(path))
+
+
+def _last_message(state: Wire) -> Path | None:
+    """The words of the last message in one of the state's own lists; the message where it has no words."""
+    for key, value in state.items() if isinstance(state, dict) else ():
+        if isinstance(value, list) and value and message_of(value[-1]) is not None:
+            message, path = value[-1], (key, len(value) - 1)
+            words = message.get("content") if isinstance(message, dict) else None
+            return (*path, "content") if isinstance(words, str) and words else path
+    return None
+
+
+def _head(link: Link, indent: int, glyphs: Glyphs, kind_of: Callable[[int], str | None]) -> tuple[Piece, ...]:
+    glyph, role = _glyph(link, glyphs, kind_of)
+    # What a call's result is is said by its name; where in it comes second.
+    where = link.name or link.path
+    inside = link.path if link.name else ""
+    pieces: list[Piece] = [
+        (f"{link.step:>{indent - 1}} ", "strong"),
+        (f"{glyph} ", role),
+        (fit(WORDS[link.kind], _WHAT, glyphs.cut), "muted"),
+        (clean(where), "strong"),
+    ]
+    if inside:
+        pieces.append((f" {clean(inside)}", "text"))
+    if link.kind not in ("value", "argument"):
+        pieces.append((f"  {clean(link.why)}", "note"))
+    elif link.kind == "value":
+        pieces.append((f"  {clean(link.why)}", "muted"))
+    if link.others:
+        others = ", ".join(" ".join(part for part in (str(other.step), other.name) if part) for other in link.others)
+        pieces.append((f"  {others_word(link)} {clean(others)}", "muted"))
+    return tuple(pieces)
+
+
+def others_word(link: Link) -> str:
+    """What stands before the further places of a link."""
+    return {"candidates": "at", "value": "or by"}.get(link.kind, "also at")
+
+
+def _glyph(link: Link, glyphs: Glyphs, kind_of: Callable[[int], str | None]) -> tuple[str, PieceRole]:
+    match link.kind:
+        case "value":
+            return glyphs.changed, "changed_mark"
+        case "error":
+            return glyphs.failed, "failed"
+        case "answer":
+            return glyphs.model, "model"
+        case "argument":
+            return glyphs.ambient, "muted"
+        case "input" | "request":
+            return glyphs.person if link.kind == "input" else glyphs.model, "text"
+        case "candidates" | "unknown":
+            return glyphs.unknown, "text"
+        case "edit":
+            return glyphs.edited, "yours"
+        case "code" | "computed":
+            return glyphs.code, "text"
+        case _:
+            # A step's kind is its strongest call's, which a model's never is beside a tool's.
+            kind = kind_of(link.step)
+            return kind_glyph("read" if kind in (None, "llm", "other") else kind, glyphs), "text"
+
+
+def _value(link: Link, columns: int, more: str) -> tuple[Piece, ...]:
+    """A value on one row, with the words that are passed on in view."""
+    value = link.value
+    raw = isinstance(value, str) and (link.kind == "error" or bool(link.shared))
+    text = clean(str(value)[:_MOST_TEXT]) if raw else clean(summary(value, max(columns, 1) * 2))
+    shared = clean(link.shared)
+    at = text.casefold().find(shared.casefold()) if shared else -1
+    role: PieceRole = "failed_text" if link.kind == "error" else "text"
+    if at < 0:
+        return ((cut(text, columns, more), role),)
+    before, words, after = text[:at], text[at : at + len(shared)], text[at + len(shared) :]
+    room = max(0, columns - width(words))
+    if width(before) > room // 2:
+        kept = room // 2 if width(after) >= room // 2 else room - width(after)
+        while width(before) > max(0, kept - 1):
+            before = before[max(1, len(before) // 32) :]
+        before = more + before
+    return (before, role), (words, "hit"), (after, role)
+
+
+def _write(write: Write, indent: int, blame: Blame, glyphs: Glyphs) -> tuple[Piece, ...]:
+    marks: dict[str, Piece] = {
+        "added": (f"{glyphs.added} ", "added_mark"),
+        "removed": (f"{glyphs.removed} ", "removed_mark"),
+        "edited": (f"{glyphs.edited} ", "yours"),
+    }
+    mark = marks.get(write.what, (f"{glyphs.changed} ", "changed_mark"))
+    pieces: list[Piece] = [(f"{write.step:>{indent - 1}} ", "strong"), mark]
+    if write.path != blame.path:
+        pieces.append((f"{clean(write.path)}  ", "muted"))
+    if write.beside:
+        pieces.append((f"or by {', '.join(map(str, write.beside))}  ", "muted"))
+    if write.by:
+        pieces.append((f"{clean(write.edited)}  ", "yours"))
+    match write.what:
+        case "moved":
+            pieces.append((f"was {clean(write.old_path or '')}  ", "muted"))
+        case "removed":
+            pieces += [(clean(summary(write.old, 200)), "text"), ("  taken away", "muted")]
+            return tuple(pieces)
+        case _ if not write.began:
+            pieces += [(clean(summary(write.old, 24)), "text"), (f" {glyphs.to} ", "muted")]
+    pieces.append((clean(summary(write.new, 200)), "text"))
+    return tuple(pieces)

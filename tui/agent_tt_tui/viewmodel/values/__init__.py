@@ -1,0 +1,8 @@
+"""Values and texts in rows.
+
+| module | does |
+|---|---|
+| `tree`, `parts`, `values`, `rawtext` | a state as a tree and as text |
+| `pieces`, `highlight` | text in rows, each piece in its role; colours of code |
+| `difflines`, `difftext` | what differs between two values or texts |
+"""

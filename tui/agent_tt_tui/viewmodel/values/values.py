@@ -1,0 +1,167 @@
+"""How a row of the state tree says its value, its type and what changed in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.text import describe, summary
+from agent_tt.codec.wire import envelope_type
+from agent_tt.comparing.tokens import common_length
+from agent_tt.comparing.words import compare_words
+from agent_tt_tui import format as fmt
+from agent_tt_tui.text import clean, cut, show, width
+from agent_tt_tui.viewmodel.calls.messages import message_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.comparing.states import Change
+    from agent_tt_tui.glyphs import Glyphs
+    from agent_tt_tui.viewmodel.values.pieces import Piece, PieceRole
+    from agent_tt_tui.viewmodel.values.tree import Mark, TreeRow
+
+_CONTEXT: Final = 16
+"""How many characters of what is the same stand before the first word that differs."""
+
+_LONG: Final = 1_000
+"""Texts from this length on say how long they are where they are cut."""
+
+_PROSE_LOOKED_AT: Final = 200
+
+
+def type_text(value: Wire) -> str:
+    """The short name of a value's type; long texts have their size."""
+    if isinstance(value, str) and len(value) >= _LONG:
+        return f"str {fmt.size(len(value)).replace(' ', '')}"
+    return clean(describe(value))
+
+
+def key_text(row: TreeRow, glyphs: Glyphs) -> str:
+    """What a row is called; a message by its position and its role."""
+    if row.kind == "unchanged":
+        first, last = row.span
+        return f"{first}{glyphs.span}{last}"
+    key = clean(row.key)
+    if row.path and isinstance(row.path[-1], int) and row.kind == "value":
+        said = message_of(row.value)
+        if said is not None:
+            return f"{key} {clean(said.role)}"
+    return key
+
+
+def value_pieces(row: TreeRow, columns: int, glyphs: Glyphs, *, edited: bool = False) -> list[Piece]:
+    """What a row says of its value.
+
+    Args:
+        row: The row.
+        columns: Columns there are; what is cut here is cut to about that, the rest is the caller's.
+        glyphs: The glyphs to use.
+        edited: Whether the changes are a person's, not the run's.
+    """
+    if row.kind == "unchanged":
+        return [(f"{row.span[1] - row.span[0] + 1:,} unchanged", "note")]
+    if row.kind == "removed":
+        return [(_short(row.value, columns, glyphs), "removed")]
+    change = row.change
+    if change is not None and change.op == "change" and not row.open:
+        return list(_changed(change, columns, glyphs))
+    if row.unfolds:
+        if row.inside and (change is None or change.op != "add"):
+            return _counts(row.inside, glyphs, edited=edited)
+        if row.open:
+            return []
+        return _folded(row, columns, glyphs)
+    notes = _moved(change)
+    return [*_whole(row.value, columns - sum(width(note) for note, _ in notes), glyphs), *notes]
+
+
+def _folded(row: TreeRow, columns: int, glyphs: Glyphs) -> list[Piece]:
+    role: PieceRole = "text" if row.mark else "muted"
+    said = message_of(row.value)
+    if said is None:
+        notes = _moved(row.change)
+        room = columns - sum(width(note) for note, _ in notes)
+        return [(_short(row.value, room, glyphs), role), *notes]
+    if said.calls:
+        calls = ", ".join(str(call) for call in said.calls[:8])
+        return [(f"{glyphs.to} ", "muted"), (show(calls, columns, glyphs.cut), role)]
+    return [(show(said.text, columns, glyphs.cut), role)]
+
+
+def _moved(change: Change | None) -> list[Piece]:
+    if change is None or change.op not in ("move", "reorder"):
+        return []
+    reordered = f"  {change.of or 'keys'} in another order"
+    return [(reordered if change.op == "reorder" else f"  was {clean(change.old_path or '')}", "note")]
+
+
+def _counts(inside: Mapping[Mark, int], glyphs: Glyphs, *, edited: bool) -> list[Piece]:
+    if edited:
+        return [(f"{glyphs.edited}{sum(inside.values()):,}", "yours")]
+    kinds: tuple[tuple[Mark, str, PieceRole], ...] = (
+        ("+", glyphs.added, "added_mark"),
+        ("~", glyphs.changed, "changed_mark"),
+        ("-", glyphs.removed, "removed_mark"),
+    )
+    pieces: list[Piece] = []
+    for mark, glyph, role in kinds:
+        if inside.get(mark):
+            gap = " " if pieces else ""
+            pieces.append((f"{gap}{glyph}{inside[mark]:,}", role))
+    return pieces
+
+
+def _whole(value: Wire, columns: int, glyphs: Glyphs) -> Iterator[Piece]:
+    """A value by itself; what is damaged says so."""
+    if value is None:
+        yield glyphs.interrupted, "faint"
+        return
+    if envelope_type(value) == "damaged":
+        why = value.get("why") if isinstance(value, dict) else None
+        yield f"{glyphs.failed} {show(str(why), columns, glyphs.cut)}", "failed_text"
+        return
+    if isinstance(value, str) and len(value) >= _LONG:
+        total = f"  {fmt.size(len(value))}"
+        yield show(value, max(1, columns - len(total)), glyphs.cut), "text"
+        yield total, "muted"
+        return
+    yield _short(value, columns, glyphs), "text"
+
+
+def _short(value: Wire, columns: int, glyphs: Glyphs) -> str:
+    """One line of a value: prose as it reads, everything else as code."""
+    if isinstance(value, str) and " " in value[:_PROSE_LOOKED_AT].strip():
+        return show(value, max(1, columns), glyphs.cut)
+    return cut(clean(summary(value, max(1, columns) + 1)), max(1, columns), glyphs.cut)
+
+
+def _changed(change: Change, columns: int, glyphs: Glyphs) -> Iterator[Piece]:
+    old, new = change.old, change.new
+    if isinstance(old, str) and isinstance(new, str) and (" " in old or " " in new):
+        yield from _words(old, new, columns, glyphs)
+        return
+    before, after = (clean(summary(value, max(8, columns))) for value in (old, new))
+    if before == after:
+        before, after = f"{before} {clean(describe(old))}", f"{after} {clean(describe(new))}"
+    if width(before) + 3 + width(after) > columns:
+        before = cut(before, max(4, columns // 3), glyphs.cut)
+    yield before, "removed"
+    yield f" {glyphs.to} ", "muted"
+    yield after, "added"
+
+
+def _words(old: str, new: str, columns: int, glyphs: Glyphs) -> Iterator[Piece]:
+    """The new text from shortly before what differs, its new words marked; where it has none, the words that went."""
+    differs = common_length(old, new)
+    near = differs - _CONTEXT
+    begin = max(near, new.find(" ", near, differs) + 1) if near > _CONTEXT else 0
+    seen = slice(begin, begin + 4 * max(1, columns) + 100)
+    segments = compare_words(old[seen], new[seen])
+    left_out = "removed" if any(segment.kind == "added" for segment in segments) else "added"
+    roles: dict[str, PieceRole] = {"same": "text", "added": "added", "removed": "removed"}
+    if begin:
+        yield f"{glyphs.cut} ", "muted"
+    for segment in segments:
+        if segment.kind != left_out:
+            yield clean(segment.text), roles[segment.kind]

@@ -1,0 +1,123 @@
+"""The calls of a step, one at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from textual.worker import get_current_worker
+
+from agent_tt_tui.look import look_of
+from agent_tt_tui.viewmodel.calls.callview import OUTCOME_HEADINGS, CallContext, call_lines, error_lines
+from agent_tt_tui.viewmodel.calls.source_excerpt import Excerpt, place_of, read_excerpt
+from agent_tt_tui.viewmodel.values.pieces import TextLine
+from agent_tt_tui.widgets.text_view import TextView
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_tt.codec.wire import Path
+    from agent_tt.model import Call
+    from agent_tt_tui.viewmodel.debugger.stepview import StepView
+
+
+class CallView(TextView):
+    """A call of the step that is shown."""
+
+    HELP = "A call of the step: what was asked and what came back; comma and dot go to the other calls."
+
+    def __init__(self, *, id: str = "call-view") -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self.number = 0
+        """Which call is shown, from 0."""
+        self.calls: Sequence[Call] = ()
+        """The calls of the step."""
+        self._surroundings: CallContext | None = None
+
+    def show(self, view: StepView) -> None:
+        """Show a step's last call, or the first that failed."""
+        self.calls = view.calls
+        self._surroundings = CallContext(view.run, view.step, view.calls)
+        failed = (n for n, call in enumerate(view.calls) if call.status in ("error", "pending", "denied"))
+        self.number = next(failed, max(0, len(view.calls) - 1))
+        self._show_call()
+
+    def go(self, direction: int) -> bool:
+        """Show the next or previous call; tell whether there is one."""
+        if not 0 <= self.number + direction < len(self.calls):
+            return False
+        self.number += direction
+        self._show_call()
+        return True
+
+    def go_to(self, number: int) -> bool:
+        """Show the call of that number in the step, from 1; tell whether there is one."""
+        index = next((at for at, call in enumerate(self.calls) if call.number == number), None)
+        if index is None:
+            return False
+        self.number = index
+        self._show_call()
+        return True
+
+    def show_outcome(self) -> None:
+        """Bring what came back of the call into view, once it is laid out for its place on the screen."""
+        self.call_after_refresh(self._reveal_outcome)
+
+    def _reveal_outcome(self) -> None:
+        index = next((at for at, line in enumerate(self._lines) if line.pieces[:1] in OUTCOME_HEADINGS), None)
+        if index is not None:
+            self.reveal(self.line_count - 1)
+            self.move_to(index)
+
+    @property
+    def call(self) -> Call | None:
+        """The call that is shown; None if the step made none."""
+        return self.calls[self.number] if self.calls else None
+
+    @property
+    def place(self) -> Path | None:
+        """Where in the result of the call the value is that is under the cursor; None on every other row."""
+        return self._lines[self.cursor].place if self.has_focus and 0 <= self.cursor < len(self._lines) else None
+
+    def lay_out(self, columns: int) -> Sequence[TextLine]:
+        """Lay out the call, or say that there is none."""
+        if self.call is None or self._surroundings is None:
+            said = "the input: no call was made before it" if self._is_input else "this step made no calls"
+            if not self._is_input and self._surroundings is not None and self._surroundings.run.read_only:
+                said = "this file records no calls of this step"  # which may well have made some
+            step = self._surroundings.step if self._surroundings is not None else None
+            if step is not None and step.damaged is not None:
+                said = "which calls this step made is not known: it is damaged"
+            raised = step.error if step is not None else None
+            lines = [TextLine(((f" {said}", "note"),))]
+            if raised is not None:
+                lines += error_lines(raised, columns, look_of(self).glyphs, self.toggled)
+            return lines
+        return call_lines(self.call, self._surroundings, columns, look_of(self).glyphs, self.toggled)
+
+    @property
+    def _is_input(self) -> bool:
+        return self._surroundings is not None and self._surroundings.step is None
+
+    def _show_call(self) -> None:
+        if self._surroundings is not None:
+            self._surroundings = replace(self._surroundings, excerpt=None)
+        self.lay_out_again()
+        self.cursor = 0 if self.line_count else -1
+        self.reveal(0)
+        if self.display and self.call is not None and place_of(self.call) is not None:
+            self.run_worker(self._read_source, group="source", thread=True, exclusive=True)
+
+    def _read_source(self) -> None:
+        context, call = self._surroundings, self.call
+        worker = get_current_worker()
+        if context is None or call is None:
+            return
+        excerpt = read_excerpt(context.run, call)
+        if excerpt is not None and not worker.is_cancelled:
+            self.app.call_from_thread(self._add_source, call, excerpt)
+
+    def _add_source(self, call: Call, excerpt: Excerpt) -> None:
+        if self._surroundings is not None and call is self.call:
+            self._surroundings = replace(self._surroundings, excerpt=excerpt)
+            self.lay_out_again()

@@ -1,0 +1,245 @@
+"""The state after a step as a tree, drawn by visible line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.message import Message
+
+from agent_tt_tui.contexts import TREE
+from agent_tt_tui.lines import LineView
+from agent_tt_tui.look import look_of
+from agent_tt_tui.row import Row
+from agent_tt_tui.text import width as columns_of
+from agent_tt_tui.viewmodel.calls.messages import message_of
+from agent_tt_tui.viewmodel.values.pieces import wrap_text
+from agent_tt_tui.viewmodel.values.tree import Changes, Folds, Tree
+from agent_tt_tui.viewmodel.values.values import key_text, type_text, value_pieces
+from agent_tt_tui.widgets.drawing import add_pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.style import Style
+    from textual.binding import BindingType
+    from textual.strip import Strip
+
+    from agent_tt.codec.wire import Path, Wire
+    from agent_tt.comparing.states import Change
+    from agent_tt_tui.glyphs import Glyphs
+    from agent_tt_tui.palette import Palette
+    from agent_tt_tui.viewmodel.values.pieces import Piece
+    from agent_tt_tui.viewmodel.values.tree import TreeRow
+
+TYPES_FROM = 60
+"""From how many columns on there is a column of types, and the key column has one width."""
+
+_KEY_COLUMNS_WIDE = 22
+_KEY_COLUMNS = (10, 16)
+_TYPE_COLUMNS = 9
+_MOST_NOTE = 500
+_FOLD_COLUMN = 2
+
+
+class StateTree(LineView):
+    """A state; what is selected and unfolded stays so while other states are shown."""
+
+    BINDINGS: ClassVar[list[BindingType]] = TREE.widget_bindings()
+    HELP = "The state after the step: h and l fold and unfold, e edits the selected value, [ and ] go to its writes."
+
+    @dataclass
+    class Selected(Message):
+        """Another value was selected; its path is in wire coordinates."""
+
+        tree: StateTree
+        path: Path
+
+        @property
+        def control(self) -> StateTree:
+            """The tree in which it was selected."""
+            return self.tree
+
+    def __init__(self) -> None:
+        super().__init__(id="state-tree")
+        self.selected: Path | None = None
+        """The selected path, which this state may not have; None while there is nothing to select."""
+        self.chosen = False
+        """Whether somebody chose it; else it is only where the cursor stands from the start."""
+        self.note = ""
+        """Stands in place of the rows: why there are none."""
+        self._note_rows: Sequence[Sequence[Piece]] = ()
+        self._folds = Folds()
+        self._state: Wire = None
+        self._changes = Changes()
+        self._edited = False
+        self._tree: Tree | None = None
+        self._key_columns = _KEY_COLUMNS[0]
+
+    def show(self, state: Wire, changes: Sequence[Change], *, edited: bool = False, note: str = "") -> None:
+        """Show a state.
+
+        Args:
+            state: The state.
+            changes: What is marked as changed.
+            edited: Whether a person made these changes.
+            note: Stands in place of the rows: why there are none.
+        """
+        self._state, self._changes, self._edited, self.note = state, Changes(changes), edited, note
+        self._lay_out()
+
+    def select(self, path: Path) -> None:
+        """Select a value as a person does, unfolding what it is in."""
+        self._folds.open.update(path[:depth] for depth in range(1, len(path)))
+        self.chosen = True
+        if path != self.selected:
+            self.selected = path
+            self.post_message(self.Selected(self, path))
+        self._lay_out()
+
+    @property
+    def row(self) -> TreeRow | None:
+        """The row under the cursor."""
+        return self._tree.row(self.cursor) if self._tree is not None and 0 <= self.cursor < len(self._tree) else None
+
+    def _lay_out(self) -> None:
+        """Flatten the state anew and put the cursor on the selected path, or on the nearest value above it."""
+        tree = None
+        if self.note:
+            rows = wrap_text(self.note, self.size.width - 4, "note", look_of(self).glyphs.cut, limit=_MOST_NOTE)
+            self._note_rows = list(rows)
+        else:
+            tree = Tree(self._state, self._changes, self._folds, fold_from=self.size.height or None, keep=self.selected)
+        self._tree = tree
+        at = -1 if tree is None or self.selected is None else tree.find(self.selected)[0]
+        self._key_columns = self._wanted_key_columns()
+        self.refresh_lines_data()
+        if self.selected is None:
+            self._select_row()  # so that what is marked and can be edited is what the cursor is on, from the start
+        elif at >= 0:
+            self.cursor = at
+            self.reveal(at)
+
+    def _wanted_key_columns(self) -> int:
+        if self.size.width >= TYPES_FROM or self._tree is None:
+            return _KEY_COLUMNS_WIDE
+        least, most = _KEY_COLUMNS
+        glyphs, longest = look_of(self).glyphs, 0
+        first = min(self.scroll_offset.y, max(0, len(self._tree) - self.size.height))
+        for index in range(first, min(len(self._tree), first + self.size.height)):
+            row = self._tree.row(index)
+            longest = max(longest, row.depth + 2 + columns_of(key_text(row, glyphs)[: most + 1]))
+        return max(least, min(most, longest))
+
+    # What a person does.
+
+    def move_to(self, index: int) -> None:
+        """Put the cursor on a line, and select what is there."""
+        super().move_to(index)
+        self.chosen = True
+        self._select_row()
+
+    def _select_row(self) -> None:
+        row = self.row
+        if row is not None and row.path != self.selected:
+            self.selected = row.path
+            self.post_message(self.Selected(self, row.path))
+
+    def action_choose(self) -> None:
+        """Fold or unfold the row."""
+        row = self.row
+        if row is not None and row.open:
+            self._folds.fold(row.path)
+            self._lay_out()
+        else:
+            self._unfold(row)
+
+    def action_fold(self) -> None:
+        """Fold the row; go to its parent where there is nothing to fold."""
+        row = self.row
+        if row is None:
+            return
+        if row.open:
+            self._folds.fold(row.path)
+            self._lay_out()
+        else:
+            self._go_to_parent(row)
+
+    def action_unfold(self) -> None:
+        """Unfold the row; go to its first part where it is unfolded."""
+        row = self.row
+        if row is not None and row.open:
+            self.move_to(self.cursor + 1)
+        else:
+            self._unfold(row)
+
+    def _unfold(self, row: TreeRow | None) -> None:
+        if row is None:
+            return
+        if row.kind == "unchanged":
+            index = self.cursor
+            self._folds.unchanged.add(row.path)
+            self._lay_out()
+            self.move_to(index)
+        elif row.unfolds:
+            self._folds.open.add(row.path)
+            self._lay_out()
+
+    def _go_to_parent(self, row: TreeRow) -> None:
+        if self._tree is not None and row.depth:
+            above = row.path if row.kind != "value" else row.path[:-1]
+            index = self._tree.find(above)[0]
+            while index >= 0 and self._tree.row(index).depth >= row.depth:
+                above = above[:-1]
+                index = self._tree.find(above)[0]
+            if index >= 0:
+                self.move_to(index)
+
+    # Drawing.
+
+    def on_resize(self) -> None:
+        """Flatten anew: how much is folded depends on the height."""
+        self._lay_out()
+        super().on_resize()
+
+    @property
+    def line_count(self) -> int:
+        """How many rows the tree has, or one for the note."""
+        if self.note:
+            return len(self._note_rows)
+        return len(self._tree) if self._tree is not None else 0
+
+    def line(self, index: int, width: int, styles: Palette) -> Strip:
+        """Draw a row: mark, fold, key, type from 60 columns on, value."""
+        glyphs = look_of(self).glyphs
+        drawn = Row(glyphs.cut)
+        if self._tree is None or self.note:
+            return add_pieces(drawn.add(" "), self._note_rows[index], styles).strip(width)
+        row = self._tree.row(index)
+        wide = self.size.width >= TYPES_FROM
+        drawn.add(*self._mark(row, glyphs, styles)).pad_to(_FOLD_COLUMN + row.depth * (2 if wide else 1))
+        fold = (glyphs.unfolded if row.open else glyphs.folded) if row.unfolds or row.kind == "unchanged" else " "
+        drawn.add(f"{fold} ", styles.muted)
+        value_at = _FOLD_COLUMN + self._key_columns + 1
+        strong = row.open or styles.on_cursor_row
+        drawn.upto(key_text(row, glyphs), value_at - 1, styles.strong if strong else styles.text).pad_to(value_at)
+        if wide:
+            shown_type = type_text(row.value) if row.kind == "value" and not _says_itself(row) else ""
+            drawn.column(shown_type, _TYPE_COLUMNS - 1, styles.faint).add(" ")
+        pieces = value_pieces(row, max(1, width - drawn.cells), glyphs, edited=self._edited)
+        return add_pieces(drawn, pieces, styles).strip(width)
+
+    def _mark(self, row: TreeRow, glyphs: Glyphs, styles: Palette) -> tuple[str, Style]:
+        if row.mark and self._edited:
+            return glyphs.edited, styles.yours
+        marks = {
+            "+": (glyphs.added, styles.added_mark),
+            "~": (glyphs.changed, styles.changed_mark),
+            "-": (glyphs.removed, styles.removed_mark),
+        }
+        return marks.get(row.mark, (" ", styles.text))
+
+
+def _says_itself(row: TreeRow) -> bool:
+    """Whether a row is a folded message, which needs no type."""
+    return not row.open and row.unfolds and message_of(row.value) is not None

@@ -1,0 +1,61 @@
+"""The last row of a dialog that starts something: its primary action, or what keeps it from being done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.reactive import reactive
+
+from agent_tt_tui.look import look_of
+from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.viewmodel.values.pieces import wrap_text
+from agent_tt_tui.widgets.drawing import add_pieces
+
+if TYPE_CHECKING:
+    from textual.geometry import Size
+
+    from agent_tt_tui.palette import Palette
+    from agent_tt_tui.row import Row
+    from agent_tt_tui.viewmodel.values.pieces import Piece
+
+_LONGEST_TROUBLE: Final = 1_000
+
+
+class ActionRow(RowWidget):
+    """The primary action; what is wrong, or waited for, stands in its place."""
+
+    DEFAULT_CSS = "ActionRow { height: auto; min-height: 1; margin: 1 0 0 0; }"
+
+    LABEL: ClassVar[str]
+    """The key and what it does."""
+    REMARK: ClassVar[str]
+    """Said beside it."""
+
+    trouble: reactive[tuple[str, str]] = reactive(("", ""), layout=True)
+    """Why it cannot be done, and what to do about it."""
+    busy: reactive[str] = reactive("")
+    """What is being waited for."""
+
+    def get_content_height(self, _container: Size, _viewport: Size, width: int) -> int:
+        """One row, or as many as it takes to say what is wrong and what to do."""
+        return max(1, len(self._trouble_rows(width)))
+
+    def draw(self, y: int, columns: int, styles: Palette) -> Row:
+        """Draw one row."""
+        row, glyphs = self.new_row(), look_of(self).glyphs
+        if self.trouble[0]:
+            rows = self._trouble_rows(columns)
+            row.add(f"{glyphs.failed} " if y == 0 else "  ", styles.failed)
+            return add_pieces(row, rows[y], styles) if y < len(rows) else row
+        if self.busy:
+            return row.add(f"{glyphs.still} {self.busy} {glyphs.cut}", styles.note)
+        return row.add(f" {self.LABEL} ", styles.chip).add(f"   {self.REMARK}", styles.muted)
+
+    def _trouble_rows(self, columns: int) -> list[tuple[Piece, ...]]:
+        """What is wrong and, below it, what to do, broken into rows."""
+        what, advice = self.trouble
+        if not what:
+            return []
+        more, room = look_of(self).glyphs.cut, columns - 2
+        rows = list(wrap_text(what, room, "failed", more, limit=_LONGEST_TROUBLE))
+        return [*rows, *wrap_text(advice, room, "muted", more, limit=_LONGEST_TROUBLE)] if advice else rows

@@ -1,0 +1,55 @@
+"""The row of a dialog's facts that says what will run."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Final
+
+from agent_tt_tui.text import clean
+from agent_tt_tui.viewmodel.running.what_runs import recorded_arguments, what_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_tt.model import Run
+    from agent_tt_tui.glyphs import Glyphs
+    from agent_tt_tui.palette import Palette
+    from agent_tt_tui.row import Row
+
+LABEL: Final = 13
+"""Columns of what a fact is called."""
+
+
+def add_will_run(
+    row: Row,
+    run: Run,
+    columns: int,
+    styles: Palette,
+    glyphs: Glyphs,
+    *,
+    changed: bool,
+    arguments: Sequence[str] = (),
+    agent: str = "",
+) -> Row:
+    """Add what will run.
+
+    Args:
+        row: The row, empty.
+        run: The run whose agent it is.
+        columns: The columns of the row.
+        styles: The roles to draw with.
+        glyphs: The glyphs to draw with.
+        changed: Whether the agent's file is another than when the run was recorded.
+        arguments: What the agent is given in place of its recorded arguments; empty for those.
+        agent: The entry point that runs in place of the recorded one; empty for that.
+    """
+    row.column("will run", LABEL, styles.muted)
+    row.upto(clean(agent or what_runs(run)), columns, styles.yours if agent else styles.text)
+    if arguments:
+        row.upto(clean(f" {shlex.join(arguments)}"), columns, styles.yours)
+    else:
+        row.upto(clean(f" {recorded_arguments(run)}").rstrip(), columns, styles.muted)
+    for text in ("changed since it was recorded", "changed") if changed and not agent else ():
+        if row.cells + 4 + len(text) <= columns:
+            return row.add(f"  {glyphs.differs} {text}", styles.changed_mark)
+    return row

@@ -1,0 +1,158 @@
+"""The frame of a comparison: the header with both runs, the titles of both sides, and the strip of all pairs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from textual.reactive import reactive
+
+from agent_tt_tui import format as fmt
+from agent_tt_tui.chrome import FRAMES_PER_SECOND
+from agent_tt_tui.look import look_of
+from agent_tt_tui.row import Row
+from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.status import run_glyph, run_style
+from agent_tt_tui.text import clean, cut_start, width
+from agent_tt_tui.widgets.runs.compare_steps import GUTTER, SIDE_BY_SIDE_FROM, half
+
+if TYPE_CHECKING:
+    from agent_tt.comparing.runs import LanePair
+    from agent_tt.comparing.runs import Row as Pair
+    from agent_tt.model import Run
+    from agent_tt_tui.palette import Palette
+
+_CELL: Final = 2
+_LEAST_NAME: Final = 8
+"""Columns that a run's name keeps: beside them the glyph alone says how it ended."""
+
+_RARITY: Final = {"same": 0, "pending": 0, "only_a": 1, "only_b": 2, "different": 3}
+
+_LEAST_LANES: Final = 16
+"""From so many free columns on, the lanes that part are named."""
+
+
+class CompareHeader(RowWidget):
+    """Row 0: A's name and status at the left, B's from the middle on."""
+
+    DEFAULT_CSS = "CompareHeader { dock: top; height: 1; background: $panel; }"
+
+    runs: reactive[tuple[Run, Run] | None] = reactive(None)
+    frame: reactive[int] = reactive(0)
+    waiting: reactive[frozenset[str]] = reactive(frozenset())
+    """Ids of the runs in which a call waits for a decision."""
+
+    def on_mount(self) -> None:
+        """Move the glyph of a run that is under way."""
+        self.set_interval(1 / FRAMES_PER_SECOND, self._tick)
+
+    def _tick(self) -> None:
+        runs = self.runs or ()
+        if self.app.animation_level != "none" and any(run.status == "running" for run in runs):
+            self.frame += 1
+
+    def draw(self, _y: int, columns: int, styles: Palette) -> Row:
+        """Draw both halves."""
+        row = self.new_row()
+        if self.runs is None:
+            return row
+        side = half(columns)
+        row.upto_row(self._half("A", self.runs[0], side, styles), side)
+        return row.pad_to(side + GUTTER + 1).upto_row(self._half("B", self.runs[1], side, styles), side)
+
+    def _half(self, letter: str, run: Run, columns: int, styles: Palette) -> Row:
+        glyphs = look_of(self).glyphs
+        glyph = run_glyph(run.status, glyphs)
+        if run.status == "running" and self.app.animation_level != "none":
+            glyph = glyphs.running[self.frame % len(glyphs.running)]
+        waits = run.id in self.waiting
+        if waits:
+            glyph = glyphs.person
+        status = f"{glyph} {'waits for you' if waits else run.status}"
+        row = self.new_row().add(f" {letter} ", styles.active_tab).add("  ")
+        name, room = clean(run.name), columns - row.cells - 2 - width(status)
+        if room < _LEAST_NAME:
+            status = glyph
+            room = columns - row.cells - 2 - width(status)
+        row.add(cut_start(name, room, glyphs.cut), styles.strong).add("  ")
+        return row.add(status, styles.yours if waits else run_style(run.status, styles))
+
+
+class SideTitles(RowWidget):
+    """`STEPS 21` over each side, or of both where A stands above B; at the right which of several lanes part."""
+
+    DEFAULT_CSS = "SideTitles { height: 1; }"
+
+    runs: reactive[tuple[Run, Run] | None] = reactive(None)
+    active: reactive[bool] = reactive(default=False)
+    """Whether the steps below have the focus."""
+    lanes: reactive[tuple[LanePair, ...]] = reactive(())
+    """The lanes that belong together; nothing is said of them where there is one."""
+
+    def draw(self, _y: int, columns: int, styles: Palette) -> Row:
+        """Draw both titles."""
+        row = self.new_row().add(look_of(self).glyphs.bar if self.active else " ", styles.bar_focused)
+        stacks = columns < SIDE_BY_SIDE_FROM
+        for index, run in enumerate(self.runs or ()):
+            if stacks:
+                row.add("  " if index else "").add(f"{'AB'[index]} ", styles.muted)
+            else:
+                row.pad_to((half(columns) + GUTTER + 1) * index + 1)
+            row.add("STEPS", styles.title if self.active else styles.title_blurred).add("  ").add(
+                fmt.count(run.steps), styles.muted
+            )
+            if run.status == "running":
+                row.add(", live", styles.running)
+        return self._with_lanes(row, columns, styles)
+
+    def _with_lanes(self, row: Row, columns: int, styles: Palette) -> Row:
+        """Add how many lanes part, and where, as much as there is room for."""
+        parted = [lane for lane in self.lanes if lane.diverged_at is not None]
+        if not parted or len(self.lanes) == 1:
+            return row
+        glyphs, room = look_of(self).glyphs, columns - row.cells - 3
+        few = f"{len(parted)}/{len(self.lanes)} lanes {glyphs.differs}"
+        named = ", ".join(f"{clean(lane.a or lane.b or '')} at {lane.diverged_at}" for lane in parted)
+        tail = Row(glyphs.cut)
+        if width(few) <= room:
+            tail.upto(f"{few}  {named}" if width(few) + _LEAST_LANES <= room else few, room, styles.muted).add(" ")
+        return row.right(tail, columns)
+
+
+class PairStrip(RowWidget):
+    """All pairs on one row, the selected one reversed, and how many are the same and how many are not."""
+
+    DEFAULT_CSS = "PairStrip { height: 1; background: $panel; }"
+
+    pairs: reactive[tuple[Pair, ...]] = reactive(())
+    current: reactive[int] = reactive(0)
+    """Index of the selected pair."""
+
+    def draw(self, _y: int, columns: int, styles: Palette) -> Row:
+        """Draw the strip."""
+        glyphs, pairs = look_of(self).glyphs, self.pairs
+        same = sum(pair.kind == "same" for pair in pairs)
+        right = Row(glyphs.cut).add(
+            f"{fmt.count(same)} {glyphs.same}  {fmt.count(len(pairs) - same)} {glyphs.differs} ", styles.muted
+        )
+        row = self.new_row().add(" ").add(fmt.count(self.current + 1 if pairs else 0), styles.strong)
+        row.add(f"/{fmt.count(len(pairs))} pairs  ", styles.muted)
+        room = columns - row.cells - right.cells - 2
+        if not pairs or room < 1:
+            return row.right(right, columns)
+        cells = min(len(pairs), room if len(pairs) * _CELL > room else len(pairs))
+        wide = _CELL if cells * _CELL <= room else 1
+        looks = {
+            "same": (glyphs.same, styles.faint),
+            "different": (glyphs.differs, styles.yours),
+            "only_a": (glyphs.only_a, styles.muted),
+            "only_b": (glyphs.only_b, styles.muted),
+            "pending": (glyphs.ambient, styles.faint),
+        }
+        for cell in range(cells):
+            start, stop = cell * len(pairs) // cells, (cell + 1) * len(pairs) // cells
+            rarest = max(pairs[start:stop], key=lambda pair: _RARITY[pair.kind])
+            glyph, style = looks[rarest.kind]
+            row.add(glyph, styles.time_cursor if start <= self.current < stop else style)
+            if wide == _CELL and cell < cells - 1:
+                row.add(glyphs.line, styles.faint)
+        return row.right(right, columns)

@@ -1,0 +1,167 @@
+"""The list of runs with its column titles: forks below what they were forked from."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from agent_tt_tui import format as fmt
+from agent_tt_tui.look import look_of
+from agent_tt_tui.row import Row
+from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.status import run_glyph, run_style
+from agent_tt_tui.text import Align, clean
+from agent_tt_tui.widgets.runs.run_rows import RunRows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.strip import Strip
+
+    from agent_tt.model import Run
+    from agent_tt_tui.palette import Palette
+    from agent_tt_tui.viewmodel.runs.runtree import RunRow, SortKey, SweepGroup
+
+MOST_LEVELS: Final = 8
+"""Forks of forks nested deeper than this are drawn at this level."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """How many columns each part of a row has; 0 leaves a part out."""
+
+    name: int
+    status: int = 14
+    steps: int = 6
+    tokens: int = 9
+    cost: int = 9
+    age: int = 8
+
+    @classmethod
+    def of(cls, width: int) -> Columns:
+        """Share out a row's columns: when there are few, cost goes first, then tokens, age and steps."""
+        parts = {"steps": 6, "tokens": 9, "cost": 9, "age": 8}
+        for dropped in ("cost", "tokens", "age", "steps"):
+            if 27 + 14 + sum(parts.values()) <= width:
+                break
+            parts[dropped] = 0
+        left = width - 14 - sum(parts.values())
+        return cls(name=max(8, min(left, 40)), **parts)
+
+
+class RunColumns(RowWidget):
+    """The titles of the columns; the one that runs are sorted by is bright."""
+
+    DEFAULT_CSS = "RunColumns { height: 1; }"
+
+    sort: SortKey = "age"
+
+    def draw(self, _y: int, columns: int, styles: Palette) -> Row:
+        """Draw the titles."""
+        parts = Columns.of(columns - 2)
+
+        row = self.new_row().add(" ")
+        titles: tuple[tuple[str, int, str, Align], ...] = (
+            ("RUN", parts.name, "name", "left"),
+            ("STATUS", parts.status, "status", "left"),
+            ("STEPS", parts.steps, "steps", "right"),
+            ("TOKENS", parts.tokens, "", "right"),
+            ("COST", parts.cost, "cost", "right"),
+            ("AGE", parts.age, "age", "right"),
+        )
+        for title, size, key, align in titles:
+            row.column(title, size, styles.title if key == self.sort else styles.title_blurred, align)
+        return row
+
+
+class RunList(RunRows["RunRow"]):
+    """All runs of a store."""
+
+    HELP = "Runs: enter opens one, space selects it, c compares two that are selected."
+
+    selected: frozenset[str] = frozenset()
+    """Ids of the runs that were selected."""
+
+    @property
+    def current(self) -> Run | None:
+        """The run under the cursor, None while there is none, or on the row of a sweep."""
+        row = self.current_row
+        return row.run if row is not None and row.group is None else None
+
+    def show(self, rows: Sequence[RunRow], selected: frozenset[str], empty: str = "") -> None:
+        """Show runs, or why there are none."""
+        self.selected, self.empty = selected, empty
+        self.show_rows(rows)
+
+    def goes_on(self, row: RunRow) -> bool:
+        """Whether a run, or one of a sweep, still runs."""
+        return row.run.status == "running" or bool(row.group is not None and row.group.running)
+
+    def is_same(self, row: RunRow, other: RunRow) -> bool:
+        """Whether two rows are of the same run, or of the same sweep."""
+        if row.group is not None and other.group is not None:
+            return row.group.id == other.group.id
+        return row.group is other.group and row.run.id == other.run.id
+
+    def line(self, index: int, width: int, styles: Palette) -> Strip:
+        """Draw one run."""
+        glyphs, parts = look_of(self).glyphs, Columns.of(width)
+        if not self.rows:
+            return Row(glyphs.cut).add(" ").upto(self.empty, width, styles.note).strip(width)
+        item = self.rows[index]
+        run = item.run
+        chosen = item.group is None and run.id in self.selected
+        name = Row(glyphs.cut).add(glyphs.well if chosen else " ", styles.yours)
+        levels = item.last[-MOST_LEVELS:]
+        for depth, last in enumerate(levels):
+            if depth == len(levels) - 1:
+                name.add((glyphs.branch_last if last else glyphs.branch) + glyphs.line + " ", styles.faint)
+            else:
+                name.add(("  " if last else glyphs.rail + " ") + " ", styles.faint)
+        if item.group is not None:
+            return self._sweep(item.group, name.upto(clean(item.label), parts.name, styles.text), parts, width, styles)
+        mark = "incomplete" if run.incomplete else "pinned" if run.pinned else "archived" if run.archived else ""
+        style = (
+            styles.muted if run.archived else styles.text if item.last and not styles.on_cursor_row else styles.strong
+        )
+        name.upto(clean(item.label), parts.name - (len(mark) + 2 if mark else 0), style)
+        if mark:
+            name.add(f" {mark}", styles.yours if run.pinned else styles.note)
+        running = run.status == "running" and self._frame >= 0
+        glyph = glyphs.running[self._frame % len(glyphs.running)] if running else run_glyph(run.status, glyphs)
+        if run.damaged is not None:  # how it ended is not known
+            glyph = glyphs.unknown
+        tone = run_style(run.status, styles)
+        word = styles.muted if run.status == "succeeded" else tone
+        row = Row(glyphs.cut)
+        row.upto_row(name, parts.name).pad_to(parts.name)
+        if run.id in self._waiting:
+            row.column(f"{glyphs.person} ", 2, styles.yours).column("waits", parts.status - 2, styles.yours)
+        else:
+            row.column(f"{glyph} ", 2, tone).column(run.status, parts.status - 2, word)
+        tokens = (
+            None if run.tokens_in is None and run.tokens_out is None else (run.tokens_in or 0) + (run.tokens_out or 0)
+        )
+        cost = glyphs.interrupted if run.cost_usd is None else fmt.cost(run.cost_usd, run.unpriced)
+        figures = (
+            (fmt.count(run.steps), parts.steps, styles.text),
+            (glyphs.interrupted if tokens is None else fmt.count(tokens), parts.tokens, styles.muted),
+            (cost, parts.cost, styles.muted),
+            (fmt.age(max(0.0, time.time() - run.started_us / 1e6)), parts.age, styles.muted),
+        )
+        for text, size, style in figures:
+            row.column(text, size, style, "right")
+        return row.strip(width)
+
+    def _sweep(self, group: SweepGroup, name: Row, parts: Columns, width: int, styles: Palette) -> Strip:
+        """The row that stands for all runs of a sweep."""
+        glyphs = look_of(self).glyphs
+        row = Row(glyphs.cut)
+        row.upto_row(name, parts.name).pad_to(parts.name)
+        if group.running:
+            glyph = glyphs.running[self._frame % len(glyphs.running)] if self._frame >= 0 else glyphs.still
+            row.add(f"{glyph} ", styles.running)
+        else:
+            row.add(f"{glyphs.folded} ", styles.muted)
+        return row.upto(group.summary, width, styles.muted).strip(width)

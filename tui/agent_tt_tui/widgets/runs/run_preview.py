@@ -1,0 +1,220 @@
+"""The preview of a run in the browser: its strip, its edits, its answer, how it stands against its parent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from textual.reactive import reactive
+
+from agent_tt.codec.text import summary
+from agent_tt.comparing.without_effect import edits_without_effect
+from agent_tt_tui import format as fmt
+from agent_tt_tui.look import look_of
+from agent_tt_tui.row import Row
+from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.status import run_glyph, run_style
+from agent_tt_tui.text import clean, cut, show, width
+from agent_tt_tui.widgets.dialogs.edit_row import edit_row, edit_rows, unmade_row
+from agent_tt_tui.widgets.drawing import add_strip
+
+if TYPE_CHECKING:
+    from rich.style import Style
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Note, Run
+    from agent_tt_tui.glyphs import Glyphs
+    from agent_tt_tui.palette import Palette
+    from agent_tt_tui.viewmodel.runs.preview import Preview
+
+SHORT_ROWS: Final = 8
+"""Below this many rows the preview leaves out its headings."""
+
+_ANSWER_ROWS: Final = 3
+_MOST_NOTES: Final = 5
+
+
+class RunPreview(RowWidget):
+    """The body of the preview pane."""
+
+    preview: reactive[Preview | None] = reactive(None)
+    trouble: reactive[str] = reactive("")
+    """Why the run cannot be read; stands in place of the preview."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._rows: list[Row] | None = None
+
+    def watch_preview(self) -> None:
+        """Forget the rows of the run before."""
+        self._rows = None
+
+    def on_resize(self) -> None:
+        """Fit the rows to the new size."""
+        self._rows = None
+
+    def draw(self, y: int, columns: int, styles: Palette) -> Row:
+        """Draw one row."""
+        if self.trouble:
+            row = self.new_row().add(" ")
+            glyphs = look_of(self).glyphs
+            return row.add(f"{glyphs.failed} {clean(self.trouble)}", styles.failed) if y == 0 else row
+        if self.preview is None:
+            return self.new_row()
+        if y == 0 or self._rows is None:
+            lines = _Lines(self.preview, columns - 2, styles, look_of(self).glyphs)
+            self._rows = lines.short() if self.size.height < SHORT_ROWS else lines.long()
+        return self.new_row().add(" ").join(self._rows[y]) if y < len(self._rows) else self.new_row()
+
+
+class _Lines:
+    """The rows of one preview."""
+
+    def __init__(self, preview: Preview, columns: int, styles: Palette, glyphs: Glyphs) -> None:
+        self.preview, self.columns, self.styles, self.glyphs = preview, columns, styles, glyphs
+
+    def short(self) -> list[Row]:
+        """Without headings, for a few rows below the list."""
+        rows = [*self._damaged(), self._strip(), *self._lineage()]
+        edits = self._row()
+        for index, each in enumerate(self._edits()):
+            edits.add("   " if index else "").join(each)
+        if self.preview.run.edits:
+            rows.append(edits)
+        if self.preview.run.error is not None:
+            rows.append(
+                self._row().add(
+                    show(self.preview.run.error.short, self.columns, self.glyphs.cut), self.styles.failed_text
+                )
+            )
+        if self.preview.answer:
+            row = self._row().add("answer ", self.styles.muted)
+            rows.append(
+                row.add(show(f'"{self.preview.answer}"', self.columns - row.cells, self.glyphs.cut), self.styles.text)
+            )
+        rows += [self._note(note) for note in self.preview.notes[:1]]
+        return [*rows, *self._ran()]
+
+    def long(self) -> list[Row]:
+        """With headings, a blank row before each, for a pane of its own."""
+        preview, run, styles = self.preview, self.preview.run, self.styles
+        rows = [*self._damaged(), self._strip(), *self._lineage()]
+        if run.edits:
+            rows += [*self._heading("EDITS"), *self._edits()]
+        if run.error is not None:
+            rows += [*self._heading("ERROR"), *self._wrapped(run.error.short, styles.failed_text)]
+        if preview.answer:
+            rows += [*self._heading("ANSWER"), *self._wrapped(f'"{preview.answer}"', styles.text)]
+        if preview.parent is not None:
+            rows += [*self._heading("AGAINST ITS PARENT"), *self._against(preview.parent)]
+        if preview.writes or preview.denied:
+            rows += self._heading("WRITES")
+            rows += [
+                self._row().add(f"{self.glyphs.writes} ", styles.text).add(clean(name), styles.text)
+                for name in preview.writes
+            ]
+            rows += [
+                self._row()
+                .add(f"{self.glyphs.writes} ", styles.muted)
+                .add(clean(name), styles.text)
+                .add("  denied", styles.yours)
+                for name in preview.denied
+            ]
+        if run.tags:
+            rows += [*self._heading("TAGS"), self._row().add(clean(" ".join(run.tags)), styles.text)]
+        if run.metadata:
+            rows += [*self._heading("FACTS"), *(self._fact(name, value) for name, value in run.metadata.items())]
+        if preview.notes:
+            rows += [*self._heading("NOTES"), *(self._note(note) for note in preview.notes[:_MOST_NOTES])]
+            if len(preview.notes) > _MOST_NOTES:
+                rows.append(self._row().add(f"{self.glyphs.cut} {len(preview.notes) - _MOST_NOTES} more", styles.note))
+        ran = self._ran()
+        return [*rows, *([*self._heading("RAN"), *ran] if ran else [])]
+
+    def _row(self) -> Row:
+        return Row(self.glyphs.cut)
+
+    def _heading(self, text: str) -> list[Row]:
+        return [self._row(), self._row().add(text, self.styles.title_blurred)]
+
+    def _strip(self) -> Row:
+        styles, steps = self.styles, self.preview.steps
+        count = f"  {fmt.count(len(steps))} step{'' if len(steps) == 1 else 's'}"
+        row = add_strip(self._row(), steps, self.preview.diverged_at, self.columns - width(count), styles, self.glyphs)
+        return row.add(count, styles.muted)
+
+    def _lineage(self) -> list[Row]:
+        preview, styles = self.preview, self.styles
+        if preview.run.fork_step is None:
+            return []
+        name = preview.parent.name if preview.parent else "a run that is gone"
+        row = self._row().add("fork of ", styles.muted).add(clean(name), styles.text)
+        row.add(" after ", styles.muted).add(str(preview.run.fork_step), styles.strong)
+        if preview.diverged_at is not None:
+            row.add(f"  {self.glyphs.differs}", styles.yours).add(" at ", styles.muted).add(
+                str(preview.diverged_at), styles.strong
+            )
+        return [row]
+
+    def _damaged(self) -> list[Row]:
+        """What is wrong with what is stored of the run."""
+        why = self.preview.run.damaged
+        return [] if why is None else self._wrapped(f"{self.glyphs.failed} {why}", self.styles.failed)
+
+    def _edits(self) -> list[Row]:
+        run, columns, styles, glyphs = self.preview.run, self.columns, self.styles, self.glyphs
+        rows = [edit_row(*each, columns, styles, glyphs) for each in edit_rows(run.edits)]
+        unmade = edits_without_effect(run)
+        return [*rows, *(unmade_row(each.edit, each.reason, columns, styles, glyphs) for each in unmade)]
+
+    def _fact(self, name: str, value: Wire) -> Row:
+        row = self._row().column(clean(name), 10, self.styles.muted)
+        return row.add(
+            show(value if isinstance(value, str) else summary(value, 40), 40, self.glyphs.cut), self.styles.text
+        )
+
+    def _note(self, note: Note) -> Row:
+        where = "" if note.step is None else f"@{note.step} "
+        return self._row().add(where, self.styles.muted).add(show(note.body, 200, self.glyphs.cut), self.styles.text)
+
+    def _wrapped(self, text: str, style: Style) -> list[Row]:
+        rows: list[Row] = []
+        line = ""
+        words = clean(text[: self.columns * (_ANSWER_ROWS + 1)]).split(" ")
+        for index, word in enumerate(words):
+            joined = f"{line} {word}" if line else word
+            if width(joined) <= self.columns:
+                line = joined
+                continue
+            if len(rows) == _ANSWER_ROWS - 1:
+                rest = " ".join([line, *words[index:]])
+                return [*rows, self._row().add(cut(rest, self.columns, self.glyphs.cut), style)]
+            rows.append(self._row().add(line, style))
+            line = word
+        return [*rows, self._row().add(cut(line, self.columns, self.glyphs.cut), style)]
+
+    def _against(self, parent: Run) -> list[Row]:
+        run, styles, to = self.preview.run, self.styles, f" {self.glyphs.to} "
+        steps = self._row().column("steps", 10, styles.muted).add(fmt.count(parent.steps), styles.text)
+        rows = [steps.add(to, styles.muted).add(fmt.count(run.steps), styles.strong)]
+        old, new = _tokens(parent), _tokens(run)
+        if old is not None and new is not None:
+            row = self._row().column("tokens", 10, styles.muted).add(fmt.count(old), styles.text)
+            rows.append(row.add(to, styles.muted).add(fmt.count(new), styles.strong))
+        row = self._row().column("outcome", 10, styles.muted)
+        row.add(f"{run_glyph(parent.status, self.glyphs)} {parent.status}", styles.muted).add(to, styles.muted)
+        rows.append(row.add(f"{run_glyph(run.status, self.glyphs)} {run.status}", run_style(run.status, styles)))
+        return rows
+
+    def _ran(self) -> list[Row]:
+        run = self.preview.run
+        facts = [
+            fact for fact in (run.code.version and f"version {run.code.version}", run.model and run.model.model) if fact
+        ]
+        rows = [self._row().add(clean(run.code.entry), self.styles.muted)] if run.code.entry else []
+        if facts:
+            rows.append(self._row().add(clean(f" {self.glyphs.dot} ".join(facts)), self.styles.faint))
+        return rows
+
+
+def _tokens(run: Run) -> int | None:
+    return None if run.tokens_in is None and run.tokens_out is None else (run.tokens_in or 0) + (run.tokens_out or 0)
