@@ -11,12 +11,13 @@ from textual.message import Message
 from textual.widget import Widget
 
 import agent_tt_tui
-from agent_tt_tui.contexts import COMPARE, DEBUGGER, RUNS, TABLE
+from agent_tt_tui.contexts import COMPARE, DEBUGGER, RUNS, SWEEP, TABLE
 from agent_tt_tui.feature import Feature, hears
 from agent_tt_tui.screens.compare.screen import CompareScreen
 from agent_tt_tui.screens.compare.table import TableScreen
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 from agent_tt_tui.screens.runs.screen import RunsScreen
+from agent_tt_tui.screens.sweep.screen import SweepScreen
 
 MOST_BASES = 2
 
@@ -52,6 +53,7 @@ def screens(sample_store):
         (RunsScreen(sample_store), RUNS),
         (CompareScreen(sample_store, run, sample_store, run), COMPARE),
         (TableScreen(sample_store, run), TABLE),
+        (SweepScreen(sample_store, "a sweep"), SWEEP),
     ]
 
 

@@ -22,8 +22,8 @@ from agent_tt_tui.screens.compare.screen import CompareScreen
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 from agent_tt_tui.screens.dialogs.pick import PickDialog
 from agent_tt_tui.screens.runs.screen import RunsScreen
+from agent_tt_tui.screens.sweep import driving
 from agent_tt_tui.screens.sweep import opening as sweeps_screen
-from agent_tt_tui.screens.sweep import screen as sweep_screen
 from agent_tt_tui.screens.sweep.form import SweepDialog
 from agent_tt_tui.screens.sweep.screen import SweepScreen
 from agent_tt_tui.sweep_process import SweepProcess
@@ -221,9 +221,9 @@ def driver(by_hand, monkeypatch):
         def output(self, limit=0):
             return "agent-tt: guess/sweep-1 was stopped: 13 of 15 runs are done"
 
-    for module in (sweep_screen, sweeps_screen):
+    for module in (driving, sweeps_screen):
         monkeypatch.setattr(module, "SweepProcess", Driver)
-    monkeypatch.setattr(sweep_screen, "check_made_here", lambda *_: None)
+    monkeypatch.setattr(driving, "check_made_here", lambda *_: None)
     return started
 
 

@@ -2,7 +2,7 @@
 
 | module | does |
 |---|---|
-| `screen` | the matrix of a sweep |
+| `screen`, `driving` | the matrix of a sweep; resuming and stopping it |
 | `form` | the dialog that begins one |
 | `opening` | from a run to its sweeps |
 """

@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.containers import Vertical
 from textual.worker import get_current_worker
 
-from agent_tt.errors import AgentTTError, Interrupted, Untrusted
-from agent_tt.store.provenance import check_made_here
+from agent_tt.errors import AgentTTError, Interrupted
 from agent_tt.sweeping.matrix import MatrixReader
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState, Pane, PaneTitle
 from agent_tt_tui.contexts import SWEEP
 from agent_tt_tui.look import look_of
-from agent_tt_tui.running_forks import forks_of
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
-from agent_tt_tui.screens.running.trust import ask_for_trust
-from agent_tt_tui.sweep_process import SweepProcess
+from agent_tt_tui.screens.sweep.driving import Driving
 from agent_tt_tui.viewmodel.runs.sweep_cell import read_chosen
 from agent_tt_tui.viewmodel.runs.sweeps import Answers, answers_of, left, place, spent
 from agent_tt_tui.widgets.runs.sweep_matrix import MatrixLegend, MatrixTitles, SweepMatrix
@@ -33,7 +30,6 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
     from agent_tt.sweeping.matrix import Matrix
     from agent_tt_tui.lines import LineView
-    from agent_tt_tui.running_forks import Handle
     from agent_tt_tui.viewmodel.runs.sweep_cell import Chosen
 
 _POLL_SECONDS: Final = 0.25
@@ -61,14 +57,15 @@ class SweepScreen(CommandScreen[None]):
         """
         super().__init__()
         self._source, self._sweep_id = source, sweep_id
+        self._driving = Driving(self, source, sweep_id, lambda: self._matrix)
+        self.features = (self._driving,)
         self._reader: MatrixReader | None = None
         self._matrix: Matrix | None = None
         self._answers: Answers | None = None
         self._outcome = 0
         self._marked: dict[str, Run] = {}
-        self._reading = self._starting = False
+        self._reading = False
         self._version: int | None = None
-        self._trouble = ""
 
     def compose(self) -> ComposeResult:
         """Lay out header, matrix, legend, answers, the chosen run and footer."""
@@ -129,7 +126,7 @@ class SweepScreen(CommandScreen[None]):
         changed = version != self._version or self._matrix is None
         first = self._matrix is None
         self._matrix, self._version = matrix, version
-        self._say_trouble()
+        self._driving.say_trouble()
         self.query_one(HeaderRow).state = self._header(matrix)
         self.refresh_footer()
         if not changed:
@@ -245,23 +242,7 @@ class SweepScreen(CommandScreen[None]):
             return "no run was begun here yet"
         if command_id == "sweep.outcome" and len(matrix.definition.outcomes) < 2:
             return "no other outcome was asked for: --outcome asks for one"
-        if command_id == "sweep.stop" and (self._process() is None or matrix.status == "complete"):
-            return (
-                "it was started elsewhere: Ctrl-C stops it there" if matrix.status == "running" else "it is not running"
-            )
-        if command_id == "sweep.resume":
-            return self._why_not_resumable(matrix)
         return super().blocked(command_id)
-
-    def _why_not_resumable(self, matrix: Matrix) -> str | None:
-        if matrix.status == "running" or self._starting or self._process() is not None:
-            return "it is running"
-        if matrix.status == "complete":
-            return "it is complete: every run has an outcome"
-        return "this file is only read: its sweeps cannot be resumed" if self._source.read_only else None
-
-    def _process(self) -> Handle | None:
-        return forks_of(self).running(self._sweep_id)
 
     def _run(self) -> Run | None:
         sample = self.query_one(SweepMatrix).chosen
@@ -330,53 +311,3 @@ class SweepScreen(CommandScreen[None]):
             self._outcome = (self._outcome + 1) % len(self._matrix.definition.outcomes)
             self._show_matrix()
             self._choose_soon()
-
-    # Driving it.
-
-    def action_resume(self) -> None:
-        """Go on with it, in a process of its own."""
-        matrix = self._matrix
-        if matrix is None or matrix.run is None:
-            self.say("the run that it forks is gone")
-            return
-        try:
-            check_made_here(self._source.path, matrix.run)
-        except Untrusted as error:
-            ask_for_trust(
-                self.app, error, self._source.path, run=self.action_resume, refuse=lambda why: self.say(" - ".join(why))
-            )
-            return
-        self._trouble = ""
-        forks_of(self).add(matrix.sweep.name, SweepProcess(self._source.path, self._sweep_id))
-        self.say("going on")
-        self.refresh_footer()
-
-    def action_stop(self) -> None:
-        """Stop it, as Ctrl-C would."""
-        process = self._process()
-        if process is not None:
-            self.say("stopping what is under way", None)
-            self.run_worker(
-                partial(self._stop, process), group="stop", exclusive=True, thread=True, exit_on_error=False
-            )
-
-    def _stop(self, process: Handle) -> None:
-        process.stop()
-        self.app.call_from_thread(self.say, "it was stopped: R goes on with the rest")
-
-    def _say_trouble(self) -> None:
-        """Say once why the process that was started here has ended, where it did not end well."""
-        process = forks_of(self).ended(self._sweep_id)
-        trouble = process.trouble() if isinstance(process, SweepProcess) else ""
-        if trouble and trouble != self._trouble:
-            self._trouble = trouble
-            self.say(trouble, None)
-
-    def action_back(self) -> None:
-        """Leave the screen, and say of a sweep that was started here that it goes on."""
-        going_on = self._process() is not None
-        name = self._matrix.sweep.name if self._matrix is not None else "the sweep"
-        super().action_back()
-        below = self.app.screen
-        if going_on and below is not self and isinstance(below, CommandScreen):
-            below.say(f"{name} goes on running; V shows it again, and S there stops it")
