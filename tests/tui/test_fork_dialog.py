@@ -168,7 +168,7 @@ async def test_terms_are_typed_or_chosen_and_one_that_does_not_fit_blocks_the_fo
         assert "F fork and run" in opened.text
         await give("r")
         assert "[mock]" in opened.text
-        setup = dialog._setup
+        setup = dialog.setup
         assert (setup.texts, setup.requests["model"].value) == ({"executor": "mock"}, "gpt-x")
 
 

@@ -210,15 +210,15 @@ async def test_the_breakpoints_of_a_run_are_its_forks_too_unless_they_are_taken_
     async with app.run_test(size=(80, 24)) as pilot:
         await looked(pilot)
         await pilot.press("f")
-        await until(pilot, lambda: isinstance(app.screen, ForkDialog) and app.screen._plan is not None)
+        await until(pilot, lambda: isinstance(app.screen, ForkDialog) and app.screen.plan is not None)
         dialog = app.screen
-        assert dialog._plan.terms.limits.breaks == (OVERCHARGED,)
+        assert dialog.plan.terms.limits.breaks == (OVERCHARGED,)
         assert any(
             f"stops      when {OVERCHARGED}" in " ".join(row.split("  ")) or OVERCHARGED in row
             for row in screen_text(app)
         )
         await pilot.press("b", "j", "delete")
-        await until(pilot, lambda: dialog._plan is not None and not dialog._plan.terms.limits)
+        await until(pilot, lambda: dialog.plan is not None and not dialog.plan.terms.limits)
 
 
 def test_columns_that_stand_for_several_steps_show_the_strongest_of_them(tmp_path):

@@ -24,7 +24,8 @@ class Command:
     id: str
     """Stable and dotted, `time.next`: what users name to change its keys."""
     action: str
-    """The Textual action, `step(1)`, in the namespace of the screen or, by `scope`, of the widget in focus."""
+    """The Textual action, `step(1)`: of the feature that names the command, else of the screen, or by `scope` of the
+    widget in focus."""
     keys: tuple[str, ...]
     """Textual key names; a printable key is its character. The first is the one that is shown."""
     help: str
@@ -82,7 +83,7 @@ class Context:
         raise KeyError(command_id)
 
     def screen_bindings(self) -> list[BindingType]:
-        """The `BINDINGS` of a `BaseScreen`: every key asks the screen, which may refuse and say why."""
+        """The `BINDINGS` of a `CommandScreen`: every key asks the screen, which may refuse and say why."""
         return [
             _binding(command, f"screen.command('{command.id}')")
             for command in self.commands

@@ -69,8 +69,9 @@ class ForkDialog(Dialog[ForkHandle]):
         self._rows = DialogRows(self, self._share_rows)
         self.features = (self._rows,)
         self._source, self._run = source, run
-        self._setup = ForkSetup(step, tuple(edits), breaks=tuple(breaks))
-        self._plan: ForkPlan | None = None
+        self.setup = ForkSetup(step, tuple(edits), breaks=tuple(breaks))
+        """What was chosen so far."""
+        self.plan: ForkPlan | None = None
         """The fork as it would be started; None while that cannot be."""
         self._shown: ForkPlan | None = None
         """The last plan that there was: what can be chosen stays at hand while a choice does not fit."""
@@ -92,15 +93,15 @@ class ForkDialog(Dialog[ForkHandle]):
         self._make_plan()
 
     def _begins(self) -> str:
-        step, name = self._setup.step if not self._setup.inputs else 0, self._run.name
-        call = next((edit.call for edit in self._setup.edits if edit.call is not None), None)
+        step, name = self.setup.step if not self.setup.inputs else 0, self._run.name
+        call = next((edit.call for edit in self.setup.edits if edit.call is not None), None)
         if call is not None:
             return f"{name} in step {step}, from its call {call} on"
         return f"{name} after step {step}" if step else f"{name} from its input"
 
     def _other_version(self) -> str:
         """The function of the first known version of the agent that is not the one to run."""
-        chosen = self._setup.agent or self._run.code.entry
+        chosen = self.setup.agent or self._run.code.entry
         return next((entry for entry in _versions(self._run) if entry != chosen), "").rpartition(":")[2]
 
     def _share_rows(self) -> None:
@@ -117,7 +118,7 @@ class ForkDialog(Dialog[ForkHandle]):
         self.run_worker(self._read_plan, group="plan", exclusive=True, thread=True, exit_on_error=False)
 
     def _read_plan(self) -> None:
-        worker, setup = get_current_worker(), self._setup
+        worker, setup = get_current_worker(), self.setup
         plan, wrong = None, ("", "")
         try:
             plan = setup.plan(self._source, self._run)
@@ -129,13 +130,13 @@ class ForkDialog(Dialog[ForkHandle]):
             self.app.call_from_thread(self._planned, setup, plan, wrong)
 
     def _planned(self, setup: ForkSetup, plan: ForkPlan | None, wrong: tuple[str, str]) -> None:
-        if setup == self._setup:
+        if setup == self.setup:
             self._show(plan, wrong)
         else:  # something was chosen meanwhile
             self._make_plan()
 
     def _show(self, plan: ForkPlan | None, wrong: tuple[str, str] = ("", "")) -> None:
-        self._plan = plan
+        self.plan = plan
         self._shown = plan or self._shown
         facts = self.query_one(ForkFacts)
         facts.next_name, facts.other_version = self._next_name, self._other_version()
@@ -145,7 +146,7 @@ class ForkDialog(Dialog[ForkHandle]):
         facts.plan = self._shown
         self.query_one(ForkCost).plan = self._shown
         table = self.query_one(ForkTable)
-        table.show(self._shown, self._setup)
+        table.show(self._shown, self.setup)
         self.query_one(DialogTitle).detail = self._begins()
         self._share_rows()
         self.query_one(BoundaryTitle).count = len(table.boundaries)
@@ -155,18 +156,18 @@ class ForkDialog(Dialog[ForkHandle]):
 
     def _choose(self, setup: ForkSetup) -> None:
         """Take what was chosen, and work the plan out anew."""
-        self._setup = setup
+        self.setup = setup
         self.query_one(ForkTable).show(self._shown, setup)
         self._make_plan()
 
     def _take(self, plan: ForkPlan) -> None:
         """Take a plan with another policy or name, of which nothing need be read anew."""
-        self._setup = replace(self._setup, policy=plan.rules, name=plan.name)
+        self.setup = replace(self.setup, policy=plan.rules, name=plan.name)
         self._show(plan)
 
     def blocked(self, command_id: str) -> str | None:
         """Say why a command cannot be used now."""
-        table, plan = self.query_one(ForkTable), self._plan
+        table, plan = self.query_one(ForkTable), self.plan
         entry, setting = table.boundary, table.setting
         if command_id == "fork.run":
             if self._starting:
@@ -188,7 +189,7 @@ class ForkDialog(Dialog[ForkHandle]):
 
     def action_policy(self, direction: int) -> None:
         """Choose the next policy for what is under the cursor, or the next of what else can be chosen."""
-        table, plan = self.query_one(ForkTable), self._plan
+        table, plan = self.query_one(ForkTable), self.plan
         entry, setting = table.boundary, table.setting
         if entry is not None and plan is not None:
             changed, said = next_word(plan, entry, direction)
@@ -197,14 +198,14 @@ class ForkDialog(Dialog[ForkHandle]):
             if said:
                 self.say(said)
         elif setting is not None:
-            choices = self._setup.choices(setting, self._executors)
-            chosen = self._setup.text(setting)
+            choices = self.setup.choices(setting, self._executors)
+            chosen = self.setup.text(setting)
             at = choices.index(chosen) if chosen in choices else 0
             self._typed(setting, choices[(at + direction) % len(choices)])
 
     def on_line_view_chosen(self) -> None:
         """Give the value of what is under the cursor."""
-        table, plan = self.query_one(ForkTable), self._plan
+        table, plan = self.query_one(ForkTable), self.plan
         entry, setting = table.boundary, table.setting
         if entry is not None and plan is not None:
             self._give(plan, entry)
@@ -236,7 +237,7 @@ class ForkDialog(Dialog[ForkHandle]):
     # What else can be chosen.
 
     def _ask(self, setting: Setting) -> None:
-        setup = self._setup
+        setup = self.setup
 
         def check(text: str) -> str | None:
             return trouble(lambda: setup.typed(setting, text))
@@ -250,16 +251,16 @@ class ForkDialog(Dialog[ForkHandle]):
 
     def _typed(self, setting: Setting, text: str) -> None:
         try:
-            self._choose(self._setup.typed(setting, text))
+            self._choose(self.setup.typed(setting, text))
         except AgentTTError as error:
             self.say(error.message)
 
     def action_clear(self) -> None:
         """Take back what was chosen in the row under the cursor."""
-        table, plan = self.query_one(ForkTable), self._plan
+        table, plan = self.query_one(ForkTable), self.plan
         entry, setting = table.boundary, table.setting
         if setting is not None:
-            self._choose(self._setup.cleared(setting))
+            self._choose(self.setup.cleared(setting))
         elif entry is not None and plan is not None:
             self._take(plan.without_rule(entry.name))
 
@@ -277,22 +278,22 @@ class ForkDialog(Dialog[ForkHandle]):
     def action_rehearse(self) -> None:
         """Let models be answered by the executor mock, or be asked again."""
         executor = next(setting for setting in SETTINGS if setting.id == "executor")
-        self._typed(executor, "" if self._setup.texts.get("executor") == MOCK else MOCK)
+        self._typed(executor, "" if self.setup.texts.get("executor") == MOCK else MOCK)
 
     def action_name(self) -> None:
         """Ask for the new run's name."""
         self.app.push_screen(
-            PromptDialog("Name", detail="of the new run; empty for the next fork-N", value=self._setup.name or ""),
+            PromptDialog("Name", detail="of the new run; empty for the next fork-N", value=self.setup.name or ""),
             self._named,
         )
 
     def _named(self, name: str | None) -> None:
         if name is None:
             return
-        if self._plan is not None:
-            self._take(self._plan.named(name or None))
+        if self.plan is not None:
+            self._take(self.plan.named(name or None))
         else:
-            self._choose(replace(self._setup, name=name or None))
+            self._choose(replace(self.setup, name=name or None))
 
     def action_agent(self) -> None:
         """Ask what to run: the recorded entry point, another version that is known, or one that is typed."""
@@ -307,15 +308,15 @@ class ForkDialog(Dialog[ForkHandle]):
             prompt = PromptDialog(
                 "Run what",
                 detail="module:callable or path/file.py:callable",
-                value=self._setup.agent or self._run.code.entry or "",
+                value=self.setup.agent or self._run.code.entry or "",
             )
             self.app.push_screen(prompt, self._picked)
         elif choice:
-            self._choose(replace(self._setup, agent=choice if choice != self._run.code.entry else None))
+            self._choose(replace(self.setup, agent=choice if choice != self._run.code.entry else None))
 
     def action_run(self) -> None:
         """Start the fork."""
-        plan = self._plan
+        plan = self.plan
         if plan is None:
             return
         self._starting = True
