@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 from textual.actions import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from textual.message import Message
 
     from agent_tt_tui.commands import Command
-    from agent_tt_tui.screen import CommandScreen
 
 F = TypeVar("F", bound="Feature")
 M = TypeVar("M", bound="Message")
@@ -78,7 +77,7 @@ class Feature:
         """What to ask a person who leaves the screen, as something would be lost; "" for nothing."""
         return ""
 
-    def parting_words(self, below: CommandScreen[None]) -> str:
-        """What the screen below is to say when this one is left; "" for nothing."""
+    def parting_words(self, below: Sequence[Feature]) -> str:
+        """What the screen below, which has other features, is to say when this one is left; "" for nothing."""
         del below
         return ""

@@ -106,14 +106,11 @@ class CommandScreen(Screen[Result]):
             self._leave_app()
         elif leave:
             below = stack[-2]
-            words = self.parting_words(below) if isinstance(below, CommandScreen) else ""
+            there = below.features if isinstance(below, CommandScreen) else ()
+            words = next(filter(None, (feature.parting_words(there) for feature in self.features)), "")
             self.app.pop_screen()
             if words and isinstance(below, CommandScreen):
                 below.say(words)
-
-    def parting_words(self, below: CommandScreen[None]) -> str:
-        """What the screen below is to say when this one is left; "" for nothing."""
-        return next(filter(None, (feature.parting_words(below) for feature in self.features)), "")
 
     def _leave_app(self) -> None:
         """Leave; where a fork still runs, only once it is known that it will go on."""

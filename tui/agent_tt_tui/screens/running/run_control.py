@@ -107,11 +107,11 @@ class RunControl(Feature):
                 said = f"it came to its own end before it could be stopped: {ended.status}"
         self._screen.app.call_from_thread(self._screen.say, said, None)
 
-    def parting_words(self, below: CommandScreen[None]) -> str:
+    def parting_words(self, below: Sequence[Feature]) -> str:
         """Say of a run that was started here that it goes on."""
         forks = forks_of(self._screen)
         run = next((run for run in self.shown_runs() if forks.running(run.id) is not None), None)
-        there = next((feature for feature in below.features if isinstance(feature, RunControl)), None)
+        there = next((feature for feature in below if isinstance(feature, RunControl)), None)
         shown = there.shown_runs() if there is not None else ()
         if run is None or there is None or run in shown:
             return ""

@@ -13,7 +13,7 @@ from agent_tt_tui.screens.running.trust import ask_for_trust
 from agent_tt_tui.sweep_process import SweepProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from agent_tt.protocols import RunSource
     from agent_tt.sweeping.matrix import Matrix
@@ -98,7 +98,7 @@ class Driving(Feature):
             self._trouble = trouble
             self._screen.say(trouble, None)
 
-    def parting_words(self, below: CommandScreen[None]) -> str:
+    def parting_words(self, below: Sequence[Feature]) -> str:
         """Say of a sweep that was started here that it goes on."""
         del below
         if self._process() is None:
