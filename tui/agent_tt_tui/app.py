@@ -8,11 +8,14 @@ from logging.handlers import RotatingFileHandler
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
+from textual import on
 from textual.app import App
 
+from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.glyphs import ASCII
-from agent_tt_tui.help import CommandProvider
+from agent_tt_tui.help import CommandProvider, HelpScreen
 from agent_tt_tui.look import Look
+from agent_tt_tui.requests import Confirm, OpenRun, ShowKeys
 from agent_tt_tui.running_forks import RunningForks
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.text import show
@@ -89,6 +92,22 @@ class AgentTT(App[None]):
             logging.getLogger(package).removeHandler(self._log_handler)
         self._log_handler.close()
         self._log_handler = None
+
+    # What screens ask for.
+
+    @on(OpenRun)
+    def _open_run(self, message: OpenRun) -> None:
+        from agent_tt_tui.screens.debugger.screen import DebuggerScreen
+
+        self.push_screen(DebuggerScreen(message.source, message.run, message.step))
+
+    @on(ShowKeys)
+    def _show_keys(self, message: ShowKeys) -> None:
+        self.push_screen(HelpScreen(message.context))
+
+    @on(Confirm)
+    def _confirm(self, message: Confirm) -> None:
+        self.push_screen(ConfirmDialog(message.title, message.question), message.answered)
 
     async def action_quit(self) -> None:
         """Leave the way that the open screen's own key does, so that nothing pending is lost unasked."""

@@ -10,6 +10,7 @@ from textual.message import Message
 from textual.screen import Screen
 
 from agent_tt_tui.footer import FooterRow
+from agent_tt_tui.requests import Confirm, ShowKeys
 from agent_tt_tui.running_forks import forks_of
 
 if TYPE_CHECKING:
@@ -79,9 +80,7 @@ class CommandScreen(Screen[Result]):
 
     def action_help(self) -> None:
         """Show the keys of this screen."""
-        from agent_tt_tui.help import HelpScreen
-
-        self.app.push_screen(HelpScreen(self.CONTEXT))
+        self.post_message(ShowKeys(self.CONTEXT))
 
     def action_escape(self) -> None:
         """Close, cancel or clear what is open."""
@@ -91,11 +90,9 @@ class CommandScreen(Screen[Result]):
 
     def action_back(self) -> None:
         """Leave this screen, unless something would be lost that somebody wants to keep; the first leaves the app."""
-        from agent_tt_tui.dialog import ConfirmDialog
-
         question = next(filter(None, (feature.before_leaving() for feature in self.features)), "")
         if question:
-            self.app.push_screen(ConfirmDialog("Leave", question), self._leave)
+            self.post_message(Confirm("Leave", question, self._leave))
         else:
             self._leave(True)  # noqa: FBT003 - as a dialog answers
 
@@ -114,15 +111,13 @@ class CommandScreen(Screen[Result]):
 
     def _leave_app(self) -> None:
         """Leave; where a fork still runs, only once it is known that it will go on."""
-        from agent_tt_tui.dialog import ConfirmDialog
-
         running = forks_of(self).names()
         if not running:
             self.app.exit()
             return
         verb = "is" if len(running) == 1 else "are"
         question = f"{', '.join(running)} {verb} still running, and will go on after you leave. Leave?"
-        self.app.push_screen(ConfirmDialog("Still running", question), self._left)
+        self.post_message(Confirm("Still running", question, self._left))
 
     def _left(self, leave: bool | None) -> None:  # noqa: FBT001 - a dialog's answer
         if leave:

@@ -13,6 +13,7 @@ from agent_tt.comparing.without_effect import edits_without_effect
 from agent_tt.errors import AgentTTError, Interrupted
 from agent_tt_tui.chrome import Pane, PaneTitle
 from agent_tt_tui.contexts import COMPARE
+from agent_tt_tui.requests import OpenRun
 from agent_tt_tui.running_forks import forks_of
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.running.approvals import Approvals
@@ -322,16 +323,14 @@ class CompareScreen(CommandScreen[None]):
             self._open_here()
 
     def _open_here(self) -> None:
-        from agent_tt_tui.screens.debugger.screen import DebuggerScreen
-
         line = self.query_one(CompareSteps).current
         if line is None or line.row is None:
             return
         (source_a, run_a), (source_b, run_b) = self._sides
         if line.row.b is not None:
-            self.app.push_screen(DebuggerScreen(source_b, run_b, step=line.row.b))
+            self.post_message(OpenRun(source_b, run_b, line.row.b))
         else:
-            self.app.push_screen(DebuggerScreen(source_a, run_a, step=line.row.a))
+            self.post_message(OpenRun(source_a, run_a, line.row.a))
 
     def action_follow(self) -> None:
         """Go along with the newest step."""

@@ -15,6 +15,7 @@ from agent_tt_tui import format as fmt
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState, Pane, PaneTitle
 from agent_tt_tui.contexts import TABLE
 from agent_tt_tui.look import look_of
+from agent_tt_tui.requests import OpenRun
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.running.approvals import Approvals
 from agent_tt_tui.screens.running.run_control import RunControl
@@ -285,9 +286,7 @@ class TableScreen(CommandScreen[None]):
         """Open the run under the cursor."""
         row = self.query_one(RunTable).current
         if row is not None:
-            from agent_tt_tui.screens.debugger.screen import DebuggerScreen
-
-            self.app.push_screen(DebuggerScreen(self._source, row.run))
+            self.post_message(OpenRun(self._source, row.run))
 
     def action_sort(self) -> None:
         """Sort by the next column."""

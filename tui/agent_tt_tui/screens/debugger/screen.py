@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from agent_tt_tui.contexts import DEBUGGER
@@ -105,7 +104,7 @@ class DebuggerScreen(CommandScreen[None]):
             Inspecting(self.time),
             self.editing,
             Forking(self.time, self.editing),
-            Related(self.time, partial(DebuggerScreen, source)),
+            Related(self.time),
             Pdb(self.time, self.run_again),
             self.run_again,
             RunControl(self, self.shown_runs, lambda _: source),

@@ -13,6 +13,7 @@ from agent_tt.sweeping.matrix import MatrixReader
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState, Pane, PaneTitle
 from agent_tt_tui.contexts import SWEEP
 from agent_tt_tui.look import look_of
+from agent_tt_tui.requests import OpenRun
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
 from agent_tt_tui.screens.sweep.driving import Driving
@@ -271,9 +272,7 @@ class SweepScreen(CommandScreen[None]):
 
     def _open(self, run_id: str | None) -> None:
         if run_id is not None:
-            from agent_tt_tui.screens.debugger.screen import DebuggerScreen
-
-            self.app.push_screen(DebuggerScreen(self._source, self._source.run(run_id)))
+            self.post_message(OpenRun(self._source, self._source.run(run_id)))
 
     def action_mark(self) -> None:
         """Mark the run under the cursor for comparing, or not any more."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt_tui import format as fmt
 from agent_tt_tui.feature import hears
+from agent_tt_tui.requests import OpenRun
 from agent_tt_tui.screens.compare.screen import CompareScreen
 from agent_tt_tui.screens.compare.table import TableScreen
 from agent_tt_tui.screens.debugger import run_reading as reading
@@ -17,12 +18,9 @@ from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
 from agent_tt_tui.viewmodel.past.related import forks_among
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from textual.screen import Screen
+    from collections.abc import Sequence
 
     from agent_tt.model import Run
-    from agent_tt_tui.screens.debugger.time import Time
     from agent_tt_tui.viewmodel.past.related import Kin
 
 _ALL_FORKS: Final = "\0all forks"
@@ -33,16 +31,6 @@ class Related(DebuggerFeature):
     """Opens forks and parents of the run, compares it with others, and shows what was written down about it."""
 
     COMMANDS = frozenset({"run.about", "run.kin", "compare.open"})
-
-    def __init__(self, time: Time, debugger: Callable[[Run, int], Screen[None]]) -> None:
-        """Open nothing yet.
-
-        Args:
-            time: The step that is shown.
-            debugger: Makes the debugger of another run, at a step.
-        """
-        super().__init__(time)
-        self._debugger = debugger
 
     def action_about(self) -> None:
         """Show what was written down about the run and the state."""
@@ -71,7 +59,7 @@ class Related(DebuggerFeature):
     def _open_kin(self, kin: Sequence[Kin], run_id: str | None) -> None:
         chosen = next((found for found in kin if found.run.id == run_id), None)
         if chosen is not None:
-            self.screen.app.push_screen(self._debugger(chosen.run, chosen.step))
+            self.screen.post_message(OpenRun(self.model.source, chosen.run, chosen.step))
 
     def action_compare(self) -> None:
         """Compare with another run: at once where there is only one, else with one that is chosen."""

@@ -1,0 +1,52 @@
+"""What a screen asks the app for, as it cannot know the screens that stand above it: messages that the app answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent_tt.model import Run
+    from agent_tt.protocols import RunSource
+    from agent_tt_tui.commands import Context
+
+
+@dataclass
+class OpenRun(Message):
+    """A run is to be opened in the debugger.
+
+    Attributes:
+        source: Where it is.
+        run: The run.
+        step: The step to open at; None for the first that failed, else the last.
+    """
+
+    source: RunSource
+    run: Run
+    step: int | None = None
+
+
+@dataclass
+class ShowKeys(Message):
+    """The keys of a screen are to be shown."""
+
+    context: Context
+
+
+@dataclass
+class Confirm(Message):
+    """A question is to be asked that is answered with yes or no.
+
+    Attributes:
+        title: A word or two.
+        question: What will happen on yes, in full sentences.
+        answered: Called with the answer; None where the question was closed.
+    """
+
+    title: str
+    question: str
+    answered: Callable[[bool | None], None]
