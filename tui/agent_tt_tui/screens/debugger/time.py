@@ -49,7 +49,7 @@ class Time(Feature):
     )
 
     def __init__(self, screen: CommandScreen[None], model: RunModel, panes: Panes, step: int | None = None) -> None:
-        """Show nothing yet.
+        """Initialise the feature.
 
         Args:
             screen: The debugger.

@@ -63,7 +63,7 @@ class Approvals(Feature):
         *,
         opens_by_itself: bool = False,
     ) -> None:
-        """Look after the runs that a screen shows.
+        """Initialise the feature.
 
         Args:
             screen: The screen.

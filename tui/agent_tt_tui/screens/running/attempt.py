@@ -56,7 +56,7 @@ class Attempt(Feature, Generic[Plan]):
         progress: Callable[[], list[str]],
         start: Callable[[], None],
     ) -> None:
-        """Read nothing yet.
+        """Initialise the feature.
 
         Args:
             dialog: The dialog, with a title, a `TroubleView` and an `ActionRow`.

@@ -21,7 +21,7 @@ class DialogRows(Feature):
     """Lets a dialog's table scroll, and its facts go, before what must be seen is cut off."""
 
     def __init__(self, dialog: Widget, share: Callable[[], None]) -> None:
-        """Share nothing yet.
+        """Initialise the feature.
 
         Args:
             dialog: The dialog; it has the class `short` where there are few rows.

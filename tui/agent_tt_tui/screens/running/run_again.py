@@ -58,17 +58,15 @@ class RunAgain(Feature):
 
     COMMANDS = frozenset({"replay.open", "resume.open"})
 
-    def __init__(self, screen: CommandScreen[None], run: RunAtHand, replays: dict[str, Replayed] | None = None) -> None:
-        """Run nothing yet.
+    def __init__(self, screen: CommandScreen[None], run: RunAtHand, replays: dict[str, Replayed]) -> None:
+        """Initialise the feature.
 
         Args:
             screen: The screen.
             run: Which run its keys act on.
-            replays: What to keep replays in; by default no replay is known.
+            replays: The last replay of each run, by the run's id; those that are made are put there.
         """
-        self._screen, self._run = screen, run
-        self.replays: dict[str, Replayed] = {} if replays is None else replays
-        """The last replay of each run, by the run's id."""
+        self._screen, self._run, self._replays = screen, run, replays
 
     def blocked(self, command_id: str) -> str | None:
         """Say why the run at hand cannot be run again."""
@@ -87,7 +85,7 @@ class RunAgain(Feature):
         found = self._run.at_hand()
         if found is None:
             return
-        last = self.replays.get(found[1].id)
+        last = self._replays.get(found[1].id)
         if last is None:
             self._open_replay(*found)
         else:
@@ -95,7 +93,7 @@ class RunAgain(Feature):
 
     def _open_replay(self, source: RunSource, run: Run) -> None:
         """Open the dialog, as it was left the last time."""
-        last = self.replays.get(run.id)
+        last = self._replays.get(run.id)
         observe, arguments, agent = (
             (last.report.observed, last.arguments, last.agent) if last is not None else (False, (), "")
         )
@@ -110,7 +108,7 @@ class RunAgain(Feature):
 
     def keep(self, run: Run, replayed: Replayed) -> None:
         """Keep a replay that was made, in place of the last one of its run."""
-        self.replays[run.id] = replayed
+        self._replays[run.id] = replayed
         self._run.forget_divergence()
 
     def _show_report(self, source: RunSource, run: Run, report: ReplayReport) -> None:

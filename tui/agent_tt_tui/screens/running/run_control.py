@@ -33,7 +33,7 @@ class RunControl(Feature):
         shown_runs: Callable[[], Sequence[Run]],
         source_of: Callable[[Run], RunSource],
     ) -> None:
-        """Look after the runs that a screen shows.
+        """Initialise the feature.
 
         Args:
             screen: The screen.

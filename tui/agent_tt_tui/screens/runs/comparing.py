@@ -22,7 +22,7 @@ class Comparing(Feature):
     COMMANDS = frozenset({"runs.compare", "runs.compare_forks"})
 
     def __init__(self, screen: CommandScreen[None], listing: Listing) -> None:
-        """Compare nothing yet.
+        """Initialise the feature.
 
         Args:
             screen: The screen with the list.

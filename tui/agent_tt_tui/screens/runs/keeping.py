@@ -33,7 +33,7 @@ class Keeping(Feature):
     COMMANDS = _CHANGING | {"run.about"}
 
     def __init__(self, screen: CommandScreen[None], listing: Listing, opening: Opening) -> None:
-        """Change nothing yet.
+        """Initialise the feature.
 
         Args:
             screen: The screen with the list.

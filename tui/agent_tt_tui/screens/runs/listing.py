@@ -44,7 +44,7 @@ class Listing(Feature):
     COMMANDS = frozenset({"runs.select", "runs.sort", "runs.find", "runs.archived"})
 
     def __init__(self, screen: CommandScreen[None], source: RunSource) -> None:
-        """List nothing yet.
+        """Initialise the feature.
 
         Args:
             screen: The screen, which has the list, the filter and the preview.

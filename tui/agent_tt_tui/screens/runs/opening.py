@@ -26,7 +26,7 @@ class Opening(Feature):
     COMMANDS = frozenset({"runs.search", "runs.add"})
 
     def __init__(self, screen: CommandScreen[None], listing: Listing, replays: dict[str, Replayed]) -> None:
-        """Open nothing yet.
+        """Initialise the feature.
 
         Args:
             screen: The screen with the list.

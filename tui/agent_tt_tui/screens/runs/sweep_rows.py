@@ -35,7 +35,7 @@ class SweepRows(Feature):
     COMMANDS = frozenset({"sweep.open"})
 
     def __init__(self, screen: CommandScreen[None], listing: Listing) -> None:
-        """Open nothing yet.
+        """Initialise the feature.
 
         Args:
             screen: The screen with the list.

@@ -29,7 +29,7 @@ class Driving(Feature):
     def __init__(
         self, screen: CommandScreen[None], source: RunSource, sweep_id: str, matrix: Callable[[], Matrix | None]
     ) -> None:
-        """Start nothing yet.
+        """Initialise the feature.
 
         Args:
             screen: The screen that shows the sweep.

@@ -23,7 +23,7 @@ class DebuggerFeature(Feature):
     """Something that can be done with a run at one of its steps."""
 
     def __init__(self, time: Time) -> None:
-        """Do nothing yet.
+        """Initialise the feature.
 
         Args:
             time: The step that is shown.

@@ -59,7 +59,7 @@ class WhoWrote(DebuggerFeature):
     COMMANDS = frozenset({"blame.open"})
 
     def __init__(self, time: Time, past: PastReading) -> None:
-        """Ask nothing yet.
+        """Initialise the feature.
 
         Args:
             time: The step that is shown.

@@ -22,7 +22,7 @@ class Breakpoints(DebuggerFeature):
     COMMANDS = frozenset({"time.break_previous", "time.break_next"})
 
     def __init__(self, time: Time, watches: WatchReading) -> None:
-        """Stop nowhere yet.
+        """Initialise the feature.
 
         Args:
             time: The step that is shown.

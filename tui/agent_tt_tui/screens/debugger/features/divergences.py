@@ -33,7 +33,7 @@ class Divergences(DebuggerFeature):
     COMMANDS = frozenset({"time.error_previous", "time.error_next"})
 
     def __init__(self, time: Time, playing: Playing, replays: dict[str, Replayed], land_on: int | None) -> None:
-        """Show no divergence yet.
+        """Initialise the feature.
 
         Args:
             time: The step that is shown.

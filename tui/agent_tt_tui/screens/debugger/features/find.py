@@ -32,7 +32,7 @@ class Find(DebuggerFeature):
     COMMANDS = frozenset({"find.open", "find.next", "find.previous", "time.edge_previous", "time.edge_next"})
 
     def __init__(self, time: Time, past: PastReading, who_wrote: WhoWrote) -> None:
-        """Search nothing yet.
+        """Initialise the feature.
 
         Args:
             time: The step that is shown.
@@ -113,17 +113,14 @@ class Find(DebuggerFeature):
 
     @hears(IndexGrew)
     def _on_index_grew(self, _message: IndexGrew) -> None:
-        self._search_again()
+        wish = self._panel.wish
+        if wish.text and wish.question is None:
+            self._searching.search(wish)
 
     @hears(reading.RunGrew)
     def _on_run_grew(self, _message: reading.RunGrew) -> None:
         if self._opened_at is not None:
             self._searching.fill()
-
-    def _search_again(self) -> None:
-        wish = self._panel.wish
-        if wish.text and wish.question is None:
-            self._searching.search(wish)
 
     @hears(StepsFound)
     def _on_steps_found(self, message: StepsFound) -> None:

@@ -23,7 +23,7 @@ class Forking(DebuggerFeature):
     COMMANDS = frozenset({"fork.open", "sweep.open"})
 
     def __init__(self, time: Time, editing: Editing) -> None:
-        """Begin nothing yet.
+        """Initialise the feature.
 
         Args:
             time: The step that is shown.

@@ -29,7 +29,7 @@ class Oddities(DebuggerFeature):
     COMMANDS = frozenset({"odd.open"})
 
     def __init__(self, time: Time, past: PastReading, find: Find) -> None:
-        """Know of nothing odd yet.
+        """Initialise the feature.
 
         Args:
             time: The step that is shown.

@@ -29,7 +29,7 @@ class Pdb(DebuggerFeature):
     COMMANDS = frozenset({"pdb.open"})
 
     def __init__(self, time: Time, run_again: RunAgain) -> None:
-        """Run nothing yet.
+        """Initialise the feature.
 
         Args:
             time: The step that is shown.

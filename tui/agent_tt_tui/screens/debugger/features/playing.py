@@ -25,7 +25,7 @@ class Playing(DebuggerFeature):
     COMMANDS = frozenset({"live.follow"})
 
     def __init__(self, time: Time, breakpoints: Breakpoints, *, following: bool) -> None:
-        """Play nothing yet.
+        """Initialise the feature.
 
         Args:
             time: The step that is shown.

@@ -24,7 +24,7 @@ class Watches(DebuggerFeature):
     COMMANDS = frozenset({"watch.open"})
 
     def __init__(self, time: Time, watches: WatchReading, find: Find) -> None:
-        """Look at nothing yet.
+        """Initialise the feature.
 
         Args:
             time: The step that is shown.
