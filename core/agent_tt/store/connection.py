@@ -40,7 +40,7 @@ _LOG = logging.getLogger(__name__)
 Durability = Literal["full", "normal"]
 
 _COMMITS_PER_CHECKPOINT: Final = 512
-"""About as many pages of 4 KiB as SQLite's own default, 1000; half as many commits cost a twentieth of a step more."""
+"""They write about as many pages as SQLite's own default, 1000."""
 
 _SEAL_MASK: Final = (1 << 62) - 1
 _SEAL: Final = (
@@ -177,6 +177,8 @@ class Database:
         self._check_in_place()
         connection = self._connection
         with self.translated:
+            if connection.in_transaction:  # an interrupt came between its beginning and its block
+                connection.execute("ROLLBACK")
             if self._durability == "full" and durable is not self._is_forced:
                 connection.execute(f"PRAGMA synchronous = {'full' if durable else 'normal'}")
                 self._is_forced = durable

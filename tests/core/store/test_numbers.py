@@ -84,3 +84,12 @@ def test_numbers_are_asked_for_again_only_where_somebody_else_wrote(tmp_path, mo
     call = writer.begin_call(step, NewCall("tool", "search", {}, "ab" * 16))
     writer.end_call(step, call, CallEnd("ok"))
     assert len([each for each in asked if "max(" in each]) == 2
+
+
+def test_a_transaction_that_was_interrupted_as_it_began_is_no_obstacle(tmp_path):
+    store = new_store(tmp_path)
+    writer = begin(store, {})
+    store.database.begin(durable=True)  # the interrupt comes here, before the block
+    assert writer.open_step(NewStep("step")) == 1
+    writer.finish("succeeded")
+    assert store.verify() == []
