@@ -33,7 +33,7 @@ def log_size(path: Path) -> int:
     return log.stat().st_size if log.exists() else 0
 
 
-def test_the_log_is_moved_into_the_file_every_256_commits_and_emptied_at_the_end(tmp_path, monkeypatch):
+def test_the_log_is_moved_into_the_file_every_512_commits_and_emptied_at_the_end(tmp_path, monkeypatch):
     store = new_store(tmp_path)
     modes: list[str] = []
     original = connection.Database.checkpoint
@@ -42,11 +42,11 @@ def test_the_log_is_moved_into_the_file_every_256_commits_and_emptied_at_the_end
     )
     writer = begin(store, {})
     number = writer.open_step(NewStep("s"))
-    for turn in range(127):
+    for turn in range(255):
         call(writer, number, turn, turn)
     assert modes == ["FULL"]
     largest = log_size(store.path)
-    for turn in range(128):
+    for turn in range(256):
         call(writer, number, turn, turn)
     assert modes == ["FULL", "FULL"]
     assert log_size(store.path) <= largest * 1.5  # it was begun anew, not continued
