@@ -94,6 +94,8 @@ _LOGINS: Final = (
 """Words of a command that logs in, one of which stands near, and how it does."""
 _COMMAND: Final = 300
 """Characters before the login of a command in which the command's name stands."""
+_SIGN: Final = re.compile(r":|=|>|,|-|is|password")
+"""What stands in every text that names a secret: a short text mostly has none of these, and is asked nothing else."""
 _CALLED: Final = re.compile(r"[A-Za-z_][\w.]{0,100}[(\[]|\$\(")
 _ATTRIBUTE: Final = re.compile(r"[A-Za-z_]\w{0,60}(?:\.[A-Za-z_]\w{0,60}){0,8}")
 
@@ -104,6 +106,11 @@ def named_secrets(text: str) -> Iterator[Span]:
     Args:
         text: any text.
     """
+    if _SIGN.search(text) is not None:
+        yield from _named(text)
+
+
+def _named(text: str) -> Iterator[Span]:
     lower = _lower(text)
     names = _names(text, lower)
     end = 0

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus, unquote
 
 import pytest
 from hypothesis import given as for_all
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
+from agent_tt.redaction import named
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.marks import MARK, canonical, is_mark, numbered
 from agent_tt.redaction.values import asked, given, redact, redact_text
@@ -195,3 +198,67 @@ def test_a_token_still_says_when_it_ends():
 def test_reports_show_no_values_of_secret_names():
     text = "Config(api_key='abc', \"password\": 'pw 1') --token=xyz1 host='h'"
     assert redact_text(text) == (f"Config(api_key='{MARK}', \"password\": '{MARK}') --token={MARK} host='h'")
+
+
+@settings(max_examples=400, deadline=None)
+@for_all(
+    st.lists(
+        st.sampled_from(
+            (
+                *(
+                    "password",
+                    "PASSWORD",
+                    "api_key",
+                    "token",
+                    "Cookie",
+                    "authorization",
+                    "pin",
+                    "otp",
+                    "login ",
+                    "user ",
+                ),
+                *(
+                    "ann",
+                    "hunter2x",
+                    "k3y9Zq81",
+                    "4711",
+                    "a1b2c3d4e5f6a7b8c9",
+                    " ",
+                    "\t",
+                    "\n",
+                    "\\n",
+                    '"',
+                    "'",
+                    "[",
+                    "]",
+                ),
+                *(
+                    ":",
+                    "=",
+                    ":=",
+                    "=>",
+                    ">",
+                    "</",
+                    "<",
+                    ",",
+                    "-",
+                    "--",
+                    " is ",
+                    "is",
+                    ";",
+                    ".",
+                    "/",
+                    "curl",
+                    "mysql",
+                    "sshpass",
+                ),
+            )
+        ),
+        max_size=9,
+    ).map("".join)
+)
+def test_no_text_names_a_secret_without_one_of_the_signs_that_are_looked_for_first(text):
+    found = [*named.named_secrets(text)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(named, "_SIGN", re.compile(""))
+        assert [*named.named_secrets(text)] == found
