@@ -151,6 +151,38 @@ def shuffled(value: Wire, chance: random.Random) -> Wire:
     return value
 
 
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ({"ignore_order": True}, {"ignore_order": True, "report_repetition": True}),
+        ({"tolerance": 0.5}, {"math_epsilon": 0.5}),
+        ({"ignore_type": True}, {"ignore_numeric_type_changes": True}),
+        (
+            {"ignore": ["a", "rows[*].id"]},
+            {"exclude_regex_paths": [r"^root\['a'\]", r"^root\['rows'\]\[\d+\]\['id'\]"]},
+        ),
+    ],
+)
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"a": 1, "rows": [{"id": 1, "n": 5}]}, {"a": 2, "rows": [{"id": 2, "n": 5}]}),
+        ({"a": 1, "rows": [{"id": 1, "n": 5}]}, {"a": 1.0, "rows": [{"id": 1, "n": 5.0}]}),
+        ({"rows": [1, 2, [3, 4]]}, {"rows": [[4, 3], 2, 1]}),
+        ({"rows": [1, 1, 2]}, {"rows": [1, 2, 2]}),
+        ({"rows": [1.0, 2.0]}, {"rows": [1.5, 2.25]}),
+        ({"rows": [1.0, 2.0]}, {"rows": [1.5, 2.75]}),
+        ({"rows": [1, 2]}, {"rows": [1, 2, 3]}),
+    ],
+)
+def test_the_rules_mean_what_those_of_deepdiff_mean(
+    ours: dict[str, Any], theirs: dict[str, Any], one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    from deepdiff import DeepDiff
+
+    assert differences(one, other, **ours).differ == bool(DeepDiff(one, other, **theirs))
+
+
 def test_how_often_an_item_is_there_counts_whatever_its_order() -> None:
     found = differences([1, 1, 2], [2, 1, 2], ignore_order=True)
     assert found.differ

@@ -114,13 +114,16 @@ def test_what_is_ignored_is_left_out_of_every_format_and_is_said(
         assert ("equal but for what is ignored" in none.out) == (not layout)
 
 
-def test_a_delta_is_applied_by_deepdiff_to_the_state_that_show_writes(command: Command, store: Path) -> None:
+def test_a_delta_is_applied_by_deepdiff_to_the_state_that_show_writes(
+    command: Command, store: Path, tmp_path: Path
+) -> None:
     from deepdiff import Delta
     from deepdiff.serialization import json_loads
 
     states = [command("show", "walker", step, "--json", "--store", str(store)).json["state"] for step in ("0", "1")]
-    delta = command("diff", "walker", "0", "1", "--format", "delta", "--store", str(store)).out
-    assert states[0] + Delta(delta, deserializer=json_loads, raise_errors=True) == states[1]
+    file = tmp_path / "delta.json"
+    file.write_text(command("diff", "walker", "0", "1", "--format", "delta", "--store", str(store)).out)
+    assert states[0] + Delta(delta_path=str(file), deserializer=json_loads, raise_errors=True) == states[1]
     said = command("diff", "walker", "0", "1", "--format", "deepdiff", "--store", str(store)).json
     assert said["type_changes"]["root['plan']['now']['sure']"]["new_type"] == "bool"
 
