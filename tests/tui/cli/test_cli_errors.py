@@ -155,7 +155,7 @@ import asyncio, sys
 from agent_tt.sources import open_source
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
-from agent_tt_tui.screens.debugger import DebuggerScreen
+from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 
 async def scrub():
     source = open_source({str(SAMPLES)!r}, read_only=True)
