@@ -54,8 +54,8 @@ class View:
 
 
 FUNCTIONS: Final = {
-    "state(run, step)": "the state of a run (its id or name) after a step, as JSON; step 0 is the input",
-    "state(run, step, path)": "one value of it, such as 'messages[3].content'; NULL where there is none",
+    "state(run, step)": "a run's state after a step, as JSON; 0 is the input",
+    "state(run, step, path)": "one value of it: 'messages[3].content'",
 }
 """Functions for queries, beside those of SQLite."""
 

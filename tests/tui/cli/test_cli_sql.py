@@ -110,6 +110,8 @@ def test_without_a_query_the_views_and_their_columns_are_listed(command: Command
         assert all(re.search(rf"^  {column.name}\b", out, re.MULTILINE) for column in view.columns)
     assert "state(run, step, path)" in out
     assert [view["view"] for view in command("sql", "--json").json] == [view.name for view in VIEWS]
+    rows = list(csv.DictReader(io.StringIO(command("sql", "--format", "csv").out)))
+    assert [(row["view"], row["column"]) for row in rows] == [(v.name, c.name) for v in VIEWS for c in v.columns]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from types import FrameType
 
+    from agent_tt.codec.wire import Wire
     from agent_tt.history.rows import SqlValue
     from agent_tt.store.sql import Queries
 
@@ -208,23 +209,24 @@ def _list_views(options: Options, layout: str) -> None:
     from agent_tt.store.views import FUNCTIONS, VIEWS
     from agent_tt_tui.cli.terminal import Cell, Column
 
-    if options.as_json or layout != "table":
-        write_json(
-            [
-                {
-                    "view": view.name,
-                    "what": view.what,
-                    "columns": [{"name": c.name, "what": c.what} for c in view.columns],
-                }
-                for view in VIEWS
-            ]
+    if options.as_json or layout == "json":
+        listed: list[Wire] = []
+        for view in VIEWS:
+            columns: list[Wire] = [{"name": column.name, "what": column.what} for column in view.columns]
+            listed.append({"view": view.name, "what": view.what, "columns": columns})
+        write_json(listed)
+        return
+    if layout != "table":
+        rows: Iterator[Row] = (
+            {"view": view.name, "column": column.name, "what": column.what} for view in VIEWS for column in view.columns
         )
+        _WRITERS[layout](options, rows)
         return
     terminal = options.terminal()
     for view in VIEWS:
         terminal.line(Cell(view.name, "strong"), Cell(f"  {view.what}", "muted"))
-        rows = [[Cell(""), Cell(column.name), Cell(column.what, "muted")] for column in view.columns]
-        terminal.table([Column(""), Column(""), Column("", flexible=True)], rows)
+        cells = [[Cell(""), Cell(column.name), Cell(column.what, "muted")] for column in view.columns]
+        terminal.table([Column(""), Column(""), Column("", flexible=True)], cells)
     terminal.line(Cell("functions", "strong"))
-    rows = [[Cell(""), Cell(name), Cell(what, "muted")] for name, what in FUNCTIONS.items()]
-    terminal.table([Column(""), Column(""), Column("", flexible=True)], rows)
+    cells = [[Cell(""), Cell(name), Cell(what, "muted")] for name, what in FUNCTIONS.items()]
+    terminal.table([Column(""), Column(""), Column("", flexible=True)], cells)
