@@ -180,8 +180,6 @@ class _Walk:
         name = _key if entries else _position
         ignored = {at for at, item in enumerate(old) if () in into(place.old_patterns, name(at, item))}
         dropped = {at for at, item in enumerate(new) if () in into(place.new_patterns, name(at, item))}
-        if not identical([old[at] for at in sorted(ignored)], [new[at] for at in sorted(dropped)]):
-            self._pass(None, place.new, "path")
         olds = [at for at in range(len(old)) if at not in ignored]
         news = [at for at in range(len(new)) if at not in dropped]
         free = is_set or self._rules.order
@@ -194,6 +192,10 @@ class _Walk:
         if free and not is_set and _is_disordered(pairs):
             self._pass(None, place.new, "order")
         slots = (_in_old_order if free else _in_new_order)(pairs, ignored, news)
+        stand = [before if after is None and before in dropped else after for before, after in slots]
+        is_changed = not identical([old[at] for at in sorted(ignored)], [new[at] for at in sorted(dropped)])
+        if is_changed or ((ignored or dropped) and not entries and stand != list(range(len(new)))):
+            self._pass(None, place.new, "path")  # what is ignored, or where it is
         if any(at != after for at, (_, after) in enumerate(slots)):
             self.result.positions[place.kept] = [after for _, after in slots]
         item = self._entry if entries else self._item

@@ -219,6 +219,13 @@ def test_what_is_at_an_ignored_path_counts_for_nothing_there_or_not() -> None:
     assert found.kept == encode(old)
 
 
+def test_an_ignored_position_is_said_also_where_only_what_is_around_it_moved() -> None:
+    for order in (True, False):
+        found = differences(["a", "b"], ["a", "b", "a"], ignore=["[1]"], ignore_order=order)
+        assert [(change.op, change.new) for change in found] == [("add", "a")]
+        assert found.kept == ["a", "b", "a"] or [one.why for one in found.ignored] == ["path"]
+
+
 def test_items_that_differ_at_ignored_paths_alone_are_the_same_wherever_they_stand() -> None:
     old = [{"id": 1, "n": 5}, {"id": 2, "n": 6}]
     assert not differences(old, [{"id": 8, "n": 6}, {"id": 9, "n": 5}], ignore_order=True, ignore=["[*].id"]).differ
