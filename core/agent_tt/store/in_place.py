@@ -75,7 +75,7 @@ class Place:
 
     def trouble(self) -> Trouble | None:
         """Say what has happened to the open file; None if nothing has."""
-        if self._begin and self._folder_facts is not None and self._is_as_before():
+        if self._begin and self._is_as_before():
             return None
         self._begin.clear()
         facts = self._facts_of_folder()
@@ -91,9 +91,10 @@ class Place:
             for number, size, begins in self._begin:
                 if os.pread(number, size, 0) != begins:
                     return False
+            found = os.stat(self.folder)  # noqa: PTH116  for speed
         except OSError:
             return False
-        return self._facts_of_folder() == self._folder_facts
+        return (found.st_dev, found.st_ino, found.st_mtime_ns) == self._folder_facts
 
     def _facts_of_folder(self) -> tuple[int, int, int] | None:
         """What changes when a file in the folder gets or loses a name; None where that cannot be told."""
