@@ -88,6 +88,24 @@ def test_recording_loads_no_terminal(tmp_path):
     assert python(code) == []
 
 
+def test_recording_loads_asyncio_only_where_the_agent_does_and_sees_its_tasks_all_the_same(tmp_path):
+    code = (
+        "import sys, agent_tt\n"
+        "@agent_tt.tool(effect='read')\ndef look(x): return x\n"
+        f"with agent_tt.record('x', store={str(tmp_path / 'runs.db')!r}) as run:\n"
+        "    look(1)\n"
+        "    print('asyncio' in sys.modules)\n"
+        "    import asyncio\n"
+        "    async def one(): look(2)\n"
+        "    async def both(): await asyncio.gather(one(), one())\n"
+        "    asyncio.run(both())\n"
+        f"source = agent_tt.open_source({str(tmp_path / 'runs.db')!r})\n"
+        "found = source.run('x')\n"
+        "print(*[call.lane for step in source.steps(found.id) for call in source.calls(found.id, step.number)])"
+    )
+    assert python(code) == ["False", "main", "main/both.0/one.0", "main/both.0/one.1"]
+
+
 def test_the_interface_type_checks_as_users_call_it(tmp_path):
     pytest.importorskip("mypy", reason="mypy is a tool of the checks, not of the tests")
     result = subprocess.run(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -187,10 +186,16 @@ def run_entry(start: Entry, state: object) -> object:
             pass
         return None
     if isinstance(outcome, Awaitable):
-        return asyncio.run(_wait_for(outcome))
+        return _in_a_loop(_wait_for(outcome))
     if isinstance(outcome, AsyncGenerator):
-        return asyncio.run(_exhaust(outcome))
+        return _in_a_loop(_exhaust(outcome))
     return outcome
+
+
+def _in_a_loop(coroutine: Coroutine[object, object, object]) -> object:
+    import asyncio
+
+    return asyncio.run(coroutine)
 
 
 async def _wait_for(outcome: Awaitable[object]) -> object:

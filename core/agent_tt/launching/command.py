@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from agent_tt.launching.interpreter import PythonCommand
     from agent_tt.launching.settings import OutsideEffect
     from agent_tt.model import Run, RunStatus
-    from agent_tt.patching.replacements import PatchKind
+    from agent_tt.patching.kinds import PatchKind
     from agent_tt.protocols import Store
     from agent_tt.recording.recorder import OnStoreError
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agent_tt.patching.replacements import PatchKind
+    from agent_tt.patching.kinds import PatchKind
 
 __all__ = [
     "BOOT_FOLDER", "REPORT_VARIABLE", "SETTINGS_VARIABLE", "OutsideEffect", "Report", "Settings", "settings_here"

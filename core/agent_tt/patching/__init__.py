@@ -5,6 +5,7 @@ Two ways, both opt-in: `patched(...)` replaces the names of the standard library
 
 | module | does |
 |---|---|
+| `kinds` | what can be patched |
 | `patches`, `replacements`, `standins` | replaces names and puts them back: by what, for each kind |
 | `agent_modules`, `unreached` | says which modules are the agent's own, and where an original stays |
 | `clock`, `randomness`, `ids`, `environment` | has one kind each |

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any, Final
 from agent_tt.errors import UsageError
 from agent_tt.patching.agent_modules import AgentModules
 from agent_tt.patching.clock import CLOCK
+from agent_tt.patching.kinds import KINDS, PatchKind
 from agent_tt.patching.randomness import drawn_state
-from agent_tt.patching.replacements import KINDS, PatchKind, Replacements
+from agent_tt.patching.replacements import Replacements
 from agent_tt.patching.unreached import unreached_places
 from agent_tt.recording.scope import here
 

@@ -8,7 +8,7 @@ import random
 import secrets
 import time
 import uuid
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.patching.clock import CLOCK_NAMES, DATE_NAMES
 from agent_tt.patching.environment import OS_ENVIRONMENT_NAMES
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from types import ModuleType
 
-__all__ = ["KINDS", "PatchKind", "Replacements"]
+    from agent_tt.patching.kinds import PatchKind
 
-PatchKind: TypeAlias = Literal["clock", "random", "ids", "env"]
-KINDS: Final[tuple[PatchKind, ...]] = get_args(PatchKind)
+__all__ = ["Replacements"]
 
 _NAMES: Final[Mapping[PatchKind, tuple[tuple[ModuleType, Mapping[str, object]], ...]]] = {
     "clock": ((time, all_like(time, CLOCK_NAMES)), (dt, DATE_NAMES)),

@@ -20,7 +20,7 @@
 | `moved_time` | how far the clocks of this code have been moved on |
 | `handover` | threads take their answers one after another |
 | `job_ends` | when an executor's job is over: when it has been told |
-| `list_order` | `as_completed` in an order that no memory address decides |
+| `list_order` | `as_completed` of jobs in an order that no memory address decides |
 | `boundary` | wrapping functions of every nature so that their calls are recorded |
 | `streams` | recording what a generator gives |
 | `named_calls` | what a run remembers of the functions that were named from outside |

@@ -7,7 +7,6 @@ person who is waited for, and each look reads one row.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import threading
 import time
@@ -15,11 +14,13 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import AgentTTError
 from agent_tt.questions import Decision
+from agent_tt.recording.concurrency.tasks import running_loop
 from agent_tt.recording.held_time import holding
 from agent_tt.recording.limits import limits_here
 from agent_tt.recording.scope import nowhere, store_at_work
 
 if TYPE_CHECKING:
+    from asyncio import Future
     from collections.abc import Iterator
 
     from agent_tt.protocols import OpenQuestion
@@ -54,12 +55,11 @@ def ask_somebody(recording: Recording, step: int, call: int, new: NewQuestion) -
 
 async def ask_somebody_async(recording: Recording, step: int, call: int, new: NewQuestion) -> Decision:
     """As `ask_somebody`, for a coroutine: its event loop goes on meanwhile."""
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:  # another kind of event loop: nothing is known of it
+    loop = running_loop()
+    if loop is None:  # another kind of event loop: nothing is known of it
         return ask_somebody(recording, step, call, new)
     with _asked(recording, step, call, new) as question:
-        future: asyncio.Future[Decision] = loop.create_future()
+        future: Future[Decision] = loop.create_future()
         is_left = threading.Event()
 
         def look() -> None:
@@ -79,7 +79,7 @@ async def ask_somebody_async(recording: Recording, step: int, call: int, new: Ne
             is_left.set()
 
 
-def _settle(future: asyncio.Future[Decision], decided: Decision | BaseException) -> None:
+def _settle(future: Future[Decision], decided: Decision | BaseException) -> None:
     if future.done():  # whoever waited was cancelled
         return
     if isinstance(decided, Decision):

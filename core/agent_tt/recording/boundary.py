@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import concurrent.futures
 import functools
 import inspect
@@ -11,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
 from agent_tt.recording.beginning_calls import begin_call
+from agent_tt.recording.concurrency.tasks import is_asyncio_future
 from agent_tt.recording.passing import passing
 from agent_tt.recording.served import (
     served_answer,
@@ -21,6 +21,7 @@ from agent_tt.recording.served import (
 from agent_tt.recording.streams import async_stream, relay
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 
     from agent_tt.recording.call_spec import CallSpec
@@ -142,8 +143,8 @@ def _settle(call: RecordedCall, result: R) -> R:
         call.returned_as = "async generator"
         pieces = cast("AsyncGenerator[object, object]", result)
         return cast("R", async_stream(lambda: (call, lambda: pieces))())
-    if issubclass(kind, (asyncio.Future, concurrent.futures.Future)):
-        call.is_awaited = issubclass(kind, asyncio.Future)
+    if is_asyncio_future(kind) or issubclass(kind, concurrent.futures.Future):
+        call.is_awaited = is_asyncio_future(kind)
         call.returned_as = "asyncio future" if call.is_awaited else "future"
         cast("asyncio.Future[object]", result).add_done_callback(functools.partial(_settle_future, call))
         return result
@@ -154,7 +155,9 @@ def _settle(call: RecordedCall, result: R) -> R:
 def _settle_future(call: RecordedCall, future: asyncio.Future[object] | concurrent.futures.Future[object]) -> None:
     """End a call with what its future holds; registered first, so before anyone who waits for it is told."""
     if future.cancelled():
-        call.failed(asyncio.CancelledError())
+        from asyncio import CancelledError
+
+        call.failed(CancelledError())
         return
     error = future.exception()
     if error is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 import os
@@ -21,8 +20,12 @@ _NOT_THE_AGENT: Final = (
     sysconfig.get_path("platstdlib"),
     "<",  # code without a file
 )
-_EVENT_LOOP: Final = asyncio.Handle._run.__code__  # noqa: SLF001  a loop is known by the code that it runs
-_TRIO_LOOP, _TRIO_FILE = "unrolled_run", str(Path("trio", "_core", "_run.py"))
+_LOOPS: Final = {
+    "Handle._run": str(Path("asyncio", "events.py")),
+    "unrolled_run": str(Path("trio", "_core", "_run.py")),
+}
+"""A loop is known by the code that it runs: the name of a function and its file, of asyncio and trio."""
+
 _OURS: Final[dict[int, CodeType]] = {}
 """By identity: two codes of the same text are equal."""
 
@@ -58,7 +61,8 @@ def is_agent_code(code: CodeType) -> bool:
 
 def is_event_loop(code: CodeType) -> bool:
     """Whether it is what runs the callbacks or tasks of asyncio or trio: below it lies who started the loop."""
-    return code is _EVENT_LOOP or (code.co_name == _TRIO_LOOP and code.co_filename.endswith(_TRIO_FILE))
+    file = _LOOPS.get(code.co_qualname)
+    return file is not None and code.co_filename.endswith(file)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -46,9 +46,6 @@ if TYPE_CHECKING:
     from agent_tt.recording.calls import RecordedCall
     from agent_tt.recording.deciding import Given
 
-IN_TURN: Final = "closed_in_turn"
-"""Among the facts of a call: a coroutine waited until its answer was closed, and `closed` says when that was."""
-
 WITHHELD: Final[Wire] = {"withheld": "a secret in a compressed body"}
 """A piece that is not kept; a replay halts where the agent wants it."""
 

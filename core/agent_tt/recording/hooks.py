@@ -7,12 +7,10 @@ is not made as we know it is left alone, and lanes are then not sure (`Hooks.unf
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import contextvars
 import functools
 import logging
-import platform
 import queue
 import sys
 import threading
@@ -20,10 +18,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from agent_tt.recording.child_process import watch_forks
-from agent_tt.recording.concurrency.lane_checks import check_anyio, check_asyncio, check_trio_threads
+from agent_tt.recording.concurrency.lane_checks import (
+    check_anyio,
+    check_asyncio,
+    check_threads,
+    check_trio_threads,
+)
 from agent_tt.recording.concurrency.lane_labels import label_of_task
 from agent_tt.recording.concurrency.new_lanes import in_lane, new_lane, place_here, say_ended
-from agent_tt.recording.concurrency.tasks import TRIO_RUN
+from agent_tt.recording.concurrency.tasks import TRIO_RUN, is_asyncio_future
 from agent_tt.recording.concurrency.thread_pools import thread_pool_places
 from agent_tt.recording.concurrency.trio_tasks import trio_places
 from agent_tt.recording.concurrency.worker_threads import ANYIO, THREAD_POOLS, TRIO_THREADS, serves_jobs
@@ -36,8 +39,11 @@ from agent_tt.recording.scope import here
 from agent_tt.recording.timers import count_timers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import asyncio
+    from collections.abc import Callable, Sequence
     from types import ModuleType
+
+    from agent_tt.recording.rebinding import Rebinding
 
     Function = Callable[..., object]
 
@@ -116,11 +122,12 @@ def _hook_create_task(original: Function) -> Function:
             copied = contextvars.copy_context()
             copied.run(INHERITED.set, lane)
             task = copied.run(functools.partial(original, loop, coro, **options))
-        if isinstance(task, asyncio.Future):
-            lanes.assign(cast("asyncio.Task[object]", task), lane)
+        if is_asyncio_future(type(task)):
+            made = cast("asyncio.Task[object]", task)
+            lanes.assign(made, lane)
             steps = scope.recording.model_steps
             if steps is not None:
-                task.add_done_callback(lambda _: steps.lane_ended(lane.id))
+                made.add_done_callback(lambda _: steps.lane_ended(lane.id))
         return task
 
     return create_task
@@ -200,15 +207,13 @@ class Hooks:
         self._users = 0
         self._companions: list[Companion] = [ListOrder()]
         self._patches = [
-            Patch(asyncio.BaseEventLoop, "create_task", _hook_create_task),
-            Patch(asyncio.BaseEventLoop, "call_at", count_timers),
             Patch(ThreadPoolExecutor, "submit", _hook_submit),
             Patch(Future, "set_result", job_told),
             Patch(Future, "set_exception", job_told),
             Patch(threading.Thread, "start", _hook_start),
             Patch(queue.Queue, "get", watch_takers),
         ]
-        self._of_libraries: list[Patch] = []
+        self._of_libraries: list[Patch | Rebinding] = []
         self._imports = ImportWatch(self._hook_library)
         self.unfit: dict[str, str] = {}
 
@@ -233,7 +238,7 @@ class Hooks:
             self._users += 1
             if self._users > 1:
                 return
-            self._try("asyncio", platform.python_version, check_asyncio)
+            self._try("threading", lambda: _version_of("threading"), check_threads)
             for name in _LIBRARIES:
                 self._imports.watch(name)
                 module = sys.modules.get(name)
@@ -258,7 +263,7 @@ class Hooks:
             if self._users:
                 self._try(name, lambda: _version_of(name), lambda: self._put(_LIBRARIES[name](module)))
 
-    def _put(self, patches: list[Patch]) -> None:
+    def _put(self, patches: Sequence[Patch | Rebinding]) -> None:
         """Apply patches, unless there are some of the same places."""
         for patch in patches:
             known = next((other for other in self._of_libraries if other.place == patch.place), None)
@@ -282,12 +287,23 @@ def _is_loading(module: ModuleType) -> bool:
 
 
 def _version_of(module: str) -> str:
+    if module.partition(".")[0] in sys.stdlib_module_names:
+        return ".".join(map(str, sys.version_info[:3]))
+
     from importlib import metadata
 
     try:
         return metadata.version(module.partition(".")[0])
     except metadata.PackageNotFoundError:
         return "?"
+
+
+def _asyncio_patches(module: ModuleType) -> list[Patch | Rebinding]:
+    from agent_tt.recording.concurrency.task_order import TASKS_IN_LIST_ORDER
+
+    check_asyncio(module)
+    loop = module.BaseEventLoop
+    return [Patch(loop, "create_task", _hook_create_task), Patch(loop, "call_at", count_timers), TASKS_IN_LIST_ORDER]
 
 
 def _uvloop_patches(module: ModuleType) -> list[Patch]:
@@ -305,7 +321,8 @@ def _checked(check: Callable[[ModuleType], None]) -> Callable[[ModuleType], list
     return patches
 
 
-_LIBRARIES: Final[dict[str, Callable[[ModuleType], list[Patch]]]] = {
+_LIBRARIES: Final[dict[str, Callable[[ModuleType], Sequence[Patch | Rebinding]]]] = {
+    "asyncio": _asyncio_patches,
     "uvloop": _uvloop_patches,
     ANYIO: _checked(check_anyio),
     THREAD_POOLS: lambda module: [Patch(*place) for place in thread_pool_places(module)],

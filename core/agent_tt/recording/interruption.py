@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import sys
 from typing import Final
@@ -27,7 +26,7 @@ def is_cleaning_up() -> bool:
             return False
         if isinstance(error, KeyboardInterrupt):
             return True
-        if isinstance(error, asyncio.CancelledError):
+        if isinstance(error, _of_asyncio("CancelledError")):
             return _was_runner_told()
         error = error.__context__
     return False
@@ -37,4 +36,10 @@ def _was_runner_told() -> bool:
     """Whether the runner of the main thread's event loop, which stands in for Ctrl-C's handler, has been told."""
     handler = signal.getsignal(signal.SIGINT)
     runner = getattr(getattr(handler, "func", None), "__self__", None)
-    return isinstance(runner, asyncio.Runner) and getattr(runner, "_interrupt_count", 0) > 0
+    return isinstance(runner, _of_asyncio("Runner")) and getattr(runner, "_interrupt_count", 0) > 0
+
+
+def _of_asyncio(name: str) -> type | tuple[()]:
+    """A class of asyncio; no class where the program has not imported it."""
+    found: type | tuple[()] = getattr(sys.modules.get("asyncio"), name, ())
+    return found

@@ -16,23 +16,26 @@ of which something is to be said. There "since the question" means since the pie
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.recording.concurrency.tasks import trio_runner, trio_task
+from agent_tt.recording.concurrency.tasks import running_loop, trio_runner, trio_task
 from agent_tt.recording.concurrency.trio_passes import TrioStretch
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
     from collections.abc import Mapping
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["AT_ONCE", "PACE", "PACES", "Runs", "Stretch", "pace_of", "runs_in", "stretch_from_here"]
+__all__ = ["AT_ONCE", "IN_TURN", "PACE", "PACES", "Runs", "Stretch", "pace_of", "runs_in", "stretch_from_here"]
 
 PACE: Final = "pace"
 PACES: Final = "paces"
 AT_ONCE: Final = "at once"
+
+IN_TURN: Final = "closed_in_turn"
+"""Among the facts of a call: a coroutine waited until its answer was closed, and `closed` says when that was."""
 
 _MOST_PASSES: Final = 32
 """A loop that does not come to rest for so long has somebody who polls in it."""
@@ -49,7 +52,7 @@ class Stretch:
 
     __slots__ = ("_most", "is_over", "loop", "passes")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, most: int) -> None:
+    def __init__(self, loop: AbstractEventLoop, most: int) -> None:
         self.loop = loop
         self.passes = 0
         self.is_over = False
@@ -72,11 +75,8 @@ def stretch_from_here(most: int = _MOST_PASSES) -> Stretch | TrioStretch | None:
     """
     if trio_task() is not None:
         return TrioStretch(trio_runner(), most)
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:
-        return None
-    return Stretch(loop, most)
+    loop = running_loop()
+    return None if loop is None else Stretch(loop, most)
 
 
 def pace_of(since_question: Stretch | TrioStretch | None, since_answer: Stretch | TrioStretch | None) -> Wire:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import concurrent.futures
 import threading
 from typing import TYPE_CHECKING
@@ -33,6 +32,8 @@ def served_answer(served: Served) -> object:
         case "async generator":
             return served_async_generator(served)
         case "asyncio future":
+            import asyncio
+
             with nowhere():  # the task is ours: it makes no lane
                 return asyncio.get_running_loop().create_task(served_coroutine(served))
         case "future":

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from agent_tt.replaying.tape import WITH_ITS_OWN
 from agent_tt.replaying.waiters import no_context
 
 if TYPE_CHECKING:
@@ -14,10 +15,7 @@ if TYPE_CHECKING:
 
     from agent_tt.replaying.waiters import Loop
 
-__all__ = ["WITH_ITS_OWN", "Paces"]
-
-WITH_ITS_OWN: Final = -1
-"""In place of a number of passes: a piece that came at once with the piece before it, to the same agent code."""
+__all__ = ["Paces"]
 
 
 class Paces:

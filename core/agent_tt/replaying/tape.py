@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.model import HELD_BACK
 from agent_tt.recording.cancellation import CANCELLED
-from agent_tt.recording.exchange import IN_TURN
-from agent_tt.recording.pace import AT_ONCE, PACE, PACES, runs_in
+from agent_tt.recording.pace import AT_ONCE, IN_TURN, PACE, PACES, runs_in
 from agent_tt.recording.timers import TIMERS
 from agent_tt.replaying.course import read_calls
-from agent_tt.replaying.paces import WITH_ITS_OWN
 from agent_tt.replaying.repeats import without_repeats
 from agent_tt.replaying.shown_tools import tools_shown_only
 
@@ -28,10 +26,13 @@ if TYPE_CHECKING:
     from agent_tt.model import Call, CallKind, Delivery, Run
     from agent_tt.protocols import RunSource
 
-__all__ = ["DRAWN", "Tape", "TapeCall", "TapeLane", "label_of", "lay_out", "read_tape"]
+__all__ = ["DRAWN", "WITH_ITS_OWN", "Tape", "TapeCall", "TapeLane", "label_of", "lay_out", "read_tape"]
 
 DRAWN: Final[frozenset[CallKind]] = frozenset({"clock", "rng", "id", "env"})
 """Kinds that a run records only where it was asked to: without any of them, their values are live."""
+
+WITH_ITS_OWN: Final = -1
+"""In place of a number of passes: a piece that came at once with the piece before it, to the same agent code."""
 
 _LONG_US: Final = 60_000_000
 """A pause for which the agent did not think: it was interrupted, or the machine slept."""

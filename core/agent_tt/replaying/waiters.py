@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import contextvars
 import sys
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from agent_tt.recording.concurrency.tasks import trio_runner, trio_task
+from agent_tt.recording.concurrency import tasks
 from agent_tt.recording.hooks import HOOKS
 from agent_tt.replaying.sleepers import Gate
 from agent_tt.replaying.trio_loop import TrioLoop
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Future
     from collections.abc import Awaitable, Callable
+
+    Loop: TypeAlias = AbstractEventLoop | TrioLoop
 
 __all__ = [
     "SLICE_SECONDS",
-    "Loop",
     "TaskWaiter",
     "ThreadWaiter",
     "TrioLoop",
@@ -27,8 +28,6 @@ __all__ = [
     "no_context",
     "running_loop",
 ]
-
-Loop: TypeAlias = asyncio.AbstractEventLoop | TrioLoop
 
 SLICE_SECONDS: Final = 0.025
 """Real seconds for which a thread waits at a time."""
@@ -66,7 +65,7 @@ class TaskWaiter:
     def __init__(self, loop: Loop, *, at_once: bool) -> None:
         self.loop = loop
         self.at_once = at_once
-        self._future: asyncio.Future[None] | None = None
+        self._future: Future[None] | None = None
         self._event: Any = None
         if isinstance(loop, TrioLoop):
             self._event = sys.modules["trio"].Event()
@@ -83,7 +82,9 @@ class TaskWaiter:
     async def wait_for(self, seconds: float) -> bool:
         """Wait for so many real seconds at most; whether it is released. Not for trio."""
         assert self._future is not None  # noqa: S101  nobody asks it of trio, whose clock is known
-        return bool((await asyncio.wait({self._future}, timeout=seconds))[0])
+        from asyncio import wait
+
+        return bool((await wait({self._future}, timeout=seconds))[0])
 
     def release(self) -> None:
         """Its turn has come; from any thread."""
@@ -105,10 +106,10 @@ Waiter: TypeAlias = "ThreadWaiter | TaskWaiter"
 
 def running_loop() -> Loop | None:
     """The event loop that runs in this thread, where it is one that we know how to wait in."""
-    if trio_task() is None:  # where trio is a guest of asyncio, one of its tasks runs in both
-        with contextlib.suppress(RuntimeError):
-            return asyncio.get_running_loop()
-    runner = trio_runner()
+    loop = tasks.running_loop()
+    if loop is not None and tasks.trio_task() is None:  # where trio is a guest of asyncio, its tasks run in both
+        return loop
+    runner = tasks.trio_runner()
     return None if runner is None or "trio" in HOOKS.unfit else TrioLoop.of(runner)
 
 

@@ -6,10 +6,10 @@ So are coroutines of event loops that are not asyncio's own, whose clock cannot 
 
 from __future__ import annotations
 
-import asyncio
 import weakref
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.recording.concurrency.tasks import is_asyncio_loop
 from agent_tt.replaying.waiters import SLICE_SECONDS, TrioLoop, no_context, running_loop
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def pause(turns: Turns, waiter: ThreadWaiter, patience: int = _PATIENT_SLICES) -
 
 async def released(turns: Turns, waiter: TaskWaiter) -> None:
     """As `pause`, for a coroutine."""
-    if isinstance(waiter.loop, (asyncio.BaseEventLoop, TrioLoop)):
+    if isinstance(waiter.loop, TrioLoop) or is_asyncio_loop(waiter.loop):
         await waiter.wait()
         return
     seen = turns.progress  # a loop whose clock is its own: nobody sees when nothing else can happen in it

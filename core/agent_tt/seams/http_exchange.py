@@ -15,7 +15,8 @@ from agent_tt.model import HELD_BACK, Judged
 from agent_tt.providers import only_measures, read_answer, recognise
 from agent_tt.recording.amending import amender_here
 from agent_tt.recording.calls import RecordedCall
-from agent_tt.recording.exchange import IN_TURN, WITHHELD, begin_exchange
+from agent_tt.recording.exchange import WITHHELD, begin_exchange
+from agent_tt.recording.pace import IN_TURN
 from agent_tt.recording.scope import here
 from agent_tt.redaction.answers import Veil
 from agent_tt.redaction.values import given

@@ -46,7 +46,7 @@ LIBRARIES: Final = {
     "aiohttp": "agent_tt.seams.aiohttp_seam",
     "mcp.client.stdio": "agent_tt.seams.mcp_seam",
     "subprocess": "agent_tt.seams.popen_seam",
-    "asyncio.base_events": "agent_tt.seams.async_process_seam",
+    "asyncio": "agent_tt.seams.async_process_seam",
     "multiprocessing.util": "agent_tt.seams.spawn_seam",
 }
 """The modules that are patched, and who knows how: `patches(module)` of the seam gives what to replace."""

@@ -6,7 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING, Final, NoReturn, cast
 
 from agent_tt.codec.decode import decode
-from agent_tt.recording.exchange import IN_TURN, WITHHELD
+from agent_tt.recording.exchange import WITHHELD
+from agent_tt.recording.pace import IN_TURN
 from agent_tt.seams.wire_answer import SWITCHING, Head
 
 if TYPE_CHECKING:

@@ -278,3 +278,27 @@ def test_without_any_store_nothing_is_made_and_a_first_thing_to_do_is_named(comm
     assert done.code == 3
     assert "agent-tt open refund-loop" in done.err
     assert list(tmp_path.rglob("*.db")) == []
+
+
+def test_commands_load_no_recorder_and_no_event_loop(store: Path) -> None:
+    """The agents that they start do, in processes of their own."""
+    commands = [
+        ["runs"],
+        ["show", "seeker"],
+        ["record", "--", sys.executable, "-c", "pass"],
+        ["replay", "seeker"],
+        ["fork", "seeker", "--at", "1", "--set", "limit=2"],
+        ["compare", "seeker", "latest"],
+    ]
+    heavy = ["asyncio", "agent_tt.recording.recorder", "agent_tt.recording.hooks", "agent_tt.replaying.engine"]
+    script = (
+        "import sys; from agent_tt_tui.cli.root import run\n"
+        f"for command in {commands!r}:\n"
+        f"    code = run(['--store', {str(store)!r}, *command])\n"
+        f"    print('::', command[0], code, *[name for name in {heavy!r} if name in sys.modules], file=sys.stderr)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=True
+    )
+    told = [line for line in result.stderr.splitlines() if line.startswith("::")]
+    assert told == [f":: {command[0]} {0 if command[0] != 'compare' else 1}" for command in commands], result.stderr

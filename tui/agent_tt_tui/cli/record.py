@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from agent_tt.launching.command import Recorded
     from agent_tt.launching.settings import OutsideEffect
     from agent_tt.model import Run
-    from agent_tt.patching.replacements import PatchKind
+    from agent_tt.patching.kinds import PatchKind
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -97,7 +97,7 @@ def _call(text: str) -> tuple[str, OutsideEffect]:
 
 
 def _kinds(text: str) -> tuple[PatchKind, ...]:
-    from agent_tt.patching.replacements import KINDS
+    from agent_tt.patching.kinds import KINDS
 
     named = tuple(word.strip() for word in text.split(",") if word.strip())
     if named == ("all",):

@@ -5,7 +5,6 @@ Looked at when the first recording begins, or when the library is imported. Noth
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from typing import TYPE_CHECKING
 
@@ -15,21 +14,29 @@ from agent_tt.recording.fitness import need_attributes, need_members
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["check_anyio", "check_asyncio", "check_trio_threads"]
+__all__ = ["check_anyio", "check_asyncio", "check_threads", "check_trio_threads"]
 
 
-def check_asyncio() -> None:
-    """Whatever makes a task asks the loop for it, whatever runs in a pool is submitted, and a thread calls `run`.
+def check_threads() -> None:
+    """A thread calls its method `run`.
 
     Raises:
         AttributeError: this Python does it otherwise.
     """
-    need_attributes(asyncio.create_task, "create_task")
-    need_attributes(asyncio.TaskGroup.create_task, "create_task")
-    need_attributes(asyncio.Runner.run, "create_task")
-    need_attributes(getattr(asyncio.tasks, "_ensure_future", asyncio.ensure_future), "create_task")
-    need_attributes(asyncio.BaseEventLoop.run_in_executor, "submit")
     need_attributes(threading.Thread._bootstrap_inner, "run")  # type: ignore[attr-defined]  # noqa: SLF001
+
+
+def check_asyncio(module: ModuleType) -> None:
+    """Whatever makes a task asks the loop for it, and whatever runs in a pool is submitted.
+
+    Raises:
+        AttributeError: this Python does it otherwise.
+    """
+    need_attributes(module.create_task, "create_task")
+    need_attributes(module.TaskGroup.create_task, "create_task")
+    need_attributes(module.Runner.run, "create_task")
+    need_attributes(getattr(module.tasks, "_ensure_future", module.ensure_future), "create_task")
+    need_attributes(module.BaseEventLoop.run_in_executor, "submit")
 
 
 def check_anyio(module: ModuleType) -> None:

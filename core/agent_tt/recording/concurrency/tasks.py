@@ -1,18 +1,28 @@
-"""The task that runs in this thread, of asyncio or of trio. trio is asked only where the program has imported it."""
+"""The task that runs in this thread, of asyncio or of trio. Either is asked only where the program has imported it."""
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
     from collections.abc import Hashable
 
     Task: TypeAlias = Hashable
     """A task of either library; it can be referred to weakly."""
 
-__all__ = ["TRIO_RUN", "current_task", "runs_a_callback", "runs_a_loop", "trio_runner", "trio_task"]
+__all__ = [
+    "TRIO_RUN",
+    "current_task",
+    "is_asyncio_future",
+    "is_asyncio_loop",
+    "running_loop",
+    "runs_a_callback",
+    "runs_a_loop",
+    "trio_runner",
+    "trio_task",
+]
 
 TRIO_RUN: Final = "trio._core._run"
 """The module of trio in which its tasks are run."""
@@ -23,10 +33,27 @@ def current_task() -> Task | None:
     task: Task | None = trio_task() if TRIO_RUN in sys.modules else None
     if task is not None:
         return task
-    try:
-        return asyncio.current_task()
-    except RuntimeError:  # no event loop runs in this thread
-        return None
+    loop = running_loop()
+    return None if loop is None else sys.modules["asyncio"].current_task(loop)
+
+
+def running_loop() -> AbstractEventLoop | None:
+    """The event loop of asyncio that runs in this thread; None where none does."""
+    running = getattr(sys.modules.get("asyncio.events"), "_get_running_loop", None)
+    loop: AbstractEventLoop | None = None if running is None else running()
+    return loop
+
+
+def is_asyncio_future(kind: type) -> bool:
+    """Whether a class is asyncio's future or derived from it, as a task is."""
+    future = getattr(sys.modules.get("asyncio.futures"), "Future", None)
+    return future is not None and issubclass(kind, future)
+
+
+def is_asyncio_loop(loop: object) -> bool:
+    """Whether an event loop is asyncio's own, and not another library's that stands in for it."""
+    kind = getattr(sys.modules.get("asyncio.base_events"), "BaseEventLoop", None)
+    return kind is not None and isinstance(loop, kind)
 
 
 def trio_task() -> Any:
@@ -43,13 +70,7 @@ def trio_runner() -> Any:
 
 def runs_a_loop() -> bool:
     """Whether this thread runs an event loop: others wait for it in there."""
-    if trio_runner() is not None:
-        return True
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
+    return trio_runner() is not None or running_loop() is not None
 
 
 def runs_a_callback() -> bool:
