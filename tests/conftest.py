@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import compileall
+import gc
 import itertools
+import os
+import shutil
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 from hypothesis import settings
+from tests.core.seams.certificates import certificate_files
 
 import agent_tt
 import agent_tt_tui
@@ -31,16 +35,42 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 _COUNT = itertools.count()
 
+_MEMORY: Final = Path("/dev/shm")
+_ROOM: Final = 4 << 30
+"""Bytes that must be free there; all tests together write one."""
+
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile the packages once, before any worker starts.
+    """Prepare what all workers share, once, before any of them starts."""
+    if not hasattr(config, "workerinput"):
+        _compile()
+        _keep_folders_in_memory()
+
+
+def _compile() -> None:
+    """Compile the packages.
 
     The tests start some thousand processes. Where Python is told to write no bytecode, each of them would compile what
     it imports of ours, which takes longer than all the rest of its start.
     """
-    if not hasattr(config, "workerinput"):
-        for package in (agent_tt, agent_tt_tui):
-            compileall.compile_dir(Path(str(package.__file__)).parent, quiet=2)
+    for package in (agent_tt, agent_tt_tui):
+        compileall.compile_dir(Path(str(package.__file__)).parent, quiet=2)
+
+
+def _keep_folders_in_memory() -> None:
+    """Let the folders of the tests lie in memory where there is room: a store waits for the disk at each commit.
+
+    What tests show with killed processes they show there too; no test turns the power off.
+    """
+    is_there = _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK | os.X_OK)
+    if is_there and shutil.disk_usage(_MEMORY).free >= _ROOM:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over what lives to the end: the tests, and the libraries that they import."""
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -55,6 +85,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Schedul
     from xdist.scheduler import WorkStealingScheduling
 
     return WorkStealingScheduling(config, log)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _few_certificates() -> Iterator[None]:
+    """HTTP clients trust one stranger: each would otherwise load all that they trust, here and in every process."""
+    if shutil.which("openssl") is None:
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSL_CERT_FILE", str(certificate_files("stranger")[1]))
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,6 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.core.seams.certificates import certificate_files
 from tests.core.seams.loopback import Loopback
 from tests.patience import PATIENCE_SECONDS
 from tests.tui.readme_parts import README
@@ -46,7 +45,6 @@ def shell(server: Loopback, tmp_path: Path) -> Callable[..., subprocess.Complete
         "ANTHROPIC_BASE_URL": server.url,
         "OPENAI_API_KEY": "any",
         "ANTHROPIC_API_KEY": "any",
-        "SSL_CERT_FILE": str(certificate_files("stranger")[1]),  # loading all that are trusted takes long
     }
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:

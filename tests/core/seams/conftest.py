@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.core.seams.certificates import certificate_files
 from tests.core.seams.loopback import Loopback
 from tests.core.seams.runs import Kept, recorded, replayed
 
@@ -18,14 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 assert agent_tt.record  # the seams come with it
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _few_certificates() -> Iterator[None]:
-    """Clients trust one stranger: loading all that they trust otherwise takes longer than everything else here."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SSL_CERT_FILE", str(certificate_files("stranger")[1]))
-        yield
 
 
 @pytest.fixture
