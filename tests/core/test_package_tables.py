@@ -1,4 +1,4 @@
-"""The table of modules in a package's docstring names each of its modules, and nothing else."""
+"""Lists of files that are kept by hand: a package's docstring names each of its modules; the quick tests are there."""
 
 from __future__ import annotations
 
@@ -34,3 +34,10 @@ def test_a_package_names_its_modules(package: str, docstring: str) -> None:
     inside |= {path.parent.name for path in (ROOT / package).glob("*/__init__.py")}
     named = named_in(docstring)
     assert sorted(named) == sorted(inside)
+
+
+def test_the_files_of_the_quick_tests_are_there():
+    lines = (ROOT / "tests/quick.txt").read_text(encoding="utf-8").splitlines()
+    files = [line.removeprefix("--deselect=").partition("::")[0] for line in lines]
+    assert files
+    assert [file for file in files if not (ROOT / file).is_file()] == []
