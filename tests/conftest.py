@@ -19,7 +19,7 @@ import agent_tt
 import agent_tt_tui
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from xdist.remote import Producer
     from xdist.scheduler import Scheduling
@@ -67,10 +67,19 @@ def _keep_folders_in_memory() -> None:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 
-def pytest_collection_finish() -> None:
-    """Let the garbage collector pass over what lives to the end: the tests, and the libraries that they import."""
-    gc.freeze()
-    gc.set_threshold(10_000, 20, 20)
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Let the garbage collector pass over what lives to the end: the tests, and the libraries that they import.
+
+    While they are collected it would look through them again and again, for a third of the time.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(10_000, 20, 20)
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
