@@ -34,6 +34,18 @@ async def test_lanes_are_named_in_the_title_or_else_the_one_of_the_step_is():
         assert "< > lane" in screen_text(pilot.app)[-1]
 
 
+async def test_the_title_says_more_as_soon_as_there_is_room_for_it():
+    lanes = ("alpha", "beta", "gamma")
+    steps = [step(n, lane=lanes[n % 3], agent=lanes[n % 3]) for n in range(1, 8)]
+    app = debugger(FakeSource([{}] * 8, steps))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        assert "beta · gamma" not in screen_text(app)[1]
+        await pilot.resize_terminal(120, 24)
+        await settled(pilot)
+        assert "beta · gamma · alpha" in screen_text(app)[1]
+
+
 async def test_a_terminal_that_draws_only_ascii_is_given_only_ascii():
     calls = [{"function": {"name": "search_docs", "arguments": "{}"}}]
     states = [{"messages": [], "notes": ""}]

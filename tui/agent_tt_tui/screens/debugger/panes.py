@@ -182,6 +182,8 @@ class Panes(Feature):
             lower.pane.styles.height = "1fr" if alone is lower.pane else lower.rows(plan)
         self.diff.lines.whole = alone is self.diff
         self.scrubber.styles.height = max(plan.scrubber, 2) if self.scrubber.shows_hits else plan.scrubber
+        # How much of it fits is known once the timeline has its new width.
+        self._screen.call_after_refresh(self._show_hint)
 
     def _alone(self) -> Widget:
         """The pane to show where there is room for one."""
