@@ -194,7 +194,7 @@ def _environment_policy(text: str | None) -> tuple[PolicyTable, ...]:
         table = json.loads(text)
     except ValueError as error:
         raise UsageError(
-            f"{_POLICY_VARIABLE} is no JSON: {error}", hint="""For example '{"charge": "ask"}'."""
+            f"{_POLICY_VARIABLE} is not valid JSON: {error}", hint="""For example '{"charge": "ask"}'."""
         ) from error
     return (_policy(table, _POLICY_VARIABLE, _POLICY_VARIABLE, "environment"),)
 

@@ -170,7 +170,7 @@ class CallQuestion:
 
         Raises:
             InvalidValue: it is not JSON.
-            UsageError: it is no object, or names what cannot be changed.
+            UsageError: it is not an object, or names what cannot be changed.
         """
         args = parse_value(text)
         if not isinstance(args, dict) or TYPE in args:
@@ -256,7 +256,7 @@ def _check_sendable(value: Wire, shown: Wire, name: str) -> None:
     """Refuse an edited argument that could not go out as it is written.
 
     Raises:
-        UsageError: it holds something that is no Python value again, or a secret, which the store would not hand on.
+        UsageError: it holds something that is not a Python value again, or a secret, which the store would not hand on.
     """
     _check_value(value, name)
     lost = _lost_in(value)

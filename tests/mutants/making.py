@@ -10,7 +10,7 @@ mutmut's operators make them; which of its rules we change, and why:
 - Wording in `raise …(…)` has none: a test that repeats a sentence proves nothing. What stands in it as an argument or
   a value is mutated like everything else, and an error may lose its message or its hint.
 - The type in `cast(type, value)` has none: `cast` does not look at it.
-- What compiles to the code as it is is no mutant.
+- What compiles to the code as it is is not a mutant.
 """
 
 from __future__ import annotations

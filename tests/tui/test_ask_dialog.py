@@ -170,7 +170,7 @@ async def test_the_list_of_runs_names_the_run_and_a_question_that_is_gone_closes
         await opened(app, pilot)
         asked.withdraw()
         await until(pilot, lambda: isinstance(app.screen, RunsScreen))
-        assert "waits no more" in text_of(app)
+        assert "no longer needs a decision" in text_of(app)
         assert app.screen.blocked("live.answer") == "nothing waits for a decision here"
 
 

@@ -166,9 +166,9 @@ async def test_what_is_wrong_with_a_question_is_said_below_the_place_of_it(sampl
         rows = screen_text(pilot.app)
         at = next(index for index, row in enumerate(rows) if row.startswith(" / ?tokens"))
         assert rows[at + 1].index("^") == rows[at].index("+")
-        assert "'+' is no value" in rows[at + 1]
+        assert "'+' is not a value" in rows[at + 1]
         await press(pilot, *["backspace"] * 11, *"?tool == pay")
         assert any('there is no `pay`. A text stands in quotes: "pay".' in row for row in screen_text(pilot.app))
         screen = await press(pilot, *["backspace"] * 12, *"?tokens > 2")
-        assert not any("is no value" in row for row in screen_text(pilot.app))
+        assert not any("is not a value" in row for row in screen_text(pilot.app))
         assert screen.panes.find_panel.hits.found.rows

@@ -30,7 +30,7 @@ OF_RUN = "run = (SELECT run FROM runs WHERE name = 'trip-planner')"
 DAMAGES = {
     "a result": f"UPDATE calls SET result = '{{\"forged\": 1}}' WHERE {OF_RUN} AND step = 3",
     "every result": f"UPDATE calls SET result = '\"forged\"' WHERE {OF_RUN}",
-    "a result that is no JSON": f"UPDATE calls SET result = '{{' WHERE {OF_RUN} AND step = 3",
+    "a result that is not valid JSON": f"UPDATE calls SET result = '{{' WHERE {OF_RUN} AND step = 3",
     "arguments": f"UPDATE calls SET args = x'ff00' WHERE {OF_RUN} AND step = 3",
     "facts of calls": f"UPDATE calls SET meta = '[]' WHERE {OF_RUN}",
     "a kind of call": f"UPDATE calls SET kind = 'spoon' WHERE {OF_RUN} AND step = 3",

@@ -316,7 +316,7 @@ async def test_the_agent_may_be_given_other_arguments_and_they_are_kept_for_the_
     async with shown.app.run_test(size=(80, 24)) as pilot:
         await shown.begin(pilot).preflight()
         await pilot.press("a", *"one 'two", "enter")
-        assert "that is no list of arguments" in shown.text
+        assert "that is not a list of arguments" in shown.text
         await pilot.press("apostrophe", "enter")
         await pilot.pause()
         assert "sender.py:main one two" in shown.text

@@ -130,7 +130,7 @@ async def test_what_a_call_gave_is_typed_and_the_call_is_not_made_again(shop):
     async with shop.show().run_test(size=(80, 24)) as pilot:
         await shop.asked(pilot)
         await pilot.press("enter", *["backspace"] * 4, "7", "x", "enter")
-        assert "that is no JSON" in shop.text
+        assert "that is not valid JSON" in shop.text
         await pilot.press(*["backspace"] * 2, *'{"receipt":7}', "enter")
         await pilot.pause()
         assert "[yes]" in shop.text
@@ -165,7 +165,7 @@ async def test_an_agent_that_asks_otherwise_is_halted_and_its_run_is_as_it_was(s
     async with shop.show().run_test(size=(80, 24)) as pilot:
         await shop.asked(pilot)
         await pilot.press("right", "F")
-        await until(pilot, lambda: "could not be gone on with" in shop.text)
+        await until(pilot, lambda: "could not be resumed" in shop.text)
         assert "changed request" in shop.text
         assert "nothing is left to be said" not in shop.text, "why not stands in place of what was in flight"
         assert isinstance(shop.app.screen, ResumeDialog)

@@ -35,7 +35,7 @@ def _attributes(value: object) -> dict[str, object]:
 def _class(envelope: dict[str, Wire], walk: Walk, base: type) -> Any:  # any class below `base`
     offered = walk.offered(envelope)
     if not (isinstance(offered, type) and issubclass(offered, base)):
-        raise Refusal(f"the class that is offered for it is no {base.__name__}")
+        raise Refusal(f"the class that is offered for it is not a {base.__name__}")
     return offered
 
 
@@ -115,7 +115,7 @@ def _subclass(envelope: dict[str, Wire], payload: Wire, walk: Walk) -> object:
 
 def _filled(kind: Any, base: Any, content: Any) -> Any:  # `base` is list, str, int or float, `kind` one below it
     if type(content) is not base:
-        raise Refusal(f"its payload is no {base.__name__}")
+        raise Refusal(f"its payload is not a {base.__name__}")
     if base is list:
         made = list.__new__(kind)
         list.extend(made, content)

@@ -43,6 +43,6 @@ def error_from_text(text: str) -> ErrorInfo:
         module, _, last = name.rpartition(".")
         class_name = f"{module}:{last}"
     else:
-        raise UsageError(f"{name} is no exception of Python's", hint="name its module: module.Class")
+        raise UsageError(f"{name} is not a Python exception", hint="name its module: module.Class")
     payload: Wire = {"args": [words] if words else [], "attrs": {}}
     return ErrorInfo(class_name, words, value={TYPE: "exception", "class": class_name, VALUE: payload})

@@ -21,7 +21,7 @@ def tlv(wire: object) -> bytes:
     """The bytes of a value. Injective on wire values: types, signs of zero and key order show.
 
     Raises:
-        ValueError: `wire` holds something that is no wire value and that this form does not have.
+        ValueError: `wire` holds something that is not a wire value and that this form does not have.
     """
     return marshal.dumps(wire, 2)  # type: ignore[arg-type]  # trying any object is meant, see above
 

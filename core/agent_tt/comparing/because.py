@@ -197,7 +197,7 @@ def explain_input(changes: Sequence[Change]) -> Reason | None:
 
 def explain_edits(run: Run, *, of_b: bool = True) -> Reason | None:
     """Name what a person edited: `state edited at messages[0], budget`, `edited: model`; None if nothing."""
-    edits = edits_made(run)  # what nothing came of is no reason
+    edits = edits_made(run)  # what nothing came of is not a reason
     if not edits:
         return None
     first = edits[0]

@@ -24,7 +24,7 @@ def call_changes(a: Sequence[Call], b: Sequence[Call]) -> list[Change]:
     """What differs between the calls of two steps, at paths such as `search result.total`, `search asked.query`.
 
     Calls of one kind are set beside each other in order. Of models and their requests what differs each time that the
-    same is said (ids and the like) is no difference, as in the comparison of whole runs.
+    same is said (ids and the like) is not a difference, as in the comparison of whole runs.
 
     Args:
         a: The calls of the one step, with what they carried.

@@ -20,7 +20,7 @@ Why: TypeAlias = Literal["path", "order", "tolerance", "type"]
 """Which rule let a difference pass."""
 
 _LARGEST_TOLERANCE: Final = 300
-"""Digits before the point from which on a tolerance is no sensible one."""
+"""Digits before the point from which on a tolerance is not a sensible one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Ignoring:
 
         Raises:
             InvalidPath: A path cannot be read.
-            UsageError: A path is empty, or the tolerance is no number from 0 on.
+            UsageError: A path is empty, or the tolerance is not a number from 0 on.
         """
         paths = tuple(dict.fromkeys(parse_pattern(text) for text in ignore))
         if () in paths:
@@ -71,5 +71,5 @@ def _tolerance(given: float | str | Decimal) -> Decimal:
     except InvalidOperation:
         number = Decimal("nan")
     if not number.is_finite() or number < 0 or abs(number.adjusted()) > _LARGEST_TOLERANCE:
-        raise UsageError(f"{given!r} is no tolerance", hint="Give how far apart numbers may be: 0.001, 1e-6, 2.")
+        raise UsageError(f"{given!r} is not a tolerance", hint="Give how far apart numbers may be: 0.001, 1e-6, 2.")
     return number

@@ -48,7 +48,7 @@ def edit_changes(edit: Edit) -> tuple[Change, ...]:
 
 
 def _leaves(old: Wire, new: Wire) -> Iterator[Change]:
-    """The deepest changes between two values; nothing where they are equal, or one of them is no container."""
+    """The deepest changes between two values; nothing where they are equal, or one of them is not a container."""
     before, after = _inside(old), _inside(new)
     if before is None or after is None or type(old) is not type(new) or type(before) is not type(after):
         return

@@ -1,8 +1,8 @@
 """What a step did, as texts that can be compared: what it asked for, and what came back.
 
-What a model was *asked* is no part of it. It is the state as the model saw it, and after one edited word it differs for
-the rest of the run; what the model made of it is what a step did. A key of it is kept beside, for the first question
-that differs is a reason.
+What a model was *asked* is not part of it. It is the state as the model saw it, and after one edited word it differs
+for the rest of the run; what the model made of it is what a step did. A key of it is kept beside, for the first
+question that differs is a reason.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class Comparison:
         outcome_b: How B ended.
         difference: What B has more than A: steps, tokens, cost, time.
         final_changes: What turns the final state of A, after its last step in any lane, into that of B; another order
-            of keys is no change. Each lane has a count of its own.
+            of keys is not a change. Each lane has a count of its own.
         unread: What could not be read, in words: of that nobody knows whether it is the same.
     """
 

@@ -279,7 +279,7 @@ def _position(at: int, _item: Wire) -> int:
 
 
 def _key(_at: int, pair: Wire) -> str | None:
-    """The key of an entry as a path names it; None where it is no text, and so has no name."""
+    """The key of an entry as a path names it; None where it is not text, and so has no name."""
     return pair[0] if isinstance(pair, list) and pair and isinstance(pair[0], str) else None
 
 

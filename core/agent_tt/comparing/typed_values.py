@@ -55,7 +55,7 @@ def is_dict(envelope: dict[str, Wire]) -> bool:
 
 
 def by_key(pairs: list[Wire]) -> dict[bytes, Wire]:
-    """The values of pairs by what tells their keys from others; what is no pair stands for itself."""
+    """The values of pairs by what tells their keys from others; what is not a pair stands for itself."""
     found: dict[bytes, Wire] = {}
     for at, pair in enumerate(pairs):
         if isinstance(pair, list) and len(pair) == 2:

@@ -50,7 +50,7 @@ def answer_question(store: Path, question: CallQuestion, decision: Decision) -> 
 def keep_answering(path: Path, run_id: str, process: int, asked: Asked, is_over: threading.Event) -> None:
     """Let `asked` decide whatever a fork asks, one question after another, until it is over.
 
-    Where it raises, or gives something that is no decision, the call is refused and the log says why.
+    Where it raises, or gives something that is not a decision, the call is refused and the log says why.
     """
     seen: int | None = None
     try:
@@ -69,7 +69,7 @@ def _answer(store: Store, question: CallQuestion, asked: Asked) -> None:
     try:
         decision = asked(question)
         if not isinstance(decision, Decision):
-            raise TypeError(f"{decision!r} is no decision")  # noqa: TRY301  told like what it raises itself
+            raise TypeError(f"{decision!r} is not a decision")  # noqa: TRY301  told like what it raises itself
     except Exception as error:  # noqa: BLE001  whatever it is, the agent must not wait for ever
         _LOG.exception("what was to decide about %s failed", question.name)
         decision = question.refuse(f"what was to decide failed: {type(error).__name__}: {error}")

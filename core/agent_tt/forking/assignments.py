@@ -68,7 +68,7 @@ def parse_move(text: str) -> Edit:
 
     Raises:
         InvalidEdit: there is no `=`.
-        InvalidPath: one of them is no path.
+        InvalidPath: one of them is not a path.
     """
     written, equals, to = text.partition("=")
     if not equals:

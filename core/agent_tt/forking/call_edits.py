@@ -57,7 +57,7 @@ def parse_call_edit(text: str, target: EditTarget) -> Edit:
 
     Raises:
         InvalidEdit: it has another form.
-        InvalidPath: what stands behind the call is no path.
+        InvalidPath: what stands behind the call is not a path.
         InvalidValue: what stands behind the `=` is not JSON, where it has to be.
     """
     found = _PLACE.match(text)
@@ -77,7 +77,7 @@ def parse_call_edit(text: str, target: EditTarget) -> Edit:
     if target == "answer" and not isinstance(wire, str | list | dict):
         wire = value
     if target == "error" and not (isinstance(wire, str) and is_error_text(wire)):
-        raise InvalidEdit(f"--error {text}: VALUE is no exception", hint='for example "TimeoutError: no answer"')
+        raise InvalidEdit(f"--error {text}: VALUE is not an exception", hint='for example "TimeoutError: no answer"')
     return Edit("set", path, wire, target=target, step=step, call=call)
 
 
@@ -263,7 +263,7 @@ def _with_answer(
     saying = read_saying(edit.value, asked)
     if saying is None:
         raise InvalidEdit(
-            f"{label}: VALUE is no answer",
+            f"{label}: VALUE is not an answer",
             hint='give its words, or [{"name": "tool", "arguments": {…}}], or {"text": …, "tool_calls": […]}',
         )
     headers = result.get("headers")

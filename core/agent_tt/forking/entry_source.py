@@ -103,7 +103,7 @@ def _parse(file: Path) -> ast.Module:
         line = getattr(error, "lineno", None)
         where = f"{file}:{line}" if line else str(file)
         raise InvalidEntryPoint(
-            f"{where} is not valid Python: {error}", hint="mend the file, then fork again"
+            f"{where} is not valid Python: {error}", hint="fix the file, then fork again"
         ) from error
 
 

@@ -173,7 +173,7 @@ def _load(what: str, load: Callable[[], object]) -> object:
     except Exception as error:
         words = str(error).strip().splitlines()
         why = f"{type(error).__name__}: {words[0]}" if words else type(error).__name__
-        raise InvalidExecutor(f"the executor {what} cannot be imported: {why}", hint="mend or install it") from error
+        raise InvalidExecutor(f"the executor {what} cannot be imported: {why}", hint="fix or install it") from error
 
 
 def _by_place(name: str) -> object:

@@ -1,9 +1,9 @@
 """The effects ledger of a run: what it did to the world, and what it was kept from.
 
-It is no second record. Each row is a call of the run (`agent_tt.comparing.effects`), whose status and facts say whether
-it was made as it was, made otherwise, denied, refused, or answered without being made. Of a fork only its own calls
-count, from its fork step on; what its process did outside its recording counts with them. What only read is counted,
-not listed.
+It is not a second record. Each row is a call of the run (`agent_tt.comparing.effects`), whose status and facts say
+whether it was made as it was, made otherwise, denied, refused, or answered without being made. Of a fork only its own
+calls count, from its fork step on; what its process did outside its recording counts with them. What only read is
+counted, not listed.
 """
 
 from __future__ import annotations

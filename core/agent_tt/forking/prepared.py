@@ -88,7 +88,7 @@ def _made(call: Call, value: Wire, like: Call | None) -> tuple[Call, Sequence[De
     if is_request:
         head = Delivery(1, "chunk", 0, {"status": 200, "headers": []})
         if call.kind == "llm" and not is_whole:
-            with suppress(InvalidEdit):  # it is no answer in words: then it is the body
+            with suppress(InvalidEdit):  # it is not an answer in words: then it is the body
                 return edited_call(call, [head], [Edit("set", "", value, target="answer")])
         answer: Wire = value if is_whole else {"status": 200, "body": value}
         return edited_call(call, [head], [Edit("set", "", answer, target="result")])

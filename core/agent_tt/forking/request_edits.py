@@ -47,7 +47,7 @@ def parameter_edit(name: str, value: Wire) -> Edit:
         InvalidEdit: it has no name.
     """
     if not name.strip() or not all(name.split(".")):
-        raise InvalidEdit(f"{name!r} is no parameter's name", hint="for example temperature, or reasoning.effort")
+        raise InvalidEdit(f"{name!r} is not a parameter name", hint="for example temperature, or reasoning.effort")
     return Edit("delete" if value is None else "set", name, value, target="parameter")
 
 

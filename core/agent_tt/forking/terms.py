@@ -177,7 +177,7 @@ def terms_from(
     if answers is None and script is not None:
         answers = as_script(encode(list(cast("Sequence[object]", script))))
     if seed is not None and (answers is not None or executor != MOCK):
-        raise UsageError("a seed chooses among the answers that mock makes up", hint="say --executor mock")
+        raise UsageError("a seed chooses among the answers that mock makes up", hint="add --executor mock")
     if executor is not None and not executor.strip():
         raise UsageError("the executor has no name", hint=f"{PYTHON}, {MOCK}, or a registered one")
     return Terms(
@@ -226,12 +226,12 @@ def parse_duration(text: str) -> float:
     """Seconds of `90`, `90s`, `5m`, `1.5h`, `1h30m`.
 
     Raises:
-        UsageError: it is no duration, or none at all.
+        UsageError: it is not a duration, or none at all.
     """
     parts = list(_DURATION.finditer(text.strip()))
     seconds = sum(float(part[1]) * _SECONDS[part[2]] for part in parts)
     if not parts or "".join(part[0] for part in parts) != text.strip() or not seconds:
-        raise UsageError(f"{text!r} is no duration", hint="write 30s, 5m or 1h30m")
+        raise UsageError(f"{text!r} is not a duration", hint="write 30s, 5m or 1h30m")
     return seconds
 
 
@@ -239,11 +239,11 @@ def parse_memory(text: str) -> int:
     """Bytes of `512M`, `2GB`, `1000000`.
 
     Raises:
-        UsageError: it is no size.
+        UsageError: it is not a size.
     """
     found = _SIZE.fullmatch(text.strip())
     if found is None or not float(found[1]):
-        raise UsageError(f"{text!r} is no size", hint="write 512MB or 2GB")
+        raise UsageError(f"{text!r} is not a size", hint="write 512MB or 2GB")
     return int(float(found[1]) * _BYTES[found[2].lower()])
 
 
@@ -269,10 +269,10 @@ def as_script(listed: object, where: str = "the script") -> tuple[Mapping[str, W
     """A list of answers, each in its full form; see `read_script`.
 
     Raises:
-        UsageError: it is no such list.
+        UsageError: it is not such a list.
     """
     if not isinstance(listed, list) or not listed:
-        raise UsageError(f"{where} is no list of answers", hint='write ["Yes.", {"match": "Oslo", "answer": "No."}]')
+        raise UsageError(f"{where} is not a list of answers", hint='write ["Yes.", {"match": "Oslo", "answer": "No."}]')
     entries: list[Mapping[str, Wire]] = []
     for index, answer in enumerate(listed):
         entry = answer if isinstance(answer, dict) and _ANSWERS & set(answer) else {"answer": answer}

@@ -49,7 +49,7 @@ class Form:
             return False
         try:
             live = marshal.dumps(value, _LIVE_VERSION)  # type: ignore[arg-type]  # trying any object is meant
-        except ValueError:  # something in it is no plain value
+        except ValueError:  # something in it is not a plain value
             return False
         if live == self._live:
             return True

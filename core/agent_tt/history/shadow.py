@@ -272,7 +272,7 @@ class Shadow:
         return len(node)
 
     def _update_envelope(self, node: EnvelopeNode, value: object, path: Path) -> Node | None:
-        """The node of an object that was one of the same class before; None if it is no such object now."""
+        """The node of an object that was one of the same class before; None if it is not such an object now."""
         parts = seen(lambda: take_apart(value), None)  # what raises, the encoder deals with
         if parts is None:
             return None

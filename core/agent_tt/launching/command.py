@@ -99,8 +99,8 @@ def record_command(
         on_store_error: whether the command runs, and goes on, where the store cannot be written; see `agent_tt.record`.
 
     Raises:
-        UsageError: the command cannot be recorded, `checkpoints` is no rule, or a path in `calls` leads to nothing that
-            can be.
+        UsageError: the command cannot be recorded, `checkpoints` is not a rule, or a path in `calls` leads to
+            nothing that can be recorded.
         NotFound: there is no such program, or a path in `calls` leads nowhere.
         StoreUnreadable: with `stop`, the store cannot be written.
     """

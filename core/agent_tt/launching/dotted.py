@@ -43,7 +43,7 @@ class DottedPath:
 
     @property
     def shown(self) -> str:
-        """What calls of it are called: the function, with what it is taken from where that is no module."""
+        """What calls of it are called: the function, with what it is taken from where that is not a module."""
         return ".".join(self.names[-2:])
 
 
@@ -55,12 +55,12 @@ def split_path(text: str, *, folder: Path | None = None) -> DottedPath:
         folder: a folder that Python will search first.
 
     Raises:
-        UsageError: it is no dotted path.
+        UsageError: it is not a dotted path.
         NotFound: there is no such module; `nearest` offers names.
     """
     parts = text.split(".")
     if len(parts) < 2 or not all(part.isidentifier() for part in parts):
-        raise UsageError(f"{text!r} is no dotted path", hint=_HINT)
+        raise UsageError(f"{text!r} is not a dotted path", hint=_HINT)
     if parts[0] == "__main__":
         return DottedPath(text, "__main__", tuple(parts[1:]))
     search = None if folder is None else [str(folder), *sys.path]

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["LaunchedRecording", "begin"]
 
 _NOT_AGENTS: Final = "multiprocessing.resource_tracker"
-"""What Python starts for its own ends: code with this in it is no program."""
+"""What Python starts for its own ends: code with this in it is not a program."""
 
 _SEED: Final = "PYTHONHASHSEED"
 """A variable, and the key of a run's metadata that keeps what it was."""

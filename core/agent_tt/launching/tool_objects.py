@@ -52,7 +52,7 @@ def functions_inside(found: object, path: DottedPath) -> tuple[FunctionType, ...
         return tuple(agents)
     kind, method = type(found).__name__, _method_of(found)
     if isinstance(found, ModuleType) or not method:
-        raise UsageError(f"{path.text} is a {kind}, which nobody calls", hint="name a function")
+        raise UsageError(f"{path.text} is a {kind}, which cannot be called", hint="name a function")
     raise UsageError(
         f"{path.text} is a {kind}, which is more than a function",
         hint=f"name the method that is called: {path.text}.{method}",

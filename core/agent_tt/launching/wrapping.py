@@ -147,7 +147,7 @@ def _in_class(owner: type, name: str, path: DottedPath, how: How) -> Replaced | 
     raw = inspect.getattr_static(owner, name)
     inner = raw.__func__ if isinstance(raw, classmethod | staticmethod) else raw
     if isinstance(raw, property) or not callable(inner):
-        raise UsageError(f"{path.text} is a {type(raw).__name__}, which nobody calls", hint="name a method")
+        raise UsageError(f"{path.text} is a {type(raw).__name__}, which cannot be called", hint="name a method")
     if _is_recorded(inner):
         return None
     if isinstance(inner, type):

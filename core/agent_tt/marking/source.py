@@ -155,7 +155,7 @@ class MarkedSource(Reading):
         """Merge into the metadata of a run, or of one of its checkpoints.
 
         Raises:
-            UsageError: `purpose` or `ticket` is no text.
+            UsageError: `purpose` or `ticket` is not text.
             StepNotFound: the run has no such step.
         """
         more = keeping.checked_metadata(metadata)

@@ -63,7 +63,7 @@ class Replacements:
         return self._forth.get(id(value))
 
     def original(self, value: object) -> object | None:
-        """What `value` stands for, None where it is no replacement."""
+        """What `value` stands for, None where it is not a replacement."""
         return self._back.get(id(value))
 
     def has_original(self, values: Iterable[object]) -> bool:

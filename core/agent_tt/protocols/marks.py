@@ -48,7 +48,7 @@ class Marks(Protocol):
             step: the checkpoint; None for the run.
 
         Raises:
-            UsageError: `purpose` or `ticket` is no text.
+            UsageError: `purpose` or `ticket` is not text.
             StepNotFound: the run has no such step.
         """
         ...

@@ -84,7 +84,7 @@ class Store(MarkedRuns, Protocol):
     def reopen_run(self, run_id: str) -> None:
         """Let a run that broke off (crashed, interrupted) go on: it is running, and waits to be adopted.
 
-        Steps that were open stay open; they and the numbers of answers are gone on with by who adopts it.
+        Steps that were open stay open; they and the numbers of answers are continued by who adopts it.
 
         Raises:
             UsageError: it runs, or has ended by itself.

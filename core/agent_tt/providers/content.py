@@ -1,4 +1,4 @@
-"""The parts of a message as text for people: what is no text becomes a short note of what it is."""
+"""The parts of a message as text for people: what is not text becomes a short note of what it is."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _part(part: Json, depth: int) -> str:
 
 
 def note(kind: str, part: dict[str, Json]) -> str:
-    """A part that is no text, in brackets: `[image image/png, 12 kB]`, `[file report.pdf]`, `[image https://…]`."""
+    """A part that is not text, in brackets: `[image image/png, 12 kB]`, `[file report.pdf]`, `[image https://…]`."""
     name = _KINDS.get(kind, kind.replace("_", " "))
     inner = mapping(part.get("source")) or mapping(part.get(kind)) or part
     facts = [text(inner.get(key)) for key in ("media_type", "mime_type", "mimeType", "format", "filename", "title")]

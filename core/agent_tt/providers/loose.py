@@ -21,7 +21,7 @@ _MOST_COUNT = 10**15
 
 
 def parse(body: bytes | str) -> Json:
-    """JSON text as a value; None where it is no JSON."""
+    """JSON text as a value; None where it is not valid JSON."""
     try:
         value: Json = json.loads(body)
     except (ValueError, RecursionError):  # UnicodeDecodeError is a ValueError; so is an integer of too many digits

@@ -56,7 +56,7 @@ def diff(
     Raises:
         NotFound: there is no such store, run or step.
         InvalidPath: a path to ignore cannot be read.
-        UsageError: a text is not `RUN@STEP`, or the tolerance is no number from 0 on.
+        UsageError: a text is not `RUN@STEP`, or the tolerance is not a number from 0 on.
     """
     rules = Ignoring.of(ignore_order=ignore_order, ignore=ignore, tolerance=tolerance, ignore_type=ignore_type)
     return diff_states(_state(a, store), _state(b, store), rules)

@@ -163,7 +163,7 @@ def _set(op: Op, rest: Place) -> Value | _Untouched:
 
 
 def _at_plain(value: Wire, rest: Place) -> Value:
-    """What lies inside a value; unclear where that is no plain JSON, which the index may name in another way."""
+    """What lies inside a value; unclear where that is not plain JSON, which the index may name in another way."""
     for step in rest:
         if is_envelope(value):
             raise _Unclear

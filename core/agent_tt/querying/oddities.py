@@ -1,6 +1,6 @@
 """What is odd about a run: repeated calls, cycles, retries, slow and costly steps, a growing context, the first error.
 
-Each finding names the steps to go to. What every healthy run does is no oddity: two equal reads are none, nor is a
+Each finding names the steps to go to. What every healthy run does is not an oddity: two equal reads are none, nor is a
 step that takes a little longer than its neighbours.
 """
 

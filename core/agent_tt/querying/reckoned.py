@@ -58,7 +58,7 @@ class Reckoned:
 
 
 def reckoned(value: Wire, numbers: Sequence[tuple[Call | None, Path, int | float]], old: Wire) -> list[Reckoned]:
-    """The ways in which a number may have been worked out of numbers that are recorded; none for what is no number.
+    """The ways in which a number may have been worked out of numbers that are recorded; none for what is not a number.
 
     Args:
         value: the number.

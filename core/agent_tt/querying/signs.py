@@ -1,7 +1,7 @@
 """Signs in a text: numbers, dates and names of things that say where it was taken from, however they are written.
 
 `1,299.00`, `1299.0` and `1.299,00` are one number; `12.5%` is also 0.125; `14 May 2026`, `May 14th` and `2026-05-14`
-are one day. A sign is so particular that meeting it elsewhere is no accident: `10` is none, nor is `ok`.
+are one day. A sign is so particular that meeting it elsewhere is not an accident: `10` is none, nor is `ok`.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ def _dates(text: str) -> Iterator[tuple[Sign, int, int]]:
         yield from _date(found, _year(found[3]), _month(found[1]), int(found[2]))
     for found in _DOTTED.finditer(text):
         first, second, year = int(found[1]), int(found[3]), int(found[4])
-        # 14.5.2026 is said day first; 5/6/2026 may be either, and so tells nothing unless one of them is no month.
+        # 14.5.2026 is said day first; 5/6/2026 may be either, and so tells nothing unless one of them is not a month.
         if found[2] == "." or first > 12:
             yield from _date(found, year, second, first)
         elif second > 12:

@@ -28,8 +28,8 @@ _PARTS: Final[Any] = vars(BaseExceptionGroup)["exceptions"]
 def is_cancellation(error: BaseException) -> bool:
     """Whether an exception, or everything in a group of them, says that the agent stopped waiting.
 
-    Such a class is no `Exception`, lest the agent takes it for a failure; `concurrent.futures.CancelledError` is one
-    and says that somebody else's job was cancelled, which is an answer.
+    Such a class is not an `Exception`, so that no agent takes it for a failure. `concurrent.futures.CancelledError` is
+    one, and says that somebody else's job was cancelled, which is an answer.
     """
     group = parts_of_group(error)
     if group is not None:
@@ -39,7 +39,7 @@ def is_cancellation(error: BaseException) -> bool:
 
 
 def parts_of_group(error: BaseException) -> tuple[BaseException, ...] | None:
-    """What is in a group of exceptions; None for one that is no group. Nothing of its class's own is called."""
+    """What is in a group of exceptions; None for one that is not a group. Nothing of its class's own is called."""
     return _PARTS.__get__(error) if issubclass(type(error), BaseExceptionGroup) else None
 
 

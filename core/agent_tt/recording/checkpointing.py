@@ -75,10 +75,10 @@ def parse_rules(rules: CheckpointRule | Iterable[CheckpointRule]) -> Rules:
     """Read rules as `agent_tt.record(checkpoints=…)` and `agent-tt record --checkpoints` take them.
 
     Raises:
-        UsageError: one is no rule, or a function that cannot be called with a step.
+        UsageError: one is not a rule, or a function that cannot be called with a step.
     """
     if not isinstance(rules, Iterable) and not callable(rules):
-        raise UsageError(f"a {type(rules).__name__} is no rule for checkpoints", hint=_HOW)
+        raise UsageError(f"a {type(rules).__name__} is not a rule for checkpoints", hint=_HOW)
     listed: list[CheckpointRule] = [rules] if isinstance(rules, str) or callable(rules) else list(rules)
     every: int | None = None
     error = write = False
@@ -108,7 +108,7 @@ def parse_rules(rules: CheckpointRule | Iterable[CheckpointRule]) -> Rules:
             case "sample":
                 samples.append(_sample(rest, word))
             case _:
-                raise UsageError(f"{word!r} is no rule for checkpoints", hint=_HOW)
+                raise UsageError(f"{word!r} is not a rule for checkpoints", hint=_HOW)
     return Rules(every, error, write, tuple(samples), tuple(predicates))
 
 
@@ -119,13 +119,13 @@ def _sample(text: str, word: str) -> tuple[float, int]:
     except ValueError:
         found = -1.0, 0
     if not 0 <= found[0] <= 1:
-        raise UsageError(f"{word!r} is no rule for checkpoints: a share lies between 0 and 1", hint=_HOW)
+        raise UsageError(f"{word!r} is not a rule for checkpoints: a share lies between 0 and 1", hint=_HOW)
     return found
 
 
 def _checked(predicate: object) -> _Predicate:
     if not callable(predicate):
-        raise UsageError(f"a {type(predicate).__name__} is no rule for checkpoints", hint=_HOW)
+        raise UsageError(f"a {type(predicate).__name__} is not a rule for checkpoints", hint=_HOW)
     name = getattr(predicate, "__name__", repr(predicate))
     if inspect.iscoroutinefunction(predicate):
         raise UsageError(f"the predicate {name} for checkpoints is async, and nobody waits for it", hint=_HOW)

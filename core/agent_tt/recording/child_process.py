@@ -42,7 +42,7 @@ class Join:
     Attributes:
         run: id of the run.
         lane: its own lane.
-        inside: step and number of the call that started it; None where its start is no recorded call.
+        inside: step and number of the call that started it; None where its start is not a recorded call.
     """
 
     run: str

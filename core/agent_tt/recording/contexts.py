@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["CONTEXT", "asked_of", "stable"]
 
 CONTEXT: Final = "context"
-"""Why an opaque value is one: it is no part of the question."""
+"""Why an opaque value is one: it is not part of the question."""
 
 _NAMED_SO: Final = re.compile(
     r"(Context|ContextWrapper|Runtime|Callbacks?|CancellationToken|RunConfig|RunnableConfig|Tracer)$"

@@ -118,7 +118,7 @@ def script_facts(frame: FrameType, code: AgentCode) -> dict[str, Wire]:
 def _outside_context_managers(frame: FrameType) -> FrameType:
     """The frame whose `with` statement runs `frame`, where that is the body of a `@contextmanager` or an `__enter__`.
 
-    A helper that records for others is no agent: who uses it is.
+    A helper that records for others is not an agent: who uses it is.
     """
     outside = frame.f_back
     is_body = frame.f_code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR)

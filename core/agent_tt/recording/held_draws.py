@@ -1,7 +1,7 @@
 """Draws (of a clock, random numbers, ids, the environment) made between steps, until a step can hold them.
 
-Other calls outside any step make a step of their own; a glance at the clock is no step. So draws wait in memory for the
-next step of their lane. What a crash loses are only draws that nothing outside the process has seen.
+Other calls outside any step make a step of their own; a glance at the clock is not a step. So draws wait in memory for
+the next step of their lane. What a crash loses are only draws that nothing outside the process has seen.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class Limits:
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Wire]) -> Limits:
-        """What `to_mapping` wrote; what is no number from 0, or no text, limits nothing."""
+        """What `to_mapping` wrote; what is not a number from 0, or no text, limits nothing."""
         breaks = mapping.get("breaks")
         return cls(
             stop_at=_whole(mapping.get("stop_at")),

@@ -94,7 +94,8 @@ POLICY_VARIABLE: Final = "AGENT_TT_POLICY"
 def effect_of(kind: CallKind, name: str, effect: Effect | None) -> Effect | None:
     """What a call does to the world, where nobody declared it.
 
-    A request that is no model call writes if its method is not safe; a process or a connection of no known kind does.
+    A request that is not a model call writes if its method is not safe. A process writes, and so does a connection of
+    no known kind.
 
     Args:
         kind: the kind of the call.
@@ -157,7 +158,7 @@ def read_rule(text: str, *, source: Source = "you", place: str = "", about: str 
         about: what stands before it in messages: `pyproject.toml: policy.charge`.
 
     Raises:
-        UsageError: it is none of these, or its value is no JSON.
+        UsageError: it is none of these, or its value is not valid JSON.
     """
     head = f"{about}: " if about else ""
     word, colon, rest = text.strip().partition(":")
@@ -179,7 +180,7 @@ def read_rule(text: str, *, source: Source = "you", place: str = "", about: str 
     close = difflib.get_close_matches(word, _SPELLED, n=1)
     known = f"Known are {', '.join(_SPELLED)}."
     hint = known if not close else f"Did you mean {close[0]}? {known}"
-    raise UsageError(f"{head}{text!r} is no word of a policy", hint=hint)
+    raise UsageError(f"{head}{text!r} is not a word of a policy", hint=hint)
 
 
 _DEFAULTS: Final[tuple[tuple[str, Rule], ...]] = (
@@ -356,7 +357,7 @@ def denied(
         name: what is called.
         rule: what decided so.
         kind: the kind of the call.
-        site: `file` and `line` of the agent's that makes it; said of what is no call of a function of its own.
+        site: `file` and `line` of the agent's that makes it; said of what is not a call of a function of its own.
     """
     what = _NOT_DONE.get(kind, "run")
     if kind in _NOT_DONE and "file" in site:
@@ -406,4 +407,4 @@ def policy_texts(mapping: Mapping[str, Wire]) -> dict[str, str]:
 
 
 EVERYTHING_LIVE: Final = ToolPolicy((("*", Rule("live")),))
-"""The policy of a run that is no fork, and goes on."""
+"""The policy of a run that is not a fork, and goes on."""

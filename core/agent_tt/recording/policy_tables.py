@@ -68,7 +68,7 @@ def check_name(name: str, where: str) -> None:
     close = difflib.get_close_matches(name, BOUNDARIES, n=1, cutoff=0.75)
     if close:
         known = ", ".join(BOUNDARIES)
-        raise UsageError(f"{where}: {name} is no boundary", hint=f"Did you mean {close[0]}? Known are {known}.")
+        raise UsageError(f"{where}: {name} is not a boundary", hint=f"Did you mean {close[0]}? Known are {known}.")
 
 
 def _split(text: str) -> tuple[str, str, str]:

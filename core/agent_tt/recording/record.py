@@ -90,7 +90,7 @@ def record(
             say, else `continue`. In a process that runs a fork it is always `stop`.
 
     Raises:
-        UsageError: the name is empty, `agent` does not name an entry point, `checkpoints` is no rule, or
+        UsageError: the name is empty, `agent` does not name an entry point, `checkpoints` is not a rule, or
             `on_store_error` is another word.
         StoreUnreadable: with `stop`, on entering the block: the store cannot be opened, or not be written.
     """

@@ -335,7 +335,7 @@ def _is_code(value: str) -> bool:
 
 
 def _is_no_name(value: str) -> bool:
-    """Whether a value is no name of a variable, an attribute or a class: it holds digits or signs."""
+    """Whether a value is not a name of a variable, an attribute or a class: it holds digits or signs."""
     return _ATTRIBUTE.fullmatch(value) is None or any(map(str.isdigit, value))
 
 

@@ -18,7 +18,7 @@ NameKind: TypeAlias = Literal["secret", "token", "credential", "pin", "pwd", "co
 | kind | for example | a secret is |
 |---|---|---|
 | `secret` | `password`, `api_key`, `access_token` | any value |
-| `token` | `token` | a value that is no word, count or piece of a text |
+| `token` | `token` | a value that is not a word, count or piece of a text |
 | `credential` | `deploy_token`, `smtp_pass`, `github_pat` | a value that looks made by chance |
 | `pin` | `pin`, `otp`, `cvv` | a short run of digits, or of digits and letters |
 | `pwd` | `pwd` | anything but the path of a folder |

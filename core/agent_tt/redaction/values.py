@@ -335,7 +335,7 @@ class _Walk:
         if kind in ("dict", "sub") and type(held) is list and all(map(_is_entry, held)):
             shown = [self._entry(entry, name) for entry in held]  # type: ignore[arg-type]  # as was checked
             return fields if all(map(is_, shown, held)) else {**fields, VALUE: shown}
-        # What its class is called is no secret, whoever holds it.
+        # What its class is called is not a secret, whoever holds it.
         shown_parts = {key: self.value(item, name if key == VALUE else "") for key, item in fields.items()}
         return fields if all(shown_parts[key] is item for key, item in fields.items()) else shown_parts
 
@@ -419,7 +419,7 @@ def _name_of(fields: Mapping[str, Wire], key: str, item: Wire, holder: str) -> s
 
 
 def _is_secret_argument(option: str, argument: str) -> bool:
-    """Whether a command is given a secret: its `--token` is no piece of a text, unless it is a number."""
+    """Whether a command is given a secret: its `--token` is not a piece of a text, unless it is a number."""
     is_given = kind_of(option) == "token" and bool(argument) and not argument.isdigit() and not is_placeholder(argument)
     return is_given or is_secret_text(option, argument)
 

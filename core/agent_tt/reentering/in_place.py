@@ -113,7 +113,7 @@ def _changed(node: object, path: Path, change: _Change, way: Path) -> object:
         return node if new is inner else _put(node, key, new, way)
     if isinstance(change, _Insert):
         if not isinstance(node, MutableSequence | deque) or not isinstance(key, int):
-            raise CannotChange(f"{format_path(way) or 'the state'} is no list")
+            raise CannotChange(f"{format_path(way) or 'the state'} is not a list")
         node.insert(key, change.value)
         return node
     if isinstance(change, _Delete):

@@ -1,6 +1,6 @@
 """What somebody tried past all that is recorded, as a call: of kind `socket`, or `subprocess`.
 
-A fork keeps what its guard has denied (`agent_tt.forking.guarding`). Where such a run is replayed, or gone on with, the
+A fork keeps what its guard has denied (`agent_tt.forking.guarding`). Where such a run is replayed, or resumed, the
 same attempt is refused once more with the same exception, and the agent goes on as it did.
 """
 

@@ -1,4 +1,4 @@
-"""What is worth knowing of a replay although it is no divergence, and which of it makes a reservation."""
+"""What is worth knowing of a replay although it is not a divergence, and which of it makes a reservation."""
 
 from __future__ import annotations
 

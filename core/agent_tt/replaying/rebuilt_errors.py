@@ -51,7 +51,7 @@ def rebuild_error(value: Wire, *, text: str = "", unusable: Refuse | None = None
         A new exception without a traceback.
 
     Raises:
-        NotRebuildable: the class is not loaded, is no exception, or has a constructor that cannot be avoided. The
+        NotRebuildable: the class is not loaded, is not an exception, or has a constructor that cannot be avoided. The
             message names the class and the recorded text.
     """
     return _Rebuilding(text, unusable or _not_rebuildable).run(value)
@@ -242,7 +242,7 @@ def _exception_class(name: str) -> type[BaseException]:
     if found is None:
         raise _Refused("its class is not loaded, or gone")
     if BaseException not in _mro(found):
-        raise _Refused("what has its name now is no exception")
+        raise _Refused("what has its name now is not an exception")
     return found
 
 

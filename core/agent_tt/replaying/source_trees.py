@@ -20,7 +20,7 @@ def parse_source(source: str | bytes, filename: str = "<unknown>") -> ast.Module
     done again.
 
     Raises:
-        SyntaxError: it is no Python.
+        SyntaxError: it is not valid Python.
         ValueError: it holds NUL characters.
         RecursionError: it is nested too deeply.
     """

@@ -1,7 +1,7 @@
 """A recorded run in memory, laid out for replaying: its calls by lane, by question and by the order of its answers.
 
 Calls that a recorded call made itself are left out: the answer of the outer one replaces them. Numbers of answers are
-those of the store (`Call.delivered`, `Delivery.number`); a cancellation is no answer, nobody waits for its number.
+those of the store (`Call.delivered`, `Delivery.number`); a cancellation is not an answer, nobody waits for its number.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ class VirtualTime:
         if not self.keeps_time():
             _real_sleep(seconds)
             return
-        _real_sleep(min(seconds, 0))  # refuses what is no number, and lets other threads run
+        _real_sleep(min(seconds, 0))  # refuses what is not a number, and lets other threads run
         if seconds > 0:
             self.line.block(Gate(self.line.now() + seconds))
 

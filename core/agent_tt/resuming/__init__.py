@@ -44,7 +44,7 @@ def resume(
     redo_unrecorded: bool = False,
     store: str | Path | None = None,
 ) -> ResumeHandle:
-    """Go on with a run that broke off, in a child process.
+    """Resume a run that broke off, in a child process.
 
     Calls that were answered are not made again. The agent's own code runs again from its beginning, as in a replay; it
     is halted where it asks something else than was recorded, and then the run is left as it was.

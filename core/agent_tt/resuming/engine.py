@@ -125,7 +125,7 @@ class Resumption(Replay):
     def _open_again(self, entry: TapeCall) -> None:
         """A call in flight: what reached the agent of it is not given again, and nobody waits for that."""
         self.turns.drop(*(number for number in entry.turns if number is not None))
-        entry.is_reported = True  # not to have asked it again is no divergence
+        entry.is_reported = True  # not to have asked it again is not a divergence
         known = self._happened.get(place_of(entry.call))
         result, entry.pieces, entry.turns = None if known is None else known.wire, (), (None,)
         entry.call = replace(entry.call, status="pending" if known is None else "ok", result=result, error=None)

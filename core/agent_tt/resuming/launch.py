@@ -56,7 +56,7 @@ class ResumeHandle(ForkHandle):
         if self.poll() == DIVERGED:
             is_unrecorded = error.message.startswith("unrecorded effect")
             raise AgentTTError(
-                f"{run.name} could not be gone on with: {error.message}",
+                f"{run.name} could not be resumed: {error.message}",
                 hint=_UNRECORDED_HINT if is_unrecorded else _CHANGED_HINT,
             )
         if error.class_name == _NO_ENTRY:

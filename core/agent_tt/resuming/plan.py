@@ -92,7 +92,7 @@ class ResumePlan:
         """What a person typed as the result of a call that happened: JSON, with envelopes for what that does not know.
 
         Raises:
-            UsageError: it is no JSON, or not such as the function gives.
+            UsageError: it is not valid JSON, or not such as the function gives.
         """
         return Recorded(read_said(text, call, self.example_of(call)))
 
@@ -140,7 +140,7 @@ def plan_resume(source: RunSource, run: Run) -> ResumePlan:
 
     Raises:
         ReadOnlySource: it lies in a file that is only read.
-        UsageError: it runs, or has ended by itself; or it cannot be gone on with.
+        UsageError: it runs, or has ended by itself; or it cannot be resumed.
         Damaged: something of it is not as it was recorded, or is missing.
     """
     if source.read_only or run.read_only:

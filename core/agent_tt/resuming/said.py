@@ -36,12 +36,14 @@ def read_said(text: str, call: Call, example: Wire) -> Wire:
         example: what an earlier call of the same function gave; None where none did.
 
     Raises:
-        UsageError: it is no JSON, or not such as the function gives.
+        UsageError: it is not valid JSON, or not such as the function gives.
     """
     try:
         said: Wire = json.loads(text)
     except ValueError as error:
-        raise UsageError(f"the result of {call.name} is no JSON: {error}", hint='a text is written "so"') from None
+        raise UsageError(
+            f"the result of {call.name} is not valid JSON: {error}", hint='a text is written "so"'
+        ) from None
     check_said(said, call, example)
     return said
 

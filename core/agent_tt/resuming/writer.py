@@ -1,4 +1,4 @@
-"""Writing a run that goes on: its own rows are gone on with, and what they hold already is not written again.
+"""Writing a run that goes on: its own rows are continued, and what they hold already is not written again.
 
 The agent runs from its beginning, so it opens its steps and makes its calls once more. A step is known by its lane and
 its place among the steps of that lane, a call by the answer that it is given (`agent_tt.resuming.engine`). Known ones

@@ -1,7 +1,7 @@
 """Bodies of requests in the form in which two equal questions are equal.
 
 JSON is parsed (numbers keep their type, arrays their order), forms are sorted, the parts of a multipart body lose their
-boundary, other text stays text, and what is no text stays bytes. Large bytes are told apart by their digest.
+boundary, other text stays text, and what is not text stays bytes. Large bytes are told apart by their digest.
 """
 
 from __future__ import annotations

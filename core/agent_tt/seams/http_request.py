@@ -84,12 +84,12 @@ class EditableRequest:
         """The request that goes out.
 
         Raises:
-            UsageError: the address is no text, or a mark in place of a secret would go out.
+            UsageError: the address is not text, or a mark in place of a secret would go out.
         """
         request = self._request
         url = changed.get("url", request.url)
         if not isinstance(url, str) or MARK in canonical(unquote(url)):
-            raise UsageError("url is no address to send to", hint="write all of it, without marks of secrets")
+            raise UsageError("url is not an address to send to", hint="write all of it, without marks of secrets")
         if urlsplit(url)[:2] != urlsplit(request.url)[:2]:  # the connection may be open already
             raise UsageError("url is at another host", hint="change its path or query, or deny the request")
         if "body" not in changed:
@@ -112,7 +112,7 @@ class EditableRequest:
             try:
                 return urlencode([(str(name), str(value)) for name, value in pairs]).encode()  # type: ignore[attr-defined]
             except (TypeError, ValueError):
-                raise UsageError("body is no form", hint='write it as pairs: [["amount", "5"]]') from None
+                raise UsageError("body is not a form", hint='write it as pairs: [["amount", "5"]]') from None
         is_text = isinstance(wanted, str) and found is None
         live_value = self._request.body.decode("utf-8", "replace") if found is None else json.loads(self._request.body)
         value = edited_value(live_value, shown, wanted, decode, "body")

@@ -138,7 +138,7 @@ class _Frames:
         self._message = module.SessionMessage
 
     def read(self, item: Any) -> Frame:
-        """The frame that a message is; what is no message (a line that was no JSON) as text."""
+        """The frame that a message is; what is not a message (a line that was no JSON) as text."""
         message = getattr(item, "message", None)
         if message is None:
             return {"unreadable": str(item)}

@@ -29,7 +29,7 @@ class ServedTransport(asyncio.Transport):
     Args:
         receiver: the protocol of the connection.
         answer: what it receives.
-        refuse: tells the receiver's reader of an error that is no event of a connection: a divergence.
+        refuse: tells the receiver's reader of an error that is not an event of a connection: a divergence.
     """
 
     def __init__(self, receiver: Receiver, answer: ServedAnswer, refuse: Any) -> None:

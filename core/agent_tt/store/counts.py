@@ -3,7 +3,7 @@
 The steps of a run, the calls of a step and the answers of a run are numbered without gaps, so that a row which is
 missing before another one shows by itself. The last ones are counted in a row that is proven: a step's end counts its
 calls (`steps.meta`), a run's end its own steps and answers (`runs.meta`, `counts`). A process that the agent forked may
-write more rows after that, so that more than were counted is no damage; a row that somebody added has no proof.
+write more rows after that, so that more than were counted is not damage; a row that somebody added has no proof.
 
 Of a run that broke off nobody has counted the last rows: without them it looks as if it had broken off earlier.
 """

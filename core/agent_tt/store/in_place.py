@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Place", "Trouble", "keep_forever"]
 
 Trouble: TypeAlias = Literal["removed", "closed", "overwritten", "log removed", "log replaced"]
-"""What happened to an open file: its name leads elsewhere, its descriptors were closed, it is no database any more,
+"""What happened to an open file: its name leads elsewhere, its descriptors were closed, it is not a database any more,
 or its `-wal` file is gone or another one."""
 
 _Identity: TypeAlias = "tuple[int, int]"

@@ -104,7 +104,7 @@ def check_made_here(path: Path, run: Run) -> None:
     raise Untrusted(
         f"{path} was not made here, and {run.name} would run {what} with {code.interpreter or 'this Python'} in"
         f" {code.root or code.cwd or 'this folder'}",
-        hint="look at that code first; then say --trust, once",
+        hint="look at that code first; then add --trust once",
     )
 
 

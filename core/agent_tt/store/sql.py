@@ -122,7 +122,7 @@ class Queries:
         self._failure: BaseException | None = None
         self._proven_runs: dict[SqlValue, bool] = {}
         self._connection = connection
-        # What is no text in a file that is damaged must not end a query over the rest of it.
+        # What is not text in a file that is damaged must not end a query over the rest of it.
         connection.text_factory = _lenient_text
         self._database = sqlite_utils.Database(connection, recursive_triggers=False)
         self._prepare()

@@ -153,9 +153,7 @@ class SqliteStore(StoreReader):
             run = keeping.row_number(tx, run_id)
             ((status, meta),) = tx.query("SELECT status, meta FROM runs WHERE run = ?", (run,))
             if status != "running":
-                raise StoreUnreadable(
-                    f"run {run_id} is over ({status}) and cannot be gone on with", hint="Fork it again."
-                )
+                raise StoreUnreadable(f"run {run_id} is over ({status}) and cannot be resumed", hint="Fork it again.")
             now, before = now_us(), columns.mapping_from_text(meta)
             facts = {**before, **_facts(new)}
             facts["metadata"] = _merged(before.get("metadata"), door.admit_mapping(new.metadata))
@@ -340,7 +338,7 @@ class SqliteStore(StoreReader):
         """Merges into the metadata of a run, or of one of its checkpoints, and takes facts away.
 
         Raises:
-            UsageError: `purpose` or `ticket` is no text.
+            UsageError: `purpose` or `ticket` is not text.
             StepNotFound: the run has no such step.
         """
         facts = keeping.checked_metadata(metadata)

@@ -44,11 +44,11 @@ def check_tables(path: Path, connection: sqlite3.Connection) -> None:
         if kind == "trigger":
             raise _refused(path, f"it runs {name} at every change of {table}")
         if kind == "view" or (kind == "table" and not str(sql).upper().startswith("CREATE TABLE")):
-            raise _refused(path, f"its {name} is no table")
+            raise _refused(path, f"its {name} is not a table")
     for table, column in connection.execute(_HIDDEN, (f",{','.join(_NAMES)},",)).fetchall():
         if (table, column) not in _COMPUTED:
             raise _refused(path, f"its {table}.{column} is computed")
 
 
 def _refused(path: Path, why: str) -> NotAStore:
-    return NotAStore(f"{path} is no store that agent-tt made: {why}", hint="Open only files whose origin you know.")
+    return NotAStore(f"{path} is not a store that agent-tt made: {why}", hint="Open only files whose origin you know.")

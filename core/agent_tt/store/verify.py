@@ -85,7 +85,7 @@ def _unused_damage(log: StateLog) -> Iterator[str]:
     """Blobs and dictionaries that cannot be read, whether or not a run names them."""
     for (stored,) in log.rows.query("SELECT hash FROM blobs ORDER BY id"):
         if not isinstance(stored, bytes) or len(stored) != HASH_SIZE:
-            yield f"a blob is damaged: {str(stored)[:40]!r} is no hash"
+            yield f"a blob is damaged: {str(stored)[:40]!r} is not a hash"
             continue
         try:
             log.blobs.get(stored)

@@ -43,7 +43,7 @@ class Charge:
         parent: number of the process that started it and the agent.
         mark: the agent's mark; see `processes`.
         store, run: the run that the agent fills, "" where it fills none.
-        drives: whether it is no agent but a command of ours that starts agents: each of these has a keeper of its own.
+        drives: whether it is a command of ours that starts agents, and no agent itself: each agent has its own keeper.
     """
 
     parent: int

@@ -171,7 +171,7 @@ def resume_sweep(
     store: str | Path | None = None,
     report: Callable[[Matrix], None] | None = None,
 ) -> Matrix:
-    """Go on with a sweep that was stopped or killed: what has an outcome is not taken again.
+    """Resume a sweep that was stopped or killed: what has an outcome is not taken again.
 
     Args:
         name: its name, `refund-loop/sweep-1`, its id or the unique beginning of it, or `latest`.

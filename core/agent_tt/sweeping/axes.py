@@ -253,7 +253,7 @@ def _check_policy(axis: Axis) -> None:
 
 
 def edit_of(axis: Axis, value: Wire) -> Edit | None:
-    """The edit of a fork that takes one value of an axis; None where it is no edit but a choice of how it runs.
+    """The edit of a fork that takes one value of an axis; None where it is not an edit but a choice of how it runs.
 
     Raises:
         InvalidEdit, InvalidPath, UsageError: there is no such edit.

@@ -1,4 +1,4 @@
-"""Objects that hold each other over and over are recorded in a moment, and what is no part of it is recorded whole."""
+"""Objects that hold each other over and over are recorded in a moment, and what is not part of it is recorded whole."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ def test_a_near_match_costs_the_mean_of_how_much_each_argument_differs(a: Wire, 
     parts = [differing(a[name], b[name]) if name in a and name in b else 1 for name in {*a, *b}]
     cost = move_cost(asked("set", a), asked("set", b))
     assert cost == 0 if value_key(a) == value_key(b) else abs(cost - share(parts)) <= 1
-    # What is no dict is one argument; so is the answer of a model.
+    # What is not a dict is one argument; so is the answer of a model.
     whole = move_cost(asked("set", [a]), asked("set", [b]))
     assert whole == 0 if value_key(a) == value_key(b) else abs(whole - share([differing(a, b)])) <= 1
     answer = move_cost(answered(a), answered(b))

@@ -86,7 +86,7 @@ def test_each_leaf_that_changed_is_told_and_keys_that_came_and_went() -> None:
     ],
 )
 def test_a_value_of_another_kind_is_told_as_a_whole(edit: Edit) -> None:
-    """What only reads alike is no change inside: a text that is JSON is not the value that it says."""
+    """What only reads alike is not a change inside: a text that is JSON is not the value that it says."""
     assert told(edit) == [("change", "", edit.old, edit.value)]
 
 

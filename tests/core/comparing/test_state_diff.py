@@ -236,7 +236,7 @@ def test_items_that_differ_at_ignored_paths_alone_are_the_same_wherever_they_sta
 def test_a_tolerance_is_about_numbers_as_they_are_written_and_of_one_type() -> None:
     assert not differences({"a": 1.0, "b": 10**30}, {"a": 1.1, "b": 10**30}, tolerance=0.1).differ
     assert differences(1.0, 1.1000001, tolerance="0.1").differ
-    assert differences(10**12, 10**12 + 1, tolerance="0.1").differ, "a tolerance is no share of the number"
+    assert differences(10**12, 10**12 + 1, tolerance="0.1").differ, "a tolerance is not a share of the number"
     assert differences(1, 1.0, tolerance=1).differ
     assert not differences(1, 1.5, tolerance=1, ignore_type=True).differ
     assert differences(1, True, tolerance=1, ignore_type=True).differ

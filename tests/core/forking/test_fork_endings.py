@@ -296,7 +296,7 @@ def test_a_module_that_is_not_there_is_said_before_and_after(project: Project) -
 
 def test_a_process_that_cannot_start_leaves_a_failed_run(project: Project) -> None:
     project.put("agent.py", AGENT)
-    fake = project.put("python", "this is no program")
+    fake = project.put("python", "this is not a program")
     fake.chmod(0o755)
     run = project.made("agent:silent", {})
     plan = project.plan(run, 0)

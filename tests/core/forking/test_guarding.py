@@ -125,7 +125,7 @@ def test_inside_a_live_tool_everything_may_happen_and_after_it_nothing(here: Her
             connected(listener.address)
         go_on.set()
         left.join()
-    assert len(denials) == 1, "what a tool has left running is no part of it any more"
+    assert len(denials) == 1, "what a tool has left running is not part of it any more"
     assert here.said == [
         ("tool", "look", "ok"),
         ("subprocess", "subprocess true", "ok"),

@@ -744,7 +744,7 @@ LEFT = {}
 
 @agent_tt.tool(effect="write")
 def leave_open(name):
-    """Open something and say nothing; what is sent there later is no part of this call."""
+    """Open something and say nothing; what is sent there later is not part of this call."""
     if name in ("left_shell", "left_shell_by_number", "left_shell_as_file"):
         LEFT[name] = subprocess.Popen(["sh"], stdin=subprocess.PIPE)
     elif name == "left_pipe":

@@ -217,7 +217,7 @@ def test_registered_twice_or_marked_already_it_is_recorded_once(shop, recorded):
     [
         ("chrge", NotFound, "has no 'chrge'"),
         ("Api.cal", NotFound, "Api has no 'cal'"),
-        ("LIMIT", UsageError, "is a int, which nobody calls"),
+        ("LIMIT", UsageError, "is a int, which cannot be called"),
         ("Api", UsageError, "is a class"),
         ("client", UsageError, "is a Api, which is more than a function"),
         ("Api.prop", UsageError, "is a property"),

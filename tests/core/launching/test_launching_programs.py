@@ -256,7 +256,7 @@ class TestCalls:
         (project.folder / "ran").unlink()
         project.write(tools=tools, agent="import tools\nopen('ran', 'w').close()")
         done = project.record("agent.py", options=["--call", "tools.LIMIT=read"])
-        assert (done.code, "tools.LIMIT is a int, which nobody calls" in done.told) == (2, True)
+        assert (done.code, "tools.LIMIT is a int, which cannot be called" in done.told) == (2, True)
         assert not (project.folder / "ran").exists()
 
     def test_near_names_are_offered(self, project: Project) -> None:

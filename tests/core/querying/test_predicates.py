@@ -138,7 +138,7 @@ def test_a_path_alone_is_looked_up_and_null_is_something() -> None:
         ("budget < zero", "there is no `zero`"),
         ("city == Oslo", "there is no `Oslo`"),
         ("budget <", "it ends where a value is expected"),
-        ("< 0", "'<' is no value"),
+        ("< 0", "'<' is not a value"),
         ("budget[ < 0", "in brackets stands"),
         ("__import__('os').system('true')", "there is no function"),
         ("a" * 3000 + " < 1", "2,000 are the most"),

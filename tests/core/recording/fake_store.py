@@ -110,7 +110,7 @@ class FakeRun:
             self._check()
             call = self._at(step).calls[number - 1]
             assert call.end is None, "a call ended twice"
-            assert end.stream or not call.delivered, "pieces of a call that is no stream"
+            assert end.stream or not call.delivered, "pieces of a call that is not a stream"
             call.end = end
             self._settle(call, end.settled)
             call.delivered.append((self._next(), end.stream or "whole", end.returned if end.stream else end.result))

@@ -305,8 +305,8 @@ def test_what_does_not_fit_a_question_is_refused_before_it_is_written_down(fork:
         question.run(note="sk-ant-" + "0th3" * 12)
     with pytest.raises(UsageError, match="a secret in note was moved"):
         question.run(note=MARK)
-    assert question.run_with(question.args).args == {}, "what is as it was is no edit"
+    assert question.run_with(question.args).args == {}, "what is as it was is not an edit"
     with pytest.raises(UsageError, match="nothing can be given in place of charge"):
         question.give(5)
-    with pytest.raises(UsageError, match="Oops is no exception"):
+    with pytest.raises(UsageError, match="Oops is not an exception"):
         dataclasses.replace(question, can_give=True).fail("Oops")

@@ -122,14 +122,14 @@ async def _asks(_step: object) -> bool:
 @pytest.mark.parametrize(
     ("rules", "says"),
     [
-        ("sometimes", "'sometimes' is no rule for checkpoints"),
-        ("every:0", "'every:0' is no rule"),
-        ("every", "'every' is no rule"),
+        ("sometimes", "'sometimes' is not a rule for checkpoints"),
+        ("every:0", "'every:0' is not a rule"),
+        ("every", "'every' is not a rule"),
         ("sample:2", "a share lies between 0 and 1"),
-        ("", "'' is no rule"),
+        ("", "'' is not a rule"),
         ([], "no rule says"),
-        ([3], "a int is no rule"),
-        (3, "a int is no rule"),
+        ([3], "a int is not a rule"),
+        (3, "a int is not a rule"),
         (lambda: True, "does not take a step"),
         (_asks, "is async, and nobody waits for it"),
     ],
@@ -174,7 +174,7 @@ def test_a_program_is_recorded_with_some_checkpoints_and_the_screen_says_so(
     monkeypatch.chdir(tmp_path)
     where = ["--store", str(tmp_path / "runs.db")]
     assert main(["record", "--checkpoints", "sometimes", *where, "--", sys.executable, "program.py"]) == 2
-    assert "'sometimes' is no rule for checkpoints" in capsys.readouterr().err
+    assert "'sometimes' is not a rule for checkpoints" in capsys.readouterr().err
     assert main(["record", "--checkpoints", "every:2", *where, "--", sys.executable, "program.py"]) == 0
     with closing(open_store(tmp_path / "runs.db")) as store:
         assert taken(store, store.run("latest")) == [2, 4, 5]

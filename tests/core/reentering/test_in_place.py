@@ -97,7 +97,7 @@ def test_a_value_that_is_set_fills_the_list_or_dict_that_is_there() -> None:
         ({"a": {}}, edit("set", "a.b.c", 1), "a.b is not there any more"),
         ({"a": [1]}, edit("delete", "a[3]"), r"a\[3\] is not there any more"),
         ({"a": 1}, edit("delete", "b"), "b is not there any more"),
-        ({"a": {}}, edit("insert", "a[0]", 1), "a is no list"),
+        ({"a": {}}, edit("insert", "a[0]", 1), "a is not a list"),
         ({"a": 1}, edit("move", "b", to="c"), "b is not there any more"),
     ],
 )

@@ -361,11 +361,16 @@ def test_a_run_that_is_still_recorded_is_forked_at_a_step_that_is_over(project: 
             "result of price (call 1 of step 4): set x.y: the result has no x",
         ),
         (None, {"answers": {"4.1": "hello"}}, InvalidEdit, "answer of price (call 1 of step 4): it asks no model"),
-        (None, {"errors": {"4": "Foo: bar"}}, InvalidEdit, "error of price (call 1 of step 4): Foo is no exception"),
+        (
+            None,
+            {"errors": {"4": "Foo: bar"}},
+            InvalidEdit,
+            "error of price (call 1 of step 4): Foo is not an exception",
+        ),
         (2, {"results": {"4": 1}}, InvalidEdit, "a call of step 4 is edited, but the fork is to begin after step 2"),
         (None, {"results": {"4": 1, "5": 1}}, InvalidEdit, "calls of several steps are edited (4, 5)"),
         (3, {"mute": [9]}, InvalidEdit, "step 9 cannot be muted: the fork begins after step 3"),
-        (3, {"parameters": {"": 1}}, InvalidEdit, "'' is no parameter's name"),
+        (3, {"parameters": {"": 1}}, InvalidEdit, "'' is not a parameter name"),
     ],
 )
 def test_what_does_not_fit_is_one_clear_line(

@@ -100,7 +100,7 @@ def test_an_agent_that_asks_something_else_is_halted_and_can_be_resumed_later(pr
     project.begin(IN_FLIGHT)
     project.write(IN_FLIGHT.replace("find(n)", "find(n + 10)"))
     handle = project.resume(not_happened)
-    with pytest.raises(AgentTTError, match=r"could not be gone on with: changed request: find is asked something else"):
+    with pytest.raises(AgentTTError, match=r"could not be resumed: changed request: find is asked something else"):
         handle.result()
     run, calls = project.read()
     assert run.status == "crashed"

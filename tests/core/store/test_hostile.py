@@ -67,13 +67,16 @@ def put_row(path: Path, run_id: str, number: int, plain: bytes, size: int | None
 @pytest.mark.parametrize(
     ("statements", "says"),
     [
-        (["ALTER TABLE runs RENAME TO r", f"CREATE VIEW runs AS {ENDLESS} SELECT x AS run FROM c"], "runs is no table"),
+        (
+            ["ALTER TABLE runs RENAME TO r", f"CREATE VIEW runs AS {ENDLESS} SELECT x AS run FROM c"],
+            "runs is not a table",
+        ),
         (
             [
                 "ALTER TABLE meta RENAME TO m",
                 f"CREATE VIEW META AS {ENDLESS} SELECT 'format' AS key, x AS value FROM c",
             ],
-            "META is no table",
+            "META is not a table",
         ),
         (
             [f"CREATE TRIGGER t AFTER INSERT ON Notes BEGIN INSERT INTO tags {ENDLESS} SELECT 1, x FROM c; END"],
@@ -83,7 +86,7 @@ def put_row(path: Path, run_id: str, number: int, plain: bytes, size: int | None
             ["DROP TABLE tags", "CREATE TABLE tags(run, tag AS (printf('%.*c', 900000000, 'x')))"],
             "tags.tag is computed",
         ),
-        (["DROP TABLE notes", "CREATE VIRTUAL TABLE notes USING fts5(run, body)"], "notes is no table"),
+        (["DROP TABLE notes", "CREATE VIRTUAL TABLE notes USING fts5(run, body)"], "notes is not a table"),
     ],
 )
 def test_what_only_looks_like_a_table_is_not_read(recorded: tuple[Path, str], statements: list[str], says: str) -> None:

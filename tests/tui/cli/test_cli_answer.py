@@ -99,7 +99,7 @@ def test_on_a_terminal_a_person_is_asked_until_the_answer_fits(waiting, monkeypa
     asking.answer_waiting(Terminal(80, colour=False, glyphs=UNICODE), waiting.store, waiting)
     assert waiting.answers == [Decision("run", args={"amount": 7}, by="terminal")]
     out = capsys.readouterr().out
-    assert "Oops is no exception of Python's" in out
+    assert "Oops is not a Python exception" in out
     assert out.count("Run it?") == 5
     assert "charge goes out with another amount" in out
     assert "\x1b" not in out

@@ -176,7 +176,7 @@ def test_policies_come_from_options_and_files_and_the_plan_says_from_where(
     assert (rows["send"]["policy"], rows["send"]["rule"]) == ("stub", "error:TimeoutError: late")
     assert (rows["search"]["policy"], rows["search"]["source"]) == ("recorded", "you")
     refused = command("fork", "seeker", *where, "--policy", "send=life")
-    assert (refused.code, "'life' is no word of a policy" in refused.err) == (2, True)
+    assert (refused.code, "'life' is not a word of a policy" in refused.err) == (2, True)
     (tmp_path / "pyproject.toml").write_text(table.replace("live", "alive"), encoding="utf-8")
     refused = command("fork", "seeker", *where)
     assert (refused.code, f"{tmp_path / 'pyproject.toml'}: policy.send" in refused.err) == (2, True)
@@ -185,7 +185,7 @@ def test_policies_come_from_options_and_files_and_the_plan_says_from_where(
 def test_every_option_that_changes_something_is_one_edit(command: Command, store: Path) -> None:
     where = ("--store", str(store), "--dry-run", "--json")
     changes = ("--set", "limit=2", "--insert", "tried=1", "--by", "replay", "--at", "1")
-    assert command("fork", "seeker", *changes, *where).code == 2  # `tried` is no list
+    assert command("fork", "seeker", *changes, *where).code == 2  # `tried` is not a list
     done = command(
         *("fork", "seeker", "--at", "2", "--mute", "2", "--delete", "crash", "--move", "tried=attempts"),
         *("--system", "Be brief.", "--model", "other", "--param", "temperature=0", *where),

@@ -131,7 +131,7 @@ def test_an_agent_that_asks_something_else_ends_with_1(command: Command, folder:
     (folder / "sender.py").write_text(AGENT.replace("send(number)[", "send(number + 5)[").replace("write", "read", 1))
     code, said = at_a_terminal(folder, ("[y/n]:", "n"))
     assert code == 1
-    assert "sender could not be gone on with: changed request" in said
+    assert "sender could not be resumed: changed request" in said
     assert "Traceback" not in said
     assert sent(folder) == ["0", "1", "2"]
     assert command("show", "sender", "--store", str(folder / "runs.db"), "--json").json["run"]["status"] == "crashed"
@@ -145,7 +145,7 @@ def test_options_say_what_happened(command: Command, folder: Path):
         assert (done.code, done.error["kind"], done.out) == (2, "usage", "")
         return done.error["message"]
 
-    assert "is no JSON" in refused("--happened", "3.1={")
+    assert "is not valid JSON" in refused("--happened", "3.1={")
     assert "send gave an object before, and this is a number" in refused("--happened", "3.1=5")
     assert "STEP.CALL=JSON" in refused("--happened", "3.1")
     assert "2.1 is not asked about: only 3.1 of sender is" in refused("--not-happened", "2.1")

@@ -69,7 +69,7 @@ def _check(runs: tuple[str, ...], *, forks: bool, archived: bool) -> None:
     if forks and len(runs) > 1:
         raise UsageError("--forks takes one run", hint="name the runs to compare, or one run and --forks")
     if not forks and len(runs) == 1:
-        hint = "name another run, or say --forks to compare it with its own"
+        hint = "name another run, or add --forks to compare it with its own"
         raise UsageError(f"{runs[0]} is to be compared with what?", hint=hint)
     if archived and not forks:
         raise UsageError("--all goes with --forks", hint="a run that is named may be archived")

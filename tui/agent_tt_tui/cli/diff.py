@@ -55,7 +55,7 @@ def command(
 
     A STEP alone is one of the run before it. A state of another file, ours or a
     database, is FILE:RUN@STEP. What differs in the order of a dict's keys alone
-    is said, and is no difference.
+    is said, and is not a difference.
 
     What is ignored is left out of every format and does not count for the exit
     code. How much that was is said: below the changes, or on standard error

@@ -105,9 +105,9 @@ def _runs_and_text(
         raise UsageError("name a text, or a question with --where", hint="agent-tt find RUN TEXT")
     runs = (*words[:-1], *more_runs)
     if in_all and runs:
-        raise UsageError("--all searches all runs", hint="Name runs, or say --all, and quote a text of several words.")
+        raise UsageError("--all searches all runs", hint="Name runs, or add --all, and quote a text of several words.")
     if not (in_all or runs):
-        raise UsageError("name a run as well, or say --all", hint=f"agent-tt find --all {words[0]!r}")
+        raise UsageError("name a run as well, or add --all", hint=f"agent-tt find --all {words[0]!r}")
     return None if in_all else runs, words[-1]
 
 

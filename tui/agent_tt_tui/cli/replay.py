@@ -128,7 +128,7 @@ def _piped() -> int | None:
     """The file that is our standard input; None for a terminal: the agent's prompts are not shown on it."""
     try:
         descriptor = sys.stdin.fileno()
-    except (AttributeError, OSError, ValueError):  # there is none, it is closed, or it is no file
+    except (AttributeError, OSError, ValueError):  # there is none, it is closed, or it is not a file
         return None
     return None if os.isatty(descriptor) else descriptor
 

@@ -46,7 +46,7 @@ def command(
     detach: bool,
     trust: bool,
 ) -> None:
-    """Go on with RUN where it crashed or was interrupted, for real, in a process of its own.
+    """Resume RUN where it crashed or was interrupted, for real, in a process of its own.
 
     What its calls were answered is given to the agent again; none of them is made twice. A call that was in flight is
     made again if it only reads, asks a model or has an idempotency key. Of any other that writes you are asked

@@ -28,7 +28,7 @@ COMMANDS: Final[dict[str, str]] = {
     "bisect": "Find the first step after which something holds.",
     "record": "Run a program and record what it does.",
     "replay": "Run an agent again offline, every call answered as recorded.",
-    "resume": "Go on with a run that crashed or was interrupted.",
+    "resume": "Resume a run that crashed or was interrupted.",
     "fork": "Run an agent again from a step, with an edited state.",
     "sweep": "Fork a run with many values, and count what comes out.",
     "stop": "Stop runs that are going on, whoever started them.",

@@ -56,7 +56,7 @@ _JOBS = 2
 @click.option("--new-keys", is_flag=True, help="Let --set give the state keys that it does not have.")
 @click.option("--yes", is_flag=True, help="Start more than 100 runs.")
 @click.option("--dry-run", is_flag=True, help="Show what would run, and run nothing.")
-@click.option("--resume", metavar="SWEEP", help="Go on with a sweep that was stopped or killed.")
+@click.option("--resume", metavar="SWEEP", help="Resume a sweep that was stopped or killed.")
 @click.option("--show", metavar="SWEEP", help="Show how far a sweep is and what came out.")
 @click.option("--list", "listed", is_flag=True, help="List sweeps; of RUN, where it is named.")
 @trust_option

@@ -235,7 +235,7 @@ WATCHES = Context(
                 Command("watch.break", "break", ("b",), "Make it a breakpoint, or none", footer="break", rank=30),
                 Command("watch.edit", "edit", ("e",), "Change the expression", footer="edit", rank=40),
                 Command("watch.name", "name", ("n",), "Name it, beside its letter", footer="name", rank=50),
-                Command("watch.off", "off", ("x",), "Watch it no longer; again: watch it", footer="on, off", rank=60),
+                Command("watch.off", "off", ("x",), "Turn the watch off, or on again", footer="on, off", rank=60),
                 Command(
                     "watch.remove",
                     "remove",

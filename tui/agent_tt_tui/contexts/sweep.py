@@ -70,7 +70,7 @@ SWEEP = Context(
                     "sweep.resume",
                     "resume",
                     ("R",),
-                    "Go on with what has no outcome yet",
+                    "Run what has no outcome yet",
                     footer="resume",
                     rank=6,
                     fleeting=True,
@@ -88,7 +88,9 @@ SWEEP_FORM = Context(
             (
                 *MOVES,
                 replace(CHOOSE, help="Change what the row says", footer="change", rank=20),
-                Command("sweep.vary", "vary", ("a",), "Vary something else too", footer="vary more", rank=30),
+                Command(
+                    "sweep.vary", "vary", ("a",), "Add an axis: vary something else too", footer="add axis", rank=30
+                ),
                 Command(
                     "sweep.drop",
                     "drop",

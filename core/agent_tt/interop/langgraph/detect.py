@@ -43,7 +43,7 @@ class Tables:
 
 
 def tables_of(connection: sqlite3.Connection) -> Tables | None:
-    """What LangGraph tables a database has; None if it is no database of LangGraph."""
+    """What LangGraph tables a database has; None if it is not a database of LangGraph."""
     checkpoints = _columns(connection, "checkpoints")
     if checkpoints >= _CHECKPOINTS:
         writes = _columns(connection, "writes")

@@ -126,7 +126,7 @@ class LangGraphSource:
 
     Raises:
         StoreNotFound: there is no such file.
-        NotAStore: it is no LangGraph database of a layout that can be read.
+        NotAStore: it is not a LangGraph database of a layout that can be read.
     """
 
     def __init__(self, path: FilePath) -> None:

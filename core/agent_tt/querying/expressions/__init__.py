@@ -39,8 +39,8 @@ brackets, `true false null`. There is no power, no call of anything else, and no
   value. Compared, they are exact: a Decimal has all its digits, beside a float that is the number as it is written
   (`state.price == 0.1`). A date or datetime is a moment, and so is the text that it is compared with:
   `state.due < "2026-01-01"`, `state.due >= "2026-01-01T09:00+02:00"`; a day, month or year is its beginning, and a text
-  that is no date is neither before nor after one. Times with zones are compared as instants; where only one side has a
-  zone, both are taken as the clock shows them. Two plain texts are compared as texts, whatever they say.
+  that is not a date is neither before nor after one. Times with zones are compared as instants; where only one side
+  has a zone, both are taken as the clock shows them. Two plain texts are compared as texts, whatever they say.
 - *Patterns* have letters, `.`, `[a-z]`, `\d \w \s` and their opposites, `^ $` (of the whole text), `( )`, `|`,
   `* + ? {2,5}` and `(?i)` in front. They are matched in time that grows with the text alone.
 

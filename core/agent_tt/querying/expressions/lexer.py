@@ -75,7 +75,7 @@ def tokens(text: str) -> Iterator[Token]:
     """The words of an expression, the last one being its `end`.
 
     Raises:
-        InvalidExpression: something in it is no word, or it is too long.
+        InvalidExpression: something in it is not a word, or it is too long.
     """
     if len(text) > MOST_CHARACTERS:
         refuse(text, MOST_CHARACTERS, f"it has {len(text):,} characters, and {MOST_CHARACTERS:,} are the most")

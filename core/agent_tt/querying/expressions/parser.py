@@ -57,7 +57,7 @@ def parse(text: str, *, bare_state: bool = False) -> tree.Expression:
 
     Args:
         text: as a person wrote it.
-        bare_state: whether a name that is no fact is a key of the state, so that `state.` may be left out.
+        bare_state: whether a name that is not a fact is a key of the state, so that `state.` may be left out.
 
     Raises:
         InvalidExpression: it cannot be read; the error says where.
@@ -246,7 +246,7 @@ class _Parser:
             return node
         if token.kind == "sign" and token.text == "[":
             return self._items()
-        what = "it ends where a value is expected" if token.kind == "end" else f"{token.text!r} is no value"
+        what = "it ends where a value is expected" if token.kind == "end" else f"{token.text!r} is not a value"
         return self._refuse(token, what)
 
     def _items(self) -> tree.Node:

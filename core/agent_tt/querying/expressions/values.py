@@ -269,7 +269,7 @@ def type_of(value: Value) -> Value:
 
 
 def bounded(number: float) -> Value:
-    """A result of arithmetic, if it is one that can be gone on with."""
+    """A result of arithmetic, if it is one that can be calculated with."""
     if isinstance(number, int) and number.bit_length() > 1024:
         return MISSING
     return MISSING if isinstance(number, float) and not math.isfinite(number) else number

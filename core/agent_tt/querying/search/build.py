@@ -103,7 +103,7 @@ class Builder:
         self._cache.settle()
 
     def _looks_of(self, run: Run) -> str | None:
-        """What a run of ours looks like that is over and was not gone on with: then nothing has to be looked at."""
+        """What a run of ours looks like that is over and was not resumed: then nothing has to be looked at."""
         if not self._is_ours or run.status == "running":
             return None
         return f"{run.status} {run.steps} {run.ended_us}"

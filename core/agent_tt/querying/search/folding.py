@@ -34,7 +34,7 @@ def same_letters(text: str) -> str:
 
 
 def is_word_at(text: str, start: int, end: int) -> bool:
-    """Whether what stands from `start` to `end` is no part of a longer word."""
+    """Whether what stands from `start` to `end` is not part of a longer word."""
     before, after = text[start - 1 : start] if start else "", text[end : end + 1]
     return not (
         (before and _in_word(before) and _in_word(text[start]))

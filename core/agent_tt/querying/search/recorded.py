@@ -296,7 +296,7 @@ def _asker(call: Call) -> str:
 
 
 def _raise_passing(error: AgentTTError) -> None:
-    """Raise again what is no damage: an index must not lack what could not be read for a moment."""
+    """Raise again what is not damage: an index must not lack what could not be read for a moment."""
     if isinstance(error, StoreBusy | RunNotFound):
         raise error
 

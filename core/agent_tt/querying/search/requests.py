@@ -24,7 +24,7 @@ _WHOLE: Final = -1
 
 Kept: TypeAlias = "Mapping[str, int]"
 """By the names of a request's entries: how many leading items of a list are those of the request before, or -1 for all
-of an entry that is no list. A name of which nothing was kept is missing."""
+of an entry that is not a list. A name of which nothing was kept is missing."""
 
 
 class Request(NamedTuple):
@@ -36,7 +36,7 @@ class Request(NamedTuple):
         order: position of the call among the texts of the step.
         before: step and call of the request before it, by the same lane to the same model; None for the first.
         kept: what it has in common with that.
-        sizes: its own entries: how many items a list has, -1 for what is no list.
+        sizes: its own entries: how many items a list has, -1 for what is not a list.
     """
 
     step: int

@@ -47,7 +47,7 @@ class AboutList(RowList[AboutRow]):
         return min(_MOST_ROWS, max(3, len(self.rows)))
 
     def show(self, rows: Sequence[AboutRow]) -> None:
-        """Show rows; the cursor stays where it is, or goes to the first that is no title."""
+        """Show rows; the cursor stays where it is, or goes to the first that is not a title."""
         first = not self.rows
         self.rows = rows
         self.styles.height = self.get_content_height()

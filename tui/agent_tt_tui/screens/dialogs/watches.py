@@ -142,7 +142,7 @@ class WatchesDialog(Dialog[int]):
             self._change(breaks=not self._row.watch.breaks)
 
     def action_off(self) -> None:
-        """Watch it no longer, or again."""
+        """Turn the watch off, or on again."""
         if self._row is not None:
             self._change(on=not self._row.watch.on)
 

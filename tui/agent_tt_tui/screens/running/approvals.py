@@ -126,7 +126,9 @@ class Approvals(Feature):
         dialog = self._asking
         if dialog is not None and dialog.question.id not in ids and dialog.is_current:
             dialog.dismiss(None)
-            self._screen.say(f"{clean(dialog.question.name)} waits no more: it was decided elsewhere, or stopped")
+            self._screen.say(
+                f"{clean(dialog.question.name)} no longer needs a decision: it was decided elsewhere, or stopped"
+            )
         new = [each for each in found if each.question.id not in before]
         if new and self._screen.is_current:
             question = new[0].question

@@ -178,7 +178,7 @@ class ForkDialog(Dialog[ForkHandle]):
                 return f"nothing records {plan.unheld[0].name}, so it cannot be denied: allow it first"
         if command_id in {"fork.policy_previous", "fork.policy_next"}:
             if entry is not None:
-                return why_fixed(plan, entry) if plan is not None else "mend what is wrong first"
+                return why_fixed(plan, entry) if plan is not None else "fix what is wrong first"
             if setting is None or setting.kind != "choice":
                 return "enter types a value here" if setting is not None else "there is nothing to choose here"
         if command_id == "fork.clear" and entry is None and setting is None:

@@ -253,7 +253,7 @@ def _no_arguments(text: str) -> str | None:
     try:
         shlex.split(text)
     except ValueError as error:
-        return f"that is no list of arguments: {str(error).lower()}"
+        return f"that is not a list of arguments: {str(error).lower()}"
     return None
 
 

@@ -42,7 +42,7 @@ _LOOK_SECONDS: Final = 0.1
 
 
 def why_not_resumable(source: RunSource, run: Run) -> str | None:
-    """Why a run cannot be gone on with; None where that can be tried."""
+    """Why a run cannot be resumed; None where that can be tried."""
     if source.read_only or run.read_only:
         return "this file is only read: its runs cannot be resumed"
     if run.status == "running":
@@ -266,5 +266,5 @@ def _no_json(text: str) -> str | None:
     try:
         json.loads(text)
     except (ValueError, RecursionError) as error:
-        return f"that is no JSON: {error}"
+        return f"that is not valid JSON: {error}"
     return None

@@ -1,4 +1,4 @@
-"""The row of a sweep in the list of runs: it is opened, and is no run that anything else could be done with."""
+"""The row of a sweep in the list of runs: it is opened, and is not a run that anything else could be done with."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class SweepRows(Feature):
         return "there is no run yet" if self._listing.row is None else None
 
     def why_no_run(self, command_id: str) -> str | None:
-        """Say that the row under the cursor is no run that a command could act on; None where it is one."""
+        """Say that the row under the cursor is not a run that a command could act on; None where it is one."""
         row = self._listing.row if command_id in _OF_A_RUN else None
         if row is not None and row.group is not None and not self._listing.selection:
             return "this row is a sweep: enter opens it, / lists its runs"

@@ -121,7 +121,7 @@ class SweepDialog(Dialog[str]):
             self._ask(row)
 
     def action_vary(self) -> None:
-        """Vary something else too."""
+        """Add an axis: vary something else too."""
         self._ask(FormRow("vary", -1, ""))
 
     def action_drop(self) -> None:

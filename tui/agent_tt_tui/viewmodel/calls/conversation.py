@@ -59,7 +59,7 @@ def turns_of(items: Sequence[Wire], new: Container[int] = ()) -> list[Turn]:
     """Read a list of messages.
 
     Args:
-        items: The list; what is no message in it is shown as said by nobody.
+        items: The list; what is not a message in it is shown as said by nobody.
         new: Positions of the messages that are new.
     """
     turns: list[Turn] = []

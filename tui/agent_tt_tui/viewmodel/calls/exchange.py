@@ -50,7 +50,7 @@ class Exchange:
 
 
 def exchange_of(call: Call) -> Exchange | None:
-    """Read a call; None if it is no request over HTTP."""
+    """Read a call; None if it is not a request over HTTP."""
     args, result = _mapping(call.args), _mapping(call.result)
     method, url = args.get("method"), args.get("url")
     if call.kind not in ("http", "llm") or not isinstance(method, str) or not isinstance(url, str):

@@ -122,7 +122,7 @@ def _listed(content: Wire) -> Sequence[Wire]:
 
 
 def line_of(value: Wire) -> tuple[str | None, str] | None:
-    """A message on one line: who speaks and what is said; None for a value that is no message.
+    """A message on one line: who speaks and what is said; None for a value that is not a message.
 
     Returns:
         Both as safe text, the second cut to some length. Where an assistant calls tools, nobody is said to speak and

@@ -37,7 +37,7 @@ class ProviderCall:
 
 
 def provider_call(call: Call) -> ProviderCall | None:
-    """Read a recorded call; `None` if it is no request to a model's provider."""
+    """Read a recorded call; `None` if it is not a request to a model's provider."""
     asked = recorded_call(call.args) if call.kind == "llm" else None
     if asked is None:
         return None

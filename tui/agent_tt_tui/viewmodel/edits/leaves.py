@@ -55,7 +55,7 @@ def value_rows(value: Wire, place: Path | None) -> Iterator[tuple[str, Path | No
 
     Args:
         value: The value.
-        place: Where in a result it is; None of what is no result.
+        place: Where in a result it is; None of what is not a result.
     """
     if place is not None and is_json_text(value):
         yield from json_rows(read_json_text(str(value)), place)

@@ -42,7 +42,7 @@ class Subject:
         as_text: Whether a string is typed as it is; else it is JSON.
         is_new: Whether nothing of the kind was recorded: what stands there to begin with is a suggestion.
         make_part: Makes the edit of what is at a place inside; None where only the value as a whole is edited.
-        whole: What this is a part of; None where it is no part.
+        whole: What this is a part of; None where it is not part.
     """
 
     path: tuple[str, ...]

@@ -246,7 +246,7 @@ def _whole(text: str | None, least: int = 0) -> int | None:
         return None
     digits = text.replace(",", "").replace("_", "")
     if not digits.isdecimal() or int(digits) < least:
-        raise UsageError(f"{text!r} is no whole number from {least} on", hint="for example 5")
+        raise UsageError(f"{text!r} is not a whole number from {least} on", hint="for example 5")
     return int(digits)
 
 
@@ -258,5 +258,5 @@ def _amount(text: str | None) -> float | None:
     except ValueError:
         amount = -1.0
     if not 0 <= amount < float("inf"):
-        raise UsageError(f"{text!r} is no amount of US dollars", hint="for example 0.50")
+        raise UsageError(f"{text!r} is not an amount of US dollars", hint="for example 0.50")
     return amount

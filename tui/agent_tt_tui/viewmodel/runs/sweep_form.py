@@ -188,7 +188,7 @@ def check_line(draft: SweepDraft, row: FormRow, text: str) -> str | None:
 
 
 def example(path: Path, value: Wire, fixed: Iterable[Axis] = ()) -> str:
-    """A line to begin with, for the selected value: `budget.max=3`; "" where that is no simple value, or is edited."""
+    """A line to begin with, for the selected value: `budget.max=3`; "" where it is not simple, or is edited."""
     place = format_path(path)
     if not path or isinstance(value, list | dict) or any(axis.place == place for axis in fixed):
         return ""

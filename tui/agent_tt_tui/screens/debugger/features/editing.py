@@ -46,7 +46,7 @@ class Editing(DebuggerFeature):
         if self.model.source.read_only:
             return "this file is only read: its states cannot be edited, nor its runs forked"
         if command_id == "edit.mute" and not self.time.number:
-            return "the input is no step: there is nothing to mute"
+            return "the input is not a step: there is nothing to mute"
         if view is None:
             return "this step is still being read"
         if command_id == "edit.value" and self._edits_call:
