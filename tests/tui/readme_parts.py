@@ -1,12 +1,13 @@
-"""The parts of the README and of docs that are made from the code: tables of commands, keys and views.
+"""The pages that users read, the README and `docs/`, and their parts that are made from the code.
 
-`python tests/tui/readme_parts.py` writes them.
+Those are tables of commands, keys and views: `python tests/tui/readme_parts.py` writes them.
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.store.views import FUNCTIONS, VIEWS
 from agent_tt_tui.cli.root import COMMANDS
@@ -31,8 +32,15 @@ from agent_tt_tui.contexts import (
 )
 from agent_tt_tui.glyphs import UNICODE
 
-README = Path(__file__).parents[2] / "README.md"
-SQL = Path(__file__).parents[2] / "docs" / "sql.md"
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+ROOT: Final = Path(__file__).parents[2]
+README: Final = ROOT / "README.md"
+DOCS: Final = ROOT / "docs"
+PAGES: Final = (README, *sorted(DOCS.glob("*.md")))
+"""Every page that users read."""
+
 _LIVE = "While it runs"
 _ELSEWHERE = ("Everywhere", "Panes", "Rows", _LIVE)
 _SHOWN: tuple[tuple[str, Context], ...] = (
@@ -94,14 +102,32 @@ def view_tables() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+TABLES: Final[Mapping[str, Callable[[], str]]] = {"commands": command_table, "keys": key_table, "views": view_tables}
+"""What makes the text between `<!-- NAME: … -->` and `<!-- /NAME -->`, by name."""
+
+
 def with_tables(text: str) -> str:
     """A page with its tables brought up to date."""
-    for part, table in (("commands", command_table()), ("keys", key_table()), ("views", view_tables())):
-        marked = re.compile(rf"(<!-- {part}:[^\n]*-->\n).*?(<!-- /{part} -->)", re.DOTALL)
-        text = marked.sub(lambda match, table=table: f"{match[1]}{table}{match[2]}", text)
+    for name, table in TABLES.items():
+        text = marked(name).sub(lambda match, table=table: f"{match[1]}{table()}{match[2]}", text)
     return text
 
 
+def marked(name: str) -> re.Pattern[str]:
+    """Where a table stands in a page: the mark before it, the table, and the mark after it."""
+    return re.compile(rf"(<!-- {name}:[^\n]*-->\n).*?(<!-- /{name} -->)", re.DOTALL)
+
+
+def code_blocks(page: Path, language: str) -> list[str]:
+    """The examples of a page that are written in a language."""
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def shell_lines(page: Path) -> list[str]:
+    """The commands of ours that a page shows in its examples."""
+    return [line for block in code_blocks(page, "sh") for line in block.splitlines() if line.startswith("agent-tt ")]
+
+
 if __name__ == "__main__":
-    for page in (README, SQL):
+    for page in PAGES:
         page.write_text(with_tables(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The README says what is so: its key table is the one of the code, and its examples run."""
+"""The README and `docs/` say what is so: tables are those of the code, examples run, and links lead somewhere."""
 
 import datetime as dt
 import decimal
@@ -13,24 +13,19 @@ import uuid
 
 import pytest
 from tests.patience import PATIENCE_SECONDS
-from tests.tui.readme_parts import README, with_tables
+from tests.tui.readme_parts import DOCS, PAGES, README, ROOT, TABLES, code_blocks, marked, shell_lines, with_tables
 
 from agent_tt.codec.encode import encode
 from agent_tt_tui.cli.root import run
 
-TEXT = README.read_text(encoding="utf-8")
-PYTHON = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-SHELL = [
-    line
-    for block in re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL)
-    for line in block.splitlines()
-    if line.startswith("agent-tt ")
-]
+TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
+MOST_LINES = 250
+FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture
 def shell(tmp_path):
-    """Run a line of the README's in a fresh folder with a store of its own."""
+    """Run a command in a fresh folder with a store of its own."""
     environment = os.environ | {"AGENT_TT_STORE": str(tmp_path / "runs.db"), "HOME": str(tmp_path), "NO_COLOR": "1"}
 
     def call(*command: str) -> subprocess.CompletedProcess[str]:
@@ -47,31 +42,100 @@ def shell(tmp_path):
     return call
 
 
-def test_the_tables_of_commands_and_keys_are_made_from_the_code():
-    assert with_tables(TEXT) == TEXT, "run: python tests/tui/readme_parts.py"
+def test_the_readme_is_short():
+    assert len(TEXTS["README.md"].splitlines()) <= MOST_LINES
 
 
-ENVELOPES = re.findall(r"^\| `([^`]+)` \| `(\{\"\$type.*)` \|$", TEXT, re.MULTILINE)
+@pytest.mark.parametrize("page", TEXTS)
+def test_the_tables_of_a_page_are_made_from_the_code(page):
+    assert with_tables(TEXTS[page]) == TEXTS[page], "run: python tests/tui/readme_parts.py"
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_each_table_stands_in_one_page(name):
+    assert sum(len(marked(name).findall(text)) for text in TEXTS.values()) == 1
+
+
+def slugs(text):
+    """What the headings of a page are linked by, as GitHub makes it of their words."""
+    headings = re.findall(r"^#+ (.*)$", FENCED.sub("", text), re.MULTILINE)
+    plain = [re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings]
+    return {
+        slug if plain[:at].count(slug) == 0 else f"{slug}-{plain[:at].count(slug)}" for at, slug in enumerate(plain)
+    }
+
+
+def links(text):
+    """The files and headings that a page links to."""
+    prose = re.sub(r"`[^`]*`", "", FENCED.sub("", text))
+    found = re.findall(r"\]\(([^)\s]+)\)", prose)
+    return [link for link in found if not re.match(r"[a-z]+:", link)]
+
+
+def broken_links(path, text):
+    """The links of a page at `path` that lead to no file, or to no heading."""
+    broken = []
+    for link in links(text):
+        name, _, heading = link.partition("#")
+        target = (path.parent / name).resolve() if name else path
+        is_there = target == path or target.exists()
+        if not is_there or (heading and heading not in slugs(text if target == path else target.read_text())):
+            broken.append(link)
+    return broken
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_every_link_leads_to_a_file_and_a_heading_that_are_there(page):
+    assert broken_links(ROOT / page, TEXTS[page]) == []
+
+
+def test_links_that_lead_nowhere_are_found():
+    text = "# One\n## A `b`, c!\n## One\n[a](#a-b-c) [b](#one-1) [c](fork.md#policies) [d](https://x.example/y)\n"
+    text += "[e](#two) [f](no.md) [g](fork.md#no)\n`[h](i)`\n```\n# not a heading\n[j](k)\n```\n[l](#not-a-heading)\n"
+    assert broken_links(DOCS / "new.md", text) == ["#two", "no.md", "fork.md#no", "#not-a-heading"]
+
+
+def test_the_readme_links_to_every_page():
+    linked = {link.partition("#")[0] for link in links(TEXTS["README.md"])}
+    assert linked >= set(TEXTS) - {"README.md"}
+
+
+NAMED = re.findall(r"`((?:core|tui|tests|docs)/[\w./]+)`", TEXTS["docs/contributing.md"])
+
+
+def test_files_that_contributors_are_sent_to_are_there():
+    gone = {name for name in NAMED if "hello" not in name and not (ROOT / name).exists()}
+    assert (gone, len(NAMED) > 50) == (set(), True)
+
+
+OWN_AGENT = [line for line in shell_lines(README) if re.search(r"my_agent|latest", line) and " open " not in line]
+
+
+def test_the_readme_records_replays_and_forks_an_agent():
+    assert [line.split()[1] for line in OWN_AGENT] == ["record", "replay", "fork"]
+
+
+ENVELOPES = re.findall(r"^\| `([^`]+)` \| `(\{\"\$type.*)` \|$", TEXTS["docs/json.md"], re.MULTILINE)
 
 
 @pytest.mark.parametrize(("expression", "shown"), ENVELOPES)
-def test_a_typed_value_is_the_envelope_that_the_readme_shows(expression, shown):
+def test_a_typed_value_is_the_envelope_that_is_shown(expression, shown):
     names = {"dt": dt, "decimal": decimal, "uuid": uuid, "pathlib": pathlib}
     assert encode(eval(expression, names)) == json.loads(shown)
 
 
-def test_the_readme_shows_a_dozen_typed_values():
+def test_a_dozen_typed_values_are_shown():
     assert len(ENVELOPES) >= 12
 
 
 def test_the_marked_lines_are_at_most_five():
-    assert 1 <= PYTHON[0].count("# new") <= 5
+    assert 1 <= code_blocks(DOCS / "record.md", "python")[0].count("# new") <= 5
 
 
 def test_the_python_examples_run_one_after_the_other(shell, tmp_path):
-    agent, *others = PYTHON
-    tests = next(block for block in others if block.startswith("# test_my_agent.py\n"))
-    api = others[-1]
+    agent = code_blocks(DOCS / "record.md", "python")[0]
+    (tests,) = code_blocks(DOCS / "replay.md", "python")
+    (api,) = code_blocks(DOCS / "python.md", "python")
     (tmp_path / "my_agent.py").write_text(agent)
     (tmp_path / "test_my_agent.py").write_text(tests)
     (tmp_path / "use_it.py").write_text(api)
@@ -84,12 +148,17 @@ def test_the_python_examples_run_one_after_the_other(shell, tmp_path):
     used = shell(sys.executable, "use_it.py")
     assert used.returncode == 0, used.stderr
     assert used.stdout.splitlines()[-1] == "Do you have gift cards?"
+    for line in OWN_AGENT:
+        done = shell(sys.executable, "-m", "agent_tt_tui", *shlex.split(line.replace("python", sys.executable))[1:])
+        assert done.returncode == 0, (line, done.stderr)
 
 
 def test_the_shell_tour_of_refund_loop_runs_as_written(shell, capfd, monkeypatch, tmp_path):
     samples = ("refund-loop", "flaky-checkout", "--dry-run")
-    tour = [shlex.split(line) for line in SHELL if any(name in line for name in samples) and " open " not in line]
-    assert len(tour) == 15
+    lines = [line for page in PAGES for line in shell_lines(page)]
+    tour = [shlex.split(line) for line in lines if any(name in line for name in samples)]
+    tour = [words for words in tour if words[1] != "open" and "latest" not in words]
+    assert len(tour) == 16
     codes = {}
     first = shell(sys.executable, "-m", "agent_tt_tui", *tour[0][1:])  # as a shell starts it; the others run here
     assert (first.returncode, first.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""The README's agents on real SDKs: recorded as it says, against a server that is then stopped, and replayed."""
+"""The agents of `docs/` on real SDKs: recorded as it says, against a server that is then stopped, and replayed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.core.seams.loopback import Loopback
 from tests.patience import PATIENCE_SECONDS
-from tests.tui.readme_parts import README
+from tests.tui.readme_parts import DOCS, README
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-TEXT = README.read_text(encoding="utf-8")
+RECORD, REPLAY = ((DOCS / name).read_text(encoding="utf-8") for name in ("record.md", "replay.md"))
 AGENTS = re.findall(
-    r"^`agent-tt (record [^`]+)`[^\n]*\n\n```python\n# (\w+)\.py\n(.*?)```", TEXT, re.DOTALL | re.MULTILINE
+    r"^`agent-tt (record [^`]+)`[^\n]*\n\n```python\n# (\w+)\.py\n(.*?)```", RECORD, re.DOTALL | re.MULTILINE
 )
 
 REQUESTS_AND_CALLS = {"openai_loop": (3, 5), "anthropic_loop": (2, 3), "async_many": (3, 3)}
@@ -92,7 +92,7 @@ def test_an_agent_is_recorded_and_replayed_with_the_server_gone(
     assert server.count == requests
 
 
-def test_a_changed_word_looks_as_the_readme_shows(
+def test_a_changed_word_looks_as_it_is_shown(
     server: Loopback, shell: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
 ):
     command, name, source = AGENTS[0]
@@ -105,4 +105,5 @@ def test_a_changed_word_looks_as_the_readme_shows(
     assert replayed.returncode == 1
     assert replayed.stderr == ""
     shown = replayed.stdout.replace(server.url, "https://api.openai.com").strip()
-    assert f"```\n{shown}\n```" in TEXT, shown
+    for page in (REPLAY, README.read_text(encoding="utf-8")):
+        assert f"```\n{shown}\n```" in page, shown

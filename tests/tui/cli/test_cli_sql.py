@@ -20,7 +20,7 @@ import pytest
 from tests.core.interop.support import database_of
 from tests.patience import PATIENCE_SECONDS
 from tests.tui.cli.conftest import HOSTILE
-from tests.tui.readme_parts import SQL, with_tables
+from tests.tui.readme_parts import DOCS, with_tables
 
 import agent_tt
 from agent_tt.store.views import VIEWS
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tests.tui.cli.conftest import Command
 
 SAMPLES = Path(__file__).parents[3] / "sample_runs" / "runs.db"
-TEXT = SQL.read_text(encoding="utf-8")
+TEXT = (DOCS / "sql.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^agent-tt (sql .*)$", TEXT, re.MULTILINE)
 
 
