@@ -10,13 +10,15 @@ import shlex
 import subprocess
 import sys
 import uuid
+from dataclasses import fields
 
 import pytest
 from tests.patience import PATIENCE_SECONDS
 from tests.tui.readme_parts import DOCS, PAGES, README, ROOT, TABLES, code_blocks, marked, shell_lines, with_tables
 
 from agent_tt.codec.encode import encode
-from agent_tt_tui.cli.root import run
+from agent_tt.config import Config
+from agent_tt_tui.cli.root import root, run
 
 TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
 MOST_LINES = 250
@@ -98,6 +100,24 @@ def test_links_that_lead_nowhere_are_found():
 def test_the_readme_links_to_every_page():
     linked = {link.partition("#")[0] for link in links(TEXTS["README.md"])}
     assert linked >= set(TEXTS) - {"README.md"}
+
+
+def table_under(page, heading):
+    """The rows of the table under a heading, without code marks."""
+    section = TEXTS[page].partition(f"\n## {heading}\n")[2].partition("\n## ")[0].replace("`", "")
+    rows = [line.strip("| ").split(" | ", 1) for line in section.splitlines() if line.startswith("| ")]
+    return dict(rows[1:])
+
+
+def test_every_setting_is_listed():
+    known = {"policy" if field.name == "policies" else field.name for field in fields(Config)}
+    assert set(table_under("docs/configuration.md", "Settings")) == known
+
+
+def test_the_exit_codes_are_those_of_the_help():
+    told = " ".join((root.help or "").split())
+    listed = [f"{code} {what}" for code, what in table_under("docs/configuration.md", "Exit codes").items()]
+    assert " · ".join(listed) in told
 
 
 NAMED = re.findall(r"`((?:core|tui|tests|docs)/[\w./]+)`", TEXTS["docs/contributing.md"])
