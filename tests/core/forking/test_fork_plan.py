@@ -131,7 +131,7 @@ def test_a_plan_refuses_rules_that_cannot_be_carried_out_and_notes_those_for_not
     plan = project.plan(finished(project, writer), 0, policy=ToolPolicy())
     with pytest.raises(UsageError, match=r"subprocess make cannot be stub:1: .* process or a connection"):
         plan.with_rule("*subprocess", read_rule("stub:1"))
-    with pytest.raises(UsageError, match="Foo is not an exception"):
+    with pytest.raises(UsageError, match="Foo is not a Python exception"):
         plan.with_rule("POST https://a", read_rule("error:Foo: bar"))
     configured = Rule("stub", 1, source="project", place="/p/pyproject.toml")
     kept = plan.with_policy(ToolPolicy((("*subprocess", configured),)))  # only what a person gave now is refused

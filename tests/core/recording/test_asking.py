@@ -308,5 +308,5 @@ def test_what_does_not_fit_a_question_is_refused_before_it_is_written_down(fork:
     assert question.run_with(question.args).args == {}, "what is as it was is not an edit"
     with pytest.raises(UsageError, match="nothing can be given in place of charge"):
         question.give(5)
-    with pytest.raises(UsageError, match="Oops is not an exception"):
+    with pytest.raises(UsageError, match="Oops is not a Python exception"):
         dataclasses.replace(question, can_give=True).fail("Oops")

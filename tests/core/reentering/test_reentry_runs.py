@@ -365,7 +365,7 @@ def test_a_run_that_is_still_recorded_is_forked_at_a_step_that_is_over(project: 
             None,
             {"errors": {"4": "Foo: bar"}},
             InvalidEdit,
-            "error of price (call 1 of step 4): Foo is not an exception",
+            "error of price (call 1 of step 4): Foo is not a Python exception",
         ),
         (2, {"results": {"4": 1}}, InvalidEdit, "a call of step 4 is edited, but the fork is to begin after step 2"),
         (None, {"results": {"4": 1, "5": 1}}, InvalidEdit, "calls of several steps are edited (4, 5)"),
