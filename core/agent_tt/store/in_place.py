@@ -35,9 +35,8 @@ application id: its size and its change counter are among them. Of its log those
 whenever the log starts over. Of the index of the log those before what each commit changes.
 
 <https://www.sqlite.org/fileformat2.html>, <https://www.sqlite.org/walformat.html>."""
-_SETTLED_NS: Final = 50_000_000
-"""A folder that was changed less than this before it was looked at may be changed again at what reads as the same time:
-file systems keep times as coarse as a tick of the kernel."""
+_TICK_NS, _COARSE_TICK_NS, _SECOND_NS = 20_000_000, 2_000_000_000, 1_000_000_000
+"""How coarse the times of files may be: a tick of the kernel, but two seconds where they are whole seconds."""
 
 
 @dataclass(slots=True)
@@ -80,7 +79,7 @@ class Place:
         self._begin.clear()
         facts = self._facts_of_folder()
         trouble = self._look()
-        if trouble is None and facts is not None and facts[2] < time.time_ns() - _SETTLED_NS:
+        if trouble is None and facts is not None and _is_settled(facts[2]):
             self._folder_facts = facts
             self._remember_beginnings()
         return trouble
@@ -138,6 +137,12 @@ def _number_of(identity: _Identity, opened: dict[int, _Identity | None], before:
     leading = [number for number, found in opened.items() if found == identity]
     new = [number for number in leading if number not in before]
     return new[0] if len(new) == 1 else leading[0] if len(leading) == 1 else None
+
+
+def _is_settled(changed_ns: int) -> bool:
+    """Whether what is changed from now on gets another time than this one."""
+    tick = _TICK_NS if changed_ns % _SECOND_NS else _COARSE_TICK_NS
+    return changed_ns < time.time_ns() - tick
 
 
 def open_descriptors() -> frozenset[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import time
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -137,3 +138,15 @@ def test_a_store_that_nobody_touches_is_asked_with_few_questions(tmp_path, monke
     step(writer, {"n": 3})
     assert asked == [str(tmp_path / "folder")] * 2
     store.close()
+
+
+def test_a_folder_whose_times_are_whole_seconds_settles_later(opened, monkeypatch):
+    now = 2 * 10**18
+    monkeypatch.setattr(time, "time_ns", lambda: now)
+    for ago, is_settled in ((10**9 + 1, True), (10**9, False), (3 * 10**9, True), (10**6, False)):
+        os.utime(opened.path.parent, ns=(0, now - ago))
+        assert opened.place.trouble() is None
+        opened.log.rename(opened.log.with_name("moved"))
+        os.utime(opened.path.parent, ns=(0, now - ago))
+        assert opened.place.trouble() == (None if is_settled else "log removed")
+        opened.log.with_name("moved").rename(opened.log)
