@@ -229,7 +229,7 @@ def test_durations_are_read(text: str, seconds: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "0", "five", "5 parsecs", "-3s"])
 def test_what_is_no_duration_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="no duration"):
+    with pytest.raises(UsageError, match="not a duration"):
         parse_duration(text)
 
 
@@ -315,7 +315,7 @@ def test_a_script_that_is_used_up_fails_the_run_with_one_clear_line(project: Pro
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [("{", "not JSON"), ("{}", "no list"), ("[]", "no list"), ('[{"match": "a"}]', r"\[0\] has to have an answer")],
+    [("{", "not JSON"), ("{}", "not a list"), ("[]", "not a list"), ('[{"match": "a"}]', r"\[0\] has to have an answer")],
 )
 def test_what_is_no_script_is_refused(project: Project, content: str, says: str) -> None:
     file = project.put("script.json", content)
