@@ -315,7 +315,12 @@ def test_a_script_that_is_used_up_fails_the_run_with_one_clear_line(project: Pro
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [("{", "not JSON"), ("{}", "not a list"), ("[]", "not a list"), ('[{"match": "a"}]', r"\[0\] has to have an answer")],
+    [
+        ("{", "not JSON"),
+        ("{}", "not a list"),
+        ("[]", "not a list"),
+        ('[{"match": "a"}]', r"\[0\] has to have an answer"),
+    ],
 )
 def test_what_is_no_script_is_refused(project: Project, content: str, says: str) -> None:
     file = project.put("script.json", content)
