@@ -321,6 +321,7 @@ class SqliteRunWriter:
     def finish(self, status: RunStatus, error: ErrorInfo | None = None) -> None:
         """Ends the run: flushes indexes, writes status and end time. Steps left open count as interrupted."""
         with self._database.transaction() as tx:
+            self._numbers.check(tx)
             for track in self._tracks.values():
                 track.flush(tx)
             now = self._clock.now_us()

@@ -93,3 +93,13 @@ def test_a_transaction_that_was_interrupted_as_it_began_is_no_obstacle(tmp_path)
     assert writer.open_step(NewStep("step")) == 1
     writer.finish("succeeded")
     assert store.verify() == []
+
+
+def test_a_step_that_the_end_of_its_run_breaks_off_counts_the_calls_of_other_processes(tmp_path):
+    store = new_store(tmp_path)
+    writer = begin(store, {})
+    step = writer.open_step(NewStep("step"))
+    with closing(open_store(store.path)) as other:
+        other.join_run(writer.run_id).begin_call(step, NewCall("tool", "search", {}, "ab" * 16))
+    writer.finish("interrupted")
+    assert store.database.query("SELECT json_extract(meta, '$.calls') FROM steps") == [(1,)]
