@@ -72,7 +72,7 @@ def main() -> int:
 
 
 def go_on_with_told(make: type[Resumed], untold: UsageError) -> int:
-    """Resume the run that the environment names; the exit code.
+    """Resume the run that the environment variables name; return the exit code.
 
     Args:
         make: goes on with it.

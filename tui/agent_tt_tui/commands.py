@@ -83,7 +83,7 @@ class Context:
         raise KeyError(command_id)
 
     def screen_bindings(self) -> list[BindingType]:
-        """The `BINDINGS` of a `CommandScreen`: every key asks the screen, which may refuse and say why."""
+        """Give the `BINDINGS` of a `CommandScreen`: each key asks the screen, which may refuse and say why."""
         return [
             _binding(command, f"screen.command('{command.id}')")
             for command in self.commands

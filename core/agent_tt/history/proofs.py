@@ -286,10 +286,7 @@ class Table:
                 now[at] = blake2b(tlv(kept), digest_size=PROOF_SIZE).digest()
             else:
                 now[at] = kept
-        given.append(self._of_digests(now))
-        for at in keys:
-            given.append(now[at])  # noqa: PERF401  three of them at most
-        tx.execute(statement, given)
+        tx.execute(statement, (*given, self._of_digests(now), *[now[at] for at in keys]))
         return now
 
     def _update_of(self, changed: tuple[str, ...]) -> tuple[str, tuple[int, ...], tuple[int, ...]]:

@@ -41,9 +41,9 @@ class Transaction(Rows, Protocol):
         ...
 
     def version(self) -> int | None:
-        """A number of what the file held when the transaction began; None where that is not known.
+        """A number that changes with every commit to the file; None where it is not known.
 
-        It counts commits: the writer of the last one finds its number of then and one where nobody has written since.
+        A writer's next transaction begins with its last number plus one exactly if nobody else has written in between.
         """
         ...
 

@@ -95,7 +95,7 @@ _BY_LETTER: Final = tuple(
     (first, tuple((word, shape) for shape in _SHAPES if shape.letter == first for word in shape.words))
     for first in dict.fromkeys(shape.letter for shape in _SHAPES)
 )
-"""The words of the shapes by the first of their letters: a text without it is asked once for all of them."""
+"""Words and shapes, grouped by letter: a text that lacks the letter skips the whole group."""
 _BEGINNINGS: Final = tuple(
     re.compile(rf"(?:{'|'.join(_UNDERSCORED)})_")
     if shape.words == ("_",)

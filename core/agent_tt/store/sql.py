@@ -106,7 +106,7 @@ def query_store(path: Path) -> Iterator[Queries]:
 
 
 class Queries:
-    """Queries over one store.
+    """Answer SQL queries over one store, read only.
 
     Attributes:
         damaged: What was left out of the answers so far because it is not what was recorded: rows and values, named.

@@ -74,7 +74,7 @@ class Time(Feature):
         self.base: BaseKind | None = None
         """What a step is compared with; None for the usual."""
         self.other: OtherState | None = None
-        """The state that a person named to compare with; it stays among the bases."""
+        """The state that the user chose to compare with; it stays in the list of choices."""
         self.on_leaving: list[Callable[[], None]] = []
         """What is called when somebody goes to a step, before that is shown."""
         self._open_at = step

@@ -86,7 +86,7 @@ class Comparing(Feature):
             self._screen.app.push_screen(TableScreen(self._listing.source, first, others))
 
     def action_compare_forks(self) -> None:
-        """Compare a run with all that was forked from it."""
+        """Compare a run with all of its forks."""
         from agent_tt_tui.screens.compare.table import TableScreen
 
         found = self._forks_to_compare()

@@ -99,7 +99,7 @@ class Opening(Feature):
         self._screen.app.push_screen(self._debugger(run, report.divergences[index].step, index))
 
     def forget_divergence(self) -> None:
-        """None is shown here."""
+        """Do nothing: this screen shows no divergence."""
 
     def show_resumed(self, run: Run) -> None:
         """Open the debugger, which follows the run."""

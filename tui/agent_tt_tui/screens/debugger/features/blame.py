@@ -112,7 +112,7 @@ class WhoWrote(DebuggerFeature):
             self._past.blame(format_path(path), self.time.number)
 
     def escape(self) -> bool:
-        """Go back from the way to where it began."""
+        """Return to the step and path at which the trail was begun."""
         if not self.pane.is_open or self.panes.zoomed:
             return False
         self._close_blame(stay=False)

@@ -70,7 +70,7 @@ class SelectedWrites(DebuggerFeature):
             self.time.reading.read_writes(self.time.number, self.time.path)
 
     def _read_again(self) -> None:
-        """Look for writes around the step that is shown, where a long way was gone since they were looked for."""
+        """Read the writes around the step that is shown, if that is far from where they were last read."""
         if self._writes is not None and not self._writes.cover(self.time.number):
             self._read()
 
