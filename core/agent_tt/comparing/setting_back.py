@@ -78,7 +78,7 @@ class _Place(NamedTuple):
         return _Place((*self.old, old), (*self.new, new), (*self.kept, kept), *patterns)
 
     def payload(self) -> _Place:
-        """Go into what a typed value holds, with the same ignored paths: a path that people write has no step for it."""
+        """Go into what a typed value holds; the ignored paths stay, since people write no step for it."""
         return self._replace(old=(*self.old, VALUE), new=(*self.new, VALUE), kept=(*self.kept, VALUE))
 
     @property
