@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import signal
 import threading
 import time
 import weakref
@@ -25,14 +26,24 @@ if TYPE_CHECKING:
 
     from agent_tt.store.connection import Database
 
-__all__ = ["BEAT_S", "STALE_US", "Clock", "Heart", "Owner", "as_if", "current_owner", "is_alive", "now_us"]
+__all__ = ["BEAT_S", "STALE_US", "Clock", "Heart", "Owner", "as_if", "current_owner", "is_alive", "now_us", "start_in"]
 
 BEAT_S: Final = 5.0
 STALE_US: Final = 30_000_000
 
+# Of `/proc/PID/stat`, counted from after the name: see proc_pid_stat(5).
 _STATE_FIELD: Final = 0
+_FLAGS_FIELD: Final = 6
 _START_FIELD: Final = 19
+_PENDING_FIELD: Final = 28
 _DEAD_STATES: Final = frozenset("ZXx")
+_EXITING: Final = 0x4
+"""The flag `PF_EXITING` of Linux's `include/linux/sched.h`: the process runs no code of its own any more.
+
+A killed process has it before its pipes are closed, and for as long as the kernel takes its memory apart.
+"""
+_KILLED: Final = 1 << (signal.SIGKILL - 1)
+"""A SIGKILL that was sent and cannot be refused: the kernel ends the process as soon as it is its turn to run."""
 
 
 class _Moment(threading.local):
@@ -157,8 +168,15 @@ def _start_of(pid: int) -> int | None:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None
-    fields = text.rpartition(")")[2].split()  # the name before it may hold anything, spaces and brackets too
-    if fields[_STATE_FIELD] in _DEAD_STATES:
+    return start_in(text)
+
+
+def start_in(stat: str) -> int | None:
+    """When the process of a `/proc/PID/stat` started, in clock ticks since boot; None if it is dead or being killed."""
+    fields = stat.rpartition(")")[2].split()  # the name before it may hold anything, spaces and brackets too
+    if fields[_STATE_FIELD] in _DEAD_STATES or int(fields[_FLAGS_FIELD]) & _EXITING:
+        return None
+    if int(fields[_PENDING_FIELD]) & _KILLED:
         return None
     return int(fields[_START_FIELD])
 
