@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 from deepdiff import DeepDiff
 
 from agent_tt.model import CallEnd, NewCall, NewRun, NewStep, StepEnd
-from agent_tt.querying.blaming import blame_value
 from agent_tt.querying.oddities import find_oddities
-from agent_tt.querying.watching import Watch
+from agent_tt.querying.provenance.blaming import blame_value
+from agent_tt.querying.watches.step_search import Watch
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from deepdiff import DeepDiff
 
-from agent_tt.comparing.runs import Comparison, compare_runs
+from agent_tt.comparing.runs.comparison import Comparison, compare_runs
 from agent_tt.model import CallEnd, NewCall, NewRun, NewStep, StepEnd
 from agent_tt.recording.signature import signature_of_call
 from agent_tt.store import open_store

@@ -44,8 +44,8 @@ _STORE_TESTS = ("histories", "damage", "proofs", "hostile", "transfer", "recordi
 """Those that read and write histories through a file."""
 
 PACKAGES = {
-    "querying": Package(("querying/*.py",), ("tests/core/querying",)),
-    "comparing": Package(("comparing/*.py",), ("tests/core/comparing",)),
+    "querying": Package(("querying/**/*.py",), ("tests/core/querying",)),
+    "comparing": Package(("comparing/**/*.py",), ("tests/core/comparing",)),
     "replaying/matching": Package(("replaying/matching*.py",), ("tests/core/replaying/test_matching.py",)),
     "forking/plan": Package(
         ("forking/plan*.py",), tuple(f"tests/core/forking/test_fork_{name}.py" for name in ("plan", "plan_ways"))

@@ -4,9 +4,9 @@ from textual.strip import Strip
 
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState, Pane, PaneTitle
-from agent_tt_tui.contexts import DEBUGGER
 from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.glyphs import UNICODE, Glyphs
+from agent_tt_tui.keymaps import DEBUGGER
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import Look, look_of
 from agent_tt_tui.palette import Palette

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.store.views import FUNCTIONS, VIEWS
 from agent_tt_tui.cli.root import COMMANDS
 from agent_tt_tui.commands import Command, Context, display_key
-from agent_tt_tui.contexts import (
+from agent_tt_tui.glyphs import UNICODE
+from agent_tt_tui.keymaps import (
     ABOUT,
     ASK,
     BLAME,
@@ -30,7 +31,6 @@ from agent_tt_tui.contexts import (
     SWEEP_FORM,
     TABLE,
 )
-from agent_tt_tui.glyphs import UNICODE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

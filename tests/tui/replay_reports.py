@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent_tt.comparing.words import Segment
+from agent_tt.comparing.values.words import Segment
 from agent_tt.model import Call
 from agent_tt.replaying.divergence import ChangedPart, DivergenceKind, Finding, Near
 from agent_tt.replaying.report import AgentEnd, ReplayReport

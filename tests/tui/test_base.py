@@ -7,10 +7,10 @@ from base_screens import Numbers, screen_text, two_panes
 from snapshot import save_svg
 
 from agent_tt_tui.chrome import Fact, HeaderRow, facts_that_fit
-from agent_tt_tui.contexts import DEBUGGER
 from agent_tt_tui.footer import FooterRow
 from agent_tt_tui.glyphs import ASCII
 from agent_tt_tui.help import HelpLines
+from agent_tt_tui.keymaps import DEBUGGER
 
 
 async def test_only_the_focused_pane_is_marked_and_each_list_has_its_cursor():

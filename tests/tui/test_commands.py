@@ -3,9 +3,9 @@
 import pytest
 
 from agent_tt_tui.commands import display_key
-from agent_tt_tui.contexts import COMPARE, CONTEXTS, DEBUGGER, EDIT
 from agent_tt_tui.footer import footer_entries, plan_footer
 from agent_tt_tui.glyphs import ASCII, UNICODE
+from agent_tt_tui.keymaps import COMPARE, CONTEXTS, DEBUGGER, EDIT
 
 
 def footer_text(context, columns, glyphs=UNICODE, keymap=None, usable=frozenset()):

@@ -6,7 +6,7 @@ import pytest
 from tests.tui.base_screens import screen_text
 from textual.app import App
 
-from agent_tt.comparing.states import compare_states
+from agent_tt.comparing.values.states import compare_states
 from agent_tt_tui.widgets.runs.compare_state import CompareState
 
 DEEP = "messages_of_the_conversation"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from textual.app import App
 
-from agent_tt.comparing.runs import LanePair
+from agent_tt.comparing.runs.comparison import LanePair
 from agent_tt.model import Call, Edit, Run, Step
 from agent_tt_tui.viewmodel.runs.comparison import read_comparison
 from agent_tt_tui.widgets.runs.compare_frame import SideTitles

@@ -6,7 +6,7 @@ import struct
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_tt.comparing.states import compare_states
+from agent_tt.comparing.values.states import compare_states
 from agent_tt_tui.text import width
 from agent_tt_tui.viewmodel.values import difflines
 from agent_tt_tui.viewmodel.values.difflines import DiffRows, diff_lines

@@ -6,7 +6,7 @@ from tests.core.store.recordings import begin, call, new_store
 from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until
 
-from agent_tt.comparing.effects import EffectRow, Effects
+from agent_tt.comparing.steps.effects import EffectRow, Effects
 from agent_tt.model import ErrorInfo, NewStep, StepEnd
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look

@@ -11,8 +11,8 @@ from textual.message import Message
 from textual.widget import Widget
 
 import agent_tt_tui
-from agent_tt_tui.contexts import COMPARE, DEBUGGER, RUNS, SWEEP, TABLE
 from agent_tt_tui.feature import Feature, hears
+from agent_tt_tui.keymaps import COMPARE, DEBUGGER, RUNS, SWEEP, TABLE
 from agent_tt_tui.screens.compare.screen import CompareScreen
 from agent_tt_tui.screens.compare.table import TableScreen
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen

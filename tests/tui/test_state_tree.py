@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from agent_tt.codec.encode import encode
 from agent_tt.codec.paths import get
-from agent_tt.comparing.states import compare_states
+from agent_tt.comparing.values.states import compare_states
 from agent_tt_tui.glyphs import ASCII, UNICODE
 from agent_tt_tui.viewmodel.values.parts import parts_of
 from agent_tt_tui.viewmodel.values.tree import Changes, Folds, Tree

@@ -15,8 +15,8 @@ from agent_tt.sweeping.axes import Axis, axis_of
 from agent_tt.sweeping.definition import Definition
 from agent_tt.sweeping.matrix import MatrixReader
 from agent_tt_tui.app import AgentTT
-from agent_tt_tui.contexts.sweep import SWEEP_OPEN
 from agent_tt_tui.glyphs import ASCII
+from agent_tt_tui.keymaps.sweep import SWEEP_OPEN
 from agent_tt_tui.look import Look
 from agent_tt_tui.screens.compare.screen import CompareScreen
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen

@@ -12,7 +12,7 @@ from tests.core.sweeping.by_hand import ByHand
 from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until
 
-from agent_tt.comparing.table import TableReader
+from agent_tt.comparing.runs.table import TableReader
 from agent_tt.errors import Damaged
 from agent_tt.model import Edit, ErrorInfo, NewRun, NewStep, StepEnd
 from agent_tt.store import open_store

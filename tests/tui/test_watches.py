@@ -12,8 +12,8 @@ from tests.tui.waiting import until
 
 from agent_tt import samples
 from agent_tt.model import NewStep, StepEnd
-from agent_tt.querying.board import WatchBoard
-from agent_tt.querying.kept import keep_watch, kept_watches
+from agent_tt.querying.watches.kept_watches import keep_watch, kept_watches
+from agent_tt.querying.watches.watchpoints import Watchpoints
 from agent_tt.sources import marks_of, open_source
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
@@ -230,7 +230,7 @@ def test_columns_that_stand_for_several_steps_show_the_strongest_of_them(tmp_pat
     run = writer.run_id
     keep_watch(store, run, "state.n > 11 and state.n < 60")
     keep_watch(store, run, "state.n > 15", breaks=True)
-    board = WatchBoard(store, run)
+    board = Watchpoints(store, run)
     board.read()
     while board.look(store.run(run)):
         pass

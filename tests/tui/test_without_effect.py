@@ -13,7 +13,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until
 
-from agent_tt.comparing.without_effect import edits_without_effect
+from agent_tt.comparing.runs.without_effect import edits_without_effect
 from agent_tt.forking.launch import start_fork
 from agent_tt.forking.plan import plan_fork
 from agent_tt.model import Edit

@@ -9,7 +9,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from agent_tt_tui.chrome import PaneTitle
-from agent_tt_tui.contexts import CONFIRM
+from agent_tt_tui.keymaps import CONFIRM
 from agent_tt_tui.screen import CommandScreen, Result
 from agent_tt_tui.text import clean
 

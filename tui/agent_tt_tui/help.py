@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from agent_tt_tui.commands import display_key
-from agent_tt_tui.contexts import READING
 from agent_tt_tui.dialog import Dialog, DialogTitle
+from agent_tt_tui.keymaps import READING
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row

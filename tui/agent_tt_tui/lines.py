@@ -13,7 +13,7 @@ from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from agent_tt_tui.contexts import LIST
+from agent_tt_tui.keymaps import LIST
 from agent_tt_tui.look import look_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from textual.keys import Keys
 from textual.theme import BUILTIN_THEMES
 
 from agent_tt.errors import UsageError
-from agent_tt_tui.contexts import CONTEXTS, LIST, TIMELINE, TREE
+from agent_tt_tui.keymaps import CONTEXTS, LIST, TIMELINE, TREE
 from agent_tt_tui.look import Look
 from agent_tt_tui.theme import DARK, LIGHT
 

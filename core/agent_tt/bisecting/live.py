@@ -18,7 +18,7 @@ from agent_tt.forking.launch import start_fork
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.written import state_edits
 from agent_tt.querying.expressions import parse
-from agent_tt.querying.watching import Watch
+from agent_tt.querying.watches.step_search import Watch
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent_tt.querying.watching import Span, Watch
+from agent_tt.querying.watches.step_search import Span, Watch
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire

@@ -11,9 +11,9 @@ from agent_tt.errors import AgentTTError
 from agent_tt.querying.expressions import parse
 from agent_tt.querying.expressions.evaluator import holds
 from agent_tt.querying.expressions.values import MISSING, at
-from agent_tt.querying.kept import asks_moments
-from agent_tt.querying.reasons import reasons, reasons_in_words
-from agent_tt.querying.watching import Watch
+from agent_tt.querying.watches.kept_watches import asks_moments
+from agent_tt.querying.watches.reasons import reasons, reasons_in_words
+from agent_tt.querying.watches.step_search import Watch
 from agent_tt.recording.scope import store_at_work
 
 if TYPE_CHECKING:

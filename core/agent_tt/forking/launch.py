@@ -13,7 +13,7 @@ from agent_tt.forking.code import program_facts
 from agent_tt.forking.handle import ForkHandle
 from agent_tt.forking.terms import SWEEP, TERMS
 from agent_tt.model import UNMADE, AgentCode, ErrorInfo, NewRun
-from agent_tt.querying.kept import hand_down_watches
+from agent_tt.querying.watches.kept_watches import hand_down_watches
 from agent_tt.recording.entry import fingerprint
 from agent_tt.recording.process_runs import PROCESS
 from agent_tt.replaying.agent_process import start_agent

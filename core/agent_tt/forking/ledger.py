@@ -1,8 +1,8 @@
 """The effects ledger of a run: what it did to the world, and what it was kept from.
 
-It is not a second record. Each row is a call of the run (`agent_tt.comparing.effects`), whose status and facts say
-whether it was made as it was, made otherwise, denied, refused, or answered without being made. Of a fork only its own
-calls count, from its fork step on; what its process did outside its recording counts with them. What only read is
+It is not a second record. Each row is a call of the run (`agent_tt.comparing.steps.effects`), whose status and facts
+say whether it was made as it was, made otherwise, denied, refused, or answered without being made. Of a fork only its
+own calls count, from its fork step on; what its process did outside its recording counts with them. What only read is
 counted, not listed.
 """
 
@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agent_tt.comparing.effects import EffectRow, Effects, effects_in
-from agent_tt.comparing.unrecorded_effects import effects_outside
+from agent_tt.comparing.steps.effects import EffectRow, Effects, effects_in
+from agent_tt.comparing.steps.unrecorded_effects import effects_outside
 from agent_tt.protocols import ListsCalls
 
 if TYPE_CHECKING:

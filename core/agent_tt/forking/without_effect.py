@@ -1,4 +1,4 @@
-"""Writing down which edits of a fork nothing came of; see `agent_tt.comparing.without_effect`."""
+"""Writing down which edits of a fork nothing came of; see `agent_tt.comparing.runs.without_effect`."""
 
 from __future__ import annotations
 

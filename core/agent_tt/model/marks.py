@@ -17,7 +17,7 @@ __all__ = ["Deletion", "Label", "Note", "Problem"]
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a person wrote down: a `note`, a `bookmark` whose body is its letter, a `watch` (see `querying.kept`)."""
+    """What a person wrote down: a `note`, a `bookmark` whose body is its letter, a `watch` (an expression)."""
 
     id: int
     kind: NoteKind

@@ -1,20 +1,14 @@
 """Asking a run.
 
-| module | does |
+| folder or module | does |
 |---|---|
+| `expressions` | the language of questions such as `state.budget < 0` |
+| `watches` | where an expression holds: once, kept as a watch, as the run grows |
+| `provenance` | who wrote a value, and what caused it |
 | `search` | searches all texts of a run, or of a store: ranked, by an index |
 | `texts` | the texts of a value |
 | `predicates` | what a sweep asks of a last step: `state.` may be left out |
-| `expressions` | the language of questions such as `state.budget < 0` |
-| `watching`, `followed` | where an expression holds: next, previous, all steps, where it began and stopped |
-| `blaming`, `moving`, `edited` | all writes of a value, through lists that were sorted; what people edited |
 | `places`, `absent` | paths as people write them, and what is said where nothing is |
-| `trail`, `links`, `searching`, `open_steps` | the way back from a value to what caused it; steps open side by side |
-| `origins`, `signs`, `answers`, `reckoned` | what that goes by: likeness, figures and names, what a model read, sums |
-| `kept` | expressions that are kept with a run: bookmarks by what holds, and breakpoints |
-| `watched`, `stretches` | where one of them holds, kept up as the run grows, in bounded time |
-| `board` | all of a run together, and where breakpoints stop |
-| `reasons` | the values for which an expression holds |
 | `oddities` | repeated calls, cycles, retries, outliers, the first error |
 | `unread` | what of a run cannot be looked at, so that nobody says that it holds nothing |
 | `checkpoints` | how people name a step |
@@ -30,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from agent_tt.querying.blaming import Blame
+    from agent_tt.querying.provenance.blaming import Blame
     from agent_tt.querying.search.hits import By, Hits
 
 __all__ = ["blame", "find", "find_steps"]
@@ -74,7 +68,7 @@ def blame(run: str, path: str, step: int | str | None = None, *, store: str | Pa
             when there was, or which paths are like it.
         InvalidPath: the path cannot be read; `error.position` says where.
     """
-    from agent_tt.querying.blaming import blame_value
+    from agent_tt.querying.provenance.blaming import blame_value
     from agent_tt.sources import open_source
     from agent_tt.store.locate import resolve_store_path
 
@@ -156,7 +150,7 @@ def find_steps(run: str, where: str, *, store: str | Path | None = None) -> list
         InvalidExpression: the expression cannot be read, or would take too long to answer; `error.position` says
             where, `error.hint` what to write instead.
     """
-    from agent_tt.querying.watching import Watch
+    from agent_tt.querying.watches.step_search import Watch
     from agent_tt.sources import open_source
     from agent_tt.store.locate import resolve_store_path
 

@@ -9,7 +9,7 @@ from agent_tt.codec.wire import TYPE, VALUE
 from agent_tt.errors import AgentTTError, InvalidPath, PathNotFound
 from agent_tt.querying.expressions import Expression, tree
 from agent_tt.querying.unread import is_closed
-from agent_tt.querying.watching import Watch
+from agent_tt.querying.watches.step_search import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from agent_tt.comparing.ignoring import Ignoring
-from agent_tt.comparing.state_diff import diff_states
+from agent_tt.comparing.values.ignoring import Ignoring
+from agent_tt.comparing.values.state_diff import diff_states
 from agent_tt.querying.checkpoints import parse_checkpoint, split_file
 from agent_tt.sources import open_source
 from agent_tt.store.locate import resolve_store_path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.comparing.state_diff import StateDiff
+    from agent_tt.comparing.values.state_diff import StateDiff
 
 __all__ = ["diff"]
 

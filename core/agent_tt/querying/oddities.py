@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from agent_tt.comparing.moves import value_key
+from agent_tt.comparing.steps.moves import value_key
 from agent_tt.model import ACTING
 from agent_tt.querying.unread import is_damaged
 from agent_tt.replaying.repeats import place_of, repeated

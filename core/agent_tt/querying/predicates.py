@@ -42,7 +42,7 @@ class Predicate:
 
     Attributes:
         text: as it was written, tidied.
-        expression: what it asks; `querying.watching` answers it.
+        expression: what it asks; `querying.watches.step_search` answers it.
         path: of the state, where it is a path alone, or one that is compared with a value; else None.
         compares: whether the answer is yes or no, rather than what lies at the path.
     """

@@ -160,7 +160,7 @@ class Leaf(tuple[Key | None, tuple[str | int, ...], "str | float"]):
 def leaves_of(value: Wire) -> Iterator[Leaf]:
     """Yield the texts and numbers of a value, in their order.
 
-    Stretches of one text stand at the same path, in whichever place of a list; fields called `index`, and the `type` of
+    Parts of one text stand at the same path, in whichever place of a list; fields called `index`, and the `type` of
     the whole, tell several of them apart, as providers do.
 
     Args:

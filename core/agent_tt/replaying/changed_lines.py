@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.comparing.anchors import align_long
-from agent_tt.comparing.words import compare_words
+from agent_tt.comparing.sequences.anchors import align_long
+from agent_tt.comparing.values.words import compare_words
 from agent_tt.replaying.divergence import ChangedPart
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.comparing.words import Segment
+    from agent_tt.comparing.values.words import Segment
     from agent_tt.model import Call, CallKind
 
 __all__ = ["AT_THE_END", "HALTING", "ChangedPart", "Divergence", "DivergenceKind", "Finding", "Near", "divergence_in"]

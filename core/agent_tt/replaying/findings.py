@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.comparing.states import compare_states
+from agent_tt.comparing.values.states import compare_states
 from agent_tt.replaying.changed_lines import changed_lines
 from agent_tt.replaying.divergence import DivergenceKind, Finding, Near
 from agent_tt.replaying.likeness import changed_parts, looks_alike, looks_made_anew, looks_reordered, shared_words

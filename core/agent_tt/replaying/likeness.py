@@ -7,8 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import pretty
-from agent_tt.comparing.states import compare_states
-from agent_tt.comparing.words import Segment, compare_words
+from agent_tt.comparing.values.states import compare_states
+from agent_tt.comparing.values.words import Segment, compare_words
 from agent_tt.replaying.divergence import ChangedPart
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from agent_tt.comparing.words import Segment
+from agent_tt.comparing.values.words import Segment
 from agent_tt.errors import AgentFailed
 from agent_tt.model import Call
 from agent_tt.replaying.divergence import ChangedPart, Divergence, Finding, Near

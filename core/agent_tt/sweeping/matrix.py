@@ -10,10 +10,10 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
-from agent_tt.comparing.outcome import final_state, last_words
+from agent_tt.comparing.steps.outcome import final_state, last_words
 from agent_tt.errors import AgentTTError, InvalidExpression, RunNotFound
 from agent_tt.forking.terms import SWEEP
-from agent_tt.querying.watching import Watch
+from agent_tt.querying.watches.step_search import Watch
 from agent_tt.store.sweeps import Sweeps
 from agent_tt.sweeping.definition import Cell, Definition, definition_of
 from agent_tt.sweeping.intervals import wilson

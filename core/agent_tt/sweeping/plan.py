@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agent_tt.codec.paths import format_path
-from agent_tt.comparing.outcome import final_state
+from agent_tt.comparing.steps.outcome import final_state
 from agent_tt.errors import AgentTTError, InvalidEdit, UsageError
 from agent_tt.forking.advice import new_keys
 from agent_tt.forking.edits import apply_edits

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_tt.comparing.alignment import align_moves, alignment_cost
-from agent_tt.comparing.costs import ALONE, Costs
-from agent_tt.comparing.moves import Move, describe_move, value_key
+from agent_tt.comparing.steps.alignment import align_moves, alignment_cost
+from agent_tt.comparing.steps.costs import ALONE, Costs
+from agent_tt.comparing.steps.moves import Move, describe_move, value_key
 from agent_tt.model import Call, Step
 
 if TYPE_CHECKING:

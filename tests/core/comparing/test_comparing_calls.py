@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from agent_tt.comparing.call_changes import call_changes
+from agent_tt.comparing.runs.call_changes import call_changes
 from agent_tt.model import Call, ErrorInfo
 
 

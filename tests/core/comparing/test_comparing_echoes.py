@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent_tt.comparing.echoes import without_echoes
-from agent_tt.comparing.states import compare_states
+from agent_tt.comparing.values.echoes import without_echoes
+from agent_tt.comparing.values.states import compare_states
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 7, "b": 7}'}}
 ANSWER = {"role": "assistant", "content": None, "refusal": None, "tool_calls": [CALL]}

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent_tt.comparing.effects import EffectRow, Effects
-from agent_tt.comparing.lane_ends import LaneEnd, lane_ends
-from agent_tt.comparing.lineage import shared_by_checkpoint
-from agent_tt.comparing.outcome import Difference, Outcome, difference_of, last_words, read_outcome
-from agent_tt.comparing.rows import LanePair, Row, lane_pairs, mark_pending
-from agent_tt.comparing.without_effect import edits_without_effect
+from agent_tt.comparing.runs.lane_ends import LaneEnd, lane_ends
+from agent_tt.comparing.runs.lineage import shared_by_checkpoint
+from agent_tt.comparing.runs.rows import LanePair, Row, lane_pairs, mark_pending
+from agent_tt.comparing.runs.without_effect import edits_without_effect
+from agent_tt.comparing.steps.effects import EffectRow, Effects
+from agent_tt.comparing.steps.outcome import Difference, Outcome, difference_of, last_words, read_outcome
 from agent_tt.model import UNMADE, UNPRICED, Call, Edit, ErrorInfo, Run, Step
 
 if TYPE_CHECKING:
-    from agent_tt.comparing.rows import RowKind
+    from agent_tt.comparing.runs.rows import RowKind
 
 NO = ErrorInfo("builtins:ValueError", "no", "Traceback")
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_tt.codec.tlv import tlv
-from agent_tt.comparing.items import Matching, match_items, match_members
+from agent_tt.comparing.sequences.items import Matching, match_items, match_members
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

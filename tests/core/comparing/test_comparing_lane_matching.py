@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_tt.comparing.alignment import align_moves, alignment_cost
-from agent_tt.comparing.costs import ALONE, Costs
-from agent_tt.comparing.lanes import Lane, match_lanes
-from agent_tt.comparing.moves import Move, describe_move
+from agent_tt.comparing.steps.alignment import align_moves, alignment_cost
+from agent_tt.comparing.steps.costs import ALONE, Costs
+from agent_tt.comparing.steps.lane_alignment import Lane, match_lanes
+from agent_tt.comparing.steps.moves import Move, describe_move
 from agent_tt.model import Call, Step
 
 if TYPE_CHECKING:

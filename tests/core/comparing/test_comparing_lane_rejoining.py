@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.memory_source import Did, MemorySource
 
-from agent_tt.comparing.runs import Comparison, compare_runs
+from agent_tt.comparing.runs.comparison import Comparison, compare_runs
 from agent_tt.errors import Damaged
 from agent_tt.model import ErrorInfo
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.comparing.rows import LanePair
+    from agent_tt.comparing.runs.rows import LanePair
 
 
 def lane(name: str, asked: Sequence[int], *, keeps: bool = True) -> list[Did]:

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.memory_source import Did, MemorySource
 
-from agent_tt.comparing.alignment import align_moves, alignment_cost
-from agent_tt.comparing.costs import Costs
-from agent_tt.comparing.lanes import Lane, match_lanes
-from agent_tt.comparing.moves import Move, describe_move
-from agent_tt.comparing.runs import Comparison, compare_runs
+from agent_tt.comparing.runs.comparison import Comparison, compare_runs
+from agent_tt.comparing.steps.alignment import align_moves, alignment_cost
+from agent_tt.comparing.steps.costs import Costs
+from agent_tt.comparing.steps.lane_alignment import Lane, match_lanes
+from agent_tt.comparing.steps.moves import Move, describe_move
 from agent_tt.model import Call, Step
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tt.codec.wire import TYPE
-from agent_tt.comparing.edited import edit_words
-from agent_tt.comparing.leaves import edit_changes
+from agent_tt.comparing.runs.edits import edit_words
+from agent_tt.comparing.values.edit_leaves import edit_changes
 from agent_tt.forking.edits import apply_edits, with_old_values
 from agent_tt.model import Edit
 

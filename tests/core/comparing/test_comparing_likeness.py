@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from tests.core.comparing.state_laws import states
 
-from agent_tt.comparing.likeness import Item, likeness
+from agent_tt.comparing.sequences.similarity import Item, likeness
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire

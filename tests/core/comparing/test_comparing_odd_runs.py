@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tests.core.memory_source import Did, MemorySource
 
-from agent_tt.comparing.runs import compare_runs
+from agent_tt.comparing.runs.comparison import compare_runs
 from agent_tt.errors import Interrupted
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.core.memory_source import Did, MemorySource
 
-from agent_tt.comparing.runs import Comparison, compare_runs
+from agent_tt.comparing.runs.comparison import Comparison, compare_runs
 
 
 def steps(lanes: dict[str, str], text: str) -> list[Did]:

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.memory_source import Did, MemorySource
 
-from agent_tt.comparing.call_changes import call_changes
-from agent_tt.comparing.edited import edit_words
-from agent_tt.comparing.outcome import final_state, last_words
-from agent_tt.comparing.runs import Comparison, compare_runs
-from agent_tt.comparing.states import compare_states
-from agent_tt.comparing.tokens import common_ends, common_length, split_words
-from agent_tt.comparing.unified import unified_diff
-from agent_tt.comparing.unrecorded_effects import effects_outside
+from agent_tt.comparing.runs.call_changes import call_changes
+from agent_tt.comparing.runs.comparison import Comparison, compare_runs
+from agent_tt.comparing.runs.edits import edit_words
+from agent_tt.comparing.sequences.tokens import common_ends, common_length, split_words
+from agent_tt.comparing.steps.outcome import final_state, last_words
+from agent_tt.comparing.steps.unrecorded_effects import effects_outside
+from agent_tt.comparing.values.states import compare_states
+from agent_tt.comparing.values.unified import unified_diff
 from agent_tt.errors import StepNotFound
 from agent_tt.model import Call, Edit, ErrorInfo, Note, Run
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given, settings
 from tests.core.comparing.state_laws import exactly_equal, states
 
-from agent_tt.comparing.patch import pointer, to_json_patch
+from agent_tt.comparing.values.patch import pointer, to_json_patch
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire

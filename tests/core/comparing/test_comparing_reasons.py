@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.core.memory_source import Did, MemorySource
 
-from agent_tt.comparing.because import (
+from agent_tt.comparing.runs.comparison import Comparison, compare_runs
+from agent_tt.comparing.runs.divergence_reason import (
     Deed,
     Reason,
     explain,
@@ -17,8 +18,7 @@ from agent_tt.comparing.because import (
     explain_input,
     explain_question,
 )
-from agent_tt.comparing.runs import Comparison, compare_runs
-from agent_tt.comparing.states import Change, compare_states
+from agent_tt.comparing.values.states import Change, compare_states
 from agent_tt.errors import Damaged
 from agent_tt.model import UNMADE, AgentCode, Call, Edit, ErrorInfo, Run, Step
 

@@ -12,7 +12,7 @@ from tests.core.memory_source import Did, MemorySource
 from tests.core.store.recordings import begin, call, fork, new_store
 
 import agent_tt
-from agent_tt.comparing.runs import Comparison, compare_runs
+from agent_tt.comparing.runs.comparison import Comparison, compare_runs
 from agent_tt.model import NewStep, StepEnd
 
 if TYPE_CHECKING:

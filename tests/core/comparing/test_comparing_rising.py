@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tt.comparing.rising import heaviest_rising, longest_rising
+from agent_tt.comparing.sequences.increasing import heaviest_rising, longest_rising
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.memory_source import Did, MemorySource
 
-from agent_tt.comparing.runs import Against, Comparison, compare_runs
+from agent_tt.comparing.runs.comparison import Against, Comparison, compare_runs
 from agent_tt.errors import Damaged, Interrupted
 from agent_tt.model import Edit, ErrorInfo
 

@@ -9,8 +9,8 @@ import time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_tt.comparing.anchors import align_long, once_in_both
-from agent_tt.comparing.sequence import align
+from agent_tt.comparing.sequences.anchors import align_long, once_in_both
+from agent_tt.comparing.sequences.sequence import align
 
 words = st.lists(st.sampled_from("abcd"), max_size=14)
 

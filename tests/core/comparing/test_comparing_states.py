@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from tests.core.comparing.state_laws import exactly_equal, states
 
 from agent_tt.codec.paths import format_path, parse_path
-from agent_tt.comparing.patch import to_json_patch
-from agent_tt.comparing.states import Change, compare_states, describe_ops, path_after
+from agent_tt.comparing.values.patch import to_json_patch
+from agent_tt.comparing.values.states import Change, compare_states, describe_ops, path_after
 from agent_tt.errors import CorruptDelta
 from agent_tt.history.diff import diff
 from agent_tt.history.ops import apply, trace

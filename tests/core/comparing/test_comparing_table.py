@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.core.memory_source import Did, MemorySource
 
 import agent_tt
-from agent_tt.comparing.answers import NO_ANSWER, group_answers
-from agent_tt.comparing.edited import edit_words
-from agent_tt.comparing.runs import compare_runs
-from agent_tt.comparing.table import SORT_KEYS, Table, TableReader
+from agent_tt.comparing.runs.comparison import compare_runs
+from agent_tt.comparing.runs.edits import edit_words
+from agent_tt.comparing.runs.equal_answers import NO_ANSWER, group_answers
+from agent_tt.comparing.runs.table import SORT_KEYS, Table, TableReader
 from agent_tt.errors import Damaged, Interrupted, RunNotFound
 from agent_tt.model import TERMS, AgentCode, Edit, ErrorInfo, NewRun, NewStep, StepEnd
 from agent_tt.store import open_store

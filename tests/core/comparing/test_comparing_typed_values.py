@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent_tt.comparing.states import compare_states
+from agent_tt.comparing.values.states import compare_states
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire

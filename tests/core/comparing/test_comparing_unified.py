@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.comparing.state_laws import exactly_equal, states
 
-from agent_tt.comparing.unified import state_lines, unified_diff
+from agent_tt.comparing.values.unified import state_lines, unified_diff
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire

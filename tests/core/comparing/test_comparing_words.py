@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agent_tt.comparing.tokens import split_words
-from agent_tt.comparing.words import Segment, compare_words
+from agent_tt.comparing.sequences.tokens import split_words
+from agent_tt.comparing.values.words import Segment, compare_words
 
 texts = st.text(alphabet="ab .\n漢é\u0301\U0001f44d\u200d\U0001f1e9", max_size=40)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_tt.comparing.effects import effects_in
+from agent_tt.comparing.steps.effects import effects_in
 from agent_tt.model import Call, ErrorInfo
 
 NO = ErrorInfo("agent_tt.errors:ToolDenied", "charge was not run")

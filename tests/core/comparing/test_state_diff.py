@@ -18,10 +18,10 @@ from tests.core.comparing.test_comparing_patch import patched
 
 from agent_tt.codec.encode import encode
 from agent_tt.codec.paths import get, parse_path
-from agent_tt.comparing import loose_equality
-from agent_tt.comparing.ignoring import Ignoring
-from agent_tt.comparing.patch import to_json_patch
-from agent_tt.comparing.state_diff import StateDiff, diff_states
+from agent_tt.comparing.values import loose_equality
+from agent_tt.comparing.values.ignoring import Ignoring
+from agent_tt.comparing.values.patch import to_json_patch
+from agent_tt.comparing.values.state_diff import StateDiff, diff_states
 from agent_tt.errors import InvalidPath, UsageError
 
 if TYPE_CHECKING:

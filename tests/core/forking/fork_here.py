@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from conftest import Project
 
-    from agent_tt.comparing.effects import EffectRow
+    from agent_tt.comparing.steps.effects import EffectRow
     from agent_tt.model import Call
 
 __all__ = ["Here", "Listener"]

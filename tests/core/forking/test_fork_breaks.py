@@ -16,7 +16,7 @@ import agent_tt
 from agent_tt.errors import Interrupted, InvalidExpression
 from agent_tt.forking.breaking import StateBreaks
 from agent_tt.forking.terms import terms_from, terms_of
-from agent_tt.querying.kept import keep_watch, kept_watches
+from agent_tt.querying.watches.kept_watches import keep_watch, kept_watches
 from agent_tt.recording.limits import LimitReached, Limits, keeping, limits_here, stopped_here
 from agent_tt.store import open_store
 

@@ -9,7 +9,7 @@ from tests.core.memory_source import Did, MemorySource
 
 from agent_tt.errors import AgentTTError, InvalidPath, PathNotFound
 from agent_tt.querying import absent
-from agent_tt.querying.blaming import blame_value
+from agent_tt.querying.provenance.blaming import blame_value
 
 SEALED = {"$type": "opaque", "why": "sealed", "class": "x:Y"}
 PAIRS = {"$type": "dict", "$v": [["name", 1], [7, "seven"], [{"$type": "float", "$v": "nan"}, 2], ["odd key", 3]]}

@@ -11,9 +11,9 @@ from tests.core.querying.trails import Past, look, tool
 from agent_tt.codec.paths import get
 from agent_tt.errors import InvalidPath, PathNotFound
 from agent_tt.model import Call
-from agent_tt.querying.answers import answer_text, best_part, places_in_common, places_read
 from agent_tt.querying.places import leads_to, path_in, read_path, text_path, written_path
-from agent_tt.querying.searching import Search
+from agent_tt.querying.provenance.model_reading import answer_text, best_part, places_in_common, places_read
+from agent_tt.querying.provenance.searching import Search
 
 
 def messages(*said: tuple[str, Any]) -> dict[str, Any]:

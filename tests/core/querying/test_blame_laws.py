@@ -13,12 +13,12 @@ from tests.core.memory_source import Did, MemorySource
 
 import agent_tt
 from agent_tt.codec.sameness import identical
-from agent_tt.querying.blaming import blame_value
+from agent_tt.querying.provenance.blaming import blame_value
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agent_tt.querying.links import Link, Trail
+    from agent_tt.querying.provenance.links import Link, Trail
 
 COMMON = st.sampled_from([False, True, None, 0, 1, 7, 14, "no", "ok", "late", "", 3.5, [], {}])
 TELLING = st.one_of(

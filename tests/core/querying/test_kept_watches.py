@@ -13,9 +13,8 @@ from tests.core.querying.trails import Past
 
 from agent_tt.errors import InvalidExpression, NotFound, StoreBusy, UsageError
 from agent_tt.model import Note
-from agent_tt.querying import watched as watched_module
-from agent_tt.querying.board import WatchBoard, last_ended
-from agent_tt.querying.kept import (
+from agent_tt.querying.watches import live_watch as watched_module
+from agent_tt.querying.watches.kept_watches import (
     KeptWatch,
     change_watch,
     find_watch,
@@ -24,8 +23,9 @@ from agent_tt.querying.kept import (
     kept_watches,
     remove_watch,
 )
-from agent_tt.querying.reasons import reasons, reasons_in_words
-from agent_tt.querying.watched import Watched
+from agent_tt.querying.watches.live_watch import LiveWatch
+from agent_tt.querying.watches.reasons import reasons, reasons_in_words
+from agent_tt.querying.watches.watchpoints import Watchpoints, last_ended
 
 if TYPE_CHECKING:
     from agent_tt.model import NoteKind
@@ -174,13 +174,13 @@ def test_a_fork_is_handed_what_is_watched_in_its_parent() -> None:
 # ---------------------------------------------------------------- the board
 
 
-def board_of(source: Any) -> WatchBoard:
-    board = WatchBoard(source, "run")
+def board_of(source: Any) -> Watchpoints:
+    board = Watchpoints(source, "run")
     board.read()
     return board
 
 
-def look(board: WatchBoard, source: Any) -> None:
+def look(board: Watchpoints, source: Any) -> None:
     while board.look(source.run("run")):
         pass
 
@@ -247,7 +247,7 @@ def test_what_is_known_stays_while_the_same_is_asked() -> None:
     remove_watch(source, kept)
     assert board.read()
     assert len(board.rows) == 1
-    assert WatchBoard(source, "run").looked is None
+    assert Watchpoints(source, "run").looked is None
 
 
 def test_breakpoints_are_looked_at_first_and_no_more_once_it_is_called_off() -> None:
@@ -287,7 +287,7 @@ def test_the_last_step_that_has_ended(running: tuple[int, ...], last: int) -> No
 # ---------------------------------------------------------------- one watched expression
 
 
-def steps(watched: Watched, source: Any) -> list[int]:
+def steps(watched: LiveWatch, source: Any) -> list[int]:
     while watched.look(source.run("run")):
         pass
     return [*watched.found.steps()]
@@ -296,7 +296,7 @@ def steps(watched: Watched, source: Any) -> list[int]:
 def test_what_is_not_known_yet_is_said() -> None:
     source = marked(0, 5, 5, 0, status="running")
     source.steps_are = {2: {"status": "running"}}
-    watched = Watched(source, "run", "state.n == 5")
+    watched = LiveWatch(source, "run", "state.n == 5")
     assert (watched.looked, watched.settled, watched.holds_now(3), watched.is_known(0)) == (-1, -1, None, False)
     assert steps(watched, source) == [1]
     assert (watched.looked, watched.settled) == (3, 1)
@@ -311,7 +311,7 @@ def test_what_is_not_known_yet_is_said() -> None:
 def test_a_step_that_never_ended_is_looked_at_when_the_run_is_over() -> None:
     source = marked(0, 5, 5, status="running")
     source.steps_are = {2: {"status": "running"}}
-    watched = Watched(source, "run", "state.n == 5")
+    watched = LiveWatch(source, "run", "state.n == 5")
     assert steps(watched, source) == [1]
     source._runs["run"] = replace(source.run("run"), status="crashed")
     assert steps(watched, source) == [1, 2]
@@ -319,7 +319,7 @@ def test_a_step_that_never_ended_is_looked_at_when_the_run_is_over() -> None:
 
 def test_a_run_that_was_written_anew_is_looked_at_from_the_beginning() -> None:
     source = marked(0, 5, 0, 5)
-    watched = Watched(source, "run", "state.n == 5")
+    watched = LiveWatch(source, "run", "state.n == 5")
     assert steps(watched, source) == [1, 3]
     source.append("run", Did("more", state={"n": 5}))
     assert steps(watched, source) == [1, 3, 4]
@@ -333,7 +333,7 @@ def test_pages_grow_and_what_was_looked_at_is_not_again(monkeypatch: pytest.Monk
     monkeypatch.setattr(watched_module, "_FIRST_PAGE", 2)
     monkeypatch.setattr(watched_module, "_LARGEST_PAGE", 8)
     source = marked(*range(40))
-    watched = Watched(source, "run", "state.n >= 0")
+    watched = LiveWatch(source, "run", "state.n >= 0")
     looked = []
     while watched.look(source.run("run")):
         looked.append(watched.looked)
@@ -344,7 +344,7 @@ def test_pages_grow_and_what_was_looked_at_is_not_again(monkeypatch: pytest.Monk
 def test_a_file_that_is_busy_is_said_and_asked_again() -> None:
     source = marked(0, 5)
     whole = source.steps
-    watched = Watched(source, "run", "state.n == 5")
+    watched = LiveWatch(source, "run", "state.n == 5")
 
     def busy(*_: Any) -> Any:
         raise StoreBusy("somebody writes")
@@ -360,7 +360,7 @@ def test_a_file_that_is_busy_is_said_and_asked_again() -> None:
 
 def test_one_that_cannot_be_read_holds_nowhere_and_is_not_looked_at() -> None:
     source = marked(0, 5)
-    watched = Watched(source, "run", "state.n >")
+    watched = LiveWatch(source, "run", "state.n >")
     assert isinstance(watched.error, InvalidExpression)
     assert (watched.look(source.run("run")), watched.looked, watched.at_each) == (False, -1, False)
     assert watched.expression is None
@@ -375,7 +375,7 @@ def test_one_that_takes_too_long_is_given_up_with_the_reason(seconds: float, ste
         return now[0]
 
     source = marked(*range(500))
-    watched = Watched(source, "run", "state.n >= 0", clock=clock)
+    watched = LiveWatch(source, "run", "state.n >= 0", clock=clock)
     while watched.look(source.run("run")):
         pass
     if steps_done is None:
@@ -391,7 +391,7 @@ def test_one_that_takes_too_long_is_given_up_with_the_reason(seconds: float, ste
 
 def test_a_page_that_was_called_off_is_found_again() -> None:
     source = marked(*range(10))
-    watched = Watched(source, "run", "state.n >= 0")
+    watched = LiveWatch(source, "run", "state.n >= 0")
     assert watched.look(source.run("run"), lambda: True) is False
     assert (watched.looked, len(watched.found), watched.error) == (-1, 0, None)
     assert steps(watched, source) == [*range(10)]

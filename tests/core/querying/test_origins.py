@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agent_tt.model import Call, ErrorInfo
-from agent_tt.querying.origins import (
+from agent_tt.querying.provenance.origins import (
     Likeness,
     is_telling,
     key_of,

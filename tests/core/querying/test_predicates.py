@@ -13,7 +13,7 @@ from agent_tt.errors import InvalidExpression
 from agent_tt.model import ErrorInfo
 from agent_tt.querying.expressions.values import MISSING
 from agent_tt.querying.predicates import parse_predicate
-from agent_tt.querying.watching import Watch
+from agent_tt.querying.watches.step_search import Watch
 
 STATE = {
     "budget": -1,

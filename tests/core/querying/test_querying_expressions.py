@@ -173,10 +173,10 @@ def test_typed_values_are_compared_exactly_and_dates_as_moments(text):
 )
 def test_any_two_values_are_in_one_order_or_in_none(one, other):
     state: Any = encode({"a": one, "b": other})
-    relations = [asked(f"state.a {sign} state.b", state) for sign in ("<", "==", ">")]
+    relations = [asked(f"state.a {entity} state.b", state) for entity in ("<", "==", ">")]
     assert sum(relations) <= 1
     assert asked("state.a <= state.b", state) == (relations[0] or (relations[1] and asked("state.a >= state.b", state)))
-    assert [asked(f"state.b {sign} state.a", state) for sign in (">", "==", "<")] == relations
+    assert [asked(f"state.b {entity} state.a", state) for entity in (">", "==", "<")] == relations
 
 
 @pytest.mark.parametrize(

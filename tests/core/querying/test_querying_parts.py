@@ -11,11 +11,11 @@ from tests.core.store.recordings import begin, new_store, step
 
 from agent_tt.errors import UsageError
 from agent_tt.model import CallEnd, ErrorInfo, NewCall, NewStep, StepEnd
-from agent_tt.querying.answers import answer_text, places_read
-from agent_tt.querying.board import WatchBoard, last_ended
 from agent_tt.querying.checkpoints import parse_checkpoint, split_file
-from agent_tt.querying.kept import keep_watch
-from agent_tt.querying.watching import Watch
+from agent_tt.querying.provenance.model_reading import answer_text, places_read
+from agent_tt.querying.watches.kept_watches import keep_watch
+from agent_tt.querying.watches.step_search import Watch
+from agent_tt.querying.watches.watchpoints import Watchpoints, last_ended
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,7 +108,7 @@ def test_the_next_and_the_last_stop_are_those_of_the_breakpoint_that_is_nearest(
         keep_watch(store, run.id, "state.n > 0")  # on, but no breakpoint
         keep_watch(store, run.id, "state.m == 2", breaks=True)
         keep_watch(store, run.id, "state.n == 5", breaks=True)
-        board = WatchBoard(store, run.id)
+        board = Watchpoints(store, run.id)
         assert (board.looked, board.stop_before(9), board.stop_after(0)) == (None, None, None)
         assert board.read()
         assert not board.read()

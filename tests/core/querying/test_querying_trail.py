@@ -12,10 +12,10 @@ from tests.core.memory_source import Did, MemorySource
 
 from agent_tt.errors import Damaged
 from agent_tt.model import Call, Edit, Step
-from agent_tt.querying.blaming import blame_value
-from agent_tt.querying.links import Link, Trail
-from agent_tt.querying.reckoned import reckoned
-from agent_tt.querying.signs import signs
+from agent_tt.querying.provenance.arithmetic import computed
+from agent_tt.querying.provenance.blaming import blame_value
+from agent_tt.querying.provenance.entities import entities
+from agent_tt.querying.provenance.links import Link, Trail
 
 
 def trail(dids: list[Did], path: str, state: Any = None, source: MemorySource | None = None) -> Trail:
@@ -145,7 +145,7 @@ def test_a_sum_that_may_be_an_accident_is_not_said():
     found = trail(steps, "total")
     assert [link.kind for link in found.links] == ["value", "unknown"]
     assert "11 + 7" in found.links[1].why or "7 + 11" in found.links[1].why
-    assert reckoned(138_425, [], None) == []
+    assert computed(138_425, [], None) == []
 
 
 @pytest.mark.parametrize(
@@ -251,8 +251,8 @@ def test_links_are_json():
         ("9" * 5_000, set()),
     ],
 )
-def test_signs(text, keys):
-    assert {key for sign in signs(text) for key in sign.keys} == keys
+def test_entities(text, keys):
+    assert {key for entity in entities(text) for key in entity.keys} == keys
 
 
 def test_what_cannot_be_read_ends_the_way_and_is_said():
@@ -329,7 +329,7 @@ def test_what_a_person_said_later_is_no_source():
 
 
 @pytest.mark.parametrize("part", ["9", "1,", "a.", "1" + " " * 300, "may ", "1-", "a@", "a/1/", "1.1,1'1 ", "a:"])
-def test_signs_of_a_hostile_text_are_found_in_bounded_time(part):
+def test_entities_of_a_hostile_text_are_found_in_bounded_time(part):
     begin = time.process_time()
-    assert len(signs((part * 100_000)[:100_000])) <= 2_000
+    assert len(entities((part * 100_000)[:100_000])) <= 2_000
     assert time.process_time() - begin < 2

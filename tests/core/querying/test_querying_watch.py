@@ -18,13 +18,13 @@ from tests.core.store.recordings import begin, fork, new_store, step
 
 import agent_tt
 from agent_tt.errors import StepNotFound
-from agent_tt.querying.blaming import blame_value
 from agent_tt.querying.expressions import parse
 from agent_tt.querying.expressions.evaluator import holds
 from agent_tt.querying.expressions.values import MISSING, at, plain
-from agent_tt.querying.followed import identical
 from agent_tt.querying.oddities import find_oddities
-from agent_tt.querying.watching import Span, Watch
+from agent_tt.querying.provenance.blaming import blame_value
+from agent_tt.querying.watches.step_search import Span, Watch
+from agent_tt.querying.watches.tracked_value import identical
 
 SAMPLES = Path(__file__).parents[3] / "sample_runs" / "runs.db"
 

@@ -15,8 +15,8 @@ from agent_tt.errors import AgentTTError, Damaged, InvalidExpression, NotFound, 
 from agent_tt.history.damage import placeholder
 from agent_tt.model import ErrorInfo
 from agent_tt.querying.expressions.values import MISSING
-from agent_tt.querying.links import Link, Source
 from agent_tt.querying.predicates import parse_predicate
+from agent_tt.querying.provenance.links import Link, Source
 from agent_tt.querying.texts import texts
 from agent_tt.querying.unread import is_closed, is_damaged, unread_in
 

@@ -21,7 +21,7 @@ from tests.core.querying.trails import (
 )
 
 from agent_tt.model import Edit, ErrorInfo
-from agent_tt.querying.trail import trail_of
+from agent_tt.querying.provenance.trail import trail_of
 
 
 def test_a_way_of_twelve_places_is_told_to_its_end() -> None:

@@ -11,9 +11,9 @@ from tests.core.querying.trails import Past
 
 from agent_tt.errors import AgentTTError, Damaged, InvalidExpression
 from agent_tt.model import ErrorInfo
-from agent_tt.querying import watching
 from agent_tt.querying.expressions import parse
-from agent_tt.querying.watching import Span, Watch
+from agent_tt.querying.watches import step_search as watching
+from agent_tt.querying.watches.step_search import Span, Watch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

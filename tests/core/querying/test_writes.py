@@ -10,10 +10,10 @@ from tests.core.querying.trails import Past
 
 from agent_tt.errors import RunNotFound
 from agent_tt.model import Edit, Run, Step
-from agent_tt.querying.blaming import Blame, Write, blame_value
-from agent_tt.querying.edited import edited_calls, edited_states, is_updated
-from agent_tt.querying.links import Trail
-from agent_tt.querying.open_steps import OpenSteps
+from agent_tt.querying.provenance.blaming import Blame, Write, blame_value
+from agent_tt.querying.provenance.edits import edited_calls, edited_states, is_updated
+from agent_tt.querying.provenance.links import Trail
+from agent_tt.querying.provenance.open_steps import OpenSteps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from tests.core.memory_source import Did, MemorySource
 
 from agent_tt.errors import Damaged
-from agent_tt.querying.blaming import blame_value
+from agent_tt.querying.provenance.blaming import blame_value
 
 if TYPE_CHECKING:
     from agent_tt.model import Call, Edit, Step
-    from agent_tt.querying.links import Link, Source, Trail
+    from agent_tt.querying.provenance.links import Link, Source, Trail
 
 
 @dataclass

@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 import agent_tt
-from agent_tt.comparing.outcome import read_outcome
+from agent_tt.comparing.steps.outcome import read_outcome
 from agent_tt.forking.boundary import expected_after
 from agent_tt.history.digest import digest
 from agent_tt.recording.exchange import Asked, begin_exchange

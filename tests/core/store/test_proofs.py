@@ -12,7 +12,7 @@ import pytest
 from tests.core.store.recordings import begin, call, new_store, step
 from tests.core.store.rows import execute
 
-from agent_tt.comparing.runs import compare_runs
+from agent_tt.comparing.runs.comparison import compare_runs
 from agent_tt.errors import AgentTTError, Damaged
 from agent_tt.forking.plan import plan_fork
 from agent_tt.history.damage import is_placeholder

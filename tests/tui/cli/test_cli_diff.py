@@ -155,7 +155,7 @@ def test_patch_makes_the_text_of_the_one_state_that_of_the_other(command: Comman
     unified = command("diff", "walker", "0", "1", "--format", "unified", "--store", str(store)).out
     assert unified.startswith("--- walker@0\n+++ walker@1\n@@ ")
     assert "-    go('shop')\n".replace("    ", "      ") in unified
-    from agent_tt.comparing.unified import state_lines
+    from agent_tt.comparing.values.unified import state_lines
     from agent_tt.sources import open_source
 
     source = open_source(store)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.patience import PATIENCE_SECONDS
 
-import agent_tt.comparing.runs
+import agent_tt.comparing.runs.comparison
 from agent_tt.errors import AgentFailed, Damaged
 from agent_tt_tui.cli import errors
 from agent_tt_tui.cli.root import run
@@ -96,7 +96,7 @@ def test_every_failure_has_its_exit_code(
     def failing(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(agent_tt.comparing.runs, "compare_runs", failing)
+    monkeypatch.setattr(agent_tt.comparing.runs.comparison, "compare_runs", failing)
     assert command("compare", "support", "support").code == code
     assert source.runs()
 

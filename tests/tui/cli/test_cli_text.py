@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.core.memory_source import Did
 
-from agent_tt.comparing.states import Change
+from agent_tt.comparing.values.states import Change
 from agent_tt.model import Call, ErrorInfo, Problem
 from agent_tt_tui.cli.changes import change_line
 from agent_tt_tui.cli.root import COMMANDS

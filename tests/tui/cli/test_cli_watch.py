@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.core.store.recordings import begin, new_store, step
 
-from agent_tt.querying.watched import Watched
+from agent_tt.querying.watches.live_watch import LiveWatch
 from agent_tt.sources import open_source
 from agent_tt_tui.cli import watch as watch_command
 
@@ -92,8 +92,8 @@ def test_only_what_is_named_is_looked_at(watch, monkeypatch):
     watch(OVERCHARGED)
     watch("error")
     looked = []
-    look = Watched.look
-    monkeypatch.setattr(Watched, "look", lambda self, run, *more: looked.append(self) or look(self, run, *more))
+    look = LiveWatch.look
+    monkeypatch.setattr(LiveWatch, "look", lambda self, run, *more: looked.append(self) or look(self, run, *more))
     assert watch("B", "--json").json["watches"][0]["where"] == "error"
     assert len(set(map(id, looked))) == 1
     watch("--json")

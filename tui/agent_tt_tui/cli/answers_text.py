@@ -9,7 +9,7 @@ from agent_tt_tui.cli.terminal import Cell
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_tt.comparing.answers import Answer
+    from agent_tt.comparing.runs.equal_answers import Answer
     from agent_tt_tui.cli.terminal import Terminal
 
 __all__ = ["print_answers"]

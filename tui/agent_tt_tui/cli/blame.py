@@ -9,8 +9,8 @@ import click
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
 
 if TYPE_CHECKING:
-    from agent_tt.querying.blaming import Blame, Write
-    from agent_tt.querying.links import Link, LinkKind
+    from agent_tt.querying.provenance.blaming import Blame, Write
+    from agent_tt.querying.provenance.links import Link, LinkKind
     from agent_tt_tui.cli.terminal import Cell, Terminal
 
 _WORDS: Final[dict[LinkKind, str]] = {"edit": "edited by you", "code": "the agent's code"}
@@ -40,7 +40,7 @@ def command(options: Options, run: str, path: str, *, step: str | None, limit: i
              request, computed, input, edit, candidates, code, unknown;
              what one of added, changed, moved, removed, edited
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
-    from agent_tt.querying.blaming import blame_value
+    from agent_tt.querying.provenance.blaming import blame_value
 
     with options.source(run) as source:
         found, at = find_place(source, run, step)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
-from agent_tt.comparing.leaves import edit_changes
-from agent_tt.comparing.words import compare_words
+from agent_tt.comparing.values.edit_leaves import edit_changes
+from agent_tt.comparing.values.words import compare_words
 from agent_tt_tui.cli.terminal import Cell
 from agent_tt_tui.text import cut, cut_start, width
 from agent_tt_tui.viewmodel.values.difftext import CUT
@@ -14,7 +14,7 @@ from agent_tt_tui.viewmodel.values.difftext import CUT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agent_tt.comparing.states import Change
+    from agent_tt.comparing.values.states import Change
     from agent_tt.model import Edit
     from agent_tt_tui.cli.terminal import Role, Terminal
     from agent_tt_tui.viewmodel.values.difftext import DiffLine

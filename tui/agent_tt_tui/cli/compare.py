@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agent_tt.comparing.table import SORT_KEYS
+from agent_tt.comparing.runs.table import SORT_KEYS
 from agent_tt.errors import Damaged
 from agent_tt.model import ACTING
 from agent_tt.protocols import ListsCalls
@@ -20,9 +20,9 @@ from agent_tt_tui.cli.options import Options, common_options, complete_runs, wri
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agent_tt.comparing.outcome import Outcome
-    from agent_tt.comparing.runs import Comparison, Row
-    from agent_tt.comparing.table import SortKey
+    from agent_tt.comparing.runs.comparison import Comparison, Row
+    from agent_tt.comparing.runs.table import SortKey
+    from agent_tt.comparing.steps.outcome import Outcome
     from agent_tt.model import Call, Step
     from agent_tt.protocols import RunSource
     from agent_tt_tui.cli.named import Named
@@ -89,7 +89,7 @@ def command(options: Options, runs: tuple[str, ...], *, forks: bool, archived: b
     if forks or len(runs) != 2:
         return compare_many(options, runs, forks=forks, archived=archived, sort=sort)
     check_two(archived=archived, sort=sort)
-    from agent_tt.comparing.runs import compare_runs
+    from agent_tt.comparing.runs.comparison import compare_runs
 
     with opened(options, runs) as (a, b):
         comparison = compare_runs(a.source, a.source.run(a.text), b.source, b.source.run(b.text))
@@ -185,7 +185,7 @@ def _print_rows(terminal: Terminal, comparison: Comparison, a: _Side, b: _Side) 
 def _print_calls(terminal: Terminal, a: _Side, b: _Side, row: Row, *, of_several: bool) -> None:
     """Write what differs between the calls of a pair; of several pairs on one line these are those of the first."""
     from agent_tt.codec.text import summary
-    from agent_tt.comparing.call_changes import call_changes
+    from agent_tt.comparing.runs.call_changes import call_changes
     from agent_tt_tui.cli.terminal import Cell
 
     numbers = ((a, row.a or 0), (b, row.b or 0))

@@ -8,7 +8,7 @@ from agent_tt.errors import UsageError
 from agent_tt_tui.cli.options import write_json
 
 if TYPE_CHECKING:
-    from agent_tt.comparing.table import SortKey
+    from agent_tt.comparing.runs.table import SortKey
     from agent_tt_tui.cli.options import Options
 
 __all__ = ["check_two", "compare_many"]
@@ -33,7 +33,7 @@ def compare_many(options: Options, runs: tuple[str, ...], *, forks: bool, archiv
         UsageError: What was asked for makes no sense.
         AgentTTError: The first run, or the store, cannot be read, or a run is not there.
     """
-    from agent_tt.comparing.table import TableReader
+    from agent_tt.comparing.runs.table import TableReader
     from agent_tt.querying.checkpoints import split_file
     from agent_tt_tui.cli.progress import counter
 

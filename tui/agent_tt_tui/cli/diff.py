@@ -12,7 +12,7 @@ from agent_tt_tui.cli.options import Options, common_options, find_checkpoint, f
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
-    from agent_tt.comparing.state_diff import StateDiff
+    from agent_tt.comparing.values.state_diff import StateDiff
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt_tui.cli.terminal import Terminal
@@ -68,8 +68,8 @@ def command(
             With something to ignore also ignored: [{path, why}], why being path,
             order, tolerance or type; unknown and unmatched: [path]
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
-    from agent_tt.comparing.ignoring import Ignoring
-    from agent_tt.comparing.state_diff import diff_states
+    from agent_tt.comparing.values.ignoring import Ignoring
+    from agent_tt.comparing.values.state_diff import diff_states
 
     rules = Ignoring.of(ignore_order=ignore_order, ignore=paths, tolerance=tolerance, ignore_type=ignore_type)
     names, (a, b) = _states(options, checkpoints)
@@ -90,7 +90,7 @@ def command(
 
 
 def _print(terminal: Terminal, found: StateDiff, names: tuple[str, str], new: Wire) -> None:
-    from agent_tt.comparing.echoes import without_echoes
+    from agent_tt.comparing.values.echoes import without_echoes
     from agent_tt_tui.cli.changes import print_rows
     from agent_tt_tui.cli.terminal import Cell
     from agent_tt_tui.viewmodel.values.difflines import DiffRows
@@ -119,7 +119,7 @@ def _write(layout: str, found: StateDiff, names: tuple[str, str]) -> int:
     elif layout == "delta":
         patch = found.to_delta()
     else:
-        from agent_tt.comparing.patch import to_json_patch
+        from agent_tt.comparing.values.patch import to_json_patch
 
         patch = to_json_patch(found.old, found.kept)
     write_json(patch if isinstance(patch, dict) else list(patch))
@@ -136,7 +136,7 @@ def _remark(found: StateDiff) -> None:
 
 
 def _print_unified(names: tuple[str, str], a: Wire, b: Wire) -> None:
-    from agent_tt.comparing.unified import state_lines, unified_diff
+    from agent_tt.comparing.values.unified import state_lines, unified_diff
 
     for line in unified_diff(state_lines(a), state_lines(b), *names):
         click.echo(line)

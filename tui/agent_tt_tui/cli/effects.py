@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.comparing.effects import EffectRow, Effects, Happened
+    from agent_tt.comparing.steps.effects import EffectRow, Effects, Happened
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt_tui.cli.terminal import Role, Terminal

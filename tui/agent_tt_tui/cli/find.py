@@ -128,7 +128,7 @@ def _search(options: Options, source: RunSource, query: Query, runs: Sequence[st
 
 def _find_steps(options: Options, run: str, where: str) -> int:
     from agent_tt.querying.unread import unread_in
-    from agent_tt.querying.watching import Watch
+    from agent_tt.querying.watches.step_search import Watch
 
     with options.source(run) as source:
         found = source.run(run)

@@ -86,7 +86,7 @@ def tell_end(options: Options, handle: ForkHandle, *, effects: bool) -> bool:
     Raises:
         AgentTTError: what the agent failed with.
     """
-    from agent_tt.comparing.without_effect import edits_without_effect
+    from agent_tt.comparing.runs.without_effect import edits_without_effect
 
     handle.wait()
     with options.source() as source:

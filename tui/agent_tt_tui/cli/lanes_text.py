@@ -9,9 +9,9 @@ from agent_tt_tui.cli.terminal import Cell, Column, counted, facts
 from agent_tt_tui.viewmodel.runs.comparison import lane_fate
 
 if TYPE_CHECKING:
-    from agent_tt.comparing.lane_ends import LaneEnd
-    from agent_tt.comparing.rows import LanePair
-    from agent_tt.comparing.runs import Comparison
+    from agent_tt.comparing.runs.comparison import Comparison
+    from agent_tt.comparing.runs.lane_ends import LaneEnd
+    from agent_tt.comparing.runs.rows import LanePair
     from agent_tt_tui.cli.terminal import Terminal
 
 __all__ = ["print_lanes"]

@@ -9,7 +9,7 @@ from agent_tt_tui.cli.shapes import Shape, run_shape
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_tt.comparing.table import Table, TableRow
+    from agent_tt.comparing.runs.table import Table, TableRow
 
 __all__ = ["table_shape"]
 

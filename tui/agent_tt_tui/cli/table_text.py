@@ -26,8 +26,8 @@ from agent_tt_tui.viewmodel.runs.run_table import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_tt.comparing.outcome import Outcome
-    from agent_tt.comparing.table import Table, TableRow
+    from agent_tt.comparing.runs.table import Table, TableRow
+    from agent_tt.comparing.steps.outcome import Outcome
     from agent_tt.model import Run
     from agent_tt_tui.cli.terminal import Terminal
 

@@ -15,8 +15,8 @@ from agent_tt_tui.cli.options import Options, common_options, complete_runs, fin
 if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
-    from agent_tt.querying.board import WatchBoard
-    from agent_tt.querying.kept import KeptWatch
+    from agent_tt.querying.watches.kept_watches import KeptWatch
+    from agent_tt.querying.watches.watchpoints import Watchpoints
     from agent_tt_tui.cli.watch_text import Event
 
 _POLL_SECONDS: Final = 0.1
@@ -63,7 +63,7 @@ def command(
             spans, stops, error}]}; with --follow a line for each event:
             {event, step, watch, name, where, values}, an event being begins, ends, holds, breaks
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
-    from agent_tt.querying.board import last_ended
+    from agent_tt.querying.watches.watchpoints import last_ended
 
     changes = {"name": name, "breaks": breaks, "on": on, "to": to}
     is_changed = remove or any(change is not None for change in changes.values())
@@ -102,7 +102,7 @@ def _change(
     remove: bool,
 ) -> KeptWatch | None:
     """Keep what was said, or change what is kept; what is kept now."""
-    from agent_tt.querying.kept import change_watch, find_watch, keep_watch, kept_watches, remove_watch
+    from agent_tt.querying.watches.kept_watches import change_watch, find_watch, keep_watch, kept_watches, remove_watch
 
     known = find_watch(kept_watches(source, run.id), word)
     if known is None:
@@ -139,11 +139,11 @@ def _as_state(word: str) -> str:
     return f" A value of the state is written state.{word}." if word.isidentifier() else ""
 
 
-def _board(source: RunSource, run: Run, only: int | None) -> WatchBoard:
+def _board(source: RunSource, run: Run, only: int | None) -> Watchpoints:
     """All watches of a run, or one, by its number."""
-    from agent_tt.querying.board import WatchBoard
+    from agent_tt.querying.watches.watchpoints import Watchpoints
 
-    board = WatchBoard(source, run.id)
+    board = Watchpoints(source, run.id)
     board.read()
     board.rows = [row for row in board.rows if only in (None, row.watch.id)]
     return board

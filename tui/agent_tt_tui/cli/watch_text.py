@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
-    from agent_tt.querying.board import BoardRow, WatchBoard
-    from agent_tt.querying.reasons import Reason
+    from agent_tt.querying.watches.reasons import Reason
+    from agent_tt.querying.watches.watchpoints import Watchpoint, Watchpoints
     from agent_tt_tui.cli.shapes import Shape
     from agent_tt_tui.cli.terminal import Role, Terminal
 
@@ -36,13 +36,13 @@ class Event:
 
     kind: EventKind
     step: int
-    row: BoardRow
+    row: Watchpoint
 
 
 class Reached:
     """Tells each event of a board once, as it becomes known."""
 
-    def __init__(self, board: WatchBoard, passed: int) -> None:
+    def __init__(self, board: Watchpoints, passed: int) -> None:
         """Tell nothing yet.
 
         Args:
@@ -65,7 +65,7 @@ class Reached:
         stop = next((index for index, event in enumerate(found) if event.kind == "breaks"), len(found))
         return found[: stop + 1]
 
-    def _news_of(self, row: BoardRow) -> list[Event]:
+    def _news_of(self, row: Watchpoint) -> list[Event]:
         number, settled = row.watch.id, row.watched.settled
         told, done = self._told.setdefault(number, set()), self._done.get(number, -1)
         found = [event for event in _events(row, self._passed, done) if (event.kind, event.step) not in told]
@@ -75,7 +75,7 @@ class Reached:
         return found
 
 
-def _events(row: BoardRow, passed: int, done: int) -> Iterator[Event]:
+def _events(row: Watchpoint, passed: int, done: int) -> Iterator[Event]:
     """What happened to a watch after a step; it breaks only after another one."""
     watched, at_each = row.watched, row.watched.at_each
     stop = watched.stop_after(max(passed, done)) if row.breaks else None
@@ -92,7 +92,7 @@ def _events(row: BoardRow, passed: int, done: int) -> Iterator[Event]:
 # ---------------------------------------------------------------- for people
 
 
-def print_rows(terminal: Terminal, run: Run, rows: Sequence[BoardRow], last: int) -> None:
+def print_rows(terminal: Terminal, run: Run, rows: Sequence[Watchpoint], last: int) -> None:
     """Write a table of watches, what is wrong with one below it."""
     from agent_tt_tui.cli.terminal import Cell, Column
 
@@ -122,14 +122,14 @@ def print_rows(terminal: Terminal, run: Run, rows: Sequence[BoardRow], last: int
     terminal.table(columns, cells, below)
 
 
-def _now(row: BoardRow, last: int) -> str:
+def _now(row: Watchpoint, last: int) -> str:
     if not row.watch.on:
         return "off"
     held = None if row.error is not None else row.watched.holds_now(last)
     return "" if held is None else "holds" if held else "no"
 
 
-def _spans(row: BoardRow, dash: str) -> str:
+def _spans(row: Watchpoint, dash: str) -> str:
     """`3, 7–9, … 2 more`."""
     spans = row.found.spans()
     shown = [str(first) if first == last else f"{first}{dash}{last}" for first, last in spans[:_MOST_SPANS]]
@@ -139,7 +139,7 @@ def _spans(row: BoardRow, dash: str) -> str:
 
 def print_event(terminal: Terminal, source: RunSource, run: Run, event: Event) -> None:
     """Write one event: `   7  A breaks  state.budget < 0  (state.budget = -3)`."""
-    from agent_tt.querying.reasons import reasons_in_words
+    from agent_tt.querying.watches.reasons import reasons_in_words
     from agent_tt_tui.cli.terminal import Cell
 
     watch, why = event.row.watch, reasons_in_words(_values(source, run, event))
@@ -154,7 +154,7 @@ def print_event(terminal: Terminal, source: RunSource, run: Run, event: Event) -
 # ---------------------------------------------------------------- for programs
 
 
-def row_shape(row: BoardRow, last: int) -> Shape:
+def row_shape(row: Watchpoint, last: int) -> Shape:
     """`{id, letter, name, where, break, on, count, first, last, now, spans, stops, error}`.
 
     `now` is null where it is not known; `stops` are the steps at which a breakpoint stops, null of others; the figures
@@ -204,7 +204,7 @@ def event_shape(source: RunSource, run: Run, event: Event) -> Shape:
 
 
 def _values(source: RunSource, run: Run, event: Event) -> list[Reason]:
-    from agent_tt.querying.reasons import reasons
+    from agent_tt.querying.watches.reasons import reasons
 
     if event.kind == "ends":
         return []

@@ -16,7 +16,7 @@ from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from agent_tt.codec.paths import format_path
-from agent_tt.comparing.states import path_after
+from agent_tt.comparing.values.states import path_after
 from agent_tt.errors import AgentTTError, RunNotFound, StoreBusy
 from agent_tt.history.diff import diff
 from agent_tt.history.ops import op_path

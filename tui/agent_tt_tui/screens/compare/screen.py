@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.containers import Vertical
 from textual.worker import get_current_worker
 
-from agent_tt.comparing.call_changes import call_changes
-from agent_tt.comparing.states import compare_states
-from agent_tt.comparing.without_effect import edits_without_effect
+from agent_tt.comparing.runs.call_changes import call_changes
+from agent_tt.comparing.runs.without_effect import edits_without_effect
+from agent_tt.comparing.values.states import compare_states
 from agent_tt.errors import AgentTTError, Interrupted
 from agent_tt_tui.chrome import Pane, PaneTitle
-from agent_tt_tui.contexts import COMPARE
+from agent_tt_tui.keymaps import COMPARE
 from agent_tt_tui.requests import OpenRun
 from agent_tt_tui.running_forks import forks_of
 from agent_tt_tui.screen import CommandScreen
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from agent_tt.comparing.runs import Row
-    from agent_tt.comparing.states import Change
+    from agent_tt.comparing.runs.comparison import Row
+    from agent_tt.comparing.values.states import Change
     from agent_tt.forking.handle import ForkHandle
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.containers import Vertical
 from textual.worker import get_current_worker
 
-from agent_tt.comparing.table import SORT_KEYS, TableReader
+from agent_tt.comparing.runs.table import SORT_KEYS, TableReader
 from agent_tt.errors import AgentTTError, Interrupted
 from agent_tt_tui import format as fmt
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState, Pane, PaneTitle
-from agent_tt_tui.contexts import TABLE
+from agent_tt_tui.keymaps import TABLE
 from agent_tt_tui.look import look_of
 from agent_tt_tui.requests import OpenRun
 from agent_tt_tui.screen import CommandScreen
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from agent_tt.comparing.table import SortKey, Table
+    from agent_tt.comparing.runs.table import SortKey, Table
     from agent_tt.model import Run, Step
     from agent_tt.protocols import RunSource
     from agent_tt_tui.lines import LineView

@@ -9,10 +9,10 @@ from textual.message import Message
 from textual.worker import get_current_worker
 
 from agent_tt.errors import AgentTTError, InvalidExpression
-from agent_tt.querying.blaming import Blame, blame_value
 from agent_tt.querying.expressions import EXAMPLES
 from agent_tt.querying.oddities import Oddity, find_oddities
-from agent_tt.querying.watching import Watch
+from agent_tt.querying.provenance.blaming import Blame, blame_value
+from agent_tt.querying.watches.step_search import Watch
 from agent_tt_tui.screens.searching import NotUnderstood
 from agent_tt_tui.viewmodel.past.finding import StepHit
 

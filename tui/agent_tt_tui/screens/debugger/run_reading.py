@@ -48,7 +48,7 @@ class Scanned(Message):
     """More is known about all steps.
 
     Attributes:
-        alike: Stretches of steps that repeat one another; None while there are more steps to look at.
+        alike: Ranges of steps that repeat one another; None while there are more steps to look at.
     """
 
     alike: Sequence[tuple[int, int]] | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from agent_tt_tui.contexts import DEBUGGER
+from agent_tt_tui.keymaps import DEBUGGER
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.debugger.features.blame import WhoWrote
 from agent_tt_tui.screens.debugger.features.breakpoints import Breakpoints

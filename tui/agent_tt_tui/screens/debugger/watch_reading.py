@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.worker import get_current_worker
 
 from agent_tt.errors import AgentTTError
-from agent_tt.querying.reasons import reasons, reasons_in_words
+from agent_tt.querying.watches.reasons import reasons, reasons_in_words
 from agent_tt_tui.viewmodel.debugger.newest import Newest
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from textual.screen import Screen
 
-    from agent_tt.querying.board import BoardRow
+    from agent_tt.querying.watches.watchpoints import Watchpoint
     from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
 
 _NEWS_SECONDS: Final = 0.1
@@ -48,7 +48,7 @@ class Explained(Message):
     """Why a watch holds at a step, in words."""
 
     step: int
-    row: BoardRow
+    row: Watchpoint
     why: str
 
 
@@ -65,7 +65,7 @@ class WatchReading:
         if self._wanted.put(True):  # noqa: FBT003 - what is asked for is always the same
             self._start(self._look, "watch")
 
-    def explain(self, step: int, row: BoardRow) -> None:
+    def explain(self, step: int, row: Watchpoint) -> None:
         """Find out why a watch holds at a step."""
         self._start(lambda: self._explain(step, row), "explain", exclusive=True)
 
@@ -89,7 +89,7 @@ class WatchReading:
             if not worker.is_cancelled:
                 self._screen.post_message(WatchesLooked(ended=True))
 
-    def _explain(self, step: int, row: BoardRow) -> None:
+    def _explain(self, step: int, row: Watchpoint) -> None:
         why = ""
         try:
             why = reasons_in_words(reasons(self._model.source, self._model.run.id, row.watch.where, step))

@@ -9,8 +9,8 @@ from textual.widgets import Static
 from agent_tt.codec.facts import format_fact, parse_fact
 from agent_tt.errors import AgentTTError
 from agent_tt.sources import marks_of
-from agent_tt_tui.contexts import ABOUT
 from agent_tt_tui.dialog import Dialog, DialogTitle
+from agent_tt_tui.keymaps import ABOUT
 from agent_tt_tui.lines import RowList
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row

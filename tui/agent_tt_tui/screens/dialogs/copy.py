@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from agent_tt_tui.contexts import COPY
 from agent_tt_tui.dialog import Dialog
+from agent_tt_tui.keymaps import COPY
 
 if TYPE_CHECKING:
     from collections.abc import Callable

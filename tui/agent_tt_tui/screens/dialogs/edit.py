@@ -10,8 +10,8 @@ from agent_tt.codec.paths import format_path
 from agent_tt.codec.text import describe, summary
 from agent_tt.errors import AgentTTError
 from agent_tt.model import Edit
-from agent_tt_tui.contexts import EDIT
 from agent_tt_tui.dialog import ConfirmDialog, Dialog
+from agent_tt_tui.keymaps import EDIT
 from agent_tt_tui.look import look_of
 from agent_tt_tui.screens.dialogs.external import edit_in_terminal
 from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.worker import get_current_worker
 
-from agent_tt.comparing.effects import Effects
+from agent_tt.comparing.steps.effects import Effects
 from agent_tt.errors import AgentTTError
 from agent_tt.forking.ledger import effects_of
-from agent_tt_tui.contexts import READING
 from agent_tt_tui.dialog import Dialog, DialogTitle
+from agent_tt_tui.keymaps import READING
 from agent_tt_tui.look import look_of
 from agent_tt_tui.status import run_glyph
 from agent_tt_tui.viewmodel.running.effects import effect_lines

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from agent_tt_tui import format as fmt
-from agent_tt_tui.contexts import PICK
 from agent_tt_tui.dialog import Dialog, DialogTitle
+from agent_tt_tui.keymaps import PICK
 from agent_tt_tui.lines import RowList
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row

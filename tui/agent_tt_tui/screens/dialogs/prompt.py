@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.widgets import Input, Static
 
-from agent_tt_tui.contexts import PROMPT
 from agent_tt_tui.dialog import Dialog, DialogTitle
+from agent_tt_tui.keymaps import PROMPT
 from agent_tt_tui.look import look_of
 from agent_tt_tui.text import clean
 

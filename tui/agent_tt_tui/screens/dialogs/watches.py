@@ -9,9 +9,9 @@ from textual.widgets import Static
 
 from agent_tt.errors import InvalidExpression
 from agent_tt.querying.expressions import parse
-from agent_tt.querying.kept import change_watch, keep_watch, remove_watch
-from agent_tt_tui.contexts import WATCHES
+from agent_tt.querying.watches.kept_watches import change_watch, keep_watch, remove_watch
 from agent_tt_tui.dialog import Dialog, DialogTitle
+from agent_tt_tui.keymaps import WATCHES
 from agent_tt_tui.look import look_of
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.text import clean, show
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from agent_tt.protocols import MarkedRuns
-    from agent_tt.querying.board import BoardRow
+    from agent_tt.querying.watches.watchpoints import Watchpoint
     from agent_tt_tui.lines import LineView
     from agent_tt_tui.screens.debugger.watch_reading import WatchReading
     from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
@@ -89,7 +89,7 @@ class WatchesDialog(Dialog[int]):
         self.query_one(".dialog-note", Static).update(said)
 
     @property
-    def _row(self) -> BoardRow | None:
+    def _row(self) -> Watchpoint | None:
         return self.query_one(WatchList).current
 
     def blocked(self, command_id: str) -> str | None:

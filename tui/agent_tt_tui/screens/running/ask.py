@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.widgets import TextArea
 
 from agent_tt.errors import AgentTTError
-from agent_tt_tui.contexts import ASK, ASK_TYPING
 from agent_tt_tui.dialog import Dialog
 from agent_tt_tui.footer import FooterRow
+from agent_tt_tui.keymaps import ASK, ASK_TYPING
 from agent_tt_tui.look import look_of
 from agent_tt_tui.screens.dialogs.external import edit_in_terminal
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog

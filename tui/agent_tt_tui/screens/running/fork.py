@@ -13,8 +13,8 @@ from agent_tt.forking.code_by_executor import executors_for
 from agent_tt.forking.handle import ForkHandle
 from agent_tt.forking.launch import start_fork
 from agent_tt.forking.terms import MOCK, PYTHON
-from agent_tt_tui.contexts import FORK
 from agent_tt_tui.dialog import Dialog, DialogTitle
+from agent_tt_tui.keymaps import FORK
 from agent_tt_tui.screens.dialogs.edit import EditDialog
 from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog

@@ -12,8 +12,8 @@ from textual.worker import get_current_worker
 from agent_tt.errors import AgentTTError, Untrusted
 from agent_tt.replaying.launch import run_replay
 from agent_tt.replaying.preflight import Preflight, preflight
-from agent_tt_tui.contexts import REPLAY
 from agent_tt_tui.dialog import Dialog, DialogTitle
+from agent_tt_tui.keymaps import REPLAY
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.screens.running.attempt import Attempt
 from agent_tt_tui.screens.running.dialog_rows import DialogRows

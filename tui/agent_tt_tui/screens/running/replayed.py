@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from agent_tt_tui.chrome import PaneTitle
-from agent_tt_tui.contexts import REPLAYED
 from agent_tt_tui.dialog import Dialog, DialogTitle
+from agent_tt_tui.keymaps import REPLAYED
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row_widget import RowWidget
 from agent_tt_tui.text import clean, show

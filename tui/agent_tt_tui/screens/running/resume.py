@@ -10,8 +10,8 @@ from textual.worker import get_current_worker
 from agent_tt.errors import AgentTTError, Untrusted
 from agent_tt.resuming.launch import ResumeHandle, start_resume
 from agent_tt.resuming.plan import Happened, ResumePlan, plan_resume
-from agent_tt_tui.contexts import RESUME
 from agent_tt_tui.dialog import Dialog, DialogTitle
+from agent_tt_tui.keymaps import RESUME
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.screens.running.attempt import Attempt
 from agent_tt_tui.screens.running.dialog_rows import DialogRows

@@ -9,8 +9,8 @@ from textual.widgets import Static
 from agent_tt import samples
 from agent_tt.errors import AgentTTError
 from agent_tt_tui import format as fmt
-from agent_tt_tui.contexts import PICK, READING
 from agent_tt_tui.dialog import Dialog, DialogTitle
+from agent_tt_tui.keymaps import PICK, READING
 from agent_tt_tui.screens.dialogs.pick import Choice, ChoiceList
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from agent_tt import samples
 from agent_tt.errors import AgentTTError
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState
-from agent_tt_tui.contexts import EMPTY
+from agent_tt_tui.keymaps import EMPTY
 from agent_tt_tui.look import look_of
 from agent_tt_tui.paths import short_path
 from agent_tt_tui.row_widget import RowWidget

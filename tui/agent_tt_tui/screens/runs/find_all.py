@@ -9,7 +9,7 @@ from textual import on
 from agent_tt.errors import AgentTTError
 from agent_tt.querying.search.hits import Hit
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState
-from agent_tt_tui.contexts import FIND_ALL
+from agent_tt_tui.keymaps import FIND_ALL
 from agent_tt_tui.paths import short_path
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.searching import IndexGrew, NotUnderstood, Searched, Searching

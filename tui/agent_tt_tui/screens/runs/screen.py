@@ -8,7 +8,7 @@ from textual.containers import Container, Vertical
 from textual.widgets import Input
 
 from agent_tt_tui.chrome import HeaderRow, HeaderState
-from agent_tt_tui.contexts import RUNS
+from agent_tt_tui.keymaps import RUNS
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.running.approvals import Approvals
 from agent_tt_tui.screens.running.run_again import RunAgain

@@ -10,8 +10,8 @@ from textual.worker import get_current_worker
 from agent_tt.errors import AgentTTError, Untrusted
 from agent_tt.sweeping.driving import keep_sweep
 from agent_tt.sweeping.plan import SweepPlan, plan_sweep
-from agent_tt_tui.contexts import SWEEP_FORM
 from agent_tt_tui.dialog import ConfirmDialog, Dialog, DialogTitle
+from agent_tt_tui.keymaps import SWEEP_FORM
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.screens.running.trust import ask_for_trust
 from agent_tt_tui.viewmodel.runs.sweep_form import FormRow, SweepDraft, check_line

@@ -11,7 +11,7 @@ from textual.worker import get_current_worker
 from agent_tt.errors import AgentTTError, Interrupted
 from agent_tt.sweeping.matrix import MatrixReader
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState, Pane, PaneTitle
-from agent_tt_tui.contexts import SWEEP
+from agent_tt_tui.keymaps import SWEEP
 from agent_tt_tui.look import look_of
 from agent_tt_tui.requests import OpenRun
 from agent_tt_tui.screen import CommandScreen

@@ -7,10 +7,10 @@ from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from agent_tt.comparing.echoes import without_echoes
-from agent_tt.comparing.states import compare_states, describe_ops
+from agent_tt.comparing.values.echoes import without_echoes
+from agent_tt.comparing.values.states import compare_states, describe_ops
 from agent_tt.errors import AgentTTError, Damaged
-from agent_tt.querying.board import WatchBoard
+from agent_tt.querying.watches.watchpoints import Watchpoints
 from agent_tt_tui.viewmodel.debugger.bookmarks import Bookmarks
 from agent_tt_tui.viewmodel.debugger.overview import Overview
 from agent_tt_tui.viewmodel.debugger.shared_states import SharedStates
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.comparing.states import Change
+    from agent_tt.comparing.values.states import Change
     from agent_tt.model import Label, Run, Step
     from agent_tt.protocols import RunSource
     from agent_tt.querying.oddities import Oddity
@@ -49,7 +49,7 @@ class RunModel:
         self.overview = Overview()
         """What is known about all steps so far; complete when `scan` has ended."""
         self.bookmarks = Bookmarks(source, run)
-        self.board = WatchBoard(source, run.id)
+        self.board = Watchpoints(source, run.id)
         """What is watched in the run, and where it holds as far as that was looked at."""
         self.oddities: Sequence[Oddity] | None = ()
         """What is odd about it; None where it has too many steps to be searched unasked."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_tt.querying.board import BoardRow
+    from agent_tt.querying.watches.watchpoints import Watchpoint
     from agent_tt_tui.viewmodel.debugger.strip import StripLayout
 
 __all__ = ["WatchMark", "watch_marks"]
@@ -27,7 +27,7 @@ class WatchMark:
     breaks: bool = False
 
 
-def watch_marks(rows: Sequence[BoardRow], layout: StripLayout) -> dict[int, WatchMark]:
+def watch_marks(rows: Sequence[Watchpoint], layout: StripLayout) -> dict[int, WatchMark]:
     """What stands in which column of a strip.
 
     In a column that stands for several steps, or for several watches, the strongest is shown: where a breakpoint stops,
@@ -56,7 +56,7 @@ def _steps(layout: StripLayout, column: int) -> tuple[int, int]:
     return layout.steps(column)
 
 
-def _mark(row: BoardRow, first: int, last: int, between: bool) -> WatchMark | None:  # noqa: FBT001 - of a column
+def _mark(row: Watchpoint, first: int, last: int, between: bool) -> WatchMark | None:  # noqa: FBT001 - of a column
     found = row.found
     if between:  # the line from one step to the next
         return WatchMark("") if first in found and first + 1 in found else None

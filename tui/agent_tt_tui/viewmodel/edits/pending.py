@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.comparing.states import compare_states
+from agent_tt.comparing.values.states import compare_states
 from agent_tt.errors import InvalidEdit
 from agent_tt.forking.edits import apply_edits, with_old_values
 from agent_tt_tui.viewmodel.edits.subjects import beside
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.comparing.states import Change
+    from agent_tt.comparing.values.states import Change
     from agent_tt.model import Edit
 
 _ORDER: Final = {"state": 0, "result": 1, "error": 1, "answer": 1, "step": 2}

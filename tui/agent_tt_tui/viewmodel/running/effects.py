@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.comparing.effects import EffectRow, Effects, Happened
+    from agent_tt.comparing.steps.effects import EffectRow, Effects, Happened
     from agent_tt_tui.viewmodel.values.pieces import PieceRole
 
 _VALUE_COLUMNS: Final = 40

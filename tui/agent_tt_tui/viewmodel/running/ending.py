@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.comparing.without_effect import edits_without_effect
+from agent_tt.comparing.runs.without_effect import edits_without_effect
 from agent_tt_tui.text import clean
 from agent_tt_tui.viewmodel.values.pieces import TextLine, wrap_text
 

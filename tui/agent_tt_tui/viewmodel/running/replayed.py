@@ -24,7 +24,7 @@ _ROLES: Final[dict[Verdict, PieceRole]] = {"as_recorded": "well", "reserved": "c
 _MOST_CHANGES: Final = 20
 _MOST_NEAR_CHANGES: Final = 3
 _MOST_STRETCHES: Final = 200
-"""Stretches of words, same, removed or added, that are shown of one change."""
+"""Ranges of words, same, removed or added, that are shown of one change."""
 
 _LONGEST: Final = 2_000
 """Characters shown of a message, a hint, or a stretch of words."""

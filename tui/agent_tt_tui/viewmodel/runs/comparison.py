@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from agent_tt.codec.text import summary
-from agent_tt.comparing.leaves import edit_changes
-from agent_tt.comparing.runs import Comparison, LanePair, Row, compare_runs
-from agent_tt.comparing.without_effect import edits_without_effect
+from agent_tt.comparing.runs.comparison import Comparison, LanePair, Row, compare_runs
+from agent_tt.comparing.runs.without_effect import edits_without_effect
+from agent_tt.comparing.values.edit_leaves import edit_changes
 from agent_tt.errors import Interrupted
 from agent_tt.model import ACTING
 from agent_tt.protocols import PagesCalls

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.comparing.outcome import final_state, last_words
-from agent_tt.comparing.runs import compare_runs
+from agent_tt.comparing.runs.comparison import compare_runs
+from agent_tt.comparing.steps.outcome import final_state, last_words
 from agent_tt.errors import AgentTTError, Interrupted
 
 if TYPE_CHECKING:

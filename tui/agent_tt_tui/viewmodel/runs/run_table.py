@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.comparing.answers import NO_ANSWER
+from agent_tt.comparing.runs.equal_answers import NO_ANSWER
 from agent_tt_tui import format as fmt
 from agent_tt_tui.text import clean, cut_start, fair_share, width
 
 if TYPE_CHECKING:
-    from agent_tt.comparing.outcome import Outcome
-    from agent_tt.comparing.table import Table, TableRow
+    from agent_tt.comparing.runs.table import Table, TableRow
+    from agent_tt.comparing.steps.outcome import Outcome
     from agent_tt.model import Run
     from agent_tt_tui.glyphs import Glyphs
 

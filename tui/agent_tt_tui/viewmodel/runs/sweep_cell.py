@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.comparing.runs import compare_runs
+from agent_tt.comparing.runs.comparison import compare_runs
 from agent_tt.errors import AgentTTError, Interrupted
 
 if TYPE_CHECKING:

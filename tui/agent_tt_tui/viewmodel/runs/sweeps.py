@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
-from agent_tt.comparing.answers import NO_ANSWER, group_answers, why_not
+from agent_tt.comparing.runs.equal_answers import NO_ANSWER, group_answers, why_not
 from agent_tt.querying.expressions.values import Missing
 from agent_tt_tui import format as fmt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agent_tt.comparing.answers import Answer
+    from agent_tt.comparing.runs.equal_answers import Answer
     from agent_tt.sweeping.matrix import Matrix, Rate, Sample
 
 __all__ = ["Answers", "answers_of", "interval", "left", "percent", "place", "spent"]

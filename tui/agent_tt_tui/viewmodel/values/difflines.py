@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.comparing.states import Change
+    from agent_tt.comparing.values.states import Change
     from agent_tt_tui.viewmodel.values.difftext import DiffText, Piece, Role, Sign
 
 _TO = 3

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from agent_tt.comparing.anchors import align_long
-from agent_tt.comparing.words import compare_words
+from agent_tt.comparing.sequences.anchors import align_long
+from agent_tt.comparing.values.words import compare_words
 from agent_tt_tui.text import clean, width
 from agent_tt_tui.viewmodel.values.pieces import append, words
 

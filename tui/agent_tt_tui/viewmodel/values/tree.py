@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.comparing.states import Change
+    from agent_tt.comparing.values.states import Change
     from agent_tt_tui.viewmodel.values.parts import Parts
 
 Mark: TypeAlias = Literal["", "+", "~", "-"]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import describe, summary
 from agent_tt.codec.wire import envelope_type
-from agent_tt.comparing.tokens import common_length
-from agent_tt.comparing.words import compare_words
+from agent_tt.comparing.sequences.tokens import common_length
+from agent_tt.comparing.values.words import compare_words
 from agent_tt_tui import format as fmt
 from agent_tt_tui.text import clean, cut, show, width
 from agent_tt_tui.viewmodel.calls.messages import message_of
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.comparing.states import Change
+    from agent_tt.comparing.values.states import Change
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.viewmodel.values.pieces import Piece, PieceRole
     from agent_tt_tui.viewmodel.values.tree import Mark, TreeRow

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from textual.strip import Strip
 
-    from agent_tt.querying.blaming import Blame
+    from agent_tt.querying.provenance.blaming import Blame
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.viewmodel.past.blame import BlameRow, Place
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.worker import get_current_worker
 
-from agent_tt.comparing.leaves import edit_changes
+from agent_tt.comparing.values.edit_leaves import edit_changes
 from agent_tt_tui.chrome import Pane, PaneTitle
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of

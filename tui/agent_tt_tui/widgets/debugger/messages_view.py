@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.comparing.states import Change
+    from agent_tt.comparing.values.states import Change
 
 
 class MessagesView(TextView):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.forking.terms import terms_of
 from agent_tt_tui import format as fmt
 from agent_tt_tui.chrome import Fact, HeaderState
-from agent_tt_tui.contexts import DEBUGGER
+from agent_tt_tui.keymaps import DEBUGGER
 from agent_tt_tui.status import run_glyph, run_tone
 from agent_tt_tui.text import clean, width
 from agent_tt_tui.viewmodel.debugger.marked_steps import MADE_UP_WORDS, why_stopped

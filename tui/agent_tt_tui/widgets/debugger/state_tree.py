@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.message import Message
 
-from agent_tt_tui.contexts import TREE
+from agent_tt_tui.keymaps import TREE
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from textual.strip import Strip
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.comparing.states import Change
+    from agent_tt.comparing.values.states import Change
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.viewmodel.values.pieces import Piece

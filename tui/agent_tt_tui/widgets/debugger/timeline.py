@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.message import Message
 
-from agent_tt_tui.contexts import TIMELINE
 from agent_tt_tui.format import duration
+from agent_tt_tui.keymaps import TIMELINE
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row

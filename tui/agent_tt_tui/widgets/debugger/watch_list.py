@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from textual.strip import Strip
 
-    from agent_tt.querying.board import BoardRow
+    from agent_tt.querying.watches.watchpoints import Watchpoint
     from agent_tt_tui.palette import Palette
 
 _MOST_ROWS = 12
@@ -30,7 +30,7 @@ class WatchList(LineView):
 
     def __init__(self) -> None:
         super().__init__(id="watch-rows")
-        self._rows: Sequence[BoardRow] = ()
+        self._rows: Sequence[Watchpoint] = ()
         self._last = 0
 
     @property
@@ -43,11 +43,11 @@ class WatchList(LineView):
         return min(_MOST_ROWS, max(3, self.line_count))
 
     @property
-    def current(self) -> BoardRow | None:
+    def current(self) -> Watchpoint | None:
         """The watch under the cursor."""
         return self._rows[self.cursor] if 0 <= self.cursor < len(self._rows) else None
 
-    def show(self, rows: Sequence[BoardRow], last: int) -> None:
+    def show(self, rows: Sequence[Watchpoint], last: int) -> None:
         """Show watches.
 
         Args:
@@ -75,7 +75,7 @@ class WatchList(LineView):
         row.upto(clean(watch.where), room, styles.text if is_on else styles.muted)
         return row.right(right, width).strip(width)
 
-    def _facts(self, item: BoardRow, width: int, styles: Palette) -> Row:
+    def _facts(self, item: Watchpoint, width: int, styles: Palette) -> Row:
         glyphs, watch, found = look_of(self).glyphs, item.watch, item.found
         row, where_columns = Row(glyphs.cut), _WHERE if width >= _WIDE_FROM else 0
         breaks = "break" if watch.breaks else ""

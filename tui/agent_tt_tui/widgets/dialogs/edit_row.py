@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
-from agent_tt.comparing.leaves import edit_changes
+from agent_tt.comparing.values.edit_leaves import edit_changes
 from agent_tt_tui.row import Row
 from agent_tt_tui.text import clean, cut_start, show, width
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.comparing.states import Change
+    from agent_tt.comparing.values.states import Change
     from agent_tt.model import Edit
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette

@@ -23,7 +23,7 @@ from agent_tt_tui.widgets.dialogs.fork_form import SHOWN_EDITS
 if TYPE_CHECKING:
     from textual.strip import Strip
 
-    from agent_tt.comparing.states import Change
+    from agent_tt.comparing.values.states import Change
     from agent_tt.forking.boundary import Boundary
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.model import Edit

@@ -16,8 +16,8 @@ from agent_tt_tui.text import clean, cut_start, width
 from agent_tt_tui.widgets.runs.compare_steps import GUTTER, SIDE_BY_SIDE_FROM, half
 
 if TYPE_CHECKING:
-    from agent_tt.comparing.runs import LanePair
-    from agent_tt.comparing.runs import Row as Pair
+    from agent_tt.comparing.runs.comparison import LanePair
+    from agent_tt.comparing.runs.comparison import Row as Pair
     from agent_tt.model import Run
     from agent_tt_tui.palette import Palette
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
-from agent_tt.comparing.tokens import common_length
-from agent_tt.comparing.words import compare_words
+from agent_tt.comparing.sequences.tokens import common_length
+from agent_tt.comparing.values.words import compare_words
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from textual.strip import Strip
 
-    from agent_tt.comparing.states import Change
+    from agent_tt.comparing.values.states import Change
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from textual.reactive import reactive
 
-from agent_tt.comparing.without_effect import edits_without_effect
+from agent_tt.comparing.runs.without_effect import edits_without_effect
 from agent_tt_tui import format as fmt
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row_widget import RowWidget
@@ -15,7 +15,7 @@ from agent_tt_tui.status import run_glyph, run_style
 from agent_tt_tui.text import clean, show
 
 if TYPE_CHECKING:
-    from agent_tt.comparing.outcome import Outcome
+    from agent_tt.comparing.steps.outcome import Outcome
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.row import Row
     from agent_tt_tui.viewmodel.runs.comparison import CompareView

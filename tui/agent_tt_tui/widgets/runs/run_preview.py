@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from textual.reactive import reactive
 
 from agent_tt.codec.text import summary
-from agent_tt.comparing.without_effect import edits_without_effect
+from agent_tt.comparing.runs.without_effect import edits_without_effect
 from agent_tt_tui import format as fmt
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from textual.reactive import reactive
 
-from agent_tt.comparing.answers import NONE
+from agent_tt.comparing.runs.equal_answers import NONE
 from agent_tt_tui import format as fmt
 from agent_tt_tui.glyphs import ASCII
 from agent_tt_tui.look import look_of
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from rich.style import Style
     from textual.strip import Strip
 
-    from agent_tt.comparing.outcome import Outcome
-    from agent_tt.comparing.table import SortKey, Table, TableRow
+    from agent_tt.comparing.runs.table import SortKey, Table, TableRow
+    from agent_tt.comparing.steps.outcome import Outcome
     from agent_tt.model import Run
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette

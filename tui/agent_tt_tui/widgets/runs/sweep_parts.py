@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from textual.strip import Strip
 
-    from agent_tt.comparing.answers import Answer
+    from agent_tt.comparing.runs.equal_answers import Answer
     from agent_tt.sweeping.matrix import Sample
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.viewmodel.runs.sweep_cell import Chosen

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.style import Style
 
-    from agent_tt.comparing.table import Table, TableRow
+    from agent_tt.comparing.runs.table import Table, TableRow
     from agent_tt.model import Step
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.row import Row

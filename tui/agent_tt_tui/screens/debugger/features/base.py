@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from agent_tt.errors import AgentTTError
 from agent_tt.querying.places import read_path
 from agent_tt_tui.commands import display_key
-from agent_tt_tui.contexts import DEBUGGER
 from agent_tt_tui.feature import Feature
+from agent_tt_tui.keymaps import DEBUGGER
 from agent_tt_tui.look import look_of
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from textual import events
 
 from agent_tt.codec.paths import format_path
-from agent_tt_tui.contexts import BLAME, DEBUGGER
 from agent_tt_tui.feature import hears
 from agent_tt_tui.footer import FooterRow
+from agent_tt_tui.keymaps import BLAME, DEBUGGER
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.debugger.panes import LowerPane
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from agent_tt.codec.wire import Path
-    from agent_tt.querying.blaming import Blame
+    from agent_tt.querying.provenance.blaming import Blame
     from agent_tt_tui.screens.debugger.past_reading import PastReading
     from agent_tt_tui.screens.debugger.time import Time
     from agent_tt_tui.viewmodel.debugger.debugger_layout import DebuggerLayout

@@ -11,7 +11,7 @@ from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.debugger.watch_reading import Explained, WatchesLooked
 
 if TYPE_CHECKING:
-    from agent_tt.querying.board import BoardRow
+    from agent_tt.querying.watches.watchpoints import Watchpoint
     from agent_tt_tui.screens.debugger.time import Time
     from agent_tt_tui.screens.debugger.watch_reading import WatchReading
 
@@ -97,7 +97,7 @@ class Breakpoints(DebuggerFeature):
             which = "next" if direction > 0 else "last"
             self.screen.say(f"looking for the {which} breakpoint: {looked + 1:,} steps so far", None)
 
-    def say_stop(self, stop: tuple[int, BoardRow], command: str) -> None:
+    def say_stop(self, stop: tuple[int, Watchpoint], command: str) -> None:
         """Say that a breakpoint has stopped, and as soon as it is known, why.
 
         Args:
@@ -113,7 +113,7 @@ class Breakpoints(DebuggerFeature):
         if self._stopped_by and self.time.number == message.step:
             self.screen.say(self._stop_words(message.step, message.row, message.why), None)
 
-    def _stop_words(self, step: int, row: BoardRow, why: str) -> str:
+    def _stop_words(self, step: int, row: Watchpoint, why: str) -> str:
         watch, dot = row.watch, look_of(self.screen).glyphs.dot
         named = f"{watch.letter} {watch.name}" if watch.name else watch.letter
         on = "follows on" if self._stopped_by == "live.follow" else "goes on"

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
-from agent_tt_tui.contexts import DEBUGGER, FIND
 from agent_tt_tui.feature import hears
 from agent_tt_tui.footer import FooterRow
+from agent_tt_tui.keymaps import DEBUGGER, FIND
 from agent_tt_tui.screens.debugger import run_reading as reading
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.debugger.past_reading import StepsFound

@@ -1,0 +1,331 @@
+"""Why two runs diverge, in a few words and as data."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from agent_tt.codec.paths import parse_path
+from agent_tt.comparing.runs.without_effect import edits_made
+from agent_tt.comparing.steps.moves import acts_of, answers_of, lasting, question_of, value_key
+from agent_tt.comparing.values.states import compare_states
+from agent_tt.errors import InvalidPath
+from agent_tt.model import ACTING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.comparing.values.states import Change
+    from agent_tt.model import Call, Edit, Run, Step
+
+__all__ = [
+    "Deed",
+    "Reason",
+    "ReasonKind",
+    "differences",
+    "explain",
+    "explain_code",
+    "explain_edits",
+    "explain_input",
+    "explain_question",
+]
+
+_SYSTEM: Final = "system prompt"
+_SYSTEM_ROLES: Final = frozenset({"system", "developer"})
+_SYSTEM_KEYS: Final = frozenset({"system", "instructions", "system_instruction", "systemInstruction", "preamble"})
+"""Where providers keep it: in a message of this role, or under this key of the request."""
+
+_MOST_NAMES = 2
+"""How many arguments or paths are named before the rest is counted."""
+
+ReasonKind: TypeAlias = Literal[
+    "input", "question", "step", "swapped", "moved", "ending", "agent", "call", "answer", "decision", "result", "state",
+    "edit", "code",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One thing because of which runs part.
+
+    | kind | says | where | old and new |
+    |---|---|---|---|
+    | `input` | they began with other states | the first path that differs | what is there |
+    | `question` | a model was asked something else | the path in the request | what is there |
+    | `call` | another tool was called, or one with other arguments | `tool`, or `tool.argument` with the path in it | tools, or values |
+    | `answer`, `decision` | a model, or the agent, said something else | the path in the answer | what is there |
+    | `result` | the same question came back otherwise: a value, an error or a status | `tool` with the path in it | what is there |
+    | `state` | a step wrote something else to the state | the path | what is there |
+    | `agent` | another agent took over, or another step | `agent` or `name` | the names |
+    | `step` | only one of them took a step | its first tool, or its name | its name on the one side |
+    | `swapped`, `moved` | two steps changed places; a step was taken elsewhere | its first tool, or its name | its number in A and in B |
+    | `ending` | one was simply over | | numbers of the last steps |
+    | `edit` | a person edited it before | the first place | what was there, and what is |
+    | `code` | other code ran | | entry points or fingerprints |
+
+    Attributes:
+        kind: What differs.
+        text: The same in a few words.
+        a: Number of the step in A, None where it is about none.
+        b: Number of the step in B.
+        where: A place, as the table says; empty where there is none.
+        old: What is there in A.
+        new: What is there in B.
+    """  # noqa: E501  a table
+
+    kind: ReasonKind
+    text: str
+    a: int | None = None
+    b: int | None = None
+    where: str = ""
+    old: Wire = None
+    new: Wire = None
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """A step with its calls, to be explained."""
+
+    step: Step
+    calls: Sequence[Call]
+
+    @property
+    def acts(self) -> list[Call]:
+        """The calls that act in the world."""
+        return acts_of(self.calls)
+
+    @property
+    def answers(self) -> list[Call]:
+        """The calls of models."""
+        return answers_of(self.calls)
+
+    @property
+    def title(self) -> str:
+        """Its first tool, else its name."""
+        return self.acts[0].name if self.acts else self.step.name
+
+
+def explain(a: Deed | None, b: Deed | None, written: Sequence[Change] = ()) -> Reason | None:
+    """Say what is different about two steps that stand beside each other; None where there is nothing to say.
+
+    Args:
+        a: What the one run did; None if it did nothing there.
+        b: What the other did.
+        written: What they wrote otherwise to the state, if that is known.
+    """
+    if a is None or b is None:
+        deed = a or b
+        if deed is None:
+            return None
+        text = f"only {'B' if a is None else 'A'} took step {deed.step.number}, {deed.title}"
+        old, new = (None if each is None else each.step.name for each in (a, b))
+        return Reason("step", text, *_numbers(a, b), where=deed.title, old=old, new=new)
+    return _explain_doing(a, b) or _explain_result(a, b) or _explain_state(a, b, written)
+
+
+def differences(a: Wire, b: Wire) -> list[Change]:
+    """What differs between two values; another order of keys does not count."""
+    return [change for change in compare_states(a, b) if change.makes_a_difference]
+
+
+def explain_question(a: Deed, b: Deed) -> Reason | None:
+    """Say what is different about what two steps asked their models; None where nothing is.
+
+    Only what was asked before any other call came back with another result: after that it is a consequence.
+    """
+    for call_a, call_b in zip(_asked_first(a, b), _asked_first(b, a), strict=False):
+        changes = differences(question_of(call_a), question_of(call_b))
+        if changes:
+            ranked = sorted(changes, key=lambda change: _rank(call_a, call_b, change))
+            names = list(dict.fromkeys(_part_of_question(call_a, call_b, change) for change in ranked))
+            first = ranked[0]
+            text = f"the model was asked with another {_names(names)}"
+            return Reason("question", text, *_numbers(a, b), where=first.path, old=first.old, new=first.new)
+    return None
+
+
+def _asked_first(deed: Deed, other: Deed) -> list[Call]:
+    """The calls of models before the first call of another kind that came back with something else."""
+    theirs = iter(other.acts)
+    asked: list[Call] = []
+    for call in deed.calls:
+        if call.kind == "llm":
+            asked.append(call)
+        elif call.kind in ACTING:
+            beside = next(theirs, None)
+            if beside is None or value_key([call.name, call.result]) != value_key([beside.name, beside.result]):
+                break
+    return asked
+
+
+def _rank(a: Call, b: Call, change: Change) -> tuple[bool, bool]:
+    """What a person set comes before what the run made of it: system prompt, model and parameters, then messages."""
+    part = _part_of_question(a, b, change)
+    return part != _SYSTEM, part == change.path and "[" in part
+
+
+def _part_of_question(a: Call, b: Call, change: Change) -> str:
+    """What a place of a request is called."""
+    try:
+        path = parse_path(change.path)
+    except InvalidPath:
+        return change.path
+    if path and path[0] in _SYSTEM_KEYS:
+        return _SYSTEM
+    for call in (a, b):
+        part: Wire = question_of(call)
+        for key in path:
+            if isinstance(part, list) and isinstance(key, int):
+                part = part[key] if key < len(part) else None
+            else:
+                part = part.get(str(key)) if isinstance(part, dict) else None
+            if isinstance(part, dict) and part.get("role") in _SYSTEM_ROLES:
+                return _SYSTEM
+    return _place(change.path) if path else "question"
+
+
+def explain_input(changes: Sequence[Change]) -> Reason | None:
+    """Say where the states that two runs began with differ; None where they do not."""
+    if not changes:
+        return None
+    first = changes[0]
+    text = f"the input differs at {_names([_place(change.path) for change in changes])}"
+    return Reason("input", text, 0, 0, first.path, first.old, first.new)
+
+
+def explain_edits(run: Run, *, of_b: bool = True) -> Reason | None:
+    """Name what a person edited: `state edited at messages[0], budget`, `edited: model`; None if nothing."""
+    edits = edits_made(run)  # what nothing came of is not a reason
+    if not edits:
+        return None
+    first = edits[0]
+    at = run.fork_step
+    others = list(dict.fromkeys(_edited(edit) for edit in edits if edit.target != "state"))
+    if others:
+        text = f"edited: {_names(others)}"
+    else:
+        text = f"state edited at {_names(list(dict.fromkeys(_place(edit.path) for edit in edits)))}"
+    old, new = (first.old, first.value) if of_b else (first.value, first.old)
+    return Reason("edit", text, at, at, first.where, old, new)
+
+
+def explain_code(a: Run, b: Run) -> Reason | None:
+    """Say so where a fork ran other code than its parent; None where it did not, or where nobody knows."""
+    code, other = (b.code, a.code) if b.parent == a.id else (a.code, b.code)
+    if code.entry is None or other.entry is None:
+        return None
+    if _function(code.entry) != _function(other.entry):
+        return Reason("code", f"{code.entry} ran instead", old=a.code.entry, new=b.code.entry)
+    if code.fingerprint and other.fingerprint and code.fingerprint != other.fingerprint:
+        return Reason("code", "the agent's code had changed", old=a.code.fingerprint, new=b.code.fingerprint)
+    return None
+
+
+def _explain_doing(a: Deed, b: Deed) -> Reason | None:
+    """What differs in what they asked for, decided or answered."""
+    numbers = _numbers(a, b)
+    if a.step.agent != b.step.agent:
+        text = f"another agent took over: {a.step.agent or 'none'}, {b.step.agent or 'none'}"
+        return Reason("agent", text, *numbers, where="agent", old=a.step.agent, new=b.step.agent)
+    tools_a, tools_b = [call.name for call in a.acts], [call.name for call in b.acts]
+    if [(call.kind, call.name) for call in a.acts] != [(call.kind, call.name) for call in b.acts]:
+        text = f"it called {_names(tools_a) or 'no tool'} in A, {_names(tools_b) or 'no tool'} in B"
+        if a.answers and b.answers:
+            text = "the model asked for something else"
+        return Reason("call", text, *numbers, where=(tools_a or tools_b)[0], old=[*tools_a], new=[*tools_b])
+    for call_a, call_b in zip(a.acts, b.acts, strict=True):
+        if value_key(call_a.args) != value_key(call_b.args):
+            text = f"{call_a.name} was asked with another {_different_arguments(call_a, call_b)}"
+            return _at_first("call", text, numbers, call_a.name, call_a.args, call_b.args)
+    if a.step.name != b.step.name:
+        text = f"it went to {a.step.name} in A, to {b.step.name} in B"
+        return Reason("agent", text, *numbers, where="name", old=a.step.name, new=b.step.name)
+    if a.step.decision != b.step.decision:
+        text = "the agent decided something else"
+        return Reason("decision", text, *numbers, old=a.step.decision, new=b.step.decision)
+    said_a, said_b = ([lasting(call.result) for call in each.answers] for each in (a, b))
+    if not a.acts and value_key(said_a) != value_key(said_b):
+        inner: tuple[Wire, Wire] = (said_a, said_b)
+        if len(said_a) == len(said_b) == 1:
+            inner = said_a[0], said_b[0]
+        return _at_first("answer", "the model answered something else", numbers, "", *inner)
+    return None
+
+
+def _explain_result(a: Deed, b: Deed) -> Reason | None:
+    numbers = _numbers(a, b)
+    for call_a, call_b in zip(a.acts, b.acts, strict=True):
+        if call_a.status != call_b.status or call_a.error != call_b.error:
+            old, new = _outcome(call_a), _outcome(call_b)
+            return Reason("result", f"{call_a.name}: {old} in A, {new} in B", *numbers, call_a.name, old, new)
+        if value_key(call_a.result) != value_key(call_b.result):
+            text = f"{call_a.name} came back with another result"
+            return _at_first("result", text, numbers, call_a.name, call_a.result, call_b.result)
+    raised, other = (None if each.step.error is None else each.step.error.short for each in (a, b))
+    if raised != other:
+        text = "; ".join(f"{error} in {side}" for error, side in ((raised, "A"), (other, "B")) if error)
+        return Reason("result", text, *numbers, a.title, raised, other)
+    if a.step.status != b.step.status:
+        text = f"the step ended {a.step.status} in A, {b.step.status} in B"
+        return Reason("result", text, *numbers, a.title, a.step.status, b.step.status)
+    return None
+
+
+def _explain_state(a: Deed, b: Deed, written: Sequence[Change]) -> Reason | None:
+    if not written:
+        return None
+    first = written[0]
+    text = f"{a.step.name} wrote something else to {_names([_place(change.path) for change in written])}"
+    return Reason("state", text, *_numbers(a, b), where=first.path, old=first.old, new=first.new)
+
+
+def _at_first(
+    kind: ReasonKind, text: str, numbers: tuple[int | None, int | None], name: str, old: Wire, new: Wire
+) -> Reason:
+    """A reason that shows the first place at which two values differ."""
+    changes = differences(old, new)
+    if not changes:
+        return Reason(kind, text, *numbers, where=name, old=old, new=new)
+    first = changes[0]
+    between = "." if name and first.path and not first.path.startswith("[") else ""
+    return Reason(kind, text, *numbers, where=f"{name}{between}{first.path}", old=first.old, new=first.new)
+
+
+def _numbers(a: Deed | None, b: Deed | None) -> tuple[int | None, int | None]:
+    return None if a is None else a.step.number, None if b is None else b.step.number
+
+
+def _place(path: str) -> str:
+    return path or "the whole state"
+
+
+def _edited(edit: Edit) -> str:
+    return f"{edit.where} muted" if edit.op == "mute" else edit.where
+
+
+def _function(entry: str) -> tuple[str, str]:
+    """The last word of the module and the callable: the same for `pkg.agent:main` and `src/pkg/agent.py:main`."""
+    location, _, name = entry.rpartition(":")
+    return re.split(r"[./\\]", location.removesuffix(".py"))[-1], name
+
+
+def _outcome(call: Call) -> str:
+    if call.error is not None:
+        return call.error.short
+    return {"ok": "went well", "pending": "outcome unknown", "denied": "denied", "error": "failed"}[call.status]
+
+
+def _different_arguments(a: Call, b: Call) -> str:
+    if not (isinstance(a.args, dict) and isinstance(b.args, dict)):
+        return "argument"
+    keys_a = {name: value_key(value) for name, value in a.args.items()}
+    keys_b = {name: value_key(value) for name, value in b.args.items()}
+    names = [name for name in dict.fromkeys([*keys_a, *keys_b]) if keys_a.get(name) != keys_b.get(name)]
+    return _names(names) or "argument"
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_MOST_NAMES])
+    return f"{shown} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else shown

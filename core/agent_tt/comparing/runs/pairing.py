@@ -1,0 +1,126 @@
+"""Which step of one run belongs beside which of the other, lane by lane."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent_tt.comparing.sequences.sequence import gaps
+from agent_tt.comparing.steps.alignment import align_moves
+from agent_tt.comparing.steps.costs import Costs
+from agent_tt.comparing.steps.lane_alignment import match_lanes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from agent_tt.comparing.runs.rows import Lanes
+    from agent_tt.comparing.steps.moves import Move
+
+__all__ = ["Couple", "find_moved", "pair_moves"]
+
+
+@dataclass(frozen=True, slots=True)
+class Couple:
+    """Two moves side by side, or one that the other run has nothing beside.
+
+    Attributes:
+        a: What the one run did.
+        b: What the other did.
+        lanes: Names of the lanes that they are in, in A and in B.
+    """
+
+    a: Move | None
+    b: Move | None
+    lanes: Lanes = ("main", "main")
+
+
+def pair_moves(
+    a: Sequence[Move], b: Sequence[Move], begun: Collection[str] = (), check: Callable[[], None] = lambda: None
+) -> list[Couple]:
+    """Pair the moves of two runs; within a lane the order is kept, and every move comes once.
+
+    The lanes are matched (`agent_tt.comparing.steps.lane_alignment`) and each two aligned at the least cost
+    (`agent_tt.comparing.steps.alignment`). Where a lane diverges for the first time, and each run did something else
+    there, the two moves stand side by side, which costs as much as each alone.
+
+    Args:
+        a: The moves of the one run, in order.
+        b: The moves of the other.
+        begun: Names of lanes that are one and the same in both, because they began before the runs became two.
+        check: Called now and then; what it raises ends the pairing.
+
+    Returns:
+        The couples in the order in which `a` made its moves. What only `b` did follows what its lane did before it, and
+        in a lane of its own what the others had done by then.
+    """
+    costs = Costs()
+    couples: list[Couple] = []
+    for lane_a, lane_b in match_lanes(a, b, costs, begun, check):
+        check()
+        ours, theirs = (() if lane is None else lane.moves for lane in (lane_a, lane_b))
+        names = (None if lane_a is None else lane_a.name, None if lane_b is None else lane_b.name)
+        couples += _pair_lane(ours, theirs, names, costs, check)
+    return _in_order(couples)
+
+
+def find_moved(couples: Sequence[Couple]) -> list[tuple[int, int]]:
+    """The steps of A that B took as well, at another place in the lane: (number in A, number in B), in order of A."""
+    waiting: defaultdict[tuple[Lanes, bytes], list[int]] = defaultdict(list)
+    apart = [each for each in couples if each.a is None or each.b is None or each.a.did != each.b.did]
+    for couple in reversed(apart):
+        if couple.b is not None:
+            waiting[couple.lanes, couple.b.did].append(couple.b.number)
+    return [
+        (couple.a.number, there.pop())
+        for couple in apart
+        if couple.a is not None and (there := waiting.get((couple.lanes, couple.a.did)))
+    ]
+
+
+def _pair_lane(
+    a: Sequence[Move], b: Sequence[Move], names: Lanes, costs: Costs, check: Callable[[], None]
+) -> Iterator[Couple]:
+    pairs = align_moves(a, b, costs, check)
+    parted = False
+    for from_a, to_a, from_b, to_b in gaps(pairs, len(a), len(b)):
+        if not parted and from_a < to_a and from_b < to_b:
+            yield Couple(a[from_a], b[from_b], names)
+            from_a, from_b, parted = from_a + 1, from_b + 1, True  # noqa: PLW2901  # these two are said
+        yield from (Couple(move, None, names) for move in a[from_a:to_a])
+        yield from (Couple(None, move, names) for move in b[from_b:to_b])
+        parted = parted or from_a < to_a or from_b < to_b
+        if to_a < len(a):
+            yield Couple(a[to_a], b[to_b], names)
+            parted = parted or a[to_a].did != b[to_b].did
+
+
+def _in_order(couples: Sequence[Couple]) -> list[Couple]:
+    """Merge the lanes again."""
+    beside = sorted((each.b.number, each.a.number) for each in couples if each.a is not None and each.b is not None)
+    numbers_b = [b for b, _ in beside]
+    # By then: the furthest step of A beside what B had done, whatever order B's lanes took turns in.
+    furthest: list[int] = []
+    for _, a in beside:
+        furthest.append(max(a, furthest[-1]) if furthest else a)
+    first_a: dict[Lanes, int] = {}
+    for couple in couples:
+        if couple.a is not None:
+            first_a.setdefault(couple.lanes, couple.a.number)
+    last_a: dict[Lanes, int] = {}
+    ranked: list[tuple[tuple[int, int], Couple]] = []  # by a step of A, and what stands behind it by that of B
+    for couple in couples:
+        if couple.a is not None:
+            last_a[couple.lanes] = couple.a.number
+            ranked.append(((couple.a.number, 0), couple))
+        elif couple.b is not None:
+            after = last_a.get(couple.lanes)
+            if after is None:
+                index = bisect_left(numbers_b, couple.b.number)
+                after = furthest[index - 1] if index else -1
+                if couple.lanes in first_a:
+                    after = min(after, first_a[couple.lanes] - 1)
+            ranked.append(((after, couple.b.number), couple))
+    ranked.sort(key=lambda item: item[0])
+    return [couple for _, couple in ranked]

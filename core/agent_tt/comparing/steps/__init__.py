@@ -1,0 +1,11 @@
+"""Which steps of two runs belong together, and what a step did.
+
+| module | does |
+|---|---|
+| `moves`, `updates` | what a step did: what it asked and what came back; what it wrote where it asked nothing |
+| `costs` | what it costs to set two steps beside each other |
+| `alignment` | the least costly way to do so in a lane |
+| `lane_alignment` | which lanes belong together |
+| `effects`, `unrecorded_effects` | what a run did to the world, and what it was kept from; outside its recording |
+| `outcome` | how runs ended |
+"""

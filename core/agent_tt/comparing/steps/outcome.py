@@ -1,0 +1,204 @@
+"""How a run ended, in the figures that two runs are compared by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agent_tt.comparing.steps.effects import Effects, effects_in
+from agent_tt.errors import AgentTTError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Call, ErrorInfo, Run, RunStatus, Step
+    from agent_tt.protocols import RunSource
+
+_ANSWER_KEYS = ("answer", "final_answer", "output", "result")
+_TOOLS = frozenset({"tool", "http"})
+_DENIABLE = _TOOLS | {"subprocess", "socket"}
+_SPEAKERS = frozenset({"assistant", "ai"})
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended.
+
+    Attributes:
+        status: As `Run.status`.
+        steps: How many steps it has.
+        tools: How often each tool was called, denied calls left out; most often first.
+        writes: The same for tools that write.
+        denied: How often each tool was denied.
+        tokens: Tokens in and out together; None where no step said.
+        cost_usd: US dollars; None where no step said.
+        duration_us: Microseconds from its start to its end; None while it runs.
+        error: What it failed with.
+        answer: Its last words: the state's `answer` (or the like), else the last message of a model.
+        effects: What it did to the world, and what it was kept from; of a fork only what it did itself.
+        unpriced: How many model calls have no known price: `cost_usd` is that of the others.
+    """
+
+    status: RunStatus
+    steps: int
+    tools: Mapping[str, int] = field(default_factory=dict)
+    writes: Mapping[str, int] = field(default_factory=dict)
+    denied: Mapping[str, int] = field(default_factory=dict)
+    tokens: int | None = None
+    cost_usd: float | None = None
+    duration_us: int | None = None
+    error: ErrorInfo | None = None
+    answer: str | None = None
+    effects: Effects = field(default_factory=Effects)
+    unpriced: int = 0
+
+    @property
+    def whole_cost(self) -> float | None:
+        """US dollars; None where that is not known of every model call."""
+        return None if self.unpriced else self.cost_usd
+
+    def to_json(self) -> dict[str, Wire]:
+        """The outcome for programs.
+
+        `{status, steps, tools, writes, denied, tokens, cost_usd, cost_complete, duration_ms, error, answer, effects}`.
+        `error`: `{class, message, traceback}` or null; `effects`: in one line, "" where there are none.
+        """
+        error = self.error
+        return {
+            "status": self.status,
+            "steps": self.steps,
+            "tools": dict(self.tools),
+            "writes": dict(self.writes),
+            "denied": dict(self.denied),
+            "tokens": self.tokens,
+            "cost_usd": self.cost_usd,
+            "cost_complete": not self.unpriced,
+            "duration_ms": milliseconds(self.duration_us),
+            "error": None
+            if error is None
+            else {"class": error.class_name, "message": error.message, "traceback": error.traceback},
+            "answer": self.answer,
+            "effects": self.effects.summary(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What one run has more than another; None where one of them does not say all of it.
+
+    Attributes:
+        steps: Steps.
+        tokens: Tokens in and out together.
+        cost_usd: US dollars.
+        duration_us: Microseconds.
+    """
+
+    steps: int = 0
+    tokens: int | None = None
+    cost_usd: float | None = None
+    duration_us: int | None = None
+
+    def to_json(self) -> dict[str, Wire]:
+        """`{steps, tokens, cost_usd, duration_ms}`."""
+        return {
+            "steps": self.steps,
+            "tokens": self.tokens,
+            # Sums of prices are off by less than a millionth of a cent; their difference must not show it.
+            "cost_usd": None if self.cost_usd is None else round(self.cost_usd, 9),
+            "duration_ms": milliseconds(self.duration_us),
+        }
+
+
+def difference_of(a: Outcome, b: Outcome) -> Difference:
+    """What B has more than A."""
+    return Difference(
+        steps=b.steps - a.steps,
+        tokens=None if a.tokens is None or b.tokens is None else b.tokens - a.tokens,
+        cost_usd=None if a.whole_cost is None or b.whole_cost is None else b.whole_cost - a.whole_cost,
+        duration_us=None if a.duration_us is None or b.duration_us is None else b.duration_us - a.duration_us,
+    )
+
+
+def milliseconds(us: int | None) -> float | None:
+    """Convert microseconds to the milliseconds of JSON output; None stays None."""
+    return None if us is None else us / 1000
+
+
+def read_outcome(run: Run, steps: Iterable[Step], calls: Iterable[Call], final_state: Wire) -> Outcome:
+    """Sum up a run.
+
+    Args:
+        run: The run.
+        steps: All its steps.
+        calls: All their calls.
+        final_state: The state after its last step.
+    """
+    steps, calls = list(steps), list(calls)
+    tools: Counter[str] = Counter()
+    writes: Counter[str] = Counter()
+    denied: Counter[str] = Counter()
+    for call in calls:
+        if call.kind in _DENIABLE and call.status == "denied":
+            denied[call.name] += 1
+            continue
+        if call.kind not in _TOOLS:
+            continue
+        tools[call.name] += 1
+        if call.kind == "tool" and call.effect != "read":
+            writes[call.name] += 1
+    return Outcome(
+        status=run.status,
+        steps=len(steps),
+        tools=dict(tools.most_common()),
+        writes=dict(writes.most_common()),
+        denied=dict(denied.most_common()),
+        tokens=tokens_of(steps),
+        cost_usd=cost_of(steps),
+        unpriced=sum(step.unpriced for step in steps),
+        duration_us=None if run.ended_us is None else run.ended_us - run.started_us,
+        error=run.error,
+        answer=last_words(final_state),
+        effects=effects_in(
+            (call for call in calls if call.step > (run.fork_step or 0)), is_running=run.status == "running"
+        ),
+    )
+
+
+def tokens_of(steps: Iterable[Step]) -> int | None:
+    """Tokens of some steps, in and out together; None where no step says."""
+    known = [count for step in steps for count in (step.tokens_in, step.tokens_out) if count is not None]
+    return sum(known) if known else None
+
+
+def cost_of(steps: Iterable[Step]) -> float | None:
+    """What some steps cost in US dollars; None where no step says."""
+    known = [step.cost_usd for step in steps if step.cost_usd is not None]
+    return sum(known) if known else None
+
+
+def final_state(source: RunSource, run_id: str) -> Wire:
+    """The state after a run's last step; None where it has none, or none that can be read."""
+    try:
+        return source.state(run_id, source.step_count(run_id))
+    except AgentTTError:  # a damaged end must not hide what the steps did; `verify` names the damage
+        return None
+
+
+def last_words(state: Wire) -> str | None:
+    """What an agent answered in the end, read off its state; None where that cannot be told."""
+    if not isinstance(state, dict):
+        return None
+    for key in _ANSWER_KEYS:
+        answer = state.get(key)
+        if isinstance(answer, str) and answer:
+            return answer
+    messages = state.get("messages")
+    if not isinstance(messages, list):
+        return None
+    for message in reversed(messages):
+        if isinstance(message, dict) and message.get("role", message.get("type")) in _SPEAKERS:
+            content = message.get("content")
+            return content if isinstance(content, str) and content else None
+    return None

@@ -1,0 +1,69 @@
+"""The key tables, by screen: one declaration for each key gives its binding, footer, help and palette entry."""
+
+from __future__ import annotations
+
+from agent_tt_tui.keymaps.compare import COMPARE, TABLE
+from agent_tt_tui.keymaps.debugger import BLAME, DEBUGGER, FIND, FIND_ALL, WATCHES
+from agent_tt_tui.keymaps.dialogs import ASK, ASK_TYPING, CONFIRM, COPY, EDIT, PICK, PROMPT, READING
+from agent_tt_tui.keymaps.running import FORK, REPLAY, REPLAYED, RESUME
+from agent_tt_tui.keymaps.runs import ABOUT, EMPTY, RUNS
+from agent_tt_tui.keymaps.sweep import SWEEP, SWEEP_FORM
+from agent_tt_tui.keymaps.widgets import LIST, TIMELINE, TREE
+
+__all__ = [
+    "ABOUT",
+    "ASK",
+    "ASK_TYPING",
+    "BLAME",
+    "COMPARE",
+    "CONFIRM",
+    "CONTEXTS",
+    "COPY",
+    "DEBUGGER",
+    "EDIT",
+    "EMPTY",
+    "FIND",
+    "FIND_ALL",
+    "FORK",
+    "LIST",
+    "PICK",
+    "PROMPT",
+    "READING",
+    "REPLAY",
+    "REPLAYED",
+    "RESUME",
+    "RUNS",
+    "SWEEP",
+    "SWEEP_FORM",
+    "TABLE",
+    "TIMELINE",
+    "TREE",
+    "WATCHES",
+]
+
+CONTEXTS = (
+    DEBUGGER,
+    COMPARE,
+    TABLE,
+    FORK,
+    REPLAY,
+    REPLAYED,
+    RESUME,
+    SWEEP,
+    SWEEP_FORM,
+    EDIT,
+    ASK,
+    RUNS,
+    ABOUT,
+    EMPTY,
+    PROMPT,
+    BLAME,
+    FIND,
+    WATCHES,
+    FIND_ALL,
+    PICK,
+    COPY,
+    CONFIRM,
+    READING,
+)
+"""Every context that a person meets, for the key table and the test against clashes."""

@@ -1,0 +1,76 @@
+"""The keys of the comparison of two runs, and of one with many."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agent_tt_tui.commands import Command, Context, Group
+from agent_tt_tui.keymaps.shared import ANSWER, CHOOSE, ENDING, ESCAPE, EVERYWHERE, LIVE, MOVES, STOP
+
+COMPARE = Context(
+    "Compare",
+    (
+        EVERYWHERE,
+        Group(
+            "Compare",
+            (
+                Command(
+                    "compare.previous",
+                    "pair(-1)",
+                    ("left",),
+                    "Go to the pair before",
+                    footer="pair",
+                    rank=10,
+                    pair="compare.next",
+                ),
+                Command("compare.next", "pair(1)", ("right",), "Go to the pair after"),
+                Command("compare.first", "end_pair(-1)", ("home", "0"), "Go to the first pair"),
+                Command("compare.last", "end_pair(1)", ("end", "$"), "Go to the last pair"),
+                Command(
+                    "compare.difference_previous",
+                    "difference(-1)",
+                    ("{", "X"),
+                    "Go to the difference before",
+                    footer="difference",
+                    rank=20,
+                    pair="compare.difference_next",
+                ),
+                Command("compare.difference_next", "difference(1)", ("}", "x"), "Go to the difference after"),
+                Command("pane.zoom", "zoom", ("z",), "Give the steps or the state the whole screen, or take it back"),
+                replace(ENDING, help="Show how both runs ended: error, traceback and output", rank=45),
+                Command("compare.swap", "swap", ("s",), "Swap the two sides", footer="swap", rank=40),
+                Command(
+                    "compare.only", "only_differences", ("o",), "Show only what differs", footer="differences", rank=50
+                ),
+                replace(CHOOSE, help="Open the run at this step", footer="open here", rank=30),
+            ),
+        ),
+        Group("Rows", MOVES),
+        LIVE,
+    ),
+)
+
+TABLE = Context(
+    "Table",
+    (
+        Group(
+            EVERYWHERE.title,
+            tuple(
+                replace(each, help="Stop reading, and go back", footer="back", rank=70) if each is ESCAPE else each
+                for each in EVERYWHERE.commands
+            ),
+        ),
+        Group(
+            "Table",
+            (
+                *MOVES,
+                replace(CHOOSE, help="Compare the run with the base, side by side", footer="compare", rank=10),
+                Command("table.open", "open", ("o",), "Open the run", footer="open", rank=20),
+                Command("table.sort", "sort", ("s",), "Sort by the next column", footer="sort", rank=30),
+                replace(ENDING, rank=40),
+            ),
+        ),
+        Group(LIVE.title, (ANSWER, STOP)),
+    ),
+)
+"""One run against many."""

@@ -1,0 +1,334 @@
+"""The keys of the debugger."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agent_tt_tui.commands import Command, Context, Group
+from agent_tt_tui.keymaps.shared import (
+    ABOUT_RUN,
+    CANCEL,
+    CHOOSE,
+    ENDING,
+    ESCAPE,
+    EVERYWHERE,
+    HELP,
+    HELP_WHILE_TYPING,
+    LIVE,
+    MOVES,
+    PALETTE,
+    RUN_AGAIN,
+    SUSPEND,
+)
+from agent_tt_tui.keymaps.sweep import SWEEP_OPEN
+from agent_tt_tui.keymaps.widgets import FOLDING, TIMELINE
+
+PANES = Group(
+    "Panes",
+    (
+        Command("pane.zoom", "zoom", ("z",), "Give the pane the whole screen, or take it back", footer="zoom", rank=90),
+        Command("pane.grow", "resize_pane(1)", ("+", "="), "Make the pane larger"),
+        Command("pane.shrink", "resize_pane(-1)", ("-",), "Make the pane smaller"),
+    ),
+)
+
+TIME = Group(
+    "Time",
+    (
+        Command(
+            "time.previous", "step(-1)", ("left",), "Go to the step before", footer="step", rank=10, pair="time.next"
+        ),
+        Command("time.next", "step(1)", ("right",), "Go to the step after"),
+        Command("time.ten_back", "step(-10)", ("shift+left", "H"), "Go ten steps back"),
+        Command("time.ten_on", "step(10)", ("shift+right", "L"), "Go ten steps on"),
+        Command("time.first", "first_step", ("home", "0"), "Go to the first step"),
+        Command("time.last", "last_step", ("end", "$"), "Go to the last step"),
+        Command(
+            "time.lane_previous",
+            "lane_step(-1)",
+            ("<",),
+            "Go to the step before in this lane",
+            footer="lane",
+            rank=15,
+            pair="time.lane_next",
+            fleeting=True,
+        ),
+        Command("time.lane_next", "lane_step(1)", (">",), "Go to the step after in this lane"),
+        Command(
+            "time.write_previous",
+            "write(-1)",
+            ("[", "W"),
+            "Go to where the selected path was last written",
+            footer="path",
+            rank=20,
+            pair="time.write_next",
+        ),
+        Command("time.write_next", "write(1)", ("]", "w"), "Go to where the selected path is written next"),
+        Command(
+            "time.error_previous",
+            "error(-1)",
+            ("{", "X"),
+            "Go to the error before; after a replay, to the divergence before",
+            footer="error",
+            rank=70,
+            pair="time.error_next",
+        ),
+        Command(
+            "time.error_next", "error(1)", ("}", "x"), "Go to the error after; after a replay, to the divergence after"
+        ),
+        Command("time.break_previous", "break(-1)", ("K",), "Go back to where a breakpoint stops"),
+        Command(
+            "time.break_next",
+            "break(1)",
+            ("J",),
+            "Go on to where a breakpoint stops",
+            footer="to break",
+            rank=12,
+            pair="time.break_previous",
+            fleeting=True,
+        ),
+        Command(
+            "time.edge_previous",
+            "edge(-1)",
+            ("(",),
+            "Go back to where what was asked began or stopped to hold",
+            footer="begins, stops",
+            rank=64,
+            pair="time.edge_next",
+            fleeting=True,
+        ),
+        Command("time.edge_next", "edge(1)", (")",), "Go on to where what was asked begins or stops to hold"),
+        Command("time.go_to", "go_to", (":",), "Go to a step by its number"),
+        Command("time.mark", "mark", ("m",), "Mark this step with the next free letter, or take the mark away"),
+        Command("time.go_to_mark", "go_to_mark", ("'", "M"), "Go to a marked step"),
+    ),
+)
+
+STRUCTURE = Group(
+    "Structure",
+    (
+        *MOVES,
+        CHOOSE,
+        *FOLDING,
+        Command("view.wrap", "wrap", ("v",), "Wrap long values, or cut them"),
+        Command("view.copy", "copy", ("y",), "Copy the path, the value or the key"),
+        Command("tab.state", "tab(1)", ("1",), "Show the state"),
+        Command("tab.call", "tab(2)", ("2",), "Show the call"),
+        Command("tab.messages", "tab(3)", ("3",), "Show the messages"),
+        Command("tab.raw", "tab(4)", ("4",), "Show the state as it was recorded"),
+        Command("call.previous", "call(-1)", (",",), "Go to the call before in this step"),
+        Command("call.next", "call(1)", (".",), "Go to the call after in this step"),
+    ),
+)
+
+ASK_AND_ACT = Group(
+    "Ask and act",
+    (
+        Command("diff.base", "diff_base", ("d",), "Compare against the next base", footer="diff against", rank=80),
+        Command("diff.other", "diff_other", ("D",), "Compare against any state of any run, also of another file"),
+        Command(
+            "blame.open",
+            "blame",
+            ("b",),
+            "Show who wrote the selected value, and the way back to what caused it; again: stay where it led",
+            footer="blame",
+            rank=62,
+        ),
+        Command(
+            "odd.open",
+            "odd",
+            ("O",),
+            "List what is odd about the run: loops, retries, slow and costly steps; each is a jump",
+            footer="oddities",
+            rank=75,
+            fleeting=True,
+        ),
+        Command(
+            "watch.open",
+            "watches",
+            ("B",),
+            "List what is watched: expressions marked where they hold, and breakpoints",
+            footer="watches",
+            rank=63,
+        ),
+        Command(
+            "find.open",
+            "find",
+            ("/",),
+            "Find text in this run; after ?, the steps at which a question holds",
+            footer="find",
+            rank=60,
+        ),
+        Command("find.next", "find_next(1)", ("n",), "Go to the next hit"),
+        Command("find.previous", "find_next(-1)", ("N",), "Go to the hit before"),
+        Command(
+            "edit.value",
+            "edit",
+            ("e",),
+            "Edit the selected value, the message, or what came back of the call that is shown",
+            footer="edit",
+            rank=30,
+        ),
+        Command("edit.state", "edit_state", ("E",), "Edit the whole state in $EDITOR"),
+        Command("edit.undo", "undo_edit", ("u",), "Undo the last edit"),
+        Command("edit.undo_all", "undo_edits", ("U",), "Undo all edits"),
+        Command(
+            "edit.remove",
+            "remove",
+            ("delete", "backspace"),
+            "Remove the selected value or message; in the list of pending edits, the edit",
+        ),
+        Command("edit.insert", "insert", ("a",), "Insert a value: into a list, or a new key", footer="insert", rank=93),
+        Command("edit.move", "move_value", ("p",), "Move the selected value to another path", footer="move", rank=94),
+        Command(
+            "edit.mute",
+            "mute",
+            ("s",),
+            "Mute this step, as if it had never happened; again: take that back",
+            footer="mute step",
+            rank=95,
+        ),
+        Command("fork.open", "fork", ("f",), "Run on from this step", footer="fork", rank=40),
+        Command(
+            "compare.open", "compare", ("c",), "Compare with another run, or with all forks", footer="compare", rank=50
+        ),
+        *RUN_AGAIN,
+        SWEEP_OPEN,
+        Command("pdb.open", "pdb", ("P",), "Open pdb in the agent, at this step of a replay", footer="pdb", rank=85),
+        replace(ENDING, footer=""),
+        replace(
+            ABOUT_RUN, help="Show and change what is written down about the run and this state: names, facts, notes"
+        ),
+        Command("run.kin", "kin", ("o",), "Open a fork that starts here, or the run that this one was forked from"),
+    ),
+)
+
+DEBUGGER = Context("Debugger", (EVERYWHERE, PANES, TIME, *TIMELINE.groups, STRUCTURE, ASK_AND_ACT, LIVE))
+
+BLAME = Context(
+    "Who wrote it",
+    (
+        Group(
+            "Who wrote it",
+            (
+                *MOVES[2:],
+                replace(MOVES[1], keys=("up", "k"), footer="along the way", rank=10, pair="list.down"),
+                replace(MOVES[0], keys=("down", "j")),
+                replace(CHOOSE, help="Stay at the place that is shown; b comes back here", footer="stay", rank=20),
+                replace(ESCAPE, help="Go back to the step where it was asked who wrote it", footer="back", pinned=True),
+            ),
+        ),
+        Group("Everywhere", (HELP, PALETTE, SUSPEND)),
+    ),
+)
+"""The list of a value's way back, beside the other keys of the debugger."""
+
+WATCHES = Context(
+    "Watches",
+    (
+        Group(
+            "Watches",
+            (
+                *MOVES,
+                replace(CHOOSE, help="Go through the steps at which it holds", footer="go", rank=10),
+                Command("watch.add", "add", ("a",), "Watch another expression", footer="add", rank=20),
+                Command("watch.break", "break", ("b",), "Make it a breakpoint, or none", footer="break", rank=30),
+                Command("watch.edit", "edit", ("e",), "Change the expression", footer="edit", rank=40),
+                Command("watch.name", "name", ("n",), "Name it, beside its letter", footer="name", rank=50),
+                Command("watch.off", "off", ("x",), "Turn the watch off, or on again", footer="on, off", rank=60),
+                Command(
+                    "watch.remove",
+                    "remove",
+                    ("delete", "backspace"),
+                    "Keep it no longer",
+                    footer="remove",
+                    rank=70,
+                ),
+            ),
+        ),
+        Group("Everywhere", (HELP, replace(CANCEL, help="Close", footer="close"))),
+    ),
+)
+"""What is watched in a run."""
+
+FIND = Context(
+    "Find",
+    (
+        Group(
+            "Find",
+            (
+                Command("find.hit_next", "hit(1)", ("down",), "Go to the next hit", scope="widget"),
+                Command(
+                    "find.hit_previous",
+                    "hit(-1)",
+                    ("up",),
+                    "Go to the hit before",
+                    footer="hit",
+                    rank=10,
+                    pair="find.hit_next",
+                    scope="widget",
+                ),
+                Command("find.accept", "accept", ("enter",), "Stay at this hit", footer="go", rank=20, scope="widget"),
+                Command(
+                    "find.field",
+                    "field(1)",
+                    ("tab",),
+                    "Search something else: all, the state, what was asked, answers, errors, names",
+                    footer="where",
+                    rank=30,
+                    scope="widget",
+                ),
+                Command("find.field_back", "field(-1)", ("shift+tab",), "The same, going back", scope="widget"),
+                Command(
+                    "find.regex",
+                    "regex",
+                    ("ctrl+r",),
+                    "Search for a pattern, or for words again",
+                    footer="regex",
+                    rank=40,
+                    scope="widget",
+                ),
+                Command(
+                    "find.order",
+                    "order",
+                    ("ctrl+o",),
+                    "Show hits in the order of the steps, or the best first",
+                    footer="order",
+                    rank=50,
+                    scope="widget",
+                ),
+                Command(
+                    "find.close",
+                    "close",
+                    ("escape",),
+                    "Go back to the step where the search began",
+                    footer="back",
+                    pinned=True,
+                    scope="widget",
+                ),
+            ),
+        ),
+        Group("Everywhere", (HELP_WHILE_TYPING, PALETTE, SUSPEND)),
+    ),
+)
+"""The line that a search is typed into, in the debugger."""
+
+FIND_ALL = Context(
+    "Find in all runs",
+    tuple(
+        replace(
+            group,
+            commands=tuple(
+                replace(command, help="Open the run at this hit", footer="open")
+                if command.id == "find.accept"
+                else replace(command, help="Go back to the list of runs")
+                if command.id == "find.close"
+                else command
+                for command in group.commands
+                if command.id != "find.order"
+            ),
+        )
+        for group in FIND.groups
+    ),
+)
+"""The same in all runs of a store: hits stand by run, the best first."""

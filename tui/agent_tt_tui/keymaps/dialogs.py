@@ -1,0 +1,204 @@
+"""The keys of the dialogs that ask something, or show something."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agent_tt_tui.commands import Command, Context, Group
+from agent_tt_tui.keymaps.shared import CANCEL, CHOOSE, HELP, HELP_WHILE_TYPING, MOVES, NEXT_PANE, PREVIOUS_PANE
+
+EDIT = Context(
+    "Edit",
+    (
+        Group(
+            "Edit",
+            (
+                Command("edit.keep", "keep", ("ctrl+s",), "Keep this edit", footer="keep", rank=10, priority=True),
+                Command(
+                    "edit.recorded",
+                    "recorded",
+                    ("ctrl+r",),
+                    "Start again from the recorded value",
+                    footer="as recorded",
+                    rank=20,
+                    priority=True,
+                ),
+                Command(
+                    "edit.editor",
+                    "editor",
+                    ("ctrl+e",),
+                    "Edit in $EDITOR",
+                    footer="open in $EDITOR",
+                    rank=30,
+                    priority=True,
+                ),
+                Command(
+                    "edit.other",
+                    "other",
+                    ("ctrl+t",),
+                    "Of a call: its words, its tool calls, or an error that it raises",
+                    footer="other form",
+                    rank=15,
+                    fleeting=True,
+                    priority=True,
+                ),
+                Command(
+                    "edit.part",
+                    "part",
+                    ("ctrl+l",),
+                    "Choose one value inside, of a JSON text too, and edit it on its own",
+                    footer="one value",
+                    rank=16,
+                    fleeting=True,
+                    priority=True,
+                ),
+            ),
+        ),
+        Group("Everywhere", (replace(CANCEL, footer="drop"), HELP_WHILE_TYPING, NEXT_PANE, PREVIOUS_PANE)),
+    ),
+)
+
+ASK = Context(
+    "Ask",
+    (
+        Group(
+            "What becomes of the call",
+            (
+                Command("ask.run", "run", ("F",), "Run it, with the arguments as they stand", footer="run", rank=10),
+                Command("ask.give", "give", ("g",), "Give the agent a value instead", footer="give value", rank=30),
+                Command("ask.error", "error", ("x",), "Raise an error in the agent instead", footer="error", rank=40),
+                Command("ask.refuse", "refuse", ("d",), "Refuse it: the agent is told", footer="refuse", rank=35),
+            ),
+        ),
+        Group(
+            "Its arguments",
+            (
+                Command("ask.edit", "edit", ("e",), "Edit the arguments", footer="edit", rank=20),
+                Command(
+                    "ask.done",
+                    "done",
+                    ("ctrl+s",),
+                    "Leave the arguments as typed; nothing goes out yet",
+                    footer="done typing",
+                    rank=5,
+                    fleeting=True,
+                    priority=True,
+                ),
+                Command(
+                    "ask.recorded",
+                    "recorded",
+                    ("ctrl+r",),
+                    "Start again from what the agent gave",
+                    footer="as given",
+                    rank=50,
+                    priority=True,
+                ),
+                Command(
+                    "ask.editor",
+                    "editor",
+                    ("ctrl+e",),
+                    "Edit the arguments in $EDITOR",
+                    footer="open in $EDITOR",
+                    rank=60,
+                    priority=True,
+                ),
+            ),
+        ),
+        Group(
+            "Everywhere",
+            (
+                replace(CANCEL, help="Stop typing; else leave the call waiting", footer="later"),
+                HELP,
+                NEXT_PANE,
+                PREVIOUS_PANE,
+            ),
+        ),
+    ),
+)
+"""A call of a running fork that waits for a decision."""
+
+_ASK = {command.id: command for command in ASK.commands}
+
+ASK_TYPING = Context(
+    "Ask",
+    (
+        Group("Its arguments", tuple(_ASK[f"ask.{name}"] for name in ("done", "recorded", "editor"))),
+        Group(
+            "Everywhere",
+            (
+                replace(CANCEL, help="Stop typing; the arguments stay as typed", footer="stop typing"),
+                HELP_WHILE_TYPING,
+            ),
+        ),
+    ),
+)
+"""The same while its arguments are typed: what the footer says then."""
+
+PROMPT = Context(
+    "Prompt",
+    (
+        Group(
+            "Prompt",
+            (
+                Command("prompt.accept", "accept", ("enter",), "Take what was typed", footer="go", rank=10),
+                CANCEL,
+                HELP_WHILE_TYPING,
+            ),
+        ),
+    ),
+)
+"""A dialog that asks for one line of text."""
+
+PICK = Context(
+    "Choose",
+    (
+        Group(
+            "Choose",
+            (*MOVES, replace(CHOOSE, help="Take the row under the cursor", footer="take", rank=10), HELP, CANCEL),
+        ),
+    ),
+)
+"""A dialog that asks for one of several."""
+
+COPY = Context(
+    "Copy",
+    (
+        Group(
+            "Copy",
+            (
+                Command("copy.path", "copy('path')", ("p",), "Copy the path", footer="copy path", rank=10),
+                Command("copy.value", "copy('value')", ("v",), "Copy the value", footer="copy value", rank=20),
+                Command("copy.key", "copy('key')", ("k",), "Copy the key", footer="copy key", rank=30),
+                CANCEL,
+            ),
+        ),
+    ),
+)
+"""What may follow the key that copies."""
+
+CONFIRM = Context(
+    "Confirm",
+    (
+        Group(
+            "Confirm",
+            (
+                Command("confirm.yes", "answer(True)", ("y",), "Yes, do it", footer="yes", rank=10),
+                Command("confirm.no", "answer(False)", ("n", "escape"), "No, leave it", footer="no", rank=20),
+            ),
+        ),
+    ),
+)
+
+READING = Context(
+    "Help",
+    (
+        Group(
+            "Help",
+            (
+                *MOVES,
+                Command("app.escape", "escape", ("escape", "q", "?", "f1"), "Close", footer="close", pinned=True),
+            ),
+        ),
+    ),
+)
+"""A dialog that is only read."""

@@ -1,0 +1,171 @@
+"""The keys of the dialogs that run an agent: fork, replay, resume."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agent_tt_tui.commands import Command, Context, Group
+from agent_tt_tui.keymaps.shared import CANCEL, CHOOSE, HELP, MOVES, NEXT_PANE, PREVIOUS_PANE
+
+FORK = Context(
+    "Fork",
+    (
+        Group(
+            "Fork",
+            (
+                *MOVES,
+                Command(
+                    "fork.policy_previous",
+                    "policy(-1)",
+                    ("left",),
+                    "Choose the policy to the left, or the choice before",
+                    footer="policy",
+                    rank=20,
+                    pair="fork.policy_next",
+                ),
+                Command(
+                    "fork.policy_next", "policy(1)", ("right",), "Choose the policy to the right, or the next choice"
+                ),
+                replace(
+                    CHOOSE,
+                    help="Type a value, such as a stub's; of what is recorded: halt or ask",
+                    footer="value",
+                    rank=25,
+                ),
+                Command(
+                    "fork.clear", "clear", ("delete", "backspace"), "Take the choice back", footer="take back", rank=65
+                ),
+            ),
+        ),
+        Group(
+            "Terms",
+            (
+                Command(
+                    "fork.agent", "agent", ("a",), "Run another agent, or another version", footer="agent", rank=30
+                ),
+                Command(
+                    "fork.model",
+                    "setting('model')",
+                    ("m",),
+                    "Another model for all later calls",
+                    footer="model",
+                    rank=35,
+                ),
+                Command(
+                    "fork.parameter",
+                    "setting('parameter')",
+                    ("p",),
+                    "A parameter of all later calls of models",
+                    footer="parameter",
+                    rank=60,
+                ),
+                Command("fork.budget", "budget", ("b",), "Go to the limits", footer="budget", rank=40),
+                Command(
+                    "fork.rehearse",
+                    "rehearse",
+                    ("r",),
+                    "Rehearse: models are not asked, their answers are made up; again: they are asked",
+                    footer="rehearse",
+                    rank=45,
+                ),
+                Command("fork.name", "name", ("n",), "Name the new run", footer="name", rank=50),
+                Command("fork.run", "run", ("F",), "Run the fork", footer="run", rank=10),
+            ),
+        ),
+        Group("Everywhere", (HELP, CANCEL)),
+    ),
+)
+
+REPLAY = Context(
+    "Replay",
+    (
+        Group(
+            "Replay",
+            (
+                *MOVES[:2],
+                Command("replay.run", "run", ("F", "enter"), "Replay the run", footer="replay", rank=10),
+                Command(
+                    "replay.mode_previous",
+                    "mode(-1)",
+                    ("left",),
+                    "Choose the other mode: halt at the first difference, or observe them all",
+                    footer="mode",
+                    rank=20,
+                    pair="replay.mode_next",
+                ),
+                Command("replay.mode_next", "mode(1)", ("right",), "Choose the other mode"),
+                Command(
+                    "replay.arguments",
+                    "arguments",
+                    ("a",),
+                    "Give the agent other arguments than it was recorded with",
+                    footer="arguments",
+                    rank=30,
+                ),
+                Command(
+                    "replay.agent",
+                    "agent",
+                    ("A",),
+                    "Run another entry point: of code that has moved since",
+                    footer="moved code",
+                    rank=40,
+                ),
+            ),
+        ),
+        Group(
+            "Everywhere",
+            (HELP, NEXT_PANE, PREVIOUS_PANE, replace(CANCEL, help="Stop the replay that runs, else close")),
+        ),
+    ),
+)
+
+REPLAYED = Context(
+    "Replayed",
+    (
+        Group(
+            "Replayed",
+            (
+                *MOVES,
+                replace(
+                    CHOOSE,
+                    help="Go to the step and the call of the divergence",
+                    footer="go there",
+                    rank=10,
+                    fleeting=True,
+                ),
+                Command("replay.again", "again", ("r", "F"), "Replay once more", footer="replay again", rank=20),
+            ),
+        ),
+        Group("Everywhere", (HELP, NEXT_PANE, PREVIOUS_PANE, replace(CANCEL, help="Close", footer="close"))),
+    ),
+)
+"""What a replay found."""
+
+RESUME = Context(
+    "Resume",
+    (
+        Group(
+            "Resume",
+            (
+                *MOVES[:2],
+                Command("resume.run", "run", ("F",), "Resume the run, for real", footer="resume", rank=10),
+                Command(
+                    "resume.said_previous",
+                    "said(-1)",
+                    ("left",),
+                    "Say whether the call happened: the answer to the left",
+                    footer="did it happen",
+                    rank=20,
+                    pair="resume.said_next",
+                ),
+                Command("resume.said_next", "said(1)", ("right",), "The answer to the right"),
+                replace(CHOOSE, help="It happened: type what it gave", footer="what it gave", rank=30),
+            ),
+        ),
+        Group(
+            "Everywhere",
+            (HELP, NEXT_PANE, PREVIOUS_PANE, replace(CANCEL, help="Stop what was begun, else close")),
+        ),
+    ),
+)
+"""What it takes to go on with a run that broke off."""
