@@ -120,12 +120,31 @@ def test_the_exit_codes_are_those_of_the_help():
     assert " · ".join(listed) in told
 
 
-NAMED = re.findall(r"`((?:core|tui|tests|docs)/[\w./]+)`", TEXTS["docs/contributing.md"])
+NAMED = {
+    page: re.findall(r"`((?:core|tui|tests|docs)/[\w./]+)`", TEXTS[f"docs/{page}.md"])
+    for page in ("contributing", "architecture")
+}
 
 
 def test_files_that_contributors_are_sent_to_are_there():
-    gone = {name for name in NAMED if "hello" not in name and not (ROOT / name).exists()}
-    assert (gone, len(NAMED) > 50) == (set(), True)
+    named = [name for names in NAMED.values() for name in names]
+    gone = {name for name in named if "hello" not in name and not (ROOT / name).exists()}
+    assert (gone, len(NAMED["contributing"]) > 50) == (set(), True)
+
+
+JOURNEYS = re.split(r"^### ", TEXTS["docs/architecture.md"].partition("## Journeys\n")[2], flags=re.MULTILINE)[1:]
+
+
+@pytest.mark.parametrize("journey", JOURNEYS, ids=lambda text: text.partition("\n")[0])
+def test_a_journey_passes_about_ten_files_each_once(journey):
+    files = re.findall(r"^\| `([\w./]+)` \|", journey, re.MULTILINE)
+    assert len(set(files)) == len(files)
+    assert 4 <= len(files) <= 12
+
+
+def test_the_words_are_few_and_each_is_explained_once():
+    words = re.findall(r"^\| ([\w-]+) \| ", TEXTS["docs/architecture.md"].partition("## Words\n")[2], re.MULTILINE)[1:]
+    assert len(set(words)) == len(words) <= 30
 
 
 OWN_AGENT = [line for line in shell_lines(README) if re.search(r"my_agent|latest", line) and " open " not in line]
