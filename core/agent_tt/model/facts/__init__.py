@@ -1,0 +1,54 @@
+"""The keys of the JSON objects in which runs, steps and calls say more than their columns hold.
+
+Nothing else spells them: a key is named by its fact, `CallFacts.pace.key`, and read by it, `call.facts.pace`.
+
+| module | has |
+|---|---|
+| `fact` | a fact, a record of facts, the shape of a value |
+| `shapes` | the shapes that several records use |
+| `runs` | `Run.metadata` |
+| `steps` | `steps.meta`, `Step.extra` |
+| `calls` | `Call.meta` |
+"""
+
+from __future__ import annotations
+
+from agent_tt.model.facts.calls import CallFacts, DecisionFacts, PolicyFacts
+from agent_tt.model.facts.fact import Fact, Facts, Shape
+from agent_tt.model.facts.runs import (
+    BisectedFacts,
+    DecidedFacts,
+    LimitFacts,
+    ProcessFacts,
+    ResumedFacts,
+    RunFacts,
+    SweepFacts,
+    TermFacts,
+    UserFacts,
+    WithoutEffectFacts,
+)
+from agent_tt.model.facts.shapes import Place, place_said
+from agent_tt.model.facts.steps import StepFacts, StepMeta
+
+__all__ = [
+    "BisectedFacts",
+    "CallFacts",
+    "DecidedFacts",
+    "DecisionFacts",
+    "Fact",
+    "Facts",
+    "LimitFacts",
+    "Place",
+    "PolicyFacts",
+    "ProcessFacts",
+    "ResumedFacts",
+    "RunFacts",
+    "Shape",
+    "StepFacts",
+    "StepMeta",
+    "SweepFacts",
+    "TermFacts",
+    "UserFacts",
+    "WithoutEffectFacts",
+    "place_said",
+]

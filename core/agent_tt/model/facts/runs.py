@@ -1,0 +1,173 @@
+"""What is said of a run beside its columns: the keys of `runs.meta`, and those of ours in `Run.metadata`.
+
+People and agents put into the metadata what they like, under any other key.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from agent_tt.model.facts.fact import Fact, Facts, Shape, record, records
+from agent_tt.model.facts.shapes import FLAG, LIST, NUMBER, OBJECT, PLACES, TEXT, TEXT_BY_NAME, TEXTS, VALUE, WHOLE
+
+__all__ = [
+    "BisectedFacts",
+    "DecidedFacts",
+    "LimitFacts",
+    "ProcessFacts",
+    "ResumedFacts",
+    "RunFacts",
+    "SweepFacts",
+    "TermFacts",
+    "UserFacts",
+    "WithoutEffectFacts",
+]
+
+_WORDS: Final = Shape[tuple[str, ...] | None](
+    "list of texts",
+    lambda found: tuple(map(str, found)) if isinstance(found, list) else None,
+    lambda words: None if words is None else [*words],
+)
+
+
+class ProcessFacts(Facts):
+    """The process that recorded a run."""
+
+    __slots__ = ()
+
+    id = Fact(TEXT, "what tells the process from others")
+    run = Fact(WHOLE, "which of its recordings the run is, from 1")
+
+
+class IncompleteFacts(Facts):
+    """Where a recording stopped."""
+
+    __slots__ = ()
+
+    step = Fact(WHOLE, "the last step that was recorded, 0 for none")
+    reason = Fact(TEXT, "why nothing was recorded after it")
+
+
+class DecidedFacts(Facts):
+    """What a person said of a call that was in flight when its run died."""
+
+    __slots__ = ()
+
+    step = Fact(WHOLE, "its step")
+    call = Fact(WHOLE, "its number in there")
+    happened = Fact(FLAG, "it did happen: it is not made again")
+    result = Fact(VALUE, "what it gave")
+
+
+class ResumedFacts(Facts):
+    """One time that a run was resumed: what was said of its calls and steps."""
+
+    __slots__ = ()
+
+    run = Fact(TEXT, "id of the run: forks of it inherit this, and were not resumed")
+    status = Fact(TEXT, "its status before")
+    open = Fact(PLACES, "calls that an interruption ended, and not what they asked: they count as not answered")
+    cut = Fact(PLACES, "calls that the agent made because it was interrupted: they do not count")
+    steps = Fact(LIST, "numbers of the steps that an interruption ended, or that the agent took because of it")
+    redo_unrecorded = Fact(FLAG, "what is not recorded may be done again")
+    decided = Fact(records(DecidedFacts), "what was said of calls that were in flight")
+
+
+class LimitFacts(Facts):
+    """How far a fork may go."""
+
+    __slots__ = ()
+
+    stop_at = Fact(WHOLE, "number of the last step that is taken")
+    seconds = Fact(NUMBER, "how long its process may run")
+    tokens = Fact(WHOLE, "tokens that models may read and write")
+    cost_usd = Fact(NUMBER, "US dollars that models may cost")
+    memory = Fact(WHOLE, "bytes of memory that its processes may hold")
+    breaks = Fact(TEXTS, "expressions: it ends after the first step after which one of them begins to hold")
+
+
+class TermFacts(Facts):
+    """On what terms a fork runs."""
+
+    __slots__ = ()
+
+    executor = Fact(TEXT, "who runs the agent: `mock`, or a registered name; absent for `python`")
+    overrides = Fact(OBJECT, "what the agent is told beside its state, by name")
+    limits = Fact(record(LimitFacts), "how far it may go")
+    script = Fact(LIST, "answers of models, in order: objects with `answer` or `error`, and perhaps `match`")
+    seed = Fact(WHOLE, "chooses among made-up answers; absent for 0")
+
+
+class SweepFacts(Facts):
+    """The place of a fork in a sweep."""
+
+    __slots__ = ()
+
+    id = Fact(TEXT, "id of the sweep")
+    cell = Fact(WHOLE, "the combination of values that it tries")
+    sample = Fact(WHOLE, "which of the runs of that combination it is")
+
+
+class WithoutEffectFacts(Facts):
+    """An edit of a fork of which nothing came."""
+
+    __slots__ = ()
+
+    edit = Fact(WHOLE, "its position among the fork's edits, from 0")
+    reason = Fact(TEXT, "why, in words")
+
+
+class BisectedFacts(Facts):
+    """What a fork was asked as a probe of a bisection."""
+
+    __slots__ = ()
+
+    key = Fact(TEXT, "what tells one probe from another: a digest of the question, the step, the edits and the code")
+    expression = Fact(TEXT, "what was asked of its own steps")
+    step = Fact(WHOLE, "the step that it began after")
+    holds = Fact(
+        Shape[bool | None]("true or false", lambda found: found if isinstance(found, bool) else None), "the answer"
+    )
+
+
+class UserFacts(Facts):
+    """What people write down about runs and checkpoints, as far as the application knows it by name."""
+
+    __slots__ = ()
+
+    ticket = Fact(TEXT, "the ticket or issue that it belongs to")
+    purpose = Fact(TEXT, "what it is for")
+
+
+class RunFacts(Facts):
+    """The keys of ours in `Run.metadata`. All others are the user's."""
+
+    __slots__ = ()
+
+    script = Fact(TEXT, "the script that ran the agent, where it cannot be started from a state")
+    module = Fact(TEXT, "the same of a module that was run with `python -m`")
+    arguments = Fact(_WORDS, "the arguments of that script or module")
+    command = Fact(
+        _WORDS, "what Python was told, of a program that was recorded from outside: options, program, arguments"
+    )
+    session = Fact(TEXT, "id that the runs of one `agent-tt record` command share")
+    hash_seed = Fact(
+        TEXT, "the variable of this name: lists that are made of sets are ordered by it", key="PYTHONHASHSEED"
+    )
+    python_options = Fact(_WORDS, "options of its Python that decide what a program does, such as `-O`")
+    patched = Fact(TEXTS, "what was recorded around it by patches: `clock`, `random`, `ids`, `env`")
+    process = Fact(record(ProcessFacts), "the process that recorded it")
+    headers = Fact(_WORDS, "names of HTTP headers that count as part of a question")
+    model_parameters = Fact(OBJECT, "what the agent said of its model beside the fields of `model`")
+    calls = Fact(TEXT_BY_NAME, "functions named from outside: the effect (`read`, `write`, `llm`) by dotted path")
+    calls_named = Fact(TEXT_BY_NAME, "under which names they are recorded, by dotted path")
+    calls_unmatched = Fact(TEXTS, "the dotted paths of which no call was made")
+    calls_held = Fact(TEXT_BY_NAME, "what keeps a function where it cannot be replaced, in words by dotted path")
+    unseen_libraries = Fact(_WORDS, "loaded libraries in C that may reach the world where no rule holds it")
+    incomplete = Fact(record(IncompleteFacts), "it was not recorded to its end")
+    resumed = Fact(records(ResumedFacts), "each time that it was resumed, oldest first")
+    fork_terms = Fact(record(TermFacts), "of a fork: on what terms it runs, where they differ from the usual")
+    fork_sweep = Fact(record(SweepFacts), "of a fork that a sweep took: its place in there")
+    edits_without_effect = Fact(records(WithoutEffectFacts), "of a fork: the edits of which nothing came")
+    bisected = Fact(record(BisectedFacts), "of a fork that a bisection took: what it was asked, and the answer")
+    sample = Fact(TEXT, "of a sample run that comes with agent-tt: the sample's name")
