@@ -15,6 +15,7 @@ from tests.tui.snapshot import save_svg
 from agent_tt import samples
 from agent_tt.forking.launch import start_fork
 from agent_tt.forking.plan import plan_fork
+from agent_tt.forking.request import ForkRequest
 from agent_tt.model import Edit
 from agent_tt.store import open_store
 from agent_tt_tui.app import AgentTT
@@ -52,7 +53,7 @@ async def picture(name: str, screen: Callable[[], Screen[None]], keys: Sequence[
 async def main(store: Store) -> None:
     """Make every picture."""
     refund, trip = store.run("refund-loop"), store.run("trip-planner")
-    fork = start_fork(plan_fork(store, refund, 1, agent="refund_loop.py:main_v2")).result()
+    fork = start_fork(plan_fork(store, refund, ForkRequest(1, agent="refund_loop.py:main_v2"))).result()
     refund = store.run("refund-loop")
     await picture("debugger", lambda: DebuggerScreen(store, refund, step=2))
     await picture("compare", lambda: CompareScreen(store, refund, store, fork))

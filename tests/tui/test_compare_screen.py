@@ -8,6 +8,7 @@ from tests.tui.waiting import until
 import agent_tt
 from agent_tt.forking.launch import start_fork
 from agent_tt.forking.plan import plan_fork
+from agent_tt.forking.request import ForkRequest
 from agent_tt.store import open_store
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look
@@ -18,7 +19,7 @@ from agent_tt_tui.widgets.runs.compare_steps import CompareSteps
 @pytest.fixture
 def forked(sample_store):
     """refund-loop beside its fork at step 1 with version 2."""
-    handle = start_fork(plan_fork(sample_store, "refund-loop", 1, agent="refund_loop.py:main_v2"))
+    handle = start_fork(plan_fork(sample_store, "refund-loop", ForkRequest(1, agent="refund_loop.py:main_v2")))
     handle.result()
     parent, fork = sample_store.run("refund-loop"), sample_store.run(handle.run_id)
     return AgentTT(lambda: CompareScreen(sample_store, parent, sample_store, fork), look=Look())
@@ -155,7 +156,7 @@ async def test_a_fork_that_crashes_leaves_the_screen_whole_and_says_so(sample_st
     agent.write_text(
         "import agent_tt\ndef main(state=None):\n    with agent_tt.record('x', state=state):\n        1 / 0\n"
     )
-    handle = start_fork(plan_fork(sample_store, "refund-loop", 1, agent=f"{agent}:main"))
+    handle = start_fork(plan_fork(sample_store, "refund-loop", ForkRequest(1, agent=f"{agent}:main")))
     parent, fork = sample_store.run("refund-loop"), sample_store.run(handle.run_id)
     app = AgentTT(lambda: CompareScreen(sample_store, parent, sample_store, fork, handle), look=Look())
     async with app.run_test(size=(140, 40)) as pilot:

@@ -10,6 +10,7 @@ from tests.patience import PATIENCE_SECONDS
 from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until
 
+from agent_tt.forking.request import ForkRequest
 from agent_tt.model import Edit, ErrorInfo, NewRun
 from agent_tt.sweeping.axes import Axis, axis_of
 from agent_tt.sweeping.definition import Definition
@@ -35,7 +36,7 @@ from agent_tt_tui.widgets.runs.sweep_form import SweepAction
 from agent_tt_tui.widgets.runs.sweep_matrix import SweepLayout, SweepMatrix, fair_label
 
 TIMEOUT = ErrorInfo("builtins:TimeoutError", "search_docs did not answer")
-THREE = Definition((Axis("set", "temperature", (0, 0.4, 0.8)),), step=1, samples=5, jobs=4, max_cost=50.0)
+THREE = Definition((Axis("set", "temperature", (0, 0.4, 0.8)),), fork=ForkRequest(1), samples=5, jobs=4, max_cost=50.0)
 ANSWERS = ("5 days", "", "5 days", "7 days", "")
 
 
@@ -119,7 +120,7 @@ async def test_arrows_go_through_samples_and_values_and_the_answer_follows(by_ha
 
 
 async def test_more_samples_than_fit_come_into_view_with_the_cursor(by_hand):
-    made = by_hand.begin(Definition((Axis("set", "a", (1, 2)),), step=1, samples=20, new_keys=True))
+    made = by_hand.begin(Definition((Axis("set", "a", (1, 2)),), fork=ForkRequest(1), samples=20, new_keys=True))
     by_hand.took(made, 1, 20, state={"answer": "the last"})
     app = app_of(by_hand, made)
     async with app.run_test(size=(60, 20)) as pilot:
@@ -284,7 +285,7 @@ async def test_a_sweep_that_was_started_elsewhere_is_not_stopped_here(by_hand, s
 
 
 async def test_o_shows_the_next_outcome_with_its_rate(by_hand):
-    made = by_hand.begin(Definition(THREE.axes, step=1, samples=2, outcomes=("answer", "budget < 0")))
+    made = by_hand.begin(Definition(THREE.axes, fork=ForkRequest(1), samples=2, outcomes=("answer", "budget < 0")))
     by_hand.took(made, 1, 1, state={"answer": "yes", "budget": -1})
     by_hand.took(made, 1, 2, state={"answer": "no", "budget": 1})
     app = app_of(by_hand, made)
@@ -423,10 +424,9 @@ def test_a_draft_becomes_the_definition():
         row = FormRow(kind, -1 if kind == "vary" else 0, "")
         assert check_line(draft, row, text) is None
         draft = draft.said(row, text)
-    assert draft.definition() == Definition(
-        (Axis("set", "city", ("Oslo",)), Axis("set", "temperature", (0, 1))),
-        step=3, samples=5, jobs=4, max_cost=0.5, allow=("pay", "book"),
-    )  # fmt: skip
+    axes = (Axis("set", "city", ("Oslo",)), Axis("set", "temperature", (0, 1)))
+    fork = ForkRequest(3, allow=("pay", "book"))
+    assert draft.definition() == Definition(axes, fork=fork, samples=5, jobs=4, max_cost=0.5)
 
 
 async def test_a_sweep_is_begun_from_the_debugger_and_only_f_starts_it(by_hand, driver):

@@ -14,6 +14,7 @@ from tests.tui.waiting import until
 
 from agent_tt.comparing.runs.table import TableReader
 from agent_tt.errors import Damaged
+from agent_tt.forking.request import ForkRequest
 from agent_tt.model import Edit, ErrorInfo, NewRun, NewStep, StepEnd
 from agent_tt.store import open_store
 from agent_tt.sweeping.axes import Axis
@@ -324,7 +325,7 @@ async def test_the_browser_compares_a_run_with_its_forks_where_it_has_some(store
 
 async def test_the_row_of_a_sweep_compares_its_runs(tmp_path):
     made = ByHand(tmp_path)
-    sweep = made.begin(Definition((Axis("set", "temperature", (0, 1)),), step=1, samples=1))
+    sweep = made.begin(Definition((Axis("set", "temperature", (0, 1)),), fork=ForkRequest(1), samples=1))
     made.took(sweep, 1, 1, state={"answer": "yes"})
     made.took(sweep, 2, 1, state={"answer": "no"})
     made.store.begin_fork(made.run.id, 1, state={}, new=NewRun("apart"))

@@ -16,6 +16,7 @@ from tests.tui.waiting import until
 from agent_tt.comparing.runs.without_effect import edits_without_effect
 from agent_tt.forking.launch import start_fork
 from agent_tt.forking.plan import plan_fork
+from agent_tt.forking.request import ForkRequest
 from agent_tt.model import Edit
 from agent_tt.sources import open_source
 from agent_tt_tui.app import AgentTT
@@ -86,7 +87,7 @@ def show(first):
 
 async def test_it_is_told_when_the_fork_has_ended_with_its_reason(source):
     original = source.run("forgetful")
-    handle = start_fork(plan_fork(source, original, 0, edits=[Edit("set", "limit", 9)]))
+    handle = start_fork(plan_fork(source, original, ForkRequest(0, edits=[Edit("set", "limit", 9)])))
     fork = source.run(handle.run_id)
     app = show(lambda: CompareScreen(source, original, source, fork, handle=handle))
     async with app.run_test(size=(120, 40)) as pilot:
@@ -110,7 +111,7 @@ async def test_it_is_told_when_the_fork_has_ended_with_its_reason(source):
 async def test_an_edit_that_had_one_is_not_said_to_have_none(source):
     original = source.run("forgetful")
     edit = Edit("set", "days", 30, target="result", step=1, call=1)
-    fork = start_fork(plan_fork(source, original, None, edits=[edit])).result()
+    fork = start_fork(plan_fork(source, original, ForkRequest(None, edits=[edit]))).result()
     app = show(lambda: CompareScreen(source, original, source, fork))
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: "1 edit: result of call 1 in step 1, days" in shown(app))

@@ -79,14 +79,17 @@ def bisect(
     from agent_tt.bisecting.recorded import bisect_recorded
     from agent_tt.errors import UsageError
     from agent_tt.forking.policies import configured_policy, written_rules
+    from agent_tt.forking.request import ForkRequest
     from agent_tt.forking.terms import terms_from
     from agent_tt.protocols import check_proven
     from agent_tt.sources import open_source
     from agent_tt.store.locate import resolve_store_path
 
-    limits = {"stop_at": stop_at, "time_limit": time_limit, "max_tokens": max_tokens, "max_cost": max_cost}
     of_forks = {
-        **limits,
+        "stop_at": stop_at,
+        "time_limit": time_limit,
+        "max_tokens": max_tokens,
+        "max_cost": max_cost,
         "changes": changes,
         "agent": agent,
         "allow": allow,
@@ -101,14 +104,11 @@ def bisect(
         check_proven(source, found)
         if not live:
             return bisect_recorded(source, found, expression)
-        return bisect_live(
-            source,
-            found,
-            expression,
+        request = ForkRequest(
             changes=changes or {},
             agent=agent,
-            allow=allow,
+            allow=tuple(allow),
             policy=configured_policy().with_all(written_rules((), policy or {})),
             terms=terms_from(stop_at=stop_at, time_limit=time_limit, max_tokens=max_tokens, max_cost=max_cost),
-            most=most_forks,
         )
+        return bisect_live(source, found, expression, request, most=most_forks)

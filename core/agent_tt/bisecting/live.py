@@ -10,25 +10,24 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import closing, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.bisecting.recorded import Bisection, Probe
 from agent_tt.errors import AgentFailed, UsageError
 from agent_tt.forking.launch import start_fork
 from agent_tt.forking.plan import plan_fork
-from agent_tt.forking.written import state_edits
 from agent_tt.querying.expressions import parse
 from agent_tt.querying.watches.step_search import Watch
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable
 
     from agent_tt.codec.wire import Wire
     from agent_tt.forking.plan import ForkPlan
-    from agent_tt.forking.policies import ToolPolicy
-    from agent_tt.forking.terms import Terms
-    from agent_tt.model import Edit, Run
+    from agent_tt.forking.request import ForkRequest
+    from agent_tt.model import Run
     from agent_tt.protocols import RunSource
 
 __all__ = ["BISECTED", "bisect_live", "first_where"]
@@ -55,13 +54,8 @@ def bisect_live(
     source: RunSource,
     run: Run,
     expression: str,
+    request: ForkRequest,
     *,
-    edits: Sequence[Edit] = (),
-    changes: Mapping[str, object] | None = None,
-    agent: str | None = None,
-    allow: Iterable[str] = (),
-    policy: ToolPolicy | None = None,
-    terms: Terms | None = None,
     most: int | None = None,
     started: Callable[[ForkPlan], None] = lambda _: None,
     probed: Callable[[Probe], None] = lambda _: None,
@@ -72,12 +66,7 @@ def bisect_live(
         source: the store that holds the run.
         run: the run.
         expression: what is asked of the steps that a fork takes itself.
-        edits: changes that each fork begins with.
-        changes: the same as new values by path.
-        agent: another entry point that each fork runs.
-        allow: names of writing tools that may run.
-        policy: what each fork does with its calls; None for the defaults and what is configured.
-        terms: who runs each fork, and how far it may go.
+        request: what each fork is, but for the step that it begins after.
         most: how many forks may be run; those that ran before are not counted. What is not known then is said, and
             found by asking again.
         started: told before a fork is started.
@@ -89,7 +78,7 @@ def bisect_live(
         AgentFailed: a fork could not be asked: it took no step of its own.
     """
     parse(expression)
-    if any(edit.step is not None for edit in edits):
+    if any(edit.step is not None for edit in request.edits):
         raise UsageError(
             "a call of one step, or a muted step, is edited, but each probe begins after another step",
             hint="edit the state, the model, its parameters or its prompt",
@@ -100,8 +89,7 @@ def bisect_live(
     probes: list[Probe] = []
 
     def holds(step: int) -> bool:
-        every = [*edits, *state_edits(source.state(run.id, step), changes or {})]
-        plan = plan_fork(source, run, step, edits=every, agent=agent, allow=allow, policy=policy, terms=terms)
+        plan = plan_fork(source, run, replace(request, step=step))
         key = _key(plan, expression)
         probe = _known(source, run, step, key)
         if probe is None:

@@ -21,6 +21,7 @@
 | `declared_tools`, `shown_tools` | tools that the agent's code declares, and those that its conversations show |
 | `policies`, `stand_ins` | what it does with calls, and the answers of those that it does not make |
 | `prepared` | answers that are there before they are asked for: recorded, or given by a person |
+| `request` | a fork as it is asked for: in code, by the command, in the app |
 | `plan` | all of that in one: the pre-flight |
 | `launch`, `handle` | the child process, and what can be done with it |
 | `answering`, `standing_still` | deciding about calls that wait, while the agent's deadlines stand still |
@@ -135,53 +136,48 @@ def fork(
         UsageError: an edit does not fit, or the run cannot be forked there; the message says why.
         NotRebuildable: the state holds a value that cannot become a Python object again.
     """
-    from agent_tt.forking.first_question import state_to_edit
+    from contextlib import closing
+
     from agent_tt.forking.launch import start_fork
     from agent_tt.forking.plan import plan_fork
     from agent_tt.forking.policies import configured_policy, written_rules
+    from agent_tt.forking.request import ForkRequest
     from agent_tt.forking.terms import terms_from
-    from agent_tt.forking.written import call_edits, request_edits, state_edits
+    from agent_tt.forking.written import call_edits, request_edits
     from agent_tt.model import Edit
     from agent_tt.store import open_store
     from agent_tt.store.locate import resolve_store_path
 
-    edits: list[Edit] = call_edits(results=results, errors=errors, answers=answers)
-    edits += request_edits(system=system, model=model, parameters=parameters)
-    edits += [Edit("mute", "", target="step", step=number) for number in mute]
-    terms = terms_from(
-        executor=executor,
-        overrides=overrides or {},
-        stop_at=stop_at,
-        time_limit=time_limit,
-        max_tokens=max_tokens,
-        max_cost=max_cost,
-        max_memory=max_memory,
-        breaks=breaks,
-        script=script,
-        seed=seed,
+    by_path: Mapping[str, object] = changes if isinstance(changes, Mapping) else {}
+    edits = () if isinstance(changes, Mapping) else changes or ()
+    request = ForkRequest(
+        step=step,
+        changes=by_path,
+        edits=(
+            *edits,
+            *call_edits(results=results, errors=errors, answers=answers),
+            *request_edits(system=system, model=model, parameters=parameters),
+            *(Edit("mute", "", target="step", step=number) for number in mute),
+        ),
+        agent=agent,
+        allow=tuple(allow),
+        policy=configured_policy().with_all(written_rules((), policy or {})),
+        name=name,
+        by=by,
+        accept_changes=accept_changes,
+        terms=terms_from(
+            executor=executor,
+            overrides=overrides or {},
+            stop_at=stop_at,
+            time_limit=time_limit,
+            max_tokens=max_tokens,
+            max_cost=max_cost,
+            max_memory=max_memory,
+            breaks=breaks,
+            script=script,
+            seed=seed,
+        ),
     )
-    source = open_store(resolve_store_path(store))
-    try:
-        original = source.run(run) if isinstance(run, str) else run
-        number = source.step_number(original, step) if isinstance(step, str) else step
-        if isinstance(changes, Mapping):
-            at = number if number is not None else next((edit.step for edit in edits if edit.step is not None), 0)
-            edits = [*state_edits(state_to_edit(source, original.id, at or 0), changes), *edits]
-        else:
-            edits = [*(changes or ()), *edits]
-        plan = plan_fork(
-            source,
-            original,
-            number,
-            edits=edits,
-            agent=agent,
-            allow=allow,
-            policy=configured_policy().with_all(written_rules((), policy or {})),
-            name=name,
-            by=by,
-            accept_changes=accept_changes,
-            terms=terms,
-        )
-    finally:
-        source.close()
+    with closing(open_store(resolve_store_path(store))) as source:
+        plan = plan_fork(source, run, request)
     return start_fork(plan, asked=asked)

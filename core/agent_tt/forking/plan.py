@@ -29,11 +29,12 @@ from agent_tt.protocols import check_proven
 from agent_tt.recording.native_libraries import UNSEEN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.forking.boundary import Boundary
     from agent_tt.forking.policies import ToolPolicy
+    from agent_tt.forking.request import ForkRequest
     from agent_tt.model import Edit, Step, WayBackIn
     from agent_tt.protocols import RunSource
 
@@ -157,35 +158,13 @@ class ForkPlan:
         return replace(self, name=name or None)
 
 
-def plan_fork(
-    source: RunSource,
-    run: str | Run,
-    step: int | None = None,
-    *,
-    edits: Sequence[Edit] = (),
-    agent: str | None = None,
-    allow: Iterable[str] = (),
-    policy: ToolPolicy | None = None,
-    name: str | None = None,
-    by: WayBackIn | None = None,
-    accept_changes: bool = False,
-    terms: Terms | None = None,
-) -> ForkPlan:
-    """Work out a fork of `run` after `step`, and refuse it where it could not run.
+def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPlan:
+    """Work out a fork of `run`, and refuse it where it could not run.
 
     Args:
         source: the store that holds the run, and that will hold the fork.
         run: the run, or what names it.
-        step: the checkpoint to start from, 0 for the input; None for that before the call that is edited.
-        edits: changes, applied in order.
-        agent: another entry point to run, `module:callable` or `path/file.py:callable`.
-        allow: names of what may run: the short form of the rule `live`.
-        policy: what it does with its calls; None for the defaults and what is configured.
-        name: the new run's name instead of `NAME/fork-N`.
-        by: how the agent gets there: it is handed the state (`restore`) or re-entered by `replay`. None chooses:
-            restore where the entry point takes a state, and no call is edited.
-        accept_changes: where a re-entered agent asks something else than was recorded, let it go live from there.
-        terms: who runs it, what it is told, and how far it may go; None for a plain fork.
+        request: the fork.
 
     Raises:
         ReadOnlySource: the run lies in a file that is only read.
@@ -195,13 +174,13 @@ def plan_fork(
         NotRebuildable, Damaged: the edited state holds something that cannot become a Python value again.
         InvalidEntryPoint: the agent cannot be found, or takes no state; or there is no such executor.
     """
-    terms = terms or Terms()
+    agent, by, terms = request.agent, request.by, request.terms
     original = run if isinstance(run, Run) else source.run(run)
     check_origin(source, original)
     check_proven(source, original)
-    steps = source.steps(original.id)
+    steps, edits = source.steps(original.id), request.edits_of(source, original)
     calls = [edit for edit in edits if edit.target in CALLS]
-    asked = _asked_step(step, calls)
+    asked = _asked_step(request.step_of(source, original), calls)
     if calls and by == "restore":
         raise UsageError(_ONLY_BY_REPLAY, hint="leave out --by restore")
     if calls:
@@ -226,7 +205,8 @@ def plan_fork(
     requests, odd_requests = with_recorded_requests(
         source, original.id, steps, kept, [edit for edit in edits if edit.target in REQUESTS]
     )
-    rules = (configured_policy() if policy is None else policy).with_all((each, Rule("live")) for each in allow)
+    policy = configured_policy() if request.policy is None else request.policy
+    rules = policy.with_all((each, Rule("live")) for each in request.allow)
     declared = declared_tools(code.file, None if code.root is None else Path(code.root))
     boundary = boundary_of(source, original, steps, after=kept, policy=rules, declared=declared)
     problems += (*odd, *odd_requests, *odd_rules(original, boundary, rules))
@@ -237,7 +217,7 @@ def plan_fork(
         run=original,
         step=kept,
         step_name="input" if not kept else steps[(asked if not calls else kept) - 1].name,
-        name=name or None,
+        name=request.name or None,
         edits=(*known, *calls, *requests),
         state=state,
         code=code,
@@ -246,7 +226,7 @@ def plan_fork(
         rules=rules,
         problems=problems,
         answered=sum(each.calls for each in steps[:kept]) if way == "replay" else 0,
-        accepts_changes=accept_changes and way == "replay",
+        accepts_changes=request.accept_changes and way == "replay",
         terms=terms,
     ).with_policy(rules)
 

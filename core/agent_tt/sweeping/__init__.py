@@ -106,7 +106,10 @@ def sweep(
         Interrupted: it was stopped before its end, or has cost as much as it may; the hint says how to go on.
         AgentFailed: some of its runs broke off each time.
     """
+    from contextlib import closing
+
     from agent_tt.codec.encode import encode
+    from agent_tt.forking.request import ForkRequest
     from agent_tt.forking.terms import terms_from
     from agent_tt.store import open_store
     from agent_tt.store.locate import resolve_store_path
@@ -141,25 +144,17 @@ def sweep(
         script=script,
     )
     terms, executor_axis = with_executors(said, executors, seed)
-    source = open_store(resolve_store_path(store))
-    try:
-        original = source.run(run) if isinstance(run, str) else run
-        definition = Definition(
-            axes=axes_of([*axes, *executor_axis]),
-            step=source.step_number(original, step) if isinstance(step, str) else step,
-            samples=samples,
-            jobs=jobs,
-            outcomes=tuple(outcomes),
-            allow=tuple(allow),
-            by=by,
-            accept_changes=accept_changes,
-            terms=terms,
-            max_cost=max_cost,
-            new_keys=new_keys,
-        )
-        plan = plan_sweep(source, original, definition)
-    finally:
-        source.close()
+    definition = Definition(
+        axes=axes_of([*axes, *executor_axis]),
+        fork=ForkRequest(step=step, allow=tuple(allow), by=by, accept_changes=accept_changes, terms=terms),
+        samples=samples,
+        jobs=jobs,
+        outcomes=tuple(outcomes),
+        max_cost=max_cost,
+        new_keys=new_keys,
+    )
+    with closing(open_store(resolve_store_path(store))) as source:
+        plan = plan_sweep(source, run, definition)
     return drive(start_sweep(plan), report)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.errors import Damaged, UsageError
+from agent_tt.forking.request import ForkRequest
 from agent_tt.forking.terms import MOCK, PYTHON, TERMS, Terms, terms_of
 from agent_tt.model import Run
 from agent_tt.querying.predicates import Predicate, parse_predicate
@@ -53,27 +54,19 @@ class Definition:
 
     Attributes:
         axes: what is varied, and with a single value what holds for all.
-        step: the step to fork after, as it was asked for; None for that before the call that is edited.
+        fork: what each run is, but for what is varied. Of tools that write only those run that its `allow` names.
         samples: how often each cell is taken.
         jobs: how many runs are under way at a time.
         outcomes: what is asked of each run's last step, as it was written (see `querying.predicates`).
-        allow: names of writing tools that may run; all others that write are denied.
-        by: how the agent gets to the fork's step; None chooses.
-        accept_changes: see `plan_fork`.
-        terms: on what terms each run is taken.
         max_cost: US dollars; once the runs have cost that, none is begun.
         new_keys: whether values may be given to keys that the state does not have.
     """
 
     axes: tuple[Axis, ...]
-    step: int | None = None
+    fork: ForkRequest = field(default_factory=ForkRequest)
     samples: int = 1
     jobs: int = 1
     outcomes: tuple[str, ...] = ()
-    allow: tuple[str, ...] = ()
-    by: WayBackIn | None = None
-    accept_changes: bool = False
-    terms: Terms = field(default_factory=Terms)
     max_cost: float | None = None
     new_keys: bool = False
 
@@ -135,7 +128,7 @@ class Definition:
             )
         for text in self.outcomes:
             parse_predicate(text)
-        if any(axis.kind == "executor" for axis in self.axes) and self.terms.executor != PYTHON:
+        if any(axis.kind == "executor" for axis in self.axes) and self.fork.terms.executor != PYTHON:
             raise UsageError("the executor is said twice")
         return self
 
@@ -143,14 +136,14 @@ class Definition:
         """As the store keeps it."""
         return {
             "axes": [axis.to_mapping() for axis in self.axes],
-            "step": self.step,
+            "step": self.fork.step,
             "samples": self.samples,
             "jobs": self.jobs,
             "outcomes": list(self.outcomes),
-            "allow": list(self.allow),
-            "by": self.by,
-            "accept_changes": self.accept_changes or None,
-            "terms": self.terms.to_mapping(),
+            "allow": list(self.fork.allow),
+            "by": self.fork.by,
+            "accept_changes": self.fork.accept_changes or None,
+            "terms": self.fork.terms.to_mapping(),
             "max_cost": self.max_cost,
             "new_keys": self.new_keys or None,
         }
@@ -179,14 +172,16 @@ def definition_of(kept: Mapping[str, Wire]) -> Definition:
     try:
         return Definition(
             axes=tuple(_axis(facts) for facts in _listed(kept.get("axes"))),
-            step=_whole(kept.get("step")),
+            fork=ForkRequest(
+                step=_whole(kept.get("step")),
+                allow=tuple(text for text in _listed(kept.get("allow")) if isinstance(text, str)),
+                by=_way(kept.get("by")),
+                accept_changes=kept.get("accept_changes") is True,
+                terms=_terms(kept.get("terms")),
+            ),
             samples=_whole(kept.get("samples")) or 1,
             jobs=_whole(kept.get("jobs")) or 1,
             outcomes=tuple(text for text in _listed(kept.get("outcomes")) if isinstance(text, str)),
-            allow=tuple(text for text in _listed(kept.get("allow")) if isinstance(text, str)),
-            by=_way(kept.get("by")),
-            accept_changes=kept.get("accept_changes") is True,
-            terms=_terms(kept.get("terms")),
             max_cost=_number(kept.get("max_cost")),
             new_keys=kept.get("new_keys") is True,
         ).checked()

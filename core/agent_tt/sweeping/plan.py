@@ -70,6 +70,8 @@ def plan_sweep(source: RunSource, run: str | Run, definition: Definition) -> Swe
     """
     definition = definition.checked()
     original = run if isinstance(run, Run) else source.run(run)
+    step = definition.fork.step_of(source, original)
+    definition = replace(definition, fork=replace(definition.fork, step=step))  # it is kept: `~1` may be another later
     _check_steps(definition)
     _check_paths(source, original, definition)
     plans: list[ForkPlan] = []
@@ -140,9 +142,10 @@ def _check_paths(source: RunSource, run: Run, definition: Definition) -> None:
     Raises:
         InvalidEdit: names the path, and what may have been meant.
     """
-    if definition.new_keys or definition.step is None:
+    step = definition.fork.step_of(source, run)
+    if definition.new_keys or step is None:
         return
-    state = source.state(run.id, definition.step)
+    state = source.state(run.id, step)
     for axis in definition.axes:
         edit = edit_of(axis, axis.values[0])
         if edit is None or edit.target != "state":
@@ -151,7 +154,7 @@ def _check_paths(source: RunSource, run: Run, definition: Definition) -> None:
         if odd:
             meant = odd[0].partition(": ")[2]
             raise InvalidEdit(
-                f"{edit.path} is not in the state after step {definition.step}",
+                f"{edit.path} is not in the state after step {step}",
                 hint=f"{meant[:1].upper()}{meant[1:]} --new-keys adds it to the state.".strip(),
             )
         state = apply_edits(state, [edit])
@@ -202,18 +205,17 @@ def plan_cell(source: RunSource, run: Run | str, definition: Definition, cell: C
     said = {axis.kind: value for axis, value in chosen if axis.kind in ("agent", "executor")}
     agent, executor = said.get("agent"), said.get("executor")
     words = {axis.place: value for axis, value in chosen if axis.kind == "policy"}
-    terms = replace(definition.terms, executor=executor) if isinstance(executor, str) else definition.terms
-    return plan_fork(
-        source,
-        run,
-        definition.step,
+    base = definition.fork
+    terms = replace(base.terms, executor=executor) if isinstance(executor, str) else base.terms
+    request = replace(
+        base,
         edits=edits,
         agent=agent if isinstance(agent, str) else None,
-        policy=configured_policy().with_all(written_rules(definition.allow, words)),
-        by=definition.by,
-        accept_changes=definition.accept_changes,
+        allow=(),
+        policy=configured_policy().with_all(written_rules(base.allow, words)),
         terms=terms,
     )
+    return plan_fork(source, run, request)
 
 
 def sample_of(plan: ForkPlan, sweep: SweepRow, cell: Cell, sample: int, attempt: int) -> ForkPlan:

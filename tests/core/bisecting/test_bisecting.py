@@ -14,6 +14,7 @@ from agent_tt import samples
 from agent_tt.bisecting.live import BISECTED, bisect_live, first_where
 from agent_tt.bisecting.recorded import bisect_recorded
 from agent_tt.errors import InvalidExpression, UsageError
+from agent_tt.forking.request import ForkRequest
 from agent_tt.model import Edit
 
 
@@ -63,7 +64,7 @@ def test_live_forks_cannot_all_begin_with_an_edit_of_one_step(tmp_path, edit):
     with closing(agent_tt.open_source(path)) as source:
         run = source.run("refund-loop")
         with pytest.raises(UsageError, match="each probe begins after another step"):
-            bisect_live(source, run, "state.answer", edits=[edit])
+            bisect_live(source, run, "state.answer", ForkRequest(edits=[edit]))
         assert source.forks(run.id) == []
 
 
@@ -74,11 +75,11 @@ def test_live_forks_find_where_it_is_too_late_and_are_found_again(tmp_path):
     with closing(agent_tt.open_source(path)) as source:
         run = source.run("refund-loop")
         changes = {"budget.max_searches": 3}
-        begun = bisect_live(source, run, "state.attempts > 3", changes=changes, most=2)
+        begun = bisect_live(source, run, "state.attempts > 3", ForkRequest(changes=changes), most=2)
         assert [probe.step for probe in begun.probes] == [20, 10]
         assert (begun.first, begun.last_without) == (10, None)
         assert begun.stopped == "2 forks were run, and no more were wanted"
-        found = bisect_live(source, run, "state.attempts > 3", changes=changes)
+        found = bisect_live(source, run, "state.attempts > 3", ForkRequest(changes=changes))
         assert found.first == 4
         assert found.last_without == 3
         assert found.stopped == ""
@@ -86,7 +87,7 @@ def test_live_forks_find_where_it_is_too_late_and_are_found_again(tmp_path):
         assert len(found.probes) <= 6
         assert found.to_json()["probes"][0] == begun.probes[0].to_json() | {"known": True}
         runs = len(source.forks(run.id))
-        again = bisect_live(source, run, "state.attempts > 3", changes=changes)
+        again = bisect_live(source, run, "state.attempts > 3", ForkRequest(changes=changes))
         assert again.first == 4
         assert all(probe.known for probe in again.probes)
         assert len(source.forks(run.id)) == runs

@@ -13,6 +13,7 @@ from tests.patience import PATIENCE_SECONDS
 from agent_tt.codec.encode import encode
 from agent_tt.forking.launch import start_fork
 from agent_tt.forking.plan import plan_fork
+from agent_tt.forking.request import ForkRequest
 from agent_tt.model import AgentCode, NewRun, NewStep, Run, StepEnd
 from agent_tt.store import open_store
 
@@ -51,7 +52,7 @@ class Project(AgentFolder):
         return self.store.run(writer.run_id)
 
     def plan(self, run: Run | str, step: int, **options: object) -> ForkPlan:
-        return plan_fork(self.store, run, step, **options)
+        return plan_fork(self.store, run, ForkRequest(step, **options))
 
     def fork(self, run: Run | str, step: int, **options: object) -> ForkHandle:
         asked = options.pop("asked", None)

@@ -11,6 +11,7 @@ import pytest
 from agent_tt.errors import InvalidEdit, InvalidEntryPoint, NotRebuildable, ReadOnlySource, StepNotFound, UsageError
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.policies import Rule, ToolPolicy, read_rule
+from agent_tt.forking.request import ForkRequest
 from agent_tt.model import AgentCode, CallEnd, Edit, NewCall, NewRun, NewStep, Run, StepEnd
 from agent_tt.store import open_store
 
@@ -136,7 +137,9 @@ def test_a_plan_refuses_rules_that_cannot_be_carried_out_and_notes_those_for_not
     configured = Rule("stub", 1, source="project", place="/p/pyproject.toml")
     kept = plan.with_policy(ToolPolicy((("*subprocess", configured),)))  # only what a person gave now is refused
     assert [row.rule.source for row in kept.boundary if row.kind == "subprocess"] == ["project"]
-    said = plan_fork(project.store, busy, 1, policy=ToolPolicy((("boook", Rule("ask")), ("*http", Rule("deny")))))
+    said = plan_fork(
+        project.store, busy, ForkRequest(1, policy=ToolPolicy((("boook", Rule("ask")), ("*http", Rule("deny")))))
+    )
     assert said.problems == ("boook has the policy ask, but nothing by that name is known of trip; did you mean book?",)
 
 
@@ -147,7 +150,7 @@ def test_a_dotted_path_holds_for_nothing_and_that_is_said(project: Project, busy
     assert refused.value.hint == "it is recorded as look: look=deny"
     of_file = Rule("deny", source="project", place="pyproject.toml")
     rules = ToolPolicy((("shop.look", of_file), ("other.agents", of_file)))
-    assert plan_fork(project.store, busy, 1, policy=rules).problems == (
+    assert plan_fork(project.store, busy, ForkRequest(1, policy=rules)).problems == (
         "shop.look names nothing, it is recorded as look: pyproject.toml",
     )
 
@@ -197,7 +200,7 @@ def test_allowing_a_tool_that_was_never_called_is_pointed_out(project: Project, 
 
 def test_a_plan_can_be_made_while_only_reading(project: Project, busy: Run) -> None:
     with closing(open_store(project.store_path, read_only=True)) as source:
-        assert plan_fork(source, busy, 1) == project.plan(busy, 1)
+        assert plan_fork(source, busy, ForkRequest(1)) == project.plan(busy, 1)
 
 
 def test_a_run_of_another_system_cannot_be_forked(project: Project, busy: Run) -> None:

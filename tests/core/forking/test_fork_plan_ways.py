@@ -10,6 +10,7 @@ import pytest
 from agent_tt.errors import InvalidEdit, InvalidEntryPoint, InvalidExecutor, InvalidScript, NotRebuildable, UsageError
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.policies import Rule
+from agent_tt.forking.request import ForkRequest
 from agent_tt.forking.terms import Terms
 from agent_tt.model import AgentCode, CallEnd, Edit, NewCall, NewRun, NewStep, Run, StepEnd
 from agent_tt.recording.limits import Limits
@@ -111,7 +112,7 @@ def test_an_edited_call_without_a_step_is_refused(project: Project, trip: Run):
 
 def test_a_fork_needs_a_step_unless_a_call_is_edited(project: Project, trip: Run):
     with pytest.raises(UsageError, match="the step to fork after is not said") as caught:
-        plan_fork(project.store, trip)
+        plan_fork(project.store, trip, ForkRequest())
     assert caught.value.hint == "name it with --at; 0 is the input"
 
 

@@ -12,6 +12,7 @@ from agent_tt.errors import UsageError
 from agent_tt.forking.boundary import _uncalled
 from agent_tt.forking.declared_tools import DeclaredTool, declared_tools
 from agent_tt.forking.plan import plan_fork
+from agent_tt.forking.request import ForkRequest
 from agent_tt.forking.shown_tools import ShownTools
 from agent_tt.model import AgentCode, Call, CallEnd, NewCall, NewStep, Run, StepEnd
 from agent_tt.recording.policy import Rule
@@ -188,7 +189,7 @@ def test_a_tool_that_nothing_records_is_said_to_run_and_a_rule_that_would_keep_i
         writer.finish("succeeded")
 
         def plan(**more):
-            return plan_fork(store, store.run("loop"), 1, edits=[], agent="tests.agent:main", **more)
+            return plan_fork(store, store.run("loop"), ForkRequest(1, edits=[], agent="tests.agent:main", **more))
 
         said = "nothing records charge, never_asked: they run for real, as the rest of the agent's code does"
         free = plan()

@@ -18,6 +18,7 @@ from tests.core.store.rows import insert, update
 from agent_tt import samples, sources
 from agent_tt.errors import NewerFormat, ReadOnlySource, RunNotFound, StepNotFound, UsageError
 from agent_tt.forking.plan import plan_fork
+from agent_tt.forking.request import ForkRequest
 from agent_tt.marking import MarkedSource
 from agent_tt.marking.source import MarkedStore
 from agent_tt.protocols import ListsCalls, RunSource, Store
@@ -212,7 +213,7 @@ def test_deleting_and_forking_stay_refused(theirs: Path, tmp_path: Path) -> None
             assert marks_of(source) is source
             assert not isinstance(source, Store)
     with closing(opened(theirs)) as source, pytest.raises(ReadOnlySource):
-        plan_fork(source, "t", 1)
+        plan_fork(source, "t", ForkRequest(1))
 
 
 def test_a_write_protected_store_is_only_read_and_takes_marks(

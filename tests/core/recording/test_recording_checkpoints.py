@@ -11,6 +11,7 @@ import pytest
 import agent_tt
 from agent_tt.errors import UsageError
 from agent_tt.forking.plan import plan_fork
+from agent_tt.forking.request import ForkRequest
 from agent_tt.model import SKIPPED, AgentCode, NewRun
 from agent_tt.recording.checkpointing import parse_rules
 from agent_tt.recording.recorder import Recording
@@ -150,11 +151,11 @@ def test_a_fork_is_not_handed_a_state_that_is_older_than_its_step(store: Store, 
             with run.step("s", state):
                 state["n"] = number
     made = store.run("latest")
-    assert plan_fork(store, made, 2, by="restore").state == {"n": 2}
+    assert plan_fork(store, made, ForkRequest(2, by="restore")).state == {"n": 2}
     with pytest.raises(UsageError, match="after step 1 s: no checkpoint was taken of it") as error:
-        plan_fork(store, made, 1, by="restore")
+        plan_fork(store, made, ForkRequest(1, by="restore"))
     assert error.value.hint == "fork after step 0, the input"
-    assert plan_fork(store, made, 1).by == "replay"
+    assert plan_fork(store, made, ForkRequest(1)).by == "replay"
 
 
 def test_a_program_is_recorded_with_some_checkpoints_and_the_screen_says_so(

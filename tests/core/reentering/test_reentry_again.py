@@ -11,6 +11,7 @@ from tests.core.reentering.support import LOOP, PRELUDE, Project
 from agent_tt.errors import CannotReenter, InvalidEdit, InvalidEntryPoint, UsageError
 from agent_tt.forking.call_edits import parse_call_edit
 from agent_tt.forking.plan import plan_fork
+from agent_tt.forking.request import ForkRequest
 from agent_tt.replaying.siblings import siblings_of
 
 if TYPE_CHECKING:
@@ -78,9 +79,9 @@ def test_only_the_first_of_a_scripts_runs_is_re_entered(project: Project):
     second = project.record(source)
     with closing(project.store) as store:
         first = store.run("each~1")
-        assert plan_fork(store, first, 1).by == "replay"
+        assert plan_fork(store, first, ForkRequest(1)).by == "replay"
         with pytest.raises(UsageError, match=r"each is run 2 of those that .* recorded one after another"):
-            plan_fork(store, second, 1)
+            plan_fork(store, second, ForkRequest(1))
 
 
 def test_a_call_inside_another_one_is_not_edited_because_the_outer_answers_for_it(project: Project):
@@ -95,9 +96,9 @@ def test_a_call_inside_another_one_is_not_edited_because_the_outer_answers_for_i
     run = project.record(source)
     with closing(project.store) as store:
         with pytest.raises(InvalidEdit, match=r"price \(call 2 of step 1 look\) was called inside another call") as why:
-            plan_fork(store, run, edits=[parse_call_edit("1.2=1", "result")])
+            plan_fork(store, run, ForkRequest(edits=[parse_call_edit("1.2=1", "result")]))
         assert why.value.hint == "edit that one: --result 1.1=VALUE"
-        assert plan_fork(store, run, edits=[parse_call_edit("1=1", "result")]).edits[0].call == 1
+        assert plan_fork(store, run, ForkRequest(edits=[parse_call_edit("1=1", "result")])).edits[0].call == 1
 
 
 def test_a_step_in_which_the_agent_was_stopped_goes_on_with_what_it_was_about_to_do(project: Project):

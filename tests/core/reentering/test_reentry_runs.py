@@ -15,6 +15,7 @@ from tests.patience import PATIENCE_SECONDS
 from agent_tt.errors import CannotReenter, InvalidEdit, StepNotFound, UsageError
 from agent_tt.forking.call_edits import parse_call_edit
 from agent_tt.forking.plan import plan_fork
+from agent_tt.forking.request import ForkRequest
 
 EIGHT = [f"price-{n}" for n in range(1, 9)]
 
@@ -299,7 +300,7 @@ if __name__ == "__main__":
     assert (changed.way_back_in, project.state(changed)) == ("replay", {"n": 5, "total": 130})
     edit = parse_call_edit("2=1", "result")
     with closing(project.store) as store, pytest.raises(UsageError, match="only where the call is asked again"):
-        plan_fork(store, "both", edits=[edit], by="restore")
+        plan_fork(store, "both", ForkRequest(edits=[edit], by="restore"))
 
 
 def test_concurrent_forks_of_one_checkpoint_do_not_disturb_each_other(shop: Project):

@@ -15,6 +15,7 @@ from tests.core.store.rows import execute
 from agent_tt.comparing.runs.comparison import compare_runs
 from agent_tt.errors import AgentTTError, Damaged
 from agent_tt.forking.plan import plan_fork
+from agent_tt.forking.request import ForkRequest
 from agent_tt.history.damage import is_placeholder
 from agent_tt.history.proofs import TABLES
 from agent_tt.model import CallEnd, NewCall, NewStep, StepEnd
@@ -70,7 +71,7 @@ def use(store: SqliteStore) -> list[type[Exception] | None]:
     found: list[type[Exception] | None] = []
     for action in (
         lambda: read_calls(store, store.run("chat")),
-        lambda: plan_fork(store, store.run("chat"), 3, edits=[], agent="tests.agent:main"),
+        lambda: plan_fork(store, store.run("chat"), ForkRequest(3, edits=[], agent="tests.agent:main")),
         lambda: compare_runs(store, store.run("chat"), store, store.run("other")),
     ):
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_tt.errors import AgentTTError, Damaged, UsageError
+from agent_tt.forking.request import ForkRequest
 from agent_tt.forking.terms import Terms
 from agent_tt.sweeping.axes import Axis, axes_of, axis_of, edit_of, split_values
 from agent_tt.sweeping.definition import Definition, definition_of, with_executors
@@ -106,14 +107,10 @@ def test_cells_are_the_product_and_the_last_axis_changes_first() -> None:
 def test_a_definition_comes_back_from_what_is_kept_of_it() -> None:
     definition = Definition(
         (TEMPERATURES, Axis("policy", "pay", ("live", "deny"))),
-        step=3,
+        fork=ForkRequest(3, allow=("book",), by="replay", accept_changes=True, terms=Terms(executor="mock", seed=7)),
         samples=2,
         jobs=4,
         outcomes=("budget < 0", "answer"),
-        allow=("book",),
-        by="replay",
-        accept_changes=True,
-        terms=Terms(executor="mock", seed=7),
         max_cost=1.5,
         new_keys=True,
     )

@@ -17,6 +17,7 @@ from agent_tt.errors import (
     UsageError,
 )
 from agent_tt.forking.launch import _new_run
+from agent_tt.forking.request import ForkRequest
 from agent_tt.forking.terms import SWEEP
 from agent_tt.model import ErrorInfo, NewRun
 from agent_tt.sweeping import resume_sweep, running
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 AGENT = "def main(state=None): ...\n"
 DIED = ErrorInfo("agent_tt.errors:AgentFailed", "its process was killed by SIGSEGV")
-THREE = Definition((Axis("set", "temperature", (0, 1, 2)),), step=1, samples=2, jobs=2)
+THREE = Definition((Axis("set", "temperature", (0, 1, 2)),), fork=ForkRequest(1), samples=2, jobs=2)
 
 
 class Pretended:
@@ -222,7 +223,9 @@ def test_whoever_is_told_may_fail_and_nothing_is_left_running(by_hand: ByHand, f
 
 
 def test_no_run_is_begun_once_all_have_cost_what_they_may(by_hand: ByHand, forks: Forks) -> None:
-    sweep = by_hand.begin(Definition((Axis("set", "temperature", (0, 1)),), step=1, samples=2, max_cost=0.5))
+    sweep = by_hand.begin(
+        Definition((Axis("set", "temperature", (0, 1)),), fork=ForkRequest(1), samples=2, max_cost=0.5)
+    )
     by_hand.took(sweep, 1, 1, state={"budget": 1}, spent=(1, 1, 0.4))
     by_hand.took(sweep, 1, 2, "interrupted", {"budget": 1}, spent=(1, 1, 0.2))  # what broke off has cost too
     by_hand.drop(sweep)
@@ -243,7 +246,7 @@ def test_a_fork_that_cannot_be_started_ends_the_sweep_with_its_reason(by_hand: B
 
 
 def test_made_up_answers_differ_from_sample_to_sample(by_hand: ByHand, forks: Forks) -> None:
-    definition = Definition((Axis("executor", "", ("python", "mock")),), step=1, samples=2)
+    definition = Definition((Axis("executor", "", ("python", "mock")),), fork=ForkRequest(1), samples=2)
     begin(by_hand, definition)
     assert sorted((plan.terms.executor, plan.terms.seed) for plan in forks.plans) == [
         ("mock", 0),
@@ -259,7 +262,7 @@ def test_a_fork_of_a_run_of_a_sweep_is_none_of_the_sweep(by_hand: ByHand, forks:
 
     first = by_hand.store.forks(by_hand.run.id)[0]
     assert SWEEP in first.metadata
-    assert SWEEP not in _new_run(plan_fork(by_hand.store, first, 1)).metadata
+    assert SWEEP not in _new_run(plan_fork(by_hand.store, first, ForkRequest(1))).metadata
 
 
 def test_the_python_interface_does_the_same(by_hand: ByHand, forks: Forks) -> None:
@@ -286,30 +289,34 @@ def test_the_python_interface_does_the_same(by_hand: ByHand, forks: Forks) -> No
     ("definition", "error", "why"),
     [
         (
-            Definition((axis_of("set", "temperatur=0,1"),), step=1),
+            Definition((axis_of("set", "temperatur=0,1"),), fork=ForkRequest(1)),
             InvalidEdit,
             "temperatur is not in the state after step 1",
         ),
-        (Definition((axis_of("set", "temperature=0,1"),), step=7), agent_tt.AgentTTError, "there is no step 7"),
+        (
+            Definition((axis_of("set", "temperature=0,1"),), fork=ForkRequest(7)),
+            agent_tt.AgentTTError,
+            "there is no step 7",
+        ),
         (Definition((axis_of("set", "temperature=0,1"),)), UsageError, "the step to fork after is not said"),
-        (Definition((axis_of("set", "budget.x=0,1"),), step=1), InvalidEdit, "budget"),
+        (Definition((axis_of("set", "budget.x=0,1"),), fork=ForkRequest(1)), InvalidEdit, "budget"),
         (
             Definition((axis_of("result", "1=1,2"), axis_of("answer", "2=a"))),
             UsageError,
             "calls of several steps are varied",
         ),
         (
-            Definition((axis_of("agent", "guess.py:main,gone.py:main"),), step=1),
+            Definition((axis_of("agent", "guess.py:main,gone.py:main"),), fork=ForkRequest(1)),
             agent_tt.AgentTTError,
             "agent=gone.py:main: ",
         ),
         (
-            Definition((axis_of("executor", "python,nobody"),), step=1),
+            Definition((axis_of("executor", "python,nobody"),), fork=ForkRequest(1)),
             agent_tt.AgentTTError,
             "executor=nobody: .*nobody",
         ),
         (
-            Definition((axis_of("set", "temperature=0,1"),), step=1, outcomes=("budget <",)),
+            Definition((axis_of("set", "temperature=0,1"),), fork=ForkRequest(1), outcomes=("budget <",)),
             InvalidExpression,
             "it ends where a value is expected",
         ),
@@ -327,18 +334,18 @@ def test_what_could_not_run_is_refused_before_anything_does(
 def test_a_mistyped_path_names_what_may_have_been_meant_and_can_be_insisted_on(by_hand: ByHand, forks: Forks) -> None:
     axis = axis_of("set", "temperatur=0,1")
     with pytest.raises(InvalidEdit) as caught:
-        plan_sweep(by_hand.store, by_hand.run, Definition((axis,), step=1))
+        plan_sweep(by_hand.store, by_hand.run, Definition((axis,), fork=ForkRequest(1)))
     assert caught.value.hint == "Did you mean temperature? --new-keys adds it to the state."
-    plan_sweep(by_hand.store, by_hand.run, Definition((axis,), step=1, new_keys=True))
+    plan_sweep(by_hand.store, by_hand.run, Definition((axis,), fork=ForkRequest(1), new_keys=True))
     # What another edit of every run puts there is there.
     fixed = axis_of("set", 'extra={"a": 1}')
-    plan_sweep(by_hand.store, by_hand.run, Definition((fixed, axis_of("set", "extra.a=1,2")), step=1))
+    plan_sweep(by_hand.store, by_hand.run, Definition((fixed, axis_of("set", "extra.a=1,2")), fork=ForkRequest(1)))
 
 
 def test_the_pre_flight_counts_runs_tokens_and_cost(by_hand: ByHand, forks: Forks) -> None:
     plan = plan_sweep(by_hand.store, by_hand.run, THREE)
     assert (plan.definition.run_count, plan.step, plan.expected_tokens, plan.needs_a_yes) == (6, 1, None, False)
-    many = Definition(THREE.axes, step=0, samples=40, outcomes=("nowhere",))
+    many = Definition(THREE.axes, fork=ForkRequest(0), samples=40, outcomes=("nowhere",))
     plan = plan_sweep(by_hand.store, by_hand.run, many)
     assert plan.needs_a_yes
     assert plan.problems == ("the last state of guess has no nowhere",)
@@ -346,7 +353,9 @@ def test_the_pre_flight_counts_runs_tokens_and_cost(by_hand: ByHand, forks: Fork
 
 def test_the_pre_flight_says_where_a_key_of_the_state_is_named_as_a_fact(by_hand: ByHand, forks: Forks) -> None:
     asked = ("answer", "not tokens", "error.code == 1", "len(plan) > 3")
-    plan = plan_sweep(by_hand.store, by_hand.run, Definition(THREE.axes, step=0, samples=2, outcomes=asked))
+    plan = plan_sweep(
+        by_hand.store, by_hand.run, Definition(THREE.axes, fork=ForkRequest(0), samples=2, outcomes=asked)
+    )
     assert plan.problems == (
         "tokens in 'not tokens' is that of the last step; the key of the state is state.tokens",
         "the last state of guess has no error.code",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent_tt.errors import Damaged, RunNotFound
+from agent_tt.forking.request import ForkRequest
 from agent_tt.model import ErrorInfo
 from agent_tt.querying.expressions.values import MISSING
 from agent_tt.sweeping.axes import Axis
@@ -22,7 +23,7 @@ LIMIT = ErrorInfo("agent_tt.recording.limits:LimitReached", "after step 5")
 DIED = ErrorInfo("agent_tt.errors:AgentFailed", "its process was killed by SIGSEGV")
 TWO_BY_TWO = Definition(
     (Axis("set", "temperature", (0, 1)), Axis("set", "city", ("Oslo", "Rome"))),
-    step=1,
+    fork=ForkRequest(1),
     samples=2,
     outcomes=("budget < 0", "answer"),
 )
@@ -161,7 +162,9 @@ def test_a_sweep_that_is_damaged_or_missing_says_so(by_hand: ByHand) -> None:
 
 def test_an_expression_is_asked_of_the_last_step(by_hand: ByHand) -> None:
     asked = 'state.budget < 0 and state.answer =~ "^c"', "state.budget < 0 or tokens > 500"
-    sweep = by_hand.begin(Definition((Axis("set", "temperature", (0,)),), step=1, samples=3, outcomes=asked))
+    sweep = by_hand.begin(
+        Definition((Axis("set", "temperature", (0,)),), fork=ForkRequest(1), samples=3, outcomes=asked)
+    )
     by_hand.took(sweep, 1, 1, state={"answer": "cold", "budget": -1})
     by_hand.took(sweep, 1, 2, state={"answer": "warm", "budget": -1})
     by_hand.took(sweep, 1, 3, state={"answer": "cold", "budget": 1}, spent=(400, 200, 0.0))

@@ -11,6 +11,7 @@ from tests.core.store.rows import update
 from tests.core.sweeping.by_hand import GONE
 
 from agent_tt.errors import IsRunning, RunNotFound, StoreUnreadable, UsageError
+from agent_tt.forking.request import ForkRequest
 from agent_tt.model import NewRun
 from agent_tt.store import copy_run, open_store
 from agent_tt.store.sweeps import Sweeps
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from tests.core.sweeping.by_hand import ByHand
 
-SWEEP = Definition((Axis("set", "temperature", (0, 1)),), step=1)
+SWEEP = Definition((Axis("set", "temperature", (0, 1)),), fork=ForkRequest(1))
 
 
 def test_a_sweep_is_found_by_name_id_beginning_and_latest(by_hand: ByHand) -> None:
@@ -116,7 +117,7 @@ def test_nobody_else_may_be_called_as_a_run_of_a_sweep(by_hand: ByHand) -> None:
 
 def test_secrets_among_the_values_do_not_reach_the_file(by_hand: ByHand) -> None:
     key = "sk-proj-" + "a1B2c3D4e5F6" * 4
-    by_hand.begin(Definition((Axis("set", "key", (key, "none")),), step=1))
+    by_hand.begin(Definition((Axis("set", "key", (key, "none")),), fork=ForkRequest(1)))
     with closing(sqlite3.connect(by_hand.path)) as connection:
         ((kept,),) = connection.execute("SELECT definition FROM sweeps").fetchall()
     assert key not in kept

@@ -9,6 +9,7 @@ import pytest
 from tests.core.sweeping.by_hand import ByHand
 
 from agent_tt.forking.launch import _new_run
+from agent_tt.forking.request import ForkRequest
 from agent_tt.model import ErrorInfo
 from agent_tt.sweeping import driving, running
 from agent_tt.sweeping.axes import Axis
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 HOT = ErrorInfo("builtins:ValueError", "too hot \x1b[31m")
 TWO = Definition(
     (Axis("set", "temperature", (0, 1)), Axis("set", "city", ("Oslo", "Rome"))),
-    step=1,
+    fork=ForkRequest(1),
     samples=2,
     outcomes=("answer", "budget < 0"),
 )
@@ -80,7 +81,7 @@ def test_the_matrix_is_shown_with_rates_and_intervals(sweep, half_done: ByHand) 
 
 
 def test_what_was_found_at_each_path_is_listed(sweep, by_hand: ByHand) -> None:
-    made = by_hand.begin(Definition(TWO.axes, step=1, outcomes=("answer", "why")))
+    made = by_hand.begin(Definition(TWO.axes, fork=ForkRequest(1), outcomes=("answer", "why")))
     by_hand.took(made, 1, 1, state={"answer": "cold", "why": "wind"})
     by_hand.took(made, 2, 1, "failed", {}, error=HOT)
     lines = sweep("--show", "latest").out.splitlines()
@@ -91,7 +92,7 @@ def test_what_was_found_at_each_path_is_listed(sweep, by_hand: ByHand) -> None:
 
 
 def test_where_no_run_succeeded_no_answers_are_counted(sweep, by_hand: ByHand) -> None:
-    made = by_hand.begin(Definition((), step=1, samples=2))
+    made = by_hand.begin(Definition((), fork=ForkRequest(1), samples=2))
     by_hand.took(made, 1, 1, "failed", {}, error=HOT)
     assert "ANSWER  no run succeeded" in sweep("--show", "latest").out
 
@@ -124,7 +125,7 @@ def test_the_matrix_for_programs_agrees_with_it(sweep, half_done: ByHand) -> Non
 
 
 def test_a_sum_of_costs_says_that_parts_of_it_are_not_known(sweep, by_hand: ByHand) -> None:
-    made = by_hand.begin(Definition((), step=1, samples=3))
+    made = by_hand.begin(Definition((), fork=ForkRequest(1), samples=3))
     by_hand.took(made, 1, 1, state={"answer": "a"})
     assert "$0.25 " in sweep("--show", "latest").out.replace("\n", " ")
     by_hand.took(made, 1, 2, state={"answer": "a"}, unpriced=2)
@@ -136,7 +137,7 @@ def test_a_sum_of_costs_says_that_parts_of_it_are_not_known(sweep, by_hand: ByHa
 
 
 def test_a_sweep_of_which_no_price_is_known_does_not_look_free(sweep, by_hand: ByHand) -> None:
-    made = by_hand.begin(Definition((), step=1, samples=2))
+    made = by_hand.begin(Definition((), fork=ForkRequest(1), samples=2))
     by_hand.took(made, 1, 1, state={"answer": "a"}, spent=(1, 1, None), unpriced=1)
     assert "$0+" in sweep("--show", "latest").out or "$0.00+" in sweep("--show", "latest").out
 

@@ -13,7 +13,7 @@
 | `find`, `blame`, `bisect`, `watch`, `watch_text`, `sql` | asking the past |
 | `record`, `replay`, `resume`, `fork`, `answer`, `stop` | running agents, and stopping them |
 | `following`, `asking`, `stopping`, `trust` | how a run goes on, what it waits for, its end; may it run |
-| `option_groups`, `edit_options`, `policy_options`, `terms_options` | the options of a fork |
+| `edit_options`, `policy_options`, `fork_request` | the options of a fork, and the request that they make |
 | `calls`, `effects` | a call, and what a run did to the world, as text |
 | `sweep`, `sweep_options`, `sweep_text`, `sweep_shapes` | the same fork with many values |
 | `marks`, `rename`, `note`, `tag`, `meta` | what people write down about runs; what its commands share |

@@ -10,19 +10,18 @@ import click
 from agent_tt.errors import AgentFailed, AgentTTError, InvalidEntryPoint, UsageError
 from agent_tt.replaying.report import VERDICT_WORDS
 from agent_tt_tui.cli.edit_options import edit_options
+from agent_tt_tui.cli.fork_request import takes_request, terms_options
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.policy_options import policy_options
 from agent_tt_tui.cli.stopping import stopped_as_by_ctrl_c
-from agent_tt_tui.cli.terms_options import terms_options
 from agent_tt_tui.cli.trust import ask_for_trust, trust_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent_tt.bisecting.recorded import Bisection, Probe
-    from agent_tt.forking.policies import ToolPolicy
-    from agent_tt.forking.terms import Terms
-    from agent_tt.model import Edit, Run
+    from agent_tt.forking.request import ForkRequest
+    from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt.replaying.report import ReplayReport
     from agent_tt_tui.cli.terminal import Terminal
@@ -49,21 +48,18 @@ _CANNOT_LOAD: Final = ("SyntaxError", "IndentationError", "TabError", "ImportErr
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="With --replay: how long at most.")
 @trust_option
 @common_options
+@takes_request
 def command(
     options: Options,
     run: str,
     expression: str | None,
     *,
     live: bool,
-    edits: list[Edit],
-    agent: str | None,
-    policy: ToolPolicy,
-    terms: Terms,
+    request: ForkRequest,
     most: int | None,
     replay: bool,
     timeout: float | None,
     trust: bool,
-    step: str | None = None,
 ) -> int:
     """Find the first step of RUN after which EXPRESSION holds.
 
@@ -89,9 +85,9 @@ def command(
         return _replay(options, run, timeout, trust=trust)
     if expression is None:
         raise UsageError("there is nothing to ask", hint="agent-tt bisect RUN 'state.budget < 0'")
-    if step is not None:
+    if request.step is not None:
         raise UsageError("the input is before every probe", hint="change the state with --set")
-    if not live and (edits or agent or most or terms.to_mapping() or _is_typed(policy)):
+    if not live and (most or _is_about_forks(request)):
         raise UsageError("edits, --agent, limits and what is allowed are for forks", hint="add --live")
     with options.source(run) as source:
         found = source.run(run)
@@ -105,10 +101,7 @@ def command(
                     source,
                     found,
                     expression,
-                    edits=edits,
-                    agent=agent,
-                    policy=policy,
-                    terms=terms,
+                    request,
                     most=most,
                     probed=(lambda _: None) if options.as_json else show,
                 )
@@ -126,8 +119,11 @@ def command(
     return 0 if bisection.first is not None else 1
 
 
-def _is_typed(policy: ToolPolicy) -> bool:
-    return any(rule.source == "you" for _, rule in policy.said())
+def _is_about_forks(request: ForkRequest) -> bool:
+    """Whether the command line says anything of forks; what is configured does not count."""
+    policy = request.policy
+    is_typed = policy is not None and any(rule.source == "you" for _, rule in policy.said())
+    return bool(request.edits or request.agent or request.terms.to_mapping() or is_typed)
 
 
 def _print_probe(terminal: Terminal, probe: Probe) -> None:

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 from agent_tt_tui.cli.edit_options import edit_options
 from agent_tt_tui.cli.following import follow, let_go, tell_end, tell_step
+from agent_tt_tui.cli.fork_request import takes_request, terms_options
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
 from agent_tt_tui.cli.policy_options import policy_options, print_boundary, what_is_known
 from agent_tt_tui.cli.stopping import stopped_as_by_ctrl_c
-from agent_tt_tui.cli.terms_options import terms_options
 from agent_tt_tui.cli.trust import ask_for_trust, trust_option
 
 if TYPE_CHECKING:
     from agent_tt.forking.boundary import Expected
     from agent_tt.forking.handle import ForkHandle
     from agent_tt.forking.plan import ForkPlan
-    from agent_tt.forking.policies import ToolPolicy
-    from agent_tt.forking.terms import Terms
-    from agent_tt.model import Edit, WayBackIn
+    from agent_tt.forking.request import ForkRequest
     from agent_tt_tui.cli.terminal import Terminal
 
 
@@ -45,18 +44,12 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Show what would run, and run nothing.")
 @trust_option
 @common_options
+@takes_request
 def command(
     options: Options,
     run: str,
-    step: str | None,
     *,
-    edits: list[Edit],
-    by: WayBackIn | None,
-    accept_changes: bool,
-    agent: str | None,
-    policy: ToolPolicy,
-    name: str | None,
-    terms: Terms,
+    request: ForkRequest,
     hold: bool,
     strict: bool,
     detach: bool,
@@ -94,19 +87,8 @@ def command(
     from agent_tt.forking.plan import plan_fork
 
     with options.source(run) as source:
-        found, number = find_place(source, run, step, option="--at or --input")
-        plan = plan_fork(
-            source,
-            found,
-            number,
-            edits=edits,
-            agent=agent,
-            policy=policy,
-            name=name,
-            by=by,
-            accept_changes=accept_changes,
-            terms=terms,
-        )
+        found, number = find_place(source, run, request.step, option="--at or --input")
+        plan = plan_fork(source, found, replace(request, step=number))
     if dry_run and options.as_json:
         from agent_tt_tui.cli.shapes import plan_shape
 

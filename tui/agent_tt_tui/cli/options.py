@@ -152,7 +152,7 @@ def find_checkpoint(source: RunSource, text: str) -> tuple[Run, int]:
     return run, source.step_number(run, step_ref)
 
 
-def find_place(source: RunSource, run: str, step: str | None, *, option: str = "--at") -> tuple[Run, int | None]:
+def find_place(source: RunSource, run: str, step: int | str | None, *, option: str = "--at") -> tuple[Run, int | None]:
     """Find the run, and the step if one was named: apart, or as `RUN@STEP`. A whole name that holds an `@` comes first.
 
     Every command that takes a step asks here. Whoever names the same step in both ways is understood.
@@ -175,12 +175,12 @@ def find_place(source: RunSource, run: str, step: str | None, *, option: str = "
         if "@" not in run:
             raise
         found, number = find_checkpoint(source, run)
-        if step is not None and source.step_number(found, step) != number:
+        if step is not None and source.step_number(found, str(step)) != number:
             raise UsageError(
                 f"{run} names step {number} of {found.name}, and {option} names step {step}", hint="Name one step."
             ) from None
         return found, number
-    return found, None if step is None else source.step_number(found, step)
+    return found, None if step is None else source.step_number(found, str(step))
 
 
 def write_json(value: Wire, *, one_line: bool = False) -> None:

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from agent_tt_tui.cli.option_groups import with_options
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -37,16 +35,10 @@ _OPTIONS = (
 
 
 def policy_options(command: F) -> F:
-    """Give a command both; it gets `policy`: the defaults, what is configured, and what the options say."""
-    return with_options(command, _OPTIONS, _policy)
-
-
-def _policy(params: dict[str, Any]) -> None:
-    from agent_tt.forking.policies import Rule, configured_policy, read_assignment
-
-    rules = [(name, Rule("live")) for name in params.pop("allow")]
-    rules += [read_assignment(text) for text in params.pop("policies")]
-    params["policy"] = configured_policy().with_all(rules)
+    """Give a command both; see `fork_request`."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
 
 
 def print_boundary(terminal: Terminal, plan: ForkPlan) -> None:

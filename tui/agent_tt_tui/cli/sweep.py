@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from agent_tt_tui.cli.fork_request import takes_request
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
 from agent_tt_tui.cli.stopping import stopped_as_by_ctrl_c
 from agent_tt_tui.cli.sweep_options import axis_options
 from agent_tt_tui.cli.trust import ask_for_trust, trust_option
 
 if TYPE_CHECKING:
-    from agent_tt.model import WayBackIn
+    from agent_tt.forking.request import ForkRequest
     from agent_tt.sweeping.axes import Axis
     from agent_tt.sweeping.definition import Definition
     from agent_tt.sweeping.driving import Claimed
@@ -44,7 +46,11 @@ _JOBS = 2
 @click.option("--max-tokens", metavar="N", type=click.IntRange(min=0), help="Stop each run after that many tokens.")
 @click.option("--max-memory", metavar="SIZE", help="Most memory of each agent's process: 512MB, 2GB.")
 @click.option(
-    "--max-cost", metavar="USD", type=click.FloatRange(min=0), help="Begin no run once all have cost that together."
+    "--max-cost",
+    "budget",
+    metavar="USD",
+    type=click.FloatRange(min=0),
+    help="Begin no run once all have cost that together.",
 )
 @click.option(
     "--script",
@@ -52,7 +58,9 @@ _JOBS = 2
     type=click.Path(path_type=Path, dir_okay=False),
     help="Models are not asked: a list of answers is given.",
 )
-@click.option("--seed", type=int, metavar="N", help="Varies the answers of --executor mock; each sample adds 1.")
+@click.option(
+    "--seed", "first_seed", type=int, metavar="N", help="Varies the answers of --executor mock; each sample adds 1."
+)
 @click.option("--new-keys", is_flag=True, help="Let --set give the state keys that it does not have.")
 @click.option("--yes", is_flag=True, help="Start more than 100 runs.")
 @click.option("--dry-run", is_flag=True, help="Show what would run, and run nothing.")
@@ -61,22 +69,26 @@ _JOBS = 2
 @click.option("--list", "listed", is_flag=True, help="List sweeps; of RUN, where it is named.")
 @trust_option
 @common_options
+@takes_request
 def command(
     options: Options,
     /,
     run: str | None,
-    step: str | None,
     *,
+    request: ForkRequest,
     axes: list[Axis],
     resume: str | None,
     show: str | None,
     listed: bool,
     jobs: int | None,
-    max_cost: float | None,
+    budget: float | None,
     yes: bool,
     dry_run: bool,
     trust: bool,
-    **given: Any,
+    samples: int | None,
+    outcomes: tuple[str, ...],
+    first_seed: int | None,
+    new_keys: bool,
 ) -> None:
     """Fork RUN after STEP (also RUN@STEP) with every combination of values, --samples times each; then count results.
 
@@ -107,73 +119,42 @@ def command(
 
             _tell(options, MatrixReader(source, show).read())
     elif resume is not None:
-        _resume(options, resume, jobs, max_cost, trust=trust)
+        _resume(options, resume, jobs, budget, trust=trust)
     elif run is None:
         raise click.UsageError("name the RUN to fork, or a sweep with --resume or --show; --list lists them")
     else:
-        run_id, definition = _definition(options, run, step, axes, jobs=jobs, max_cost=max_cost, **given)
-        _begin(options, run_id, definition, yes=yes, dry_run=dry_run, trust=trust)
+        from agent_tt.sweeping.definition import Definition
+
+        asked = Definition(
+            axes=tuple(axes),
+            fork=request,
+            samples=samples or 1,
+            jobs=jobs or _JOBS,
+            outcomes=outcomes,
+            max_cost=budget,
+            new_keys=new_keys,
+        )
+        found, definition = _definition(options, run, asked, first_seed)
+        _begin(options, found, definition, yes=yes, dry_run=dry_run, trust=trust)
 
 
-def _definition(
-    options: Options,
-    run: str,
-    step: str | None,
-    axes: list[Axis],
-    *,
-    jobs: int | None,
-    max_cost: float | None,
-    samples: int | None,
-    outcomes: tuple[str, ...],
-    by: WayBackIn | None,
-    accept_changes: bool,
-    allow: tuple[str, ...],
-    overrides: tuple[str, ...],
-    stop_at: int | None,
-    time_limit: str | None,
-    max_tokens: int | None,
-    max_memory: str | None,
-    script: Path | None,
-    seed: int | None,
-    new_keys: bool,
-) -> tuple[str, Definition]:
+def _definition(options: Options, run: str, asked: Definition, seed: int | None) -> tuple[str, Definition]:
     """The id of the run that is forked, and how.
 
     Raises:
         UsageError: It makes no sense.
         RunNotFound, StepNotFound: There is no such run or step.
     """
-    from agent_tt.forking.terms import terms_from
     from agent_tt.sweeping.axes import axes_of
-    from agent_tt.sweeping.definition import Definition, with_executors
+    from agent_tt.sweeping.definition import with_executors
 
-    said = terms_from(
-        overrides=overrides,
-        stop_at=stop_at,
-        time_limit=time_limit,
-        max_tokens=max_tokens,
-        max_memory=max_memory,
-        script=script,
-    )
-    known = axes_of(axes)
+    known = axes_of(asked.axes)
     executors = [str(value) for axis in known if axis.kind == "executor" for value in axis.values]
-    terms, several = with_executors(said, executors, seed)
+    terms, several = with_executors(asked.fork.terms, executors, seed)
     with options.source(run) as source:
-        found, number = find_place(source, run, step)
-    definition = Definition(
-        axes=(*(axis for axis in known if axis.kind != "executor"), *several),
-        step=number,
-        samples=samples or 1,
-        jobs=jobs or _JOBS,
-        outcomes=outcomes,
-        allow=allow,
-        by=by,
-        accept_changes=accept_changes,
-        terms=terms,
-        max_cost=max_cost,
-        new_keys=new_keys,
-    )
-    return found.id, definition.checked()
+        found, number = find_place(source, run, asked.fork.step)
+    axes = (*(axis for axis in known if axis.kind != "executor"), *several)
+    return found.id, replace(asked, axes=axes, fork=replace(asked.fork, step=number, terms=terms)).checked()
 
 
 def _begin(options: Options, run: str, definition: Definition, *, yes: bool, dry_run: bool, trust: bool) -> None:

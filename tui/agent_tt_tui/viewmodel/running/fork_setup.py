@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
 from agent_tt.errors import UsageError
 from agent_tt.forking.assignments import parse_assignment, split_assignment
 from agent_tt.forking.plan import plan_fork
+from agent_tt.forking.request import ForkRequest
 from agent_tt.forking.request_edits import model_edit, parse_parameter, system_edit
 from agent_tt.forking.terms import MOCK, PYTHON, parse_overrides, terms_from
 
@@ -103,19 +104,22 @@ class ForkSetup:
         Raises:
             AgentTTError: It cannot be; the message says why.
         """
-        edits, step = self.edits, self.step
-        if self.inputs:
-            if step and edits:
-                raise UsageError(
-                    f"the input is what the run began with: a fork with edits at step {step} does not read it",
-                    hint="clear the input, or take the edits back",
-                )
-            step = 0
-        return plan_fork(
-            source,
-            run,
-            step,
-            edits=(*edits, *self.inputs.values(), *self.requests.values()),
+        return plan_fork(source, run, self.request())
+
+    def request(self) -> ForkRequest:
+        """The fork that was chosen.
+
+        Raises:
+            AgentTTError: What was chosen does not fit together.
+        """
+        if self.inputs and self.step and self.edits:
+            raise UsageError(
+                f"the input is what the run began with: a fork with edits at step {self.step} does not read it",
+                hint="clear the input, or take the edits back",
+            )
+        return ForkRequest(
+            step=0 if self.inputs else self.step,
+            edits=(*self.edits, *self.inputs.values(), *self.requests.values()),
             agent=self.agent,
             policy=self.policy,
             name=self.name,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from agent_tt.codec.paths import format_path
 from agent_tt.errors import AgentTTError, UsageError
+from agent_tt.forking.request import ForkRequest
 from agent_tt.querying.predicates import parse_predicate
 from agent_tt.sweeping.axes import KINDS, Axis, axes_of, axis_of
 from agent_tt.sweeping.definition import Definition
@@ -98,11 +99,10 @@ class SweepDraft:
             raise UsageError("nothing is varied yet", hint="enter says what, or take several samples")
         return Definition(
             axes=axes_of([*self.fixed, *map(axis_line, self.lines)]),
-            step=self.step,
+            fork=ForkRequest(self.step, allow=self.allow),
             samples=self.samples,
             jobs=self.jobs,
             outcomes=self.outcomes,
-            allow=self.allow,
             max_cost=self.max_cost,
         ).checked()
 

@@ -11,6 +11,7 @@ from agent_tt.codec.paths import format_path
 from agent_tt.errors import AgentTTError
 from agent_tt.forking.edits import apply_edits
 from agent_tt.forking.plan import plan_fork
+from agent_tt.forking.request import ForkRequest
 from agent_tt.model import Edit
 from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
@@ -241,7 +242,8 @@ class Editing(DebuggerFeature):
         """Try whether a fork with the edits could be: what is wrong is said where they are listed."""
         worker, run = get_current_worker(), self.model.run
         step = pending.fork_step(pending.step)
-        found = trouble(lambda: plan_fork(self.model.source, run, step, edits=pending.edits)) or ""
+        request = ForkRequest(step, pending.edits)
+        found = trouble(lambda: plan_fork(self.model.source, run, request)) or ""
         if found and not worker.is_cancelled:
             self.screen.app.call_from_thread(self._show_trouble, pending, found)
 
