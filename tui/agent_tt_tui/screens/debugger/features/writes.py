@@ -21,7 +21,6 @@ class SelectedWrites(DebuggerFeature):
     COMMANDS = frozenset({"time.write_previous", "time.write_next"})
 
     def __init__(self, time: Time) -> None:
-        """Initialise the feature."""
         super().__init__(time)
         self._writes: Writes | None = None
         """The writes of the selected path; None while they are looked for."""
