@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from agent_tt.codec.decode import check_envelopes
 from agent_tt.codec.encode import encode
-from agent_tt.codec.error_text import error_from_text
 from agent_tt.codec.parse import parse_value
 from agent_tt.codec.sameness import common_ends, identical
 from agent_tt.codec.wire import TYPE
 from agent_tt.errors import InvalidValue, NotRebuildable, UsageError
+from agent_tt.model.error_text import error_from_text
 from agent_tt.redaction.marks import MARK
 from agent_tt.redaction.values import asked
 

@@ -12,5 +12,5 @@
 | `fields` | what a value holds by name |
 | `text`, `typed_text` | values as text for people |
 | `json_in_text` | texts that are themselves JSON |
-| `parse`, `facts`, `error_text` | values, facts and exceptions as people type them |
+| `parse`, `facts` | values and facts as people type them |
 """

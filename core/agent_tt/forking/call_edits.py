@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.codec.encode import encode
-from agent_tt.codec.error_text import error_from_text, is_error_text
 from agent_tt.codec.paths import get, parse_path, to_wire_path
 from agent_tt.codec.text import describe, parse_value
 from agent_tt.codec.wire import TYPE, Wire
@@ -22,6 +21,7 @@ from agent_tt.forking.edits import apply_edits
 from agent_tt.forking.json_text import read_inside
 from agent_tt.forking.said import answer_of, message_in
 from agent_tt.model import Delivery, Edit
+from agent_tt.model.error_text import error_from_text, is_error_text
 from agent_tt.providers.answering import message_with, read_saying, written_answer
 from agent_tt.providers.openai_chat import message_of
 from agent_tt.providers.recorded import recorded_answer, recorded_call

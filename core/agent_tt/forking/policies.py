@@ -9,9 +9,9 @@ import difflib
 from typing import TYPE_CHECKING
 
 from agent_tt import config
-from agent_tt.codec.error_text import error_from_text
 from agent_tt.errors import UsageError
 from agent_tt.forking.prepared import given_answer
+from agent_tt.model.error_text import error_from_text
 from agent_tt.recording.answers import Question
 from agent_tt.recording.policy import (
     BOUNDARIES,

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from agent_tt.history.ops import Op
     from agent_tt.history.payload import GetBlob
     from agent_tt.history.rows import Row, Transaction
-    from agent_tt.history.states import RollingState
 
 __all__ = ["KeyframePolicy", "StoredKeyframe", "append_only", "check", "fill", "newest", "within", "write"]
 
@@ -141,13 +140,13 @@ def within(log: StateLog, segment: Segment) -> dict[int, StoredKeyframe]:
     return {keyframe.seq: keyframe for keyframe in stored}
 
 
-def check(log: StateLog, keyframe: StoredKeyframe, state: RollingState | None, births: Mapping[Path, int]) -> None:
-    """Reads a keyframe, and compares it with the state of its checkpoint as the log alone gives it.
+def check(log: StateLog, keyframe: StoredKeyframe, known: tuple[Wire] | None, births: Mapping[Path, int]) -> None:
+    """Read a keyframe, and compare it with the state of its checkpoint as the log alone gives it.
 
     Args:
         log: the log.
         keyframe: the keyframe.
-        state: the state, left as it is; None where it is not known in full, and there is nothing to compare with.
+        known: the state, left as it is; None where it is not known in full, and there is nothing to compare with.
         births: its append-only lists, each with the checkpoint that set it.
 
     Raises:
@@ -161,11 +160,11 @@ def check(log: StateLog, keyframe: StoredKeyframe, state: RollingState | None, b
         at, kind, named = _reference(ref, what)
         if kind != "a":
             held = place_part(held, at, _part(blobs, kind, named, what))
-        elif state is not None:
+        elif known is not None:
             if births.get(_as_path(at)) != named:
                 raise Damaged(f"{what} names a list as append-only that is not", hint=_HINT)
-            held = place_part(held, at, get(state.value, _as_path(at)))
-    if state is not None and tlv(held) != tlv(state.value):
+            held = place_part(held, at, get(known[0], _as_path(at)))
+    if known is not None and tlv(held) != tlv(known[0]):
         raise Damaged(f"{what} does not hold the state of its checkpoint", hint=_HINT)
 
 

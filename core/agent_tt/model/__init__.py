@@ -8,6 +8,7 @@
 | `output` | what a run printed |
 | `marks` | notes, labels, what was deleted, what `verify` found |
 | `writing` | what a recorder says of them, before they are and when they are over |
+| `error_text` | exceptions as people type them |
 
 Times are integer microseconds since the epoch, UTC (`…_us`); costs are US dollars; token counts are whole tokens.
 A *wire value* (`agent_tt.codec.wire.Wire`) is the JSON-like form in which every state, argument and result is kept:

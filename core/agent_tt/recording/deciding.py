@@ -17,9 +17,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
 from agent_tt.codec.decode import decode
-from agent_tt.codec.error_text import error_from_text
 from agent_tt.errors import NotRebuildable, ToolDenied, UsageError
 from agent_tt.model import OWN_DOING
+from agent_tt.model.error_text import error_from_text
 from agent_tt.questions import ANSWERED, ARGS_ASKED, NewQuestion
 from agent_tt.recording.adoption import process_policy
 from agent_tt.recording.asking import ask_somebody, ask_somebody_async

@@ -6,7 +6,7 @@ A run that is a guest in another library's loop waits in a thread of its own, fo
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agent_tt.recording.concurrency.tasks import TRIO_RUN, trio_runner
 from agent_tt.recording.hooks import HOOKS, Patch
@@ -17,15 +17,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    from agent_tt.replaying.virtual_time import VirtualTime
+    from agent_tt.replaying.timeline import Timeline
 
 __all__ = ["TrioTime"]
+
+
+class _Virtual(Protocol):
+    """The time of a replay."""
+
+    @property
+    def line(self) -> Timeline: ...
+
+    @property
+    def offset(self) -> float: ...
+
+    def keeps_time(self) -> bool: ...
+
+    def before_pass(self, loop: Any, inside: TrioInside, *, is_busy: bool) -> None: ...
 
 
 class TrioTime:
     """While it is applied, trio's runs keep the time of `virtual`."""
 
-    def __init__(self, virtual: VirtualTime) -> None:
+    def __init__(self, virtual: _Virtual) -> None:
         self._virtual = virtual
         self._imports = ImportWatch(self._patch)
         self._patches: list[Patch] = []

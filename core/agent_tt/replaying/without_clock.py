@@ -7,7 +7,7 @@ So are coroutines of event loops that are not asyncio's own, whose clock cannot 
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from agent_tt.recording.concurrency.tasks import is_asyncio_loop
 from agent_tt.replaying.waiters import SLICE_SECONDS, TrioLoop, no_context, running_loop
@@ -15,7 +15,6 @@ from agent_tt.replaying.waiters import SLICE_SECONDS, TrioLoop, no_context, runn
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agent_tt.replaying.turns import Turns
     from agent_tt.replaying.waiters import Loop, TaskWaiter, ThreadWaiter
 
 __all__ = ["MOST_PATIENT_SLICES", "Conductor", "pause", "released"]
@@ -30,7 +29,18 @@ _BUSY_PASSES: Final = 50
 """Passes of an event loop that never comes to rest (somebody polls in it) before an answer comes all the same."""
 
 
-def pause(turns: Turns, waiter: ThreadWaiter, patience: int = _PATIENT_SLICES) -> None:
+class _Turns(Protocol):
+    """Who gives out the answers."""
+
+    @property
+    def progress(self) -> int: ...
+
+    def drop(self) -> None: ...
+
+    def relax(self) -> bool: ...
+
+
+def pause(turns: _Turns, waiter: ThreadWaiter, patience: int = _PATIENT_SLICES) -> None:
     """Block this thread until `waiter` is released; at the end of its patience the earliest of all is."""
     seen, slices = turns.progress, 0
     while not waiter.pause():
@@ -42,7 +52,7 @@ def pause(turns: Turns, waiter: ThreadWaiter, patience: int = _PATIENT_SLICES) -
             turns.relax()
 
 
-async def released(turns: Turns, waiter: TaskWaiter) -> None:
+async def released(turns: _Turns, waiter: TaskWaiter) -> None:
     """As `pause`, for a coroutine."""
     if isinstance(waiter.loop, TrioLoop) or is_asyncio_loop(waiter.loop):
         await waiter.wait()

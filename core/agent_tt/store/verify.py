@@ -245,7 +245,7 @@ class _Checks:
             yield row.seq, f"{row.what} is not the state that its digest says"
 
     def _keyframe(self, keyframe: StoredKeyframe) -> Iterator[tuple[int, str]]:
-        known = self._state if self._state is not None and self._state.whole else None
+        known = (self._state.value,) if self._state is not None and self._state.whole else None
         try:
             keyframes.check(self._log, keyframe, known, self._births.known())
         except (Damaged, StepNotFound) as error:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent_tt.history.diff import diff
-from agent_tt.querying.provenance.blaming import _place_before
 from agent_tt.querying.provenance.moved_values import place_by_content
+from agent_tt.querying.provenance.writes import _place_before
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Path

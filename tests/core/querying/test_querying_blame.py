@@ -22,8 +22,9 @@ import agent_tt
 from agent_tt.codec.paths import format_path, get, parse_path, to_wire_path
 from agent_tt.errors import AgentTTError, PathNotFound
 from agent_tt.querying.places import read_path
-from agent_tt.querying.provenance.blaming import Write, blame_value, first_place, writes_of
+from agent_tt.querying.provenance.blaming import blame_value
 from agent_tt.querying.provenance.trail import trail_of
+from agent_tt.querying.provenance.writes import Write, first_place, writes_of
 from agent_tt.querying.watches.tracked_value import identical
 
 SAMPLES = Path(__file__).parents[3] / "sample_runs" / "runs.db"

@@ -10,10 +10,11 @@ from tests.core.querying.trails import Past
 
 from agent_tt.errors import RunNotFound
 from agent_tt.model import Edit, Run, Step
-from agent_tt.querying.provenance.blaming import Blame, Write, blame_value
+from agent_tt.querying.provenance.blaming import Blame, blame_value
 from agent_tt.querying.provenance.edits import edited_calls, edited_states, is_updated
 from agent_tt.querying.provenance.links import Trail
 from agent_tt.querying.provenance.open_steps import OpenSteps
+from agent_tt.querying.provenance.writes import Write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

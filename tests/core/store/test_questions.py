@@ -12,9 +12,9 @@ import pytest
 from tests.core.store.recordings import begin, new_store
 from tests.core.store.rows import update
 
-from agent_tt.codec.error_text import error_from_text
 from agent_tt.errors import QuestionClosed, QuestionNotFound, ReadOnlySource
 from agent_tt.model import NewCall, NewStep, StepEnd
+from agent_tt.model.error_text import error_from_text
 from agent_tt.questions import Decision, NewQuestion
 from agent_tt.store import open_store
 from agent_tt.store.transfer import copy_run

@@ -9,8 +9,9 @@ import click
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
 
 if TYPE_CHECKING:
-    from agent_tt.querying.provenance.blaming import Blame, Write
+    from agent_tt.querying.provenance.blaming import Blame
     from agent_tt.querying.provenance.links import Link, LinkKind
+    from agent_tt.querying.provenance.writes import Write
     from agent_tt_tui.cli.terminal import Cell, Terminal
 
 _WORDS: Final[dict[LinkKind, str]] = {"edit": "edited by you", "code": "the agent's code"}

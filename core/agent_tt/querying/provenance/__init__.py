@@ -2,7 +2,8 @@
 
 | module | does |
 |---|---|
-| `blaming` | all writes of a value |
+| `blaming` | all of it together |
+| `writes` | all writes of a value, through lists that were sorted |
 | `moved_values` | where a value was before a step put it elsewhere |
 | `edits` | what people changed for a fork |
 | `trail`, `links` | the way back from a value to what caused it, and its parts as data |

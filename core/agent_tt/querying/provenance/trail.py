@@ -31,6 +31,7 @@ from agent_tt.querying.provenance.origins import (
     weight,
 )
 from agent_tt.querying.provenance.searching import MOST_LOOKS, MOST_OTHERS, MOST_STEPS_BACK, Origin, Search, place_of
+from agent_tt.querying.provenance.writes import first_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -95,8 +96,6 @@ class _Walk:
         self._call_edits: dict[tuple[int, int], tuple[Edit, str]] | None = None
 
     def links(self, path: Path, step: int, value: Wire) -> Iterator[Link]:
-        from agent_tt.querying.provenance.blaming import first_place
-
         try:
             wrote, where, old = first_place(self._source, self._run_id, path, step)
         except Damaged as error:

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.querying.provenance.blaming import Blame, Write
+    from agent_tt.querying.provenance.blaming import Blame
     from agent_tt.querying.provenance.links import Link, LinkKind
+    from agent_tt.querying.provenance.writes import Write
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.viewmodel.debugger.stepview import StepView
     from agent_tt_tui.viewmodel.values.pieces import Piece, PieceRole

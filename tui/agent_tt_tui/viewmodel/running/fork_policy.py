@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.forking.boundary import Boundary
     from agent_tt.forking.plan import ForkPlan
-    from agent_tt.recording.policy import Word
+    from agent_tt.forking.policies import Word
 
 _DOES: Final[dict[str, str]] = {
     "live": "will really run",
