@@ -23,8 +23,8 @@ from agent_tt.forking.entry_run import bind_entry, import_entry, run_entry
 from agent_tt.forking.rebuild import rebuild_state, stand_in_for_main
 from agent_tt.launching.again import finish_again, prepare_again, refusal_of, unmatched_again
 from agent_tt.launching.start_again import command_of, start_program
+from agent_tt.model.facts import RunFacts
 from agent_tt.recording import adoption
-from agent_tt.recording.entry import COMMAND, SCRIPT
 from agent_tt.recording.exceptions import error_info, traceback_text
 from agent_tt.reentering.amendments import amending, read_amendments
 from agent_tt.replaying.block import open_tape, replaying
@@ -113,7 +113,7 @@ def _replayed(job: Job) -> dict[str, Wire]:
         replay.notes.add("kept elsewhere", held.message)
 
     outcome: BaseException | None = None
-    which = 0 if COMMAND in run.metadata else 1  # of others the replay puts a recording around all
+    which = 0 if RunFacts.command.is_in(run.metadata) else 1  # of others the replay puts a recording around all
     try:
         with (
             told_of_exit(left_at_once),
@@ -159,7 +159,7 @@ def run_again(
         tell: what is done about a function, named to be recorded, that something holds where it cannot be replaced.
     """
     run = tape.run
-    root, text, script = run.code.root, run.code.entry, run.metadata.get(SCRIPT)
+    root, text, script = run.code.root, run.code.entry, run.facts.script
     if root is not None and root not in sys.path:
         sys.path.insert(0, root)
     prepare_again(run.metadata, root, tell)

@@ -22,9 +22,9 @@ from agent_tt.forking.guarding import guarding
 from agent_tt.forking.under_terms import leave_soon, under_terms
 from agent_tt.launching.again import refusal_of
 from agent_tt.model import ErrorInfo, NewRun
-from agent_tt.patching.patches import PATCHED, patched_again
+from agent_tt.model.facts import RunFacts
+from agent_tt.patching.patches import patched_again
 from agent_tt.recording import adoption
-from agent_tt.recording.entry import COMMAND
 from agent_tt.recording.exceptions import error_info, traceback_text
 from agent_tt.recording.outcome import run_status
 from agent_tt.recording.policy import EVERYTHING_LIVE, ToolPolicy
@@ -41,7 +41,7 @@ from agent_tt.replaying.virtual_time import virtual_time
 from agent_tt.resuming.engine import Resumption
 from agent_tt.resuming.launch import DIVERGED
 from agent_tt.resuming.past import read_past
-from agent_tt.resuming.plan import REDO, decided_before
+from agent_tt.resuming.plan import decided_before
 from agent_tt.resuming.writer import ResumedStore
 from agent_tt.store import open_patiently
 
@@ -114,7 +114,7 @@ class Resumed:
         run, past = self._run, read_past(self._store, self._run)
         happened = {place: said for place, said in decided_before(run).items() if said is not None}
         entries = entries_of(run)
-        redo = bool(entries) and entries[-1].get(REDO) is True
+        redo = bool(entries) and entries[-1].redo_unrecorded
         resumption = Resumption(past, happened, self._go_live, redo_unrecorded=redo)
         return resumption, ResumedStore(self._store, past, resumption, self._broke_off)
 
@@ -166,10 +166,10 @@ class Resumed:
                 clock.stop()
             stack.enter_context(under_terms(self._store, run, self._resumption, limited=self._is_limited))
             stack.enter_context(amended(self._store, run, self._resumption, self._note))
-            if COMMAND in run.metadata:  # the recording of a whole process is around everything
+            if RunFacts.command.is_in(run.metadata):  # the recording of a whole process is around everything
                 new = NewRun(run.name, run.code, run.model)
                 stack.enter_context(Recording(new, None, store=None, durability="full", steps="model calls"))
-            stack.enter_context(patched_again(run.metadata.get(PATCHED), root))
+            stack.enter_context(patched_again(run.facts.patched, root))
             refuse = partial(answered_again, self._resumption, otherwise=self._refuse)
             stack.enter_context(guarded(refuse, root=root, rules=Rules(passes=self._resumption.passes)))
             try:
@@ -211,7 +211,7 @@ class Resumed:
         failure, entries = self._resumption.failure, entries_of(self._run)
         if failure is not None and (error is None or self._resumption.is_halted):
             error = ErrorInfo(_DIVERGENCE, f"{failure.kind}: {failure.message}")
-        was_interrupted = bool(entries) and entries[-1].get("status") == "interrupted"
+        was_interrupted = bool(entries) and entries[-1].status == "interrupted"
         ended: RunStatus = "interrupted" if was_interrupted or status == "interrupted" else "crashed"
         self._store.set_run_status(self._run.id, ended, error)
 

@@ -25,6 +25,7 @@ from agent_tt.codec.sameness import common_ends, identical
 from agent_tt.codec.wire import TYPE
 from agent_tt.errors import InvalidValue, NotRebuildable, UsageError
 from agent_tt.model.error_text import error_from_text
+from agent_tt.model.facts import CallFacts, DecisionFacts
 from agent_tt.redaction.marks import MARK
 from agent_tt.redaction.values import asked
 
@@ -34,15 +35,9 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallKind, Effect, ErrorInfo
 
-__all__ = ["ANSWERED", "ARGS_ASKED", "CallQuestion", "Decision", "DecisionWord", "NewQuestion", "is_held"]
+__all__ = ["CallQuestion", "Decision", "DecisionWord", "NewQuestion", "is_held"]
 
 DecisionWord = Literal["run", "give", "raise", "refuse", "stop"]
-
-ANSWERED: Final = "answered"
-"""Among the facts of a call that was asked about: `{"word", "edited", "by", "why"}`, what was decided and by whom."""
-
-ARGS_ASKED: Final = "args_asked"
-"""Among the facts of a call whose arguments were edited before it went out: those that were, as the agent gave them."""
 
 _LOST: Final = ("opaque", "damaged", "made")
 
@@ -51,11 +46,9 @@ def is_held(facts: Mapping[str, Wire]) -> bool:
     """Whether a call without an answer has not gone out: its fork's policy had somebody asked, and nobody had decided.
 
     Args:
-        facts: those of the call; `agent_tt.recording.deciding` says what `policy` holds.
+        facts: those of the call.
     """
-    policy = facts.get("policy")
-    word = policy.get("word") if isinstance(policy, dict) else None
-    return word in ("ask", "recorded") and ANSWERED not in facts
+    return CallFacts.policy.of(facts).word in ("ask", "recorded") and not CallFacts.answered.is_in(facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +77,12 @@ class Decision:
         return replace(self, by=who)
 
     def to_facts(self) -> dict[str, Wire]:
-        """What a call's facts say of it, under `ANSWERED`."""
+        """What a call's facts say of it; see `agent_tt.model.facts.DecisionFacts`."""
         facts: dict[str, Wire] = {
-            "word": self.word,
-            "edited": [*sorted(self.args)] or None,
-            "by": self.by or None,
-            "why": self.why or None,
+            DecisionFacts.word.key: self.word,
+            DecisionFacts.edited.key: [*sorted(self.args)] or None,
+            DecisionFacts.by.key: self.by or None,
+            DecisionFacts.why.key: self.why or None,
         }
         return {key: fact for key, fact in facts.items() if fact is not None}
 

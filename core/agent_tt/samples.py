@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_tt.errors import AgentFailed, NotFound, StoreNotFound, StoreUnreadable, UsageError
+from agent_tt.model.facts import RunFacts
 from agent_tt.temporary import temporary_folder
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ SHIPPED_RUNS = "runs.db"
 WORKPLACE = "samples"
 """Name of the folder, inside the scratch folder of `record_run`, that the agent runs in."""
 
-_SAMPLE_KEY = "sample"
 _POLL_SECONDS = 0.1
 _OUTPUT_TAIL = 4_000
 
@@ -295,7 +295,7 @@ def _copied_before(sample: Sample, store_path: Path) -> str | None:
     except StoreNotFound:
         return None
     home = str(folder())
-    mine = (run for run in runs if run.metadata.get(_SAMPLE_KEY) == sample.name and run.parent is None)
+    mine = (run for run in runs if run.facts.sample == sample.name and run.parent is None)
     return next((run.id for run in mine if run.code.root == home), None)
 
 
@@ -308,7 +308,7 @@ def _copy(sample: Sample, source_path: Path, run_id: str, store_path: Path) -> s
         closing(open_store(store_path, create=True)) as target,
     ):
         copied = copy_run(source, target, run_id, root=str(folder()))
-        target.set_metadata(copied, {_SAMPLE_KEY: sample.name})
+        target.set_metadata(copied, RunFacts.sample.entry(sample.name))
         return copied
 
 

@@ -11,12 +11,13 @@ import hashlib
 import json
 from contextlib import closing, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from agent_tt.bisecting.recorded import Bisection, Probe
 from agent_tt.errors import AgentFailed, UsageError
 from agent_tt.forking.launch import start_fork
 from agent_tt.forking.plan import plan_fork
+from agent_tt.model.facts import BisectedFacts, RunFacts
 from agent_tt.querying.expressions import parse
 from agent_tt.querying.watches.step_search import Watch
 from agent_tt.store import open_store
@@ -30,10 +31,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
 
-__all__ = ["BISECTED", "bisect_live", "first_where"]
-
-BISECTED: Final = "bisected"
-"""Among the facts of a fork: what it was asked as a probe, and what came out."""
+__all__ = ["bisect_live", "first_where"]
 
 
 def first_where(first: int, last: int, holds: Callable[[int], bool]) -> int | None:
@@ -140,9 +138,9 @@ def _source_of(plan: ForkPlan) -> str:
 
 def _known(source: RunSource, run: Run, step: int, key: str) -> Probe | None:
     for fork in source.forks(run.id):
-        kept = fork.metadata.get(BISECTED)
-        if isinstance(kept, dict) and kept.get("key") == key and isinstance(kept.get("holds"), bool):
-            return Probe(step, fork.id, fork.name, bool(kept["holds"]), known=True)
+        kept = fork.facts.bisected
+        if kept.key == key and kept.holds is not None:
+            return Probe(step, fork.id, fork.name, kept.holds, known=True)
     return None
 
 
@@ -157,6 +155,6 @@ def _ask(plan: ForkPlan, step: int, expression: str, key: str) -> Probe:
             why = "" if fork.error is None else f": {fork.error.short}"
             raise AgentFailed(f"{fork.name} took no step of its own{why}", hint="Fork there by hand to see why.")
         found = Watch(store, fork.id, expression).next(plan.step)
-        kept: Wire = {"key": key, "expression": expression, "step": step, "holds": found is not None}
-        store.set_metadata(fork.id, {BISECTED: kept})
+        answer = BisectedFacts.answer(key, expression, step, holds=found is not None)
+        store.set_metadata(fork.id, RunFacts.bisected.entry(answer))
         return Probe(step, fork.id, fork.name, found is not None, known=False)

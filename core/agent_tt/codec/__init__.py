@@ -12,5 +12,5 @@
 | `fields` | what a value holds by name |
 | `text`, `typed_text` | values as text for people |
 | `json_in_text` | texts that are themselves JSON |
-| `parse`, `facts` | values and facts as people type them |
+| `parse` | values as people type them |
 """

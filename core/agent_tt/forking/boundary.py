@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from agent_tt.forking.shown_tools import ShownTools
+from agent_tt.model.facts import CallFacts
 from agent_tt.recording.deciding import is_own_doing
-from agent_tt.recording.named_calls import CALLS, CALLS_NAMED, HELD
 from agent_tt.recording.policy import Rule, effect_of
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def boundary_of(
             shown.see(call)
             if call.kind not in _RULED:
                 continue
-            model = call.meta.get("model") if call.kind == "llm" else None
+            model = call.facts.model if call.kind == "llm" else None
             if call.kind == "llm":
                 models.add((call.step, call.number))
             elif call.kind == "subprocess":
@@ -187,14 +187,12 @@ def boundary_of(
 def _uncalled(run: Run, declared: Iterable[DeclaredTool], called: set[str]) -> list[Boundary]:
     """The tools that are recorded when they are called, and that the run did not call."""
     rows: dict[str, Boundary] = {}
-    names, effects = run.metadata.get(CALLS_NAMED), run.metadata.get(CALLS)
-    if isinstance(names, dict) and isinstance(effects, dict):
-        for path, name in names.items():
-            effect = effects.get(path)
-            if isinstance(name, str) and effect in ("read", "write", "llm"):
-                kind: CallKind = "llm" if effect == "llm" else "tool"
-                known = None if effect == "llm" else cast("Effect", effect)
-                rows[name] = Boundary(name, kind, known, 0, 0, _LIVE, called=name, known_by="named")
+    for path, name in run.facts.calls_named.items():
+        effect = run.facts.calls.get(path)
+        if effect in ("read", "write", "llm"):
+            kind: CallKind = "llm" if effect == "llm" else "tool"
+            known = None if effect == "llm" else cast("Effect", effect)
+            rows[name] = Boundary(name, kind, known, 0, 0, _LIVE, called=name, known_by="named")
     for tool in declared:
         row = Boundary(tool.name, "tool", tool.effect, 0, 0, _LIVE, called=tool.name, known_by="declared")
         rows.setdefault(tool.name, row)
@@ -203,10 +201,9 @@ def _uncalled(run: Run, declared: Iterable[DeclaredTool], called: set[str]) -> l
 
 def _kept(run: Run) -> dict[str, str]:
     """What keeps functions that write where their calls could not be recorded, by the name of those."""
-    names, held, effects = (run.metadata.get(key) for key in (CALLS_NAMED, HELD, CALLS))
-    if not isinstance(names, dict) or not isinstance(held, dict) or not isinstance(effects, dict):
-        return {}
-    return {str(name): str(held[path]) for path, name in names.items() if path in held and effects.get(path) == "write"}
+    held, effects = run.facts.calls_held, run.facts.calls
+    names = run.facts.calls_named.items()
+    return {name: held[path] for path, name in names if path in held and effects.get(path) == "write"}
 
 
 def _is_own_doing(call: Call, models: Collection[tuple[int, int]], processes: Collection[tuple[int, int]]) -> bool:
@@ -214,10 +211,9 @@ def _is_own_doing(call: Call, models: Collection[tuple[int, int]], processes: Co
 
     What a program did that the agent started is that program's doing: a fork that starts it again lets it run as it is.
     """
-    around = call.meta.get("inside")
-    if not isinstance(around, dict):
+    place = call.facts.inside
+    if place is None:
         return False
-    place = around.get("step"), around.get("call")
     return place in processes or is_own_doing(call.kind, place in models)
 
 
@@ -232,7 +228,7 @@ def _rule(policy: ToolPolicy, row: Boundary) -> Rule:
 
 def _effect(call: Call) -> Effect | None:
     """What it does to the world; a request inside another call is that call's doing."""
-    return call.effect if "inside" in call.meta else effect_of(call.kind, call.name, call.effect)
+    return call.effect if CallFacts.inside.is_in(call.meta) else effect_of(call.kind, call.name, call.effect)
 
 
 def expected_after(steps: Sequence[Step], step: int) -> Expected:

@@ -22,11 +22,10 @@ from agent_tt.forking.json_text import read_inside
 from agent_tt.forking.said import answer_of, message_in
 from agent_tt.model import Delivery, Edit
 from agent_tt.model.error_text import error_from_text, is_error_text
+from agent_tt.model.facts import CallFacts
 from agent_tt.providers.answering import message_with, read_saying, written_answer
 from agent_tt.providers.openai_chat import message_of
 from agent_tt.providers.recorded import recorded_answer, recorded_call
-from agent_tt.recording.pace import PACE, PACES
-from agent_tt.replaying.repeats import place_said
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,6 +44,7 @@ _PLACE: Final = re.compile(r"\s*(\d+)(?:\.(\d+))?(?=[.\[=]|\s*$)\.?")
 _SWITCHING: Final = 101
 _FRAMING: Final = frozenset({"content-length", "content-encoding", "transfer-encoding"})
 _SESSION: Final = "mcp server"
+_HOW_IT_CAME: Final = CallFacts.pace.key, CallFacts.paces.key
 
 
 # ---------------------------------------------------------------- written and read
@@ -115,7 +115,7 @@ def _call_of(source: RunSource, run_id: str, steps: Sequence[Step], edit: Edit) 
         if not 1 <= edit.call <= len(calls):
             raise InvalidEdit(f"{step} has no call {edit.call}", hint=f"its calls are {_listed(calls)}")
         found = calls[edit.call - 1]
-        around = place_said(found.meta.get("inside"))
+        around = found.facts.inside
         if around is not None:
             raise InvalidEdit(
                 f"{found.name} (call {edit.call} of {step}) was called inside another call,"
@@ -124,7 +124,7 @@ def _call_of(source: RunSource, run_id: str, steps: Sequence[Step], edit: Edit) 
             )
         return found
     wanted = [call for call in calls if (call.kind == "llm") == (edit.target == "answer")]
-    outer = [call for call in wanted if "inside" not in call.meta] or wanted
+    outer = [call for call in wanted if not CallFacts.inside.is_in(call.meta)] or wanted
     if not outer:
         why, other = ("asks no model", "result") if edit.target == "answer" else ("only asks a model", "answer")
         raise InvalidEdit(
@@ -166,8 +166,8 @@ def edited_call(call: Call, pieces: Sequence[Delivery], edits: Sequence[Edit]) -
     """
     for edit in edits:
         call, pieces = _edited(call, pieces, edit)
-    facts = {key: fact for key, fact in call.meta.items() if key not in (PACE, PACES)}
-    return replace(call, meta={**facts, "edited": True}), pieces
+    facts = {key: fact for key, fact in call.meta.items() if key not in _HOW_IT_CAME}
+    return replace(call, meta={**facts, **CallFacts.edited.true()}), pieces
 
 
 def _edited(call: Call, pieces: Sequence[Delivery], edit: Edit) -> tuple[Call, Sequence[Delivery]]:

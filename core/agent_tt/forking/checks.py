@@ -13,7 +13,6 @@ from agent_tt.codec.decode import check_envelopes
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.wire import Path, Wire, envelope_type
 from agent_tt.errors import Damaged, NotRebuildable, ReadOnlySource, UsageError
-from agent_tt.model import SKIPPED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -99,7 +98,7 @@ def check_ended(source: RunSource, run: Run, steps: Sequence[Step], number: int)
 def _refusal(step: Step, steps: Sequence[Step]) -> str | None:
     if step.status == "running":
         return "it has not ended yet"
-    if step.seq is None and step.extra.get(SKIPPED):
+    if step.seq is None and step.facts.without_checkpoint:
         return "no checkpoint was taken of it"
     if step.track != MAIN_TRACK:
         return f"its state is that of {step.agent or step.track} alone, not the run's"

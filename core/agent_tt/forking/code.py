@@ -6,12 +6,13 @@ import os
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import InvalidEntryPoint, UsageError
 from agent_tt.forking.entry_point import find_source, parse_entry_point
 from agent_tt.forking.entry_source import read_entry_source
-from agent_tt.recording.entry import ARGUMENTS, COMMAND, MODULE, SCRIPT, fingerprint
+from agent_tt.model.facts import RunFacts
+from agent_tt.recording.entry import fingerprint
 from agent_tt.recording.process_runs import process_of
 
 if TYPE_CHECKING:
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from agent_tt.model import AgentCode, Run, WayBackIn
 
 __all__ = ["MAIN", "CodePlan", "plan_code", "program_facts", "run_with_code"]
+
+_SCRIPT: Final = RunFacts.script.key
+_MODULE: Final = RunFacts.module.key
+_COMMAND: Final = RunFacts.command.key
 
 MAIN = "__main__"
 """In place of a function's name: the whole file runs, as a script."""
@@ -154,14 +159,13 @@ def program_facts(run: Run, code: CodePlan) -> dict[str, Wire]:
     """A run's metadata, as they are of a run of `code`: they say which program starts."""
     facts = dict(run.metadata)
     if not code.is_script:  # a function is called, and not the script that it was
-        for key in (SCRIPT, MODULE):
+        for key in (_SCRIPT, _MODULE):
             facts.pop(key, None)
-    elif code.file is not None and str(code.file) != facts.get(SCRIPT):
-        facts.pop(MODULE, None)
-        facts[SCRIPT] = str(code.file)
-        if COMMAND in facts:
-            arguments = facts.get(ARGUMENTS)
-            facts[COMMAND] = [str(code.file), *(arguments if isinstance(arguments, list) else ())]
+    elif code.file is not None and str(code.file) != facts.get(_SCRIPT):
+        facts.pop(_MODULE, None)
+        facts[_SCRIPT] = str(code.file)
+        if _COMMAND in facts:
+            facts[_COMMAND] = [str(code.file), *(RunFacts.arguments.of(facts) or ())]
     return facts
 
 
@@ -183,7 +187,7 @@ def _plan_script(run: Run) -> tuple[CodePlan, tuple[str, ...]] | None:
         InvalidEntryPoint: it is gone.
         UsageError: it recorded another run before this one, whose calls would be made again for real.
     """
-    recorded, script, module = run.code, run.metadata.get(SCRIPT), run.metadata.get(MODULE)
+    recorded, script, module = run.code, run.facts.script, run.facts.module
     if not isinstance(script, str) and not isinstance(module, str):
         return None
     file = Path(script) if isinstance(script, str) else None
@@ -208,7 +212,7 @@ def _plan_other_script(run: Run, entry: EntryPoint) -> tuple[CodePlan, tuple[str
         UsageError: a function was named, of a program that was recorded from outside, as a whole.
     """
     if not entry.is_file or entry.qualname != MAIN:
-        if COMMAND in run.metadata:
+        if _COMMAND in run.metadata:
             raise UsageError(
                 f"{run.name} was recorded as a whole program, so a program has to run in its place, not {entry}",
                 hint=f"name it as path/file.py:{MAIN}",

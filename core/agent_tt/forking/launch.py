@@ -11,11 +11,10 @@ from agent_tt.forking.accepting import from_where_it_changed
 from agent_tt.forking.child_environment import RUN_VARIABLE, STORE_VARIABLE
 from agent_tt.forking.code import program_facts
 from agent_tt.forking.handle import ForkHandle
-from agent_tt.forking.terms import SWEEP, TERMS
-from agent_tt.model import UNMADE, AgentCode, ErrorInfo, NewRun
+from agent_tt.model import AgentCode, ErrorInfo, NewRun
+from agent_tt.model.facts import RunFacts
 from agent_tt.querying.watches.kept_watches import hand_down_watches
 from agent_tt.recording.entry import fingerprint
-from agent_tt.recording.process_runs import PROCESS
 from agent_tt.replaying.agent_process import start_agent
 from agent_tt.store import open_patiently
 from agent_tt.store.provenance import check_made_here
@@ -100,13 +99,13 @@ def _new_run(plan: ForkPlan) -> NewRun:
     """What the fork is before its agent says anything: what its parent was."""
     parent = plan.run
     facts = program_facts(parent, plan.code)
-    for key in (TERMS, SWEEP, UNMADE):  # the parent's own
-        facts.pop(key, None)
-    facts.pop(PROCESS, None)  # its own process says which it is; until then it is none of the recorded one's runs
+    for fact in (RunFacts.fork_terms, RunFacts.fork_sweep, RunFacts.edits_without_effect):  # the parent's own
+        facts.pop(fact.key, None)
+    facts.pop(RunFacts.process.key, None)  # its own says which it is; until then it is none of the recorded one's runs
     if plan.sweep is not None:
-        facts[SWEEP] = dict(plan.sweep)
+        facts[RunFacts.fork_sweep.key] = dict(plan.sweep)
     if kept := plan.terms.to_mapping():
-        facts[TERMS] = kept
+        facts[RunFacts.fork_terms.key] = kept
     return NewRun(
         name=plan.name or "",
         code=_code(plan),

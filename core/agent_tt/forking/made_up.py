@@ -6,7 +6,7 @@ a run of many forks with several seeds takes several ways. A script gives its an
 with a `match` only to questions that hold that text. An answer gets the form in which the recorded ones came: the
 provider's own, plain or streamed.
 
-What was made up is marked: `MADE_UP` among the facts of its call and of the step, and among the tags of the run.
+What was made up is marked: `made_up` among the facts of its call and of the step, and among the tags of the run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.codec.decode import decode
 from agent_tt.errors import InvalidEdit, InvalidScript
 from agent_tt.forking.call_edits import edited_call
-from agent_tt.model import MADE_UP, Call, Edit
+from agent_tt.model import Call, Edit
+from agent_tt.model.facts import CallFacts
 from agent_tt.recording.answers import KeepsKeys
 from agent_tt.replaying.loaded_classes import LOADED
 from agent_tt.replaying.rebuilt_errors import rebuild_error
@@ -80,7 +81,7 @@ class MadeUpAnswers:
             else:
                 call, pieces = self._scripted(question, answers)
         label = "mock" if self._script is None else "script"
-        return MadeUp(replace(call, meta={**call.meta, MADE_UP: label}), pieces)
+        return MadeUp(replace(call, meta={**call.meta, **CallFacts.made_up.entry(label)}), pieces)
 
     def _choose(self, name: str, answers: Sequence[Recorded]) -> Recorded:
         if not answers:

@@ -26,7 +26,6 @@ from agent_tt.forking.request_edits import REQUESTS, with_recorded_requests
 from agent_tt.forking.terms import Terms
 from agent_tt.model import Run
 from agent_tt.protocols import check_proven
-from agent_tt.recording.native_libraries import UNSEEN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,7 +65,7 @@ class ForkPlan:
         accepts_changes: whether an agent that is re-entered goes live from the first step that asks something else
             than was recorded, in place of being halted there.
         terms: who runs it, what it is told beside its state, and how far it may go.
-        sweep: its place in a sweep, kept with the run under `SWEEP`; None for a fork of its own.
+        sweep: its place in a sweep, kept with the run; None for a fork of its own.
     """
 
     store: Path
@@ -242,10 +241,10 @@ def _unrecorded(boundary: Sequence[Boundary]) -> tuple[str, ...]:
 
 def _not_held(run: Run) -> tuple[str, ...]:
     """What no rule holds: libraries of the recorded process that reach the world by themselves."""
-    names = run.metadata.get(UNSEEN)
-    if not isinstance(names, list) or not names:
+    names = run.facts.unseen_libraries
+    if not names:
         return ()
-    return (f"no rule holds what {', '.join(map(str, names))} does: libraries in C that reach the world by themselves",)
+    return (f"no rule holds what {', '.join(names)} does: libraries in C that reach the world by themselves",)
 
 
 def _by_executor(by: WayBackIn | None, calls: Sequence[Edit]) -> WayBackIn:

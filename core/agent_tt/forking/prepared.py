@@ -14,6 +14,7 @@ from agent_tt.errors import InvalidEdit, NotRebuildable, UsageError
 from agent_tt.forking.call_edits import edited_call
 from agent_tt.forking.made_up import MadeUp
 from agent_tt.model import Call, Delivery, Edit
+from agent_tt.model.facts import CallFacts
 from agent_tt.recording.deciding import NotRecorded
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ def given_answer(
             f"{question.name} cannot be given an answer: a process or a connection is behind it",
             hint="let it run, ask, or deny it",
         )
-    meta = {} if like is None else {key: like.meta[key] for key in ("returned_as",) if key in like.meta}
+    returned_as = None if like is None else like.facts.returned_as
+    meta = {} if returned_as is None else CallFacts.returned_as.entry(returned_as)
     call = Call(0, 0, question.kind, question.name, "ok", args=question.args, meta=meta)
     if error is not None:
         failing = Prepared(replace(call, status="error", error=error), ())

@@ -118,7 +118,7 @@ def _old(call: Call, edit: Edit) -> Wire:
             is_prompt = isinstance(first, dict) and first.get("role") in ("system", "developer")
             return first.get("content") if is_prompt and isinstance(first, dict) else args.get("system")
         case "model":
-            return request.model if request is not None else args.get("model", call.meta.get("model"))
+            return request.model if request is not None else args.get("model", call.facts.model)
         case _:
             found = dict(request.parameters) if request is not None else args
             value: object = found

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.codec.decode import decode
 from agent_tt.codec.text import describe, pretty
 from agent_tt.errors import AgentTTError
-from agent_tt.recording.deciding import POLICY, NotRecorded
+from agent_tt.model.facts import place_said
+from agent_tt.recording.deciding import NotRecorded
 from agent_tt.recording.scope import store_at_work
 from agent_tt.replaying.loaded_classes import LOADED
 
@@ -147,12 +148,10 @@ class ParentStandIns:
         used: set[Place] = set()
         for step in self._source.steps(self._run.id, (self._run.fork_step or 0) + 1):
             for call in self._source.calls(self._run.id, step.number) if step.calls else ():
-                policy = call.meta.get(POLICY)
-                place = policy.get("from") if isinstance(policy, dict) else None
-                if isinstance(place, dict) and place.get("run") == self._parent:
-                    number, index = place.get("step"), place.get("call")
-                    if isinstance(number, int) and isinstance(index, int):
-                        used.add((number, index))
+                answer = call.facts.policy.taken_from
+                place = place_said(answer.raw)
+                if place is not None and answer.run == self._parent:
+                    used.add(place)
         return used
 
 

@@ -1,7 +1,7 @@
 """On what terms a fork runs: who runs it, what it is told beside its state, and how far it may go.
 
-They are kept with the run, under `TERMS` of its metadata, so that the process of the fork finds them and a person can
-read them later. Whatever a file holds there is read with care: what makes no sense is as if it were not there.
+They are kept with the run, under `fork_terms` of its metadata, so that the process of the fork finds them and a person
+can read them later. Whatever a file holds there is read with care: what makes no sense is as if it were not there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from agent_tt.codec.encode import encode
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.text import parse_value
 from agent_tt.errors import UsageError
-from agent_tt.model import TERMS
+from agent_tt.model.facts import TermFacts
 from agent_tt.recording.limits import Limits
 
 if TYPE_CHECKING:
@@ -29,19 +29,15 @@ if TYPE_CHECKING:
 __all__ = [
     "MOCK",
     "PYTHON",
-    "SWEEP",
-    "TERMS",
     "Terms",
     "parse_duration",
     "parse_memory",
     "parse_overrides",
     "read_script",
     "terms_from",
+    "terms_in",
     "terms_of",
 ]
-
-SWEEP: Final = "fork_sweep"
-"""Key of the metadata of a fork that a sweep took: `{"id", "cell", "sample"}`. What is forked from it has none."""
 
 PYTHON: Final = "python"
 """The executor that calls a function, a method of an object, or runs a script."""
@@ -105,32 +101,31 @@ class Terms:
         """What differs from a plain fork, as it is kept with the run; `{}` for nothing."""
         kept: dict[str, Wire] = {}
         if self.executor != PYTHON:
-            kept["executor"] = self.executor
+            kept |= TermFacts.executor.entry(self.executor)
         if self.overrides:
-            kept["overrides"] = dict(self.overrides)
+            kept |= TermFacts.overrides.entry(self.overrides)
         if self.limits:
-            kept["limits"] = self.limits.to_mapping()
+            kept[TermFacts.limits.key] = self.limits.to_mapping()
         if self.script is not None:
-            kept["script"] = [dict(entry) for entry in self.script]
+            kept |= TermFacts.script.entry([dict(entry) for entry in self.script])
         if self.seed:
-            kept["seed"] = self.seed
+            kept |= TermFacts.seed.entry(self.seed)
         return kept
 
 
 def terms_of(run: Run) -> Terms:
     """The terms that were kept with a run."""
-    kept = run.metadata.get(TERMS)
-    if not isinstance(kept, dict):
-        return Terms()
-    executor, overrides, limits, script, seed = (
-        kept.get(name) for name in ("executor", "overrides", "limits", "script", "seed")
-    )
+    return terms_in(run.facts.fork_terms)
+
+
+def terms_in(kept: TermFacts) -> Terms:
+    """The terms that `Terms.to_mapping` gave."""
     return Terms(
-        executor=executor if isinstance(executor, str) and executor else PYTHON,
-        overrides=overrides if isinstance(overrides, dict) else {},
-        limits=Limits.from_mapping(limits if isinstance(limits, dict) else {}),
-        script=tuple(entry for entry in script if isinstance(entry, dict)) if isinstance(script, list) else None,
-        seed=seed if isinstance(seed, int) and not isinstance(seed, bool) else 0,
+        executor=kept.executor or PYTHON,
+        overrides=kept.overrides,
+        limits=Limits.from_mapping(kept.limits.raw),
+        script=None if kept.script is None else tuple(entry for entry in kept.script if isinstance(entry, dict)),
+        seed=kept.seed or 0,
     )
 
 

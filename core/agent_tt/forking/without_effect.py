@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_tt.errors import AgentTTError
-from agent_tt.model import UNMADE
+from agent_tt.model.facts import RunFacts, WithoutEffectFacts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agent_tt.codec.wire import Wire
     from agent_tt.model import Run
     from agent_tt.protocols import Store
 
@@ -21,11 +20,10 @@ def keep_without_effect(store: Store, run_id: str, found: Mapping[int, str]) -> 
     """Add edits, by their position among those of the fork, with the reason why nothing came of them."""
     if not found:
         return
-    listed = store.run(run_id).metadata.get(UNMADE)
-    before = listed if isinstance(listed, list) else []
-    known = {entry.get("edit") for entry in before if isinstance(entry, dict)}
-    fresh: list[Wire] = [{"edit": index, "reason": found[index]} for index in sorted(found) if index not in known]
-    store.set_metadata(run_id, {UNMADE: [*before, *fresh]})
+    before = store.run(run_id).facts.edits_without_effect
+    known = {said.edit for said in before}
+    fresh = (WithoutEffectFacts.of_edit(index, found[index]) for index in sorted(found) if index not in known)
+    store.set_metadata(run_id, RunFacts.edits_without_effect.entry((*before, *fresh)))
 
 
 def keep_written_over(store: Store, run: Run) -> None:

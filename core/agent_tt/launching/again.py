@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 from agent_tt.errors import AgentTTError, InvalidEntryPoint, NotFound, UsageError
 from agent_tt.launching.interpreter import PythonCommand
 from agent_tt.launching.start_again import command_of
-from agent_tt.recording.named_calls import CALLS
+from agent_tt.model.facts import RunFacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -93,8 +93,7 @@ def refusal_of(held: Held) -> AgentTTError:
 
 
 def _calls(metadata: Mapping[str, Wire]) -> dict[str, OutsideEffect]:
-    calls = metadata.get(CALLS)
-    return cast("dict[str, OutsideEffect]", calls) if isinstance(calls, dict) else {}
+    return cast("dict[str, OutsideEffect]", RunFacts.calls.of(metadata))
 
 
 def _in_folder(root: str) -> PythonCommand:

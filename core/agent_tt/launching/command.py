@@ -23,6 +23,7 @@ from agent_tt.launching.interpreter import is_python, python_command
 from agent_tt.launching.named_after import held_paths, remember, unmatched_paths
 from agent_tt.launching.settings import BOOT_FOLDER, REPORT_VARIABLE, SETTINGS_VARIABLE, Report, Settings
 from agent_tt.model import ErrorInfo
+from agent_tt.model.facts import RunFacts
 from agent_tt.recording.checkpointing import parse_rules
 from agent_tt.store import open_store
 from agent_tt.store.locate import ENVIRONMENT as STORE_VARIABLE
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["Recorded", "record_command"]
 
 _MOST_SEED: Final = 2**32 - 1
-_SEED: Final = "PYTHONHASHSEED"
+_SEED: Final = RunFacts.hash_seed.key
 _PATH: Final = "PYTHONPATH"
 _BLIND: Final = {
     "S": "it keeps Python from starting the recording",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent_tt.recording.named_calls import CALLS, CALLS_NAMED, HELD, UNMATCHED
+from agent_tt.model.facts import RunFacts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,11 +60,14 @@ def remember(
     for run in runs:
         facts: dict[str, Wire] = {}
         if run in own:  # the program recorded itself: its run does not know what was named
-            facts |= {CALLS: dict(calls), CALLS_NAMED: {path: _shown_name(path) for path in calls}}
+            facts |= {
+                **RunFacts.calls.entry(dict(calls)),
+                **RunFacts.calls_named.entry({path: _shown_name(path) for path in calls}),
+            }
         if unmatched:
-            facts[UNMATCHED] = [*unmatched]
+            RunFacts.calls_unmatched.put(facts, tuple(unmatched))
         if held:
-            facts[HELD] = {**held}
+            RunFacts.calls_held.put(facts, {**held})
         if facts:
             store.set_metadata(run, facts)
     return unmatched

@@ -23,18 +23,17 @@ from agent_tt.launching.interpreter import PythonCommand, python_command
 from agent_tt.launching.late_writer import LateWriter
 from agent_tt.launching.settings import SETTINGS_VARIABLE, Report, Settings, settings_here
 from agent_tt.model import AgentCode, NewRun
+from agent_tt.model.facts import RunFacts
 from agent_tt.recording.adoption import store_for_all
 from agent_tt.recording.begun import when_begun
 from agent_tt.recording.checkpointing import parse_rules
 from agent_tt.recording.child_process import Join
-from agent_tt.recording.entry import ARGUMENTS, COMMAND, MODULE, SCRIPT, fingerprint
+from agent_tt.recording.entry import fingerprint
 from agent_tt.recording.kept_headers import as_metadata
 from agent_tt.recording.lanes import Lanes
 from agent_tt.recording.model_steps import ModelSteps
-from agent_tt.recording.named_calls import CALLS, CALLS_NAMED
 from agent_tt.recording.recorder import Recording, open_for_recording
 from agent_tt.recording.scope import nowhere
-from agent_tt.replaying.agent_process import PYTHON_OPTIONS
 
 if TYPE_CHECKING:
     from agent_tt.launching.outside_tools import Held
@@ -45,7 +44,7 @@ __all__ = ["LaunchedRecording", "begin"]
 _NOT_AGENTS: Final = "multiprocessing.resource_tracker"
 """What Python starts for its own ends: code with this in it is not a program."""
 
-_SEED: Final = "PYTHONHASHSEED"
+_SEED: Final = RunFacts.hash_seed.key
 """A variable, and the key of a run's metadata that keeps what it was."""
 
 _RUNPY: Final = "<frozen runpy>"
@@ -257,24 +256,24 @@ def _new_run(settings: Settings, command: PythonCommand) -> NewRun:
 def _facts(settings: Settings, command: PythonCommand, place: Path | None) -> dict[str, object]:
     """What a replay needs to start the program again, and a person to know what was typed."""
     facts: dict[str, object] = {
-        COMMAND: sys.orig_argv[1:],
-        "session": settings.session,
-        ARGUMENTS: list(command.arguments),
+        RunFacts.command.key: sys.orig_argv[1:],
+        RunFacts.session.key: settings.session,
+        RunFacts.arguments.key: list(command.arguments),
         _SEED: os.environ.get(_SEED),
     }
     if place is not None:
-        facts[SCRIPT] = str(place)
+        facts[RunFacts.script.key] = str(place)
     elif command.kind == "module":
-        facts[MODULE] = command.target
+        facts[RunFacts.module.key] = command.target
     if command.options:
-        facts[PYTHON_OPTIONS] = list(command.options)
+        facts[RunFacts.python_options.key] = list(command.options)
     if settings.calls:
         from agent_tt.launching.outside_tools import OUTSIDE
 
-        facts[CALLS] = dict(settings.calls)
-        facts[CALLS_NAMED] = OUTSIDE.names()
+        facts[RunFacts.calls.key] = dict(settings.calls)
+        facts[RunFacts.calls_named.key] = OUTSIDE.names()
     if settings.patch:
-        facts["patched"] = list(settings.patch)
+        facts[RunFacts.patched.key] = list(settings.patch)
     return facts | as_metadata(None)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.errors import InvalidEntryPoint
 from agent_tt.launching.interpreter import PythonCommand, python_command
-from agent_tt.recording.entry import ARGUMENTS, COMMAND, MODULE, SCRIPT
+from agent_tt.model.facts import RunFacts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,14 +26,14 @@ _MAIN: Final = "__main__"
 
 def command_of(metadata: Mapping[str, Wire]) -> PythonCommand | None:
     """How the program of a run was started; None where an agent recorded itself in a function that can be called."""
-    words, script, module = metadata.get(COMMAND), metadata.get(SCRIPT), metadata.get(MODULE)
-    if isinstance(words, list):
-        return python_command([str(word) for word in words])
-    given = metadata.get(ARGUMENTS)
-    arguments = tuple(map(str, given)) if isinstance(given, list) else ()
-    if isinstance(script, str):
+    facts = RunFacts(metadata)
+    words, script, module = facts.command, facts.script, facts.module
+    if words is not None:
+        return python_command(words)
+    arguments = facts.arguments or ()
+    if script is not None:
         return PythonCommand(frozenset(), "script", script, arguments)
-    return PythonCommand(frozenset(), "module", module, arguments) if isinstance(module, str) else None
+    return None if module is None else PythonCommand(frozenset(), "module", module, arguments)
 
 
 def start_program(command: PythonCommand, file: Path | None, arguments: Sequence[str]) -> None:

@@ -3,12 +3,13 @@
 | module | has |
 |---|---|
 | `kinds` | the words that facts are one of (`RunStatus`, `CallKind`, ...), and which kinds of calls act |
+| `facts` | what the JSON objects say of runs, steps and calls beside the columns: the keys and their types |
 | `runs` | a run, the code and the model behind it, the edits of a fork |
 | `steps` | its steps, their calls, what reached the agent in pieces |
 | `output` | what a run printed |
 | `marks` | notes, labels, what was deleted, what `verify` found |
 | `writing` | what a recorder says of them, before they are and when they are over |
-| `error_text` | exceptions as people type them |
+| `error_text`, `fact_text` | exceptions and facts as people type them |
 
 Times are integer microseconds since the epoch, UTC (`…_us`); costs are US dollars; token counts are whole tokens.
 A *wire value* (`agent_tt.codec.wire.Wire`) is the JSON-like form in which every state, argument and result is kept:
@@ -19,13 +20,7 @@ from __future__ import annotations
 
 from agent_tt.model.kinds import (
     ACTING,
-    COPY,
-    MADE_UP,
     OWN_DOING,
-    SKIPPED,
-    TERMS,
-    UNMADE,
-    UNPRICED,
     CallKind,
     CallStatus,
     DeliveryKind,
@@ -45,14 +40,8 @@ from agent_tt.model.writing import HELD_BACK, CallEnd, Judged, NewCall, NewRun, 
 
 __all__ = [
     "ACTING",
-    "COPY",
     "HELD_BACK",
-    "MADE_UP",
     "OWN_DOING",
-    "SKIPPED",
-    "TERMS",
-    "UNMADE",
-    "UNPRICED",
     "AgentCode",
     "Call",
     "CallEnd",

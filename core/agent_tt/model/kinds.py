@@ -6,13 +6,7 @@ from typing import Final, Literal
 
 __all__ = [
     "ACTING",
-    "COPY",
-    "MADE_UP",
     "OWN_DOING",
-    "SKIPPED",
-    "TERMS",
-    "UNMADE",
-    "UNPRICED",
     "CallKind",
     "CallStatus",
     "DeliveryKind",
@@ -44,21 +38,3 @@ model is asked with all that was said so far."""
 
 OWN_DOING: Final[frozenset[CallKind]] = frozenset({"http", "subprocess", "socket"})
 """Kinds of calls that are the doing of the call that they are made inside of."""
-
-UNPRICED: Final = "unpriced"
-"""Among the further facts of a step: how many of its model calls have no known price."""
-
-MADE_UP: Final = "made_up"
-"""Among the facts of a call, and of its step: no model gave this answer; `mock` or `script` did."""
-
-COPY: Final = "copy_of"
-"""Among the facts of a call of a resumed run: it repeats an earlier one word for word, and was not made again."""
-
-UNMADE: Final = "edits_without_effect"
-"""Key of a fork's metadata: the edits of which nothing came, as `[{"edit": position, "reason": words}]`."""
-
-TERMS: Final = "fork_terms"
-"""Among the facts of a fork: on what terms it runs; see `agent_tt.forking.terms`."""
-
-SKIPPED: Final = "without_checkpoint"
-"""Among the facts of a step: no checkpoint was taken of it."""

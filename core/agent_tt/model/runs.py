@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
+
+from agent_tt.model.facts import RunFacts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -11,10 +13,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model.kinds import EditTarget, RunStatus, WayBackIn
 
-__all__ = ["INCOMPLETE", "AgentCode", "Edit", "ErrorInfo", "ModelConfig", "Run"]
-
-INCOMPLETE: Final = "incomplete"
-"""Key of a run's metadata: `{"step": …, "reason": …}`, the last step that was recorded and why nothing was after it."""
+__all__ = ["AgentCode", "Edit", "ErrorInfo", "ModelConfig", "Run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +99,7 @@ class Run:
             beginning with what was recorded given to it again. None of a run that is not a fork.
         policy: what a fork did with its calls, as `agent_tt.recording.policy.ToolPolicy.to_mapping` says it.
         read_only: it lies in a file that is not ours.
+        metadata: what people and agents said of it by free names, and what we did: see `agent_tt.model.facts.RunFacts`.
         origin: where an imported or foreign run came from (`file`, `thread`, …), for display.
         pinned: somebody wants it kept: it is neither archived nor deleted before it is unpinned.
         archived: left out of lists unless they are asked for all runs.
@@ -138,6 +138,11 @@ class Run:
     unpriced: int = 0
 
     @property
+    def facts(self) -> RunFacts:
+        """What `metadata` says by keys of ours, read and checked."""
+        return RunFacts(self.metadata)
+
+    @property
     def agent(self) -> str | None:
         """The entry point, as `runs --json` shows it."""
         return self.code.entry
@@ -145,9 +150,9 @@ class Run:
     @property
     def incomplete(self) -> str | None:
         """Why it was not recorded to its end, `recording stopped at step 3: …`; None where nobody said so."""
-        said = self.metadata.get(INCOMPLETE)
-        step, reason = (said.get("step"), said.get("reason")) if isinstance(said, dict) else (None, None)
-        if not isinstance(step, int) or not isinstance(reason, str):
+        said = self.facts.incomplete
+        step, reason = said.step, said.reason
+        if step is None or reason is None:
             return None
         return f"recording stopped {f'at step {step}' if step else 'before its first step'}: {reason}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent_tt.model.kinds import UNPRICED
+from agent_tt.model.facts import CallFacts, StepFacts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,7 @@ class Step:
         inherited: it belongs to the parent run, before the fork.
         decision: what the agent decided, in its own words.
         messages: how many messages the state or request held, where known.
-        extra: further facts of the source (`checkpoint_id`, `langgraph_step`, …) for `--json`.
+        extra: further facts of the source, see `agent_tt.model.facts.StepFacts`; they are in `--json` too.
         damaged: what is wrong with what is stored of it; then nothing else here but the number says anything. None of
             one that is as it was recorded.
     """
@@ -65,10 +65,14 @@ class Step:
         return f"step_{self.number}"
 
     @property
+    def facts(self) -> StepFacts:
+        """What `extra` says, read and checked."""
+        return StepFacts(self.extra)
+
+    @property
     def unpriced(self) -> int:
         """How many of its model calls have no known price: `cost_usd` is that of the others."""
-        count = self.extra.get(UNPRICED)
-        return count if isinstance(count, int) and count > 0 else 0
+        return max(self.facts.unpriced or 0, 0)
 
     @property
     def duration_us(self) -> int | None:
@@ -91,7 +95,7 @@ class Call:
         result: what came back; None with `error` set when it raised.
         delivered: run-wide number under which the answer reached the agent, from 1; of an answer that came in pieces,
             the last one's. None while it is pending.
-        meta: facts for display: `model`, `tokens_in`, `tokens_out`, `cost_usd`, `file`, `line`, ….
+        meta: further facts, see `agent_tt.model.facts.CallFacts`.
         damaged: what is wrong with what is stored of it: placeholders stand for what it carried, or for all but its
             numbers. None of one that is as it was recorded.
     """
@@ -113,6 +117,11 @@ class Call:
     delivered: int | None = None
     meta: Mapping[str, Wire] = field(default_factory=dict)
     damaged: str | None = None
+
+    @property
+    def facts(self) -> CallFacts:
+        """What `meta` says, read and checked."""
+        return CallFacts(self.meta)
 
     @property
     def duration_us(self) -> int | None:

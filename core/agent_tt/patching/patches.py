@@ -31,13 +31,10 @@ from agent_tt.recording.scope import here
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-__all__ = ["KINDS", "PATCHED", "PatchKind", "Patching", "moving_clock", "patched", "patched_again"]
+__all__ = ["KINDS", "PatchKind", "Patching", "moving_clock", "patched", "patched_again"]
 
 _LOG = logging.getLogger(__name__)
 _PRESENT: Final = re.compile(rb"\b(now|utcnow|today)\b")
-
-PATCHED: Final = "patched"
-"""The key of a run's metadata that lists the kinds which were patched around it."""
 
 
 class Patching:
@@ -252,7 +249,7 @@ def patched_again(recorded: object, root: str | Path | None = None) -> Iterator[
     An agent that says `patched(...)` itself says so again.
 
     Args:
-        recorded: the run's metadata under `PATCHED`: kinds, as `agent-tt record` wrote them; anything else is none.
+        recorded: `patched` of the run's metadata: kinds, as `agent-tt record` wrote them; anything else is none.
         root: the project's folder.
     """
     kinds = tuple(kind for kind in KINDS if isinstance(recorded, (list, tuple)) and kind in recorded)

@@ -23,7 +23,6 @@
 | `list_order` | `as_completed` of jobs in an order that no memory address decides |
 | `boundary` | wrapping functions of every nature so that their calls are recorded |
 | `streams` | recording what a generator gives |
-| `named_calls` | what a run remembers of the functions that were named from outside |
 | `call_site` | which line of the agent makes a call |
 | `signature` | the arguments of a call by name, and its digest |
 | `contexts` | what is given to a tool beside its question, and is shown and not compared |

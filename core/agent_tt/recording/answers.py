@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from agent_tt.recording.lanes import UNSURE
+from agent_tt.model.facts import CallFacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -54,6 +54,7 @@ class Question:
 
 def question_of(new: NewCall, step: int | None = None, *, can_wait: bool = False) -> Question:
     """What a replay is asked for a call that is about to be made, in the step of that number."""
+    facts = CallFacts(new.meta)
     return Question(
         kind=new.kind,
         name=new.name,
@@ -62,10 +63,10 @@ def question_of(new: NewCall, step: int | None = None, *, can_wait: bool = False
         effect=new.effect,
         lane=new.lane,
         lane_seq=new.lane_seq,
-        site={key: new.meta[key] for key in ("file", "line") if key in new.meta},
+        site=facts.site,
         step=step,
         can_wait=can_wait,
-        unsure=str(new.meta.get(UNSURE, "")),
+        unsure=facts.lane_unsure or "",
     )
 
 

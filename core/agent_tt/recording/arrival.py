@@ -5,10 +5,11 @@ See `agent_tt.recording.pace` and `agent_tt.recording.timers`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from agent_tt.recording.pace import PACE, PACES, Runs, pace_of, stretch_from_here
-from agent_tt.recording.timers import TIMERS, timers_fired
+from agent_tt.model.facts import CallFacts
+from agent_tt.recording.pace import Runs, pace_of, stretch_from_here
+from agent_tt.recording.timers import timers_fired
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from agent_tt.recording.recorder import Recording
 
 __all__ = ["Arrival"]
+
+_PACE: Final = CallFacts.pace.key
+_PACES: Final = CallFacts.paces.key
+_TIMERS: Final = CallFacts.timers.key
 
 
 class Arrival:
@@ -53,9 +58,9 @@ class Arrival:
         if is_stream:
             self._paces.add(pace)
             self._timers.add(fired)
-            facts = {PACES: self._paces.to_wire(), TIMERS: self._timers.to_wire()}
+            facts = {_PACES: self._paces.to_wire(), _TIMERS: self._timers.to_wire()}
         else:
-            facts = {PACE: pace, TIMERS: fired}
+            facts = {_PACE: pace, _TIMERS: fired}
         self._answered(is_served=is_served)
         return facts
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from agent_tt.model.facts import CallFacts
 from agent_tt.recording.call_site import call_site
-from agent_tt.recording.call_spec import KEY
 from agent_tt.recording.hooks import HOOKS
-from agent_tt.recording.interruption import INTERRUPTED, is_cleaning_up
-from agent_tt.recording.lanes import UNSURE
+from agent_tt.recording.interruption import is_cleaning_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +18,14 @@ if TYPE_CHECKING:
     from agent_tt.recording.recorder import Recording
 
 __all__ = ["facts_of", "unsure_here"]
+
+# A recorded call says all this of itself: what its keys are is looked up once.
+_MODEL: Final = CallFacts.model.key
+_KEY: Final = CallFacts.idempotency_key.key
+_UNSURE: Final = CallFacts.lane_unsure.key
+_INTERRUPTED: Final = CallFacts.interrupted.key
+_INSIDE: Final = CallFacts.inside.key
+_OUTLIVES: Final = CallFacts.outlives.key
 
 
 def unsure_here(recording: Recording) -> str:
@@ -41,17 +48,17 @@ def facts_of(
     if spec.kind == "llm":
         model = spec.model or recording.model
         if model is not None:
-            facts["model"] = model
+            facts[_MODEL] = model
     if spec.idempotency_key is not None:
-        facts[KEY] = named.get(spec.idempotency_key)
+        facts[_KEY] = named.get(spec.idempotency_key)
     unsure = unsure_here(recording)
     if unsure:
-        facts[UNSURE] = unsure
+        facts[_UNSURE] = unsure
     if is_cleaning_up():
-        facts[INTERRUPTED] = True
+        facts[_INTERRUPTED] = True
     if around is None and recording.inside is not None:
-        facts["inside"] = dict(recording.inside)
+        facts[_INSIDE] = dict(recording.inside)
     elif around is not None:
         # Either way the function of that call made this one: a replay that gives its answer makes neither.
-        facts["outlives" if around.is_over else "inside"] = around.place()
+        facts[_OUTLIVES if around.is_over else _INSIDE] = around.place()
     return facts

@@ -9,6 +9,8 @@ import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.model.facts import CallFacts
+
 if TYPE_CHECKING:
     from types import CodeType
 
@@ -29,6 +31,8 @@ _LOOPS: Final = {
 _OURS: Final[dict[int, CodeType]] = {}
 """By identity: two codes of the same text are equal."""
 
+_FILE: Final = CallFacts.file.key
+_LINE: Final = CallFacts.line.key
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 
 
@@ -46,7 +50,7 @@ def call_site(root: str | None) -> dict[str, Wire]:
         frame = frame.f_back
     if frame is None or is_event_loop(frame.f_code):
         return {}
-    return {"file": shown_path(frame.f_code.co_filename, root), "line": frame.f_lineno}
+    return {_FILE: shown_path(frame.f_code.co_filename, root), _LINE: frame.f_lineno}
 
 
 def not_the_agents(code: CodeType) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -11,10 +11,7 @@ if TYPE_CHECKING:
     from agent_tt.model import CallKind, Effect
     from agent_tt.recording.signature import Parameters
 
-__all__ = ["KEY", "CallSpec"]
-
-KEY: Final = "idempotency_key"
-"""Among the facts of a call: by what the outside world recognises it when it is made again."""
+__all__ = ["CallSpec"]
 
 
 @dataclass(frozen=True, slots=True)

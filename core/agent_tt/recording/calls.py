@@ -6,17 +6,17 @@ import contextlib
 import threading
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar, cast
 
 from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
 from agent_tt.errors import AgentTTError
-from agent_tt.model import MADE_UP, UNPRICED, CallEnd, Judged, NewCall
+from agent_tt.model import CallEnd, Judged, NewCall
+from agent_tt.model.facts import CallFacts, StepFacts
 from agent_tt.recording.amending import amender_here
 from agent_tt.recording.answers import HoldsBack, KeepsKeys, answers_here, question_of
 from agent_tt.recording.arrival import Arrival
 from agent_tt.recording.call_facts import facts_of
-from agent_tt.recording.call_spec import KEY
 from agent_tt.recording.cancellation import cancellation_facts
 from agent_tt.recording.changed_arguments import given_arguments
 from agent_tt.recording.deciding import Deciding, check_halted, rule_for, told
@@ -45,6 +45,10 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_KEY: Final = CallFacts.idempotency_key.key
+_RETURNED_AS: Final = CallFacts.returned_as.key
+_UNPRICED: Final = StepFacts.unpriced.key
 
 
 class RecordedCall:
@@ -190,7 +194,7 @@ class RecordedCall:
         try:
             question = question_of(new, self._step.number, can_wait=self._spec.can_wait)
             served = answers.ask(question)
-            if served is None and KEY in new.meta and isinstance(answers, KeepsKeys):
+            if served is None and _KEY in new.meta and isinstance(answers, KeepsKeys):
                 self._key_before = answers.key_of(question)
             if served is None and self._spec.can_wait and isinstance(answers, HoldsBack):
                 self._held_back = answers, question
@@ -336,7 +340,7 @@ class RecordedCall:
     def _count_usage(self, answer: object) -> dict[str, Wire]:
         """Add a model's usage to the step; what the call's facts say of it."""
         usage = usage_of(answer)
-        is_made_up = self.served is not None and MADE_UP in self.served.call.meta
+        is_made_up = self.served is not None and CallFacts.made_up.is_in(self.served.call.meta)
         is_free = is_made_up or self._is_unpaid
         meta = usage.to_meta() if self.asks_a_model and not is_free else {}
         if self.asks_a_model and not is_free and not is_refusal(answer):
@@ -354,12 +358,11 @@ class RecordedCall:
 
     def _count_price(self, usage: Usage) -> None:
         """Count a model call whose price nobody knows, unless it is known of the calls that it made."""
-        if usage.cost_usd is not None or not self._inside.isdisjoint(("cost_usd", UNPRICED)):
+        if usage.cost_usd is not None or not self._inside.isdisjoint((CallFacts.cost_usd.key, _UNPRICED)):
             return
-        known = self._step.extra.get(UNPRICED)
-        self._step.extra[UNPRICED] = (known if isinstance(known, int) else 0) + 1
+        self._step.extra[_UNPRICED] = (StepFacts.unpriced.of(self._step.extra) or 0) + 1
         if self._around is not None and self._around.asks_a_model:
-            self._around.counted({UNPRICED: 1})
+            self._around.counted({_UNPRICED: 1})
 
     def counted(self, figures: Mapping[str, Wire]) -> None:
         """A model call that this one made has counted these figures."""
@@ -435,11 +438,11 @@ class RecordedCall:
 
     def _manner(self, end: CallEnd) -> dict[str, Wire]:
         """How the answer came, where a replay could not tell: see `agent_tt.recording.pace`."""
-        manner: dict[str, Wire] = {"returned_as": self.returned_as}
-        made_up = None if self.served is None else self.served.call.meta.get(MADE_UP)
+        manner: dict[str, Wire] = {_RETURNED_AS: self.returned_as}
+        made_up = None if self.served is None else CallFacts.made_up.of(self.served.call.meta)
         if made_up is not None:
-            manner[MADE_UP] = made_up
-            self._step.extra[MADE_UP] = made_up
+            CallFacts.made_up.put(manner, made_up)
+            StepFacts.made_up.put(self._step.extra, made_up)
         manner |= self._arrival.end(
             is_stream=end.stream is not None, is_timed=self._is_timed, is_served=self._is_served
         )

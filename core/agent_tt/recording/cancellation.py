@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from agent_tt.model.facts import CallFacts
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["CANCELLED", "cancellation_facts", "is_cancellation", "parts_of_group"]
-
-CANCELLED: Final = "cancelled"
-"""Among the facts of a call: that the agent stopped waiting for it."""
+__all__ = ["cancellation_facts", "is_cancellation", "parts_of_group"]
 
 _NAMES: Final = frozenset({"Cancelled", "CancelledError", "GeneratorExit", "GreenletExit"})
 """Names of the classes that libraries raise into what they cancel: trio, asyncio, Python, gevent."""
@@ -45,4 +44,4 @@ def parts_of_group(error: BaseException) -> tuple[BaseException, ...] | None:
 
 def cancellation_facts(error: BaseException) -> Mapping[str, Wire]:
     """What is kept among the facts of a call that `error` ended."""
-    return {CANCELLED: True} if is_cancellation(error) else {}
+    return CallFacts.cancelled.true() if is_cancellation(error) else {}

@@ -15,16 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 from agent_tt.codec.encode import encode
 from agent_tt.codec.sameness import common_ends
 from agent_tt.codec.wire import TYPE, VALUE
+from agent_tt.model.facts import CallFacts
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.recording.answers import Served
     from agent_tt.recording.signature import Parameters
 
-__all__ = ["AFTERWARDS", "GivenArguments", "bring_to", "given_arguments"]
-
-AFTERWARDS: Final = "args_after"
-"""Among the facts of a call: the arguments that it left otherwise than it found them, as they were then, by name."""
+__all__ = ["GivenArguments", "bring_to", "given_arguments"]
 
 Decode = Callable[["Wire"], object]
 
@@ -57,12 +55,12 @@ class GivenArguments:
             return {}
         now = self._parameters.bind(self._args, self._kwargs)
         after = {name: value for name, value in now.items() if not _is_same(self._before.get(name), value)}
-        return {AFTERWARDS: after} if after else {}
+        return CallFacts.args_after.entry(after) if after else {}
 
     def change_again(self, facts: Mapping[str, Wire], decode: Decode) -> None:
         """Do to them what the facts of the recorded call say."""
-        after = facts.get(AFTERWARDS)
-        if isinstance(after, dict):
+        after = CallFacts.args_after.of(facts)
+        if after:
             objects = self._parameters.objects(self._args, self._kwargs)
             now = self._parameters.bind(self._args, self._kwargs)
             for name in after.keys() & now.keys():

@@ -14,13 +14,14 @@ import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agent_tt.codec.decode import decode
 from agent_tt.errors import NotRebuildable, ToolDenied, UsageError
 from agent_tt.model import OWN_DOING
 from agent_tt.model.error_text import error_from_text
-from agent_tt.questions import ANSWERED, ARGS_ASKED, NewQuestion
+from agent_tt.model.facts import CallFacts, PolicyFacts
+from agent_tt.questions import NewQuestion
 from agent_tt.recording.adoption import process_policy
 from agent_tt.recording.asking import ask_somebody, ask_somebody_async
 from agent_tt.recording.policy import denied, effect_of
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from agent_tt.recording.recorder import Recording
 
 __all__ = [
-    "POLICY",
     "Deciding",
     "Given",
     "NotRecorded",
@@ -52,10 +52,6 @@ __all__ = [
     "rule_for",
     "told",
 ]
-
-POLICY: Final = "policy"
-"""Among the facts of a call: `{"word", "source", "place"}` of the rule that decided about it; `from`, of one that was
-answered as it was recorded: run, step and call whose answer it is. Left out of calls that simply run by default."""
 
 
 class NotRecorded(BaseException):
@@ -167,8 +163,8 @@ def told(rule: Rule | None) -> dict[str, Wire]:
     """What a call's facts say of the rule that decides about it."""
     if rule is None or (rule.word == "live" and rule.source == "default"):
         return {}
-    facts: dict[str, Wire] = {"word": rule.word, "source": rule.source}
-    return {POLICY: facts | {"place": rule.place} if rule.place else facts}
+    facts = PolicyFacts.word.entry(rule.word) | PolicyFacts.source.entry(rule.source)
+    return {CallFacts.policy.key: facts | PolicyFacts.place.entry(rule.place) if rule.place else facts}
 
 
 class Given(Protocol):
@@ -275,7 +271,9 @@ class Deciding:
             found = stand_ins.recorded(self.question)
             if found is not None:
                 served, place = found
-                return Outcome(served, facts={POLICY: {**self._policy(), "from": dict(place)}})
+                return Outcome(
+                    served, facts={CallFacts.policy.key: {**self._policy(), PolicyFacts.taken_from.key: dict(place)}}
+                )
             if rule.otherwise == "ask":
                 return None
             halt = stand_ins.not_recorded(self.question)
@@ -295,12 +293,11 @@ class Deciding:
             return Outcome(refusal=ToolDenied(f"{name} was not run: {wrong.message}", tool=name, hint=wrong.hint))
 
     def _policy(self) -> dict[str, Wire]:
-        facts = told(self.rule).get(POLICY)
-        return dict(facts) if isinstance(facts, dict) else {}
+        return dict(CallFacts.policy.of(told(self.rule)).raw)
 
     def _as_decided(self, decision: Decision) -> tuple[Outcome | None, str]:
         """What becomes of it as a person has decided; else why that cannot be carried out."""
-        facts: dict[str, Wire] = {ANSWERED: decision.to_facts()}
+        facts: dict[str, Wire] = {CallFacts.answered.key: decision.to_facts()}
         name, stand_ins = self.question.name, _DESK.stand_ins
         if decision.word == "refuse":
             why = f": {decision.why}" if decision.why else ""
@@ -312,7 +309,7 @@ class Deciding:
                 return Outcome(stand_ins.given(self.question, decision.value, decision.error), facts=facts), ""
             if not decision.args:
                 return Outcome(facts=facts), ""
-            facts[ARGS_ASKED] = {key: self.named.get(key) for key in decision.args}
+            CallFacts.args_asked.put(facts, {key: self.named.get(key) for key in decision.args})
             return replace(self._edited(decision.args), facts=facts), ""
         except (NotRebuildable, UsageError) as error:
             return None, error.message

@@ -13,10 +13,11 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from agent_tt.errors import InvalidEntryPoint
 from agent_tt.model import AgentCode
+from agent_tt.model.facts import RunFacts
 from agent_tt.recording.snapshot import gives_state
 
 if TYPE_CHECKING:
@@ -29,17 +30,6 @@ _ENTERING = frozenset({"__enter__", "__aenter__"})
 _NOT_AGENTS = (f"{Path(__file__).parent}{os.sep}", contextlib.__file__)
 
 Restore: TypeAlias = Literal["state", "load_state", "attributes"]
-
-
-SCRIPT: Final = "script"
-MODULE: Final = "module"
-ARGUMENTS: Final = "arguments"
-"""Keys of a run's metadata that say which script (or module, as `python -m`) ran it, and with which arguments, where it
-cannot be given a state."""
-
-COMMAND: Final = "command"
-"""Key of a run's metadata that keeps what Python was told, where the whole program was recorded from outside: its
-options, what it ran, and the arguments of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +102,7 @@ def script_facts(frame: FrameType, code: AgentCode) -> dict[str, Wire]:
     file = _file_of(frame)
     if code.restore is not None or frame.f_globals.get("__name__") != "__main__" or file is None:
         return {}
-    return {SCRIPT: str(file), ARGUMENTS: list(sys.argv[1:])}
+    return RunFacts.script.entry(str(file)) | RunFacts.arguments.entry(tuple(sys.argv[1:]))
 
 
 def _outside_context_managers(frame: FrameType) -> FrameType:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO, TypeVar
 
 from agent_tt.errors import AgentTTError, NotFound, StoreUnreadable
-from agent_tt.model.runs import INCOMPLETE
+from agent_tt.model.facts import IncompleteFacts
 from agent_tt.protocols import KeepsOutput
 from agent_tt.store import SqliteStore, copy_run, open_store
 from agent_tt.store.connection import waiting_at_most
@@ -339,7 +339,7 @@ class FallbackWriter:
                     store = open_store(self._path)
                 with contextlib.closing(store), store.database.as_one():
                     store.go_on(self._run_id).finish(status, error)
-                    store.set_metadata(self._run_id, {INCOMPLETE: {"step": step, "reason": reason}})
+                    store.set_metadata(self._run_id, IncompleteFacts.after(step, reason))
         except Exception as failure:  # noqa: BLE001  it was said before that the recording ended
             _LOG.debug("run %s could not be marked as incomplete: %s", self._run_id, failure)
 

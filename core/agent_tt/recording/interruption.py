@@ -6,10 +6,7 @@ import signal
 import sys
 from typing import Final
 
-__all__ = ["INTERRUPTED", "is_cleaning_up"]
-
-INTERRUPTED: Final = "interrupted"
-"""Among the facts of a call: that the agent made it because it was interrupted."""
+__all__ = ["is_cleaning_up"]
 
 _LONGEST_CHAIN: Final = 20
 

@@ -6,8 +6,9 @@ kept with the run, and taken from there by its replays: what counted then counts
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from agent_tt.model.facts import RunFacts
 from agent_tt.recording.answers import answers_here
 from agent_tt.recording.scope import here
 
@@ -16,14 +17,10 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-HEADERS: Final = "headers"
-"""The key of a run's metadata that keeps their names."""
-
 
 def headers_of(metadata: Mapping[str, Wire]) -> frozenset[str]:
     """The names that a run keeps, in lower case."""
-    names = metadata.get(HEADERS)
-    return frozenset(str(name).lower() for name in names) if isinstance(names, list) else frozenset()
+    return frozenset(name.lower() for name in RunFacts.headers.of(metadata) or ())
 
 
 def as_metadata(headers: Iterable[str] | None) -> dict[str, Wire]:
@@ -36,8 +33,8 @@ def as_metadata(headers: Iterable[str] | None) -> dict[str, Wire]:
         from agent_tt import config
 
         headers = config.load().headers
-    names: list[Wire] = [*sorted({name.strip().lower() for name in headers if name.strip()})]
-    return {HEADERS: names} if names else {}
+    names = tuple(sorted({name.strip().lower() for name in headers if name.strip()}))
+    return RunFacts.headers.entry(names) if names else {}
 
 
 def headers_here() -> frozenset[str]:

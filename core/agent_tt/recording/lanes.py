@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 MAIN: Final = "main"
 
-UNSURE: Final = "lane_unsure"
-"""Among the facts of a call: why another run of the program may ask its question in another lane."""
-
 
 class Lane:
     """One logical thread of control of one run.

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["REACHES", "UNSEEN", "find_library", "is_everywhere", "links_to_world", "shown_name", "uncovered_libraries"]
+__all__ = ["REACHES", "find_library", "is_everywhere", "links_to_world", "shown_name", "uncovered_libraries"]
 
 REACHES: Final = re.compile(
     r"""_*(?:libc_|GI_)?(?:
@@ -34,9 +34,6 @@ REACHES: Final = re.compile(
     re.VERBOSE,
 )
 """Names of functions by which C code reaches the world, or what would lead there."""
-
-UNSEEN: Final = "unseen_libraries"
-"""Key of a run's metadata: names of `uncovered_libraries` that its process had loaded; left out where none were."""
 
 _LINKED: Final = frozenset(
     {

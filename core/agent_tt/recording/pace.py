@@ -24,18 +24,12 @@ from agent_tt.recording.concurrency.trio_passes import TrioStretch
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
-    from collections.abc import Mapping
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["AT_ONCE", "IN_TURN", "PACE", "PACES", "Runs", "Stretch", "pace_of", "runs_in", "stretch_from_here"]
+__all__ = ["AT_ONCE", "Runs", "Stretch", "pace_of", "stretch_from_here"]
 
-PACE: Final = "pace"
-PACES: Final = "paces"
 AT_ONCE: Final = "at once"
-
-IN_TURN: Final = "closed_in_turn"
-"""Among the facts of a call: a coroutine waited until its answer was closed, and `closed` says when that was."""
 
 _MOST_PASSES: Final = 32
 """A loop that does not come to rest for so long has somebody who polls in it."""
@@ -115,15 +109,3 @@ class Runs:
     def to_wire(self) -> Wire:
         """As it is kept with the call; None where nothing was said."""
         return [list(run) for run in self._runs] or None
-
-
-def runs_in(meta: Mapping[str, Wire], key: str) -> dict[int, Wire]:
-    """What was kept with a call under `key`, as `Runs` says it, by number of piece."""
-    runs = meta.get(key)
-    found: dict[int, Wire] = {}
-    for run in runs if isinstance(runs, list) else []:
-        if isinstance(run, list) and len(run) == len(("first", "last", "what")):
-            first, last, what = run
-            if isinstance(first, int) and isinstance(last, int):
-                found.update(dict.fromkeys(range(first, last + 1), what))
-    return found

@@ -11,15 +11,14 @@ import secrets
 import threading
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.model.facts import ProcessFacts, RunFacts
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["PROCESS", "number_of_this_run", "process_of"]
-
-PROCESS: Final = "process"
-"""Key of a run's metadata: `{"id": …, "run": …}`, the process that recorded it and the number of the run there."""
+__all__ = ["number_of_this_run", "process_of"]
 
 
 class _Process:
@@ -39,15 +38,15 @@ class _Process:
 _PROCESS: Final = _Process()
 
 
-def number_of_this_run() -> Wire:
-    """A recording begins: what it says of its process."""
+def number_of_this_run() -> dict[str, Wire]:
+    """A recording begins: what its metadata say of its process."""
     with _PROCESS.lock:
         _PROCESS.begun += 1
-        return {"id": _PROCESS.token, "run": _PROCESS.begun}
+        return ProcessFacts.of_run(_PROCESS.token, _PROCESS.begun)
 
 
 def process_of(metadata: Mapping[str, Wire]) -> tuple[str | None, int]:
     """The process that recorded a run, and which of its recordings the run is, from 1; None and 1 where nobody said."""
-    said = metadata.get(PROCESS)
-    token, number = (said.get("id"), said.get("run")) if isinstance(said, dict) else (None, None)
-    return (token, number) if isinstance(token, str) and isinstance(number, int) else (None, 1)
+    said = RunFacts.process.of(metadata)
+    token, number = said.id, said.run
+    return (token, number) if token is not None and number is not None else (None, 1)

@@ -12,6 +12,7 @@ from agent_tt.codec.looking import looking, must_go_on, shown
 from agent_tt.config import load
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.model import AgentCode, ModelConfig, NewRun
+from agent_tt.model.facts import RunFacts
 from agent_tt.recording.checkpointing import parse_rules
 from agent_tt.recording.entry import Maker, agent_code, script_facts
 from agent_tt.recording.exceptions import MOST_TEXT
@@ -108,7 +109,7 @@ def record(
     config, parameters = _model_config(model)
     facts: dict[str, Wire] = {_fact_name(key): encode(value) for key, value in (metadata or {}).items()}
     if parameters:
-        facts["model_parameters"] = encode(parameters)
+        facts[RunFacts.model_parameters.key] = encode(parameters)
     try:
         with looking():
             code = agent_code(caller, state=state, agent=agent, version=version)

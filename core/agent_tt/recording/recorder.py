@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from agent_tt.codec.looking import looking, must_go_on
 from agent_tt.errors import AgentTTError, UsageError
+from agent_tt.model.facts import RunFacts
 from agent_tt.protocols import KeepsOutput
 from agent_tt.recording.adoption import process_policy, store_for_all, take
 from agent_tt.recording.amending import amender_here
@@ -20,7 +21,7 @@ from agent_tt.recording.begun import tell_begun
 from agent_tt.recording.block import Block
 from agent_tt.recording.checkpointing import Checkpoints, Rules
 from agent_tt.recording.deciding import halted_here
-from agent_tt.recording.entry import SCRIPT, Maker, agent_code, entering_frame
+from agent_tt.recording.entry import Maker, agent_code, entering_frame
 from agent_tt.recording.exceptions import error_info
 from agent_tt.recording.held_draws import LEFT_OVER, HeldDraws
 from agent_tt.recording.hooks import HOOKS
@@ -29,10 +30,10 @@ from agent_tt.recording.kept_headers import headers_of
 from agent_tt.recording.lanes import Lanes
 from agent_tt.recording.limits import limits_here, stopped_here
 from agent_tt.recording.model_steps import ModelSteps
-from agent_tt.recording.native_libraries import UNSEEN, uncovered_libraries
+from agent_tt.recording.native_libraries import uncovered_libraries
 from agent_tt.recording.outcome import run_status
 from agent_tt.recording.output import OutputTap
-from agent_tt.recording.process_runs import PROCESS, number_of_this_run
+from agent_tt.recording.process_runs import number_of_this_run
 from agent_tt.recording.scope import enter, innermost_step, leave, nowhere
 from agent_tt.recording.signature import Parameters
 from agent_tt.recording.snapshot import snapshot
@@ -286,9 +287,9 @@ class Recording(Block):
 
     def _say_which(self) -> None:
         """Say which of its process's recordings it is, where a replay has to start the whole program again."""
-        number = number_of_this_run()
-        if SCRIPT in self._new.metadata:
-            self._new = replace(self._new, metadata={**self._new.metadata, PROCESS: number})
+        process = number_of_this_run()
+        if RunFacts.script.is_in(self._new.metadata):
+            self._new = replace(self._new, metadata={**self._new.metadata, **process})
 
     def _find_agent(self) -> None:
         """Take who enters the recording for the agent, where a function made it for others and has returned."""
@@ -421,7 +422,7 @@ class Recording(Block):
             return
         try:
             with nowhere():
-                store.set_metadata(self.journal.run_id, {UNSEEN: list(names)})
+                store.set_metadata(self.journal.run_id, RunFacts.unseen_libraries.entry(tuple(names)))
         except AgentTTError:
             _LOG.warning("which libraries no guard sees could not be recorded", exc_info=True)
 

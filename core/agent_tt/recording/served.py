@@ -24,7 +24,7 @@ def served_answer(served: Served) -> object:
         BaseException: the recorded exception.
         Divergence: the answer cannot be given.
     """
-    match served.call.meta.get("returned_as"):
+    match served.call.facts.returned_as:
         case "coroutine":
             return served_coroutine(served)
         case "generator":

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from agent_tt.codec.looking import must_go_on, shown
 from agent_tt.errors import AgentTTError, UsageError
-from agent_tt.model import SKIPPED, NewStep, StepEnd
+from agent_tt.model import NewStep, StepEnd
+from agent_tt.model.facts import StepFacts
 from agent_tt.protocols import NO_STATE
 from agent_tt.recording.amending import amender_here
 from agent_tt.recording.block import Block
@@ -224,7 +225,7 @@ class RecordedStep(Block):
             if state is not NO_STATE and recording.checkpoints.skips(
                 self, track.name, state, self.state, failed=failed
             ):
-                state, extra = NO_STATE, {**extra, SKIPPED: True}
+                state, extra = NO_STATE, {**extra, **StepFacts.without_checkpoint.true()}
             end = StepEnd(
                 status=status,
                 error=error,
@@ -248,4 +249,4 @@ class RecordedStep(Block):
             if must_go_on(error):
                 raise
             _LOG.warning("step %s has no checkpoint: its state could not be read", self._number, exc_info=True)
-            return NO_STATE, {"state_error": error_info(error).short}
+            return NO_STATE, StepFacts.state_error.entry(error_info(error).short)

@@ -1,7 +1,7 @@
 """How many timers of the agent have fired in its event loops: a clock that no machine is too slow for.
 
 Timers fire late, each a little, so their order among answers from outside cannot be told from the time alone once there
-were many. With each answer it is therefore kept how many had fired since the answer before it, under `TIMERS` among the
+were many. With each answer it is therefore kept how many had fired since the answer before it, under `timers` among the
 facts of the call; of an answer in pieces `[[first, last, count], …]` by number of piece, from 0. Those inside recorded
 calls do not count: in a replay the functions do not run, and nor does the network stack below a request.
 """
@@ -9,7 +9,7 @@ calls do not count: in a replay the functions do not run, and nor does the netwo
 from __future__ import annotations
 
 from contextvars import Context
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from agent_tt.recording.passing import is_below_a_call
 from agent_tt.recording.scope import CURRENT, here
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
     Callback: TypeAlias = Callable[..., object]
 
-__all__ = ["TIMERS", "count_fired", "count_timers", "timers_fired"]
-
-TIMERS: Final = "timers"
+__all__ = ["count_fired", "count_timers", "timers_fired"]
 
 
 class _Count:

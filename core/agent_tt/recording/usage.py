@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from agent_tt.codec.looking import seen
+from agent_tt.model.facts import CallFacts
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
 
+_IN, _OUT, _COST = CallFacts.tokens_in.key, CallFacts.tokens_out.key, CallFacts.cost_usd.key
+
 # Ours first, then OpenAI's and Anthropic's words for the same.
-_TOKENS_IN = ("tokens_in", "prompt_tokens", "input_tokens")
-_TOKENS_OUT = ("tokens_out", "completion_tokens", "output_tokens")
+_TOKENS_IN = (_IN, "prompt_tokens", "input_tokens")
+_TOKENS_OUT = (_OUT, "completion_tokens", "output_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +43,9 @@ class Usage:
     def to_meta(self) -> dict[str, Wire]:
         """The figures that are known, by name."""
         figures: dict[str, Wire] = {
-            "tokens_in": self.tokens_in,
-            "tokens_out": self.tokens_out,
-            "cost_usd": self.cost_usd,
+            _IN: self.tokens_in,
+            _OUT: self.tokens_out,
+            _COST: self.cost_usd,
         }
         return {name: figure for name, figure in figures.items() if figure is not None}
 
@@ -52,9 +55,7 @@ NOTHING = Usage()
 
 def usage_in(facts: Mapping[str, Wire]) -> Usage:
     """What the facts of a call say that it cost; see `Usage.to_meta`."""
-    return Usage(
-        _first_count(facts, ("tokens_in",)), _first_count(facts, ("tokens_out",)), _amount(_field(facts, "cost_usd"))
-    )
+    return Usage(_first_count(facts, (_IN,)), _first_count(facts, (_OUT,)), _amount(_field(facts, _COST)))
 
 
 def usage_of(answer: object) -> Usage:
@@ -68,13 +69,13 @@ def usage_of(answer: object) -> Usage:
     return Usage(
         tokens_in=_first_count(usage, _TOKENS_IN),
         tokens_out=_first_count(usage, _TOKENS_OUT),
-        cost_usd=_amount(_field(usage, "cost_usd")),
+        cost_usd=_amount(_field(usage, _COST)),
     )
 
 
 def is_refusal(answer: object) -> bool:
     """Whether what a provider answered is an error, which costs nothing; see `ModelAnswer.to_meta`."""
-    return isinstance(answer, Mapping) and _field(_field(answer, "usage"), "answer_error") is not None
+    return isinstance(answer, Mapping) and _field(_field(answer, "usage"), CallFacts.answer_error.key) is not None
 
 
 def _field(holder: object, name: str) -> object:

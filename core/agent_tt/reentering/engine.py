@@ -122,8 +122,8 @@ def _short(value: object) -> str:
 def _about_code(run: Run, parent: Run) -> str:
     """What is known of the code since it was recorded."""
     location = (run.code.entry or "").rpartition(":")[0]
-    script = run.metadata.get("script")
-    file = Path(script) if isinstance(script, str) else Path(run.code.root or "") / location
+    script = run.facts.script
+    file = Path(script) if script is not None else Path(run.code.root or "") / location
     now = fingerprint(file)
     before = parent.code.fingerprint
     name = location or str(file)

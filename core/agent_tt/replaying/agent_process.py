@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from agent_tt.errors import InvalidEntryPoint
+from agent_tt.model.facts import RunFacts
 from agent_tt.supervising.keeper import Keeper
 from agent_tt.supervising.processes import marked
 
@@ -23,20 +24,12 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
 
 __all__ = [
-    "HASH_SEED",
-    "PYTHON_OPTIONS",
     "AgentProcess",
     "environment_of",
     "folder_of",
     "interpreter_of",
     "start_agent",
 ]
-
-HASH_SEED: Final = "PYTHONHASHSEED"
-"""Also the key of a run's metadata that keeps what it was: lists that agents make of sets are ordered by it."""
-
-PYTHON_OPTIONS: Final = "python_options"
-"""Key of a run's metadata: the options of its Python that decide what a program does, such as `-O` or `-W error`."""
 
 _FLAGS: Final = (
     "-P",  # the folder it runs in is not searched for modules: a `json.py` there must not break the start
@@ -89,11 +82,11 @@ def start_agent(
         InvalidEntryPoint: it could not be started.
     """
     python, place = interpreter or interpreter_of(run), folder or folder_of(run)
-    options = run.metadata.get(PYTHON_OPTIONS)
+    options = run.facts.python_options
     keeper = Keeper(mark, run=None if fills is None else (fills, mark), output=output)
     try:
         process = subprocess.Popen(  # noqa: S603  running the agent is what was asked for
-            [python, *_FLAGS, *map(str, options if isinstance(options, list) else ()), "-m", module],
+            [python, *_FLAGS, *(options or ()), "-m", module],
             cwd=place,
             env={**marked(mark, environment_of(run)), **told},
             stdin=None if output is None else subprocess.DEVNULL if standard_input is None else standard_input,
@@ -126,7 +119,7 @@ def environment_of(run: Run) -> dict[str, str]:
     What we were told ourselves (to be a fork, to be recorded) is not for that agent.
     """
     environment = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_THE_AGENT}
-    seed = run.metadata.get(HASH_SEED)
-    if isinstance(seed, str):
-        environment[HASH_SEED] = seed
+    seed = run.facts.hash_seed
+    if seed is not None:
+        environment[RunFacts.hash_seed.key] = seed
     return environment

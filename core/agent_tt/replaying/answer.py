@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent_tt.codec.decode import decode
 from agent_tt.errors import NotRebuildable
+from agent_tt.model.facts import CallFacts
 from agent_tt.recording.cancellation import is_cancellation
 from agent_tt.recording.pace import AT_ONCE
 from agent_tt.replaying.loaded_classes import LOADED
@@ -45,7 +46,7 @@ class Answer:
         number = self._number(index)
         if number is not None:
             self._replay.turns.wait(number)
-        elif self._entry.is_cancelled and "returned_as" not in self.call.meta:
+        elif self._entry.is_cancelled and not CallFacts.returned_as.is_in(self.call.meta):
             # Nobody can cancel a plain function: that was its answer. Only a thread of trio's is told by its task.
             if self.call.error is not None and self.call.error.class_name.startswith("trio"):
                 hang_in_trio(self._replay.turns.hang)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import agent_tt.seams.install  # noqa: F401  from here on requests are put to the replay, whatever imports their library
 from agent_tt.model import AgentCode, NewRun
-from agent_tt.patching.patches import PATCHED, patched_again
+from agent_tt.model.facts import RunFacts
+from agent_tt.patching.patches import patched_again
 from agent_tt.recording.adoption import recording_into
 from agent_tt.recording.answers import serving
-from agent_tt.recording.entry import COMMAND
 from agent_tt.recording.loaded_modules import looking_anew, looking_once
 from agent_tt.recording.process_runs import process_of
 from agent_tt.recording.recorder import Recording
@@ -105,7 +105,7 @@ def replaying(replay: Replay, check: StateCheck | None = None, siblings: Sibling
     root = replay.tape.run.code.root
     answers = replay if siblings is None else siblings
     # The recording of a whole process has no other one in it: then this one makes the steps.
-    is_process = COMMAND in replay.tape.run.metadata
+    is_process = RunFacts.command.is_in(replay.tape.run.metadata)
     _, number = process_of(replay.tape.run.metadata)
     around = Recording(
         NewRun("replay", AgentCode(root=root)),
@@ -127,7 +127,7 @@ def replaying(replay: Replay, check: StateCheck | None = None, siblings: Sibling
         recording_into(NumberingStore(check, checked=0 if is_process else number).as_store()),
         serving(answers),
         around,
-        patched_again(replay.tape.run.metadata.get(PATCHED), root),
+        patched_again(replay.tape.run.facts.patched, root),
         guarded(partial(answered_again, replay, otherwise=refuse), root=root) as guard,
         looking_anew(),
     ):

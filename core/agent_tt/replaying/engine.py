@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from agent_tt.recording.hooks import HOOKS
 from agent_tt.recording.kept_headers import headers_of
-from agent_tt.recording.lanes import UNSURE
 from agent_tt.recording.scope import here
 from agent_tt.replaying.answer import Answer
 from agent_tt.replaying.divergence import HALTING, Divergence, Finding
@@ -162,7 +161,7 @@ class Replay:
     def _check_lane(self, question: Question, match: Match, entry: TapeCall) -> None:
         """Note where another's answer may have been given: one question of several lanes that cannot be told apart."""
         is_guess = match.alternatives > 0 and (match.how == "sibling" or match.moved)
-        why = question.unsure or str(entry.call.meta.get(UNSURE, ""))
+        why = question.unsure or entry.call.facts.lane_unsure or ""
         if not is_guess and not (why and self._is_asked_beside(entry, is_of_all=bool(HOOKS.unfit))):
             return
         self.notes.add(

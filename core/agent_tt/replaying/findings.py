@@ -274,7 +274,7 @@ def _of(
 
 def _site(entry: TapeCall) -> dict[str, Wire]:
     """Where the recorded call was asked."""
-    return {key: entry.call.meta[key] for key in ("file", "line") if key in entry.call.meta}
+    return entry.call.facts.site
 
 
 def _broke_off(tape: Tape) -> bool:

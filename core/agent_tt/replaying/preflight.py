@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.recording.entry import SCRIPT
+from agent_tt.model.facts import RunFacts
 from agent_tt.replaying.shown_tools import said_of_tools
 from agent_tt.replaying.source_trees import parse_source
 from agent_tt.replaying.tape import read_tape
@@ -146,7 +146,7 @@ def why_not_replayable(run: Run) -> str | None:
     """Why a run cannot be run again as a whole; None where that can be tried."""
     if run.read_only:
         return "this file is only read: how its agent was started is not in it"
-    if run.code.entry is None and SCRIPT not in run.metadata:
+    if run.code.entry is None and not RunFacts.script.is_in(run.metadata):
         return "what ran it was not recorded: it can only be replayed around a block of code"
     return None
 
@@ -195,8 +195,8 @@ def _marked(run: Run) -> Iterator[tuple[CallKind, str]]:
 
 
 def _first_file(run: Run, root: Path | None) -> Path | None:
-    script = run.metadata.get(SCRIPT)
-    if isinstance(script, str):
+    script = run.facts.script
+    if script is not None:
         return Path(script)
     location = (run.code.entry or "").rpartition(":")[0]
     if not location or root is None:

@@ -2,17 +2,17 @@
 
 A run that is resumed goes on in its own rows, and no row that was recorded before is changed. So a call that was in
 flight when the process died stays there as it was, and stands once more behind it, made again. Which is which stands
-in the facts of the later one: `AGAIN` names the call that it replaces, `COPY` the call that it repeats word for word.
+in the facts of the later one: `again` names the call that it replaces, `copy_of` the one that it repeats word for word.
 What else is left out (an interruption makes an agent clean up, and end its steps) stands in the run's metadata under
-`RESUMED`: one mapping for each time the run was resumed, with the `run` itself, because forks inherit metadata.
+`resumed`: one mapping for each time the run was resumed, with the `run` itself, because forks inherit metadata.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from agent_tt.model import COPY
+from agent_tt.model.facts import CallFacts, Place, ResumedFacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,24 +21,14 @@ if TYPE_CHECKING:
     from agent_tt.model import Call, Delivery, Run
 
 __all__ = [
-    "AGAIN",
-    "COPY",
-    "RESUMED",
     "Marks",
     "Place",
     "entries_of",
     "marks_of",
     "place_of",
-    "place_said",
     "repeated",
     "without_repeats",
 ]
-
-AGAIN: Final = "again"
-RESUMED: Final = "resumed"
-
-Place = tuple[int, int]
-"""A call of a run: its step, and its number in there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,41 +50,27 @@ class Marks:
 
     def to_wire(self) -> dict[str, Wire]:
         """As the run's metadata keeps them."""
-        return {
-            "open": [[*place] for place in sorted(self.open)],
-            "cut": [[*place] for place in sorted(self.cut)],
-            "steps": [*sorted(self.steps)],
-        }
+        steps = ResumedFacts.steps.entry([*sorted(self.steps)])
+        return {**ResumedFacts.open.entry(self.open), **ResumedFacts.cut.entry(self.cut), **steps}
 
 
 def marks_of(run: Run) -> Marks:
     """What was said each time the run was resumed."""
     marks = Marks()
     for entry in entries_of(run):
-        steps = entry.get("steps")
-        numbers = (number for number in (steps if isinstance(steps, list) else ()) if isinstance(number, int))
-        marks |= Marks(_places(entry.get("open")), _places(entry.get("cut")), frozenset(numbers))
+        numbers = (number for number in entry.steps if isinstance(number, int))
+        marks |= Marks(entry.open, entry.cut, frozenset(numbers))
     return marks
 
 
-def entries_of(run: Run) -> list[dict[str, Wire]]:
+def entries_of(run: Run) -> list[ResumedFacts]:
     """What the metadata says of each time that this very run was resumed."""
-    entries = run.metadata.get(RESUMED)
-    every = entries if isinstance(entries, list) else []
-    return [entry for entry in every if isinstance(entry, dict) and entry.get("run") == run.id]
+    return [entry for entry in run.facts.resumed if entry.run == run.id]
 
 
 def place_of(call: Call) -> Place:
     """Where a call lies."""
     return call.step, call.number
-
-
-def place_said(said: object) -> Place | None:
-    """The place that a call's facts name: `{"step": 3, "call": 1}`; None where they name none."""
-    if not isinstance(said, dict):
-        return None
-    step, number = said.get("step"), said.get("call")
-    return (step, number) if isinstance(step, int) and isinstance(number, int) else None
 
 
 def without_repeats(
@@ -115,18 +91,9 @@ def repeated(run: Run, calls: Iterable[Call]) -> frozenset[Place]:
     """
     gone: set[Place] = set(marks_of(run).cut)
     for call in calls:
-        before = place_said(call.meta.get(AGAIN))
+        before = call.facts.again
         if before is not None:
             gone.add(before)
-        if COPY in call.meta:
+        if CallFacts.copy_of.is_in(call.meta):
             gone.add(place_of(call))
     return frozenset(gone)
-
-
-def _places(found: Wire) -> frozenset[Place]:
-    pairs = found if isinstance(found, list) else []
-    return frozenset(
-        (pair[0], pair[1])
-        for pair in pairs
-        if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], int) and isinstance(pair[1], int)
-    )

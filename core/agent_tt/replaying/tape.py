@@ -13,9 +13,7 @@ from collections import Counter, defaultdict, deque
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.model import HELD_BACK
-from agent_tt.recording.cancellation import CANCELLED
-from agent_tt.recording.pace import AT_ONCE, IN_TURN, PACE, PACES, runs_in
-from agent_tt.recording.timers import TIMERS
+from agent_tt.recording.pace import AT_ONCE
 from agent_tt.replaying.course import read_calls
 from agent_tt.replaying.repeats import without_repeats
 from agent_tt.replaying.shown_tools import tools_shown_only
@@ -65,7 +63,7 @@ class TapeCall:
         self.lane = lane
         self.index = len(lane.calls)
         self.turns = _turns(call, self.pieces)
-        self.paces = runs_in(call.meta, PACES) if self.pieces else {0: call.meta.get(PACE)}
+        self.paces = call.facts.paces if self.pieces else {0: call.facts.pace}
         self.served = False
         self.skipped_for: TapeCall | None = None
         self.is_reported = False
@@ -102,7 +100,7 @@ class TapeCall:
     @property
     def is_cancelled(self) -> bool:
         """Whether the agent stopped waiting for it before it ended."""
-        return self.call.meta.get(CANCELLED) is True
+        return self.call.facts.cancelled
 
     @property
     def never_came(self) -> bool:
@@ -241,8 +239,7 @@ class Tape:
         """By number of an answer or piece, how many timers had fired since the one before it, where any had."""
         found: dict[int, int] = {}
         for entry in self.calls:
-            meta = entry.call.meta
-            counts = runs_in(meta, TIMERS) if entry.pieces else {0: meta.get(TIMERS)}
+            counts = entry.call.facts.timers
             for index, number in enumerate(entry.turns):
                 count = counts.get(index)
                 if number is not None and isinstance(count, int):
@@ -266,7 +263,7 @@ class Tape:
     def fill(self, calls: Iterable[tuple[Call, Sequence[Delivery]]]) -> None:
         """Lay out the calls of the run, once."""
         for call, pieces in calls:
-            if "inside" in call.meta or "outlives" in call.meta:
+            if call.facts.is_nested:
                 self.nested += 1
                 continue
             lane = self.lanes.get(call.lane)
@@ -315,11 +312,11 @@ def first_unserved(waiting: deque[TapeCall] | None) -> TapeCall | None:
 
 
 def _turns(call: Call, pieces: Sequence[Delivery]) -> tuple[int | None, ...]:
-    cancelled = call.meta.get(CANCELLED) is True
+    cancelled = call.facts.cancelled
     if not pieces:
         return (None if cancelled else call.delivered,)
     numbers: list[int | None] = [piece.number for piece in pieces]
-    is_left = pieces[-1].kind == "closed" and call.meta.get(IN_TURN) is not True
+    is_left = pieces[-1].kind == "closed" and not call.facts.closed_in_turn
     if is_left or (cancelled and pieces[-1].kind == "error"):
         numbers[-1] = None
     return tuple(numbers)

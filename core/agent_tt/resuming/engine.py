@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.recording.answers import question_of
-from agent_tt.recording.call_spec import KEY
 from agent_tt.recording.scope import here
 from agent_tt.replaying.answer import Answer
 from agent_tt.replaying.divergence import Divergence
@@ -180,7 +179,7 @@ class Resumption(Replay):
             if claim.call is not None and claim.call.call.status != "pending":
                 return (_Said if self._is_open(claim.call.call) else Answer)(self, claim.call)
             if claim.call is not None:
-                self._keys[question.lane, question.lane_seq] = claim.call.call.meta.get(KEY)
+                self._keys[question.lane, question.lane_seq] = claim.call.call.facts.idempotency_key
         if question.kind not in DRAWN and not question.can_wait:
             self._until_live_here(question)
         return None

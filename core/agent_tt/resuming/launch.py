@@ -9,8 +9,8 @@ from agent_tt.errors import AgentTTError, InvalidEntryPoint, UsageError
 from agent_tt.forking.child_environment import RUN_VARIABLE, STORE_VARIABLE
 from agent_tt.forking.handle import ForkHandle
 from agent_tt.model import ErrorInfo
+from agent_tt.model.facts import ResumedFacts, RunFacts
 from agent_tt.replaying.agent_process import start_agent
-from agent_tt.replaying.repeats import RESUMED
 from agent_tt.store import open_patiently, open_store
 from agent_tt.store.provenance import check_made_here
 from agent_tt.temporary import temporary_file
@@ -87,8 +87,8 @@ def start_resume(plan: ResumePlan, *, asked: Asked | None = None) -> ResumeHandl
     with temporary_file() as output:
         with closing(open_patiently(plan.store)) as store:
             store.reopen_run(run.id)
-            said = run.metadata.get(RESUMED)
-            store.set_metadata(run.id, {RESUMED: [*(said if isinstance(said, list) else []), plan.to_wire()]})
+            resumed = *run.facts.resumed, ResumedFacts(plan.to_wire())
+            store.set_metadata(run.id, RunFacts.resumed.entry(resumed))
         try:
             started = start_agent("agent_tt._resume_child", run, told, output, mark=run.id, fills=plan.store)
         except InvalidEntryPoint as error:

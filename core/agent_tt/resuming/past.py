@@ -6,23 +6,18 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from agent_tt.recording.cancellation import CANCELLED
-from agent_tt.recording.interruption import INTERRUPTED
+from agent_tt.model.facts import CallFacts, ResumedFacts, RunFacts
 from agent_tt.replaying.course import read_calls, steps_of_course
 from agent_tt.replaying.repeats import (
-    AGAIN,
-    RESUMED,
     Marks,
     marks_of,
     place_of,
-    place_said,
     without_repeats,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, Delivery, Run, Step
     from agent_tt.protocols import RunSource
     from agent_tt.replaying.repeats import Place
@@ -30,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Past", "marks_now", "read_past", "writes"]
 
 _INTERRUPT: Final = "builtins:KeyboardInterrupt"
-_INSIDE: Final = "inside"
+_INSIDE: Final = CallFacts.inside.key
 
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 """Methods that ask for no change (RFC 9110, 9.2.1)."""
@@ -78,7 +73,8 @@ def read_past(source: RunSource, run: Run, now: Marks | None = None) -> Past:
         now: what is to be said of its calls this time; None where its metadata say that already.
     """
     if now is not None:
-        run = replace(run, metadata={**run.metadata, RESUMED: [*_entries(run), {"run": run.id, **now.to_wire()}]})
+        entry = ResumedFacts({**ResumedFacts.run.entry(run.id), **now.to_wire()})
+        run = replace(run, metadata={**run.metadata, **RunFacts.resumed.entry((*run.facts.resumed, entry))})
     marks, every = marks_of(run), read_calls(source, run)
     last_seq: dict[str, int] = {}
     for call, _ in every:
@@ -101,22 +97,17 @@ def read_past(source: RunSource, run: Run, now: Marks | None = None) -> Past:
     return Past(run, asked, waiting, covered, dict(steps), last_seq, inherited=inherited)
 
 
-def _entries(run: Run) -> list[Wire]:
-    found = run.metadata.get(RESUMED)
-    return list(found) if isinstance(found, list) else []
-
-
 class _Nesting:
     """Which calls a function made, that was called itself."""
 
     def __init__(self, every: Calls, is_open: frozenset[Place]) -> None:
         self._known = {place_of(call): call for call, _ in every}
-        self._later = {place_said(call.meta.get(AGAIN)): place_of(call) for call, _ in every if AGAIN in call.meta}
+        self._later = {place: place_of(call) for call, _ in every if (place := call.facts.again) is not None}
         self._open = is_open
 
     def is_made_again(self, call: Call) -> bool:
         """Whether the agent's own code makes it, or a function that runs again because it had not ended."""
-        if "outlives" in call.meta:
+        if CallFacts.outlives.is_in(call.meta):
             return False
         if _INSIDE not in call.meta:
             return True
@@ -131,7 +122,7 @@ class _Nesting:
         return around is not None and (writes(around) or self.is_covered(around))
 
     def _around(self, call: Call) -> Call | None:
-        place = place_said(call.meta.get(_INSIDE))
+        place = call.facts.inside
         while place in self._later:
             place = self._later[place]
         return None if place is None else self._known.get(place)
@@ -168,10 +159,10 @@ def marks_now(source: RunSource, run: Run) -> Marks:
     known = marks_of(run)
     lanes: defaultdict[str, Calls] = defaultdict(list)
     for call, pieces in sorted(calls, key=lambda pair: pair[0].lane_seq):
-        if _INSIDE not in call.meta and "outlives" not in call.meta and INTERRUPTED not in call.meta:
+        if not call.facts.is_nested and not call.facts.interrupted:
             lanes[call.lane].append((call, pieces))
     is_open: set[Place] = set()
-    cut = {place_of(call) for call, _ in calls if INTERRUPTED in call.meta}
+    cut = {place_of(call) for call, _ in calls if call.facts.interrupted}
     only_cut = {step for step, _ in cut} - {call.step for call, _ in calls if place_of(call) not in cut}
     cut_at: dict[str, int] = {}
     for lane, asked in lanes.items():
@@ -183,7 +174,7 @@ def marks_now(source: RunSource, run: Run) -> Marks:
         elif _is_stopped(*asked[-1]):
             is_open.add(place_of(asked[-1][0]))
     for call, pieces in calls:
-        outer = place_said(call.meta.get(_INSIDE))
+        outer = call.facts.inside
         if outer in is_open and (_is_interrupted(call) or _is_stopped(call, pieces)):
             is_open.add(place_of(call))
     steps = source.steps(run.id, (run.fork_step or 0) + 1)
@@ -217,4 +208,4 @@ def _is_interrupted(call: Call) -> bool:
 
 def _is_stopped(call: Call, pieces: Sequence[Delivery]) -> bool:
     """Whether the agent stopped waiting for it, or reading it: as the last call of a lane, because it was stopped."""
-    return call.meta.get(CANCELLED) is True or (bool(pieces) and pieces[-1].kind == "closed")
+    return call.facts.cancelled or (bool(pieces) and pieces[-1].kind == "closed")

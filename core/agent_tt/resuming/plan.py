@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import ReadOnlySource, UsageError
+from agent_tt.model.facts import ResumedFacts, place_said
 from agent_tt.protocols import check_proven
 from agent_tt.questions import is_held
-from agent_tt.recording.call_spec import KEY
-from agent_tt.replaying.repeats import entries_of, place_of, place_said
+from agent_tt.replaying.repeats import entries_of, place_of
 from agent_tt.resuming.past import marks_now, read_past, writes
 from agent_tt.resuming.said import check_said, read_said
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from agent_tt.resuming.past import Past
 
 __all__ = ["Happened", "ResumePlan", "decided_before", "plan_resume"]
-
-REDO: Final = "redo_unrecorded"
-"""In what a run's metadata say of a time that it was resumed: whether what is not recorded may be done again."""
 
 _SESSION: Final = "mcp server"
 
@@ -131,8 +128,9 @@ class ResumePlan:
             for (step, call), said in sorted(self.decided.items())
         ]
         marks = {} if self.marks is None else self.marks.to_wire()
-        redo: dict[str, Wire] = {REDO: True} if self.redo_unrecorded else {}
-        return {"run": self.run.id, "status": self.run.status, **marks, **redo, "decided": decided}
+        redo = ResumedFacts.redo_unrecorded.true() if self.redo_unrecorded else {}
+        run = ResumedFacts.run.entry(self.run.id) | ResumedFacts.status.entry(self.run.status)
+        return {**run, **marks, **redo, ResumedFacts.decided.key: decided}
 
 
 def plan_resume(source: RunSource, run: Run) -> ResumePlan:
@@ -175,11 +173,10 @@ def decided_before(run: Run) -> dict[Place, Happened | None]:
     """What was said of calls in flight when the run was resumed: this time, and the times before."""
     found: dict[Place, Happened | None] = {}
     for entry in entries_of(run):
-        decided = entry.get("decided")
-        for said in decided if isinstance(decided, list) else ():
-            place = place_said(said)
-            if place is not None and isinstance(said, dict):
-                found[place] = Recorded(said.get("result")) if said.get("happened") is True else None
+        for said in entry.decided:
+            place = place_said(said.raw)
+            if place is not None:
+                found[place] = Recorded(said.result) if said.happened else None
     return found
 
 
@@ -196,5 +193,5 @@ def _check_status(run: Run) -> None:
 
 def _is_unknown(call: Call, past: Past) -> bool:
     """Whether nobody but a person knows if the world has changed: it would not recognise the call as a repeated one."""
-    is_recognised = call.meta.get(KEY) is not None
+    is_recognised = call.facts.idempotency_key is not None
     return writes(call) and not is_recognised and place_of(call) not in past.covered and not is_held(call.meta)

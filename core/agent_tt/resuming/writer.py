@@ -14,11 +14,10 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from agent_tt.model.facts import CallFacts
 from agent_tt.protocols import KeepsOutput
-from agent_tt.recording.call_spec import KEY
-from agent_tt.recording.deciding import POLICY
 from agent_tt.recording.usage import NOTHING, Usage, usage_in
-from agent_tt.replaying.repeats import AGAIN, COPY, place_of
+from agent_tt.replaying.repeats import place_of
 from agent_tt.resuming.continued import ContinuedWriter
 
 if TYPE_CHECKING:
@@ -177,16 +176,17 @@ class _ResumedWriter:
             if place not in self._open and is_there and not is_copy:
                 return place[1]
             if place not in self._open:
-                facts.pop(POLICY, None)  # its answer is recorded: no rule decides about it
+                facts.pop(CallFacts.policy.key, None)  # its answer is recorded: no rule decides about it
             if not is_copy:
-                facts[AGAIN if place in self._open else COPY] = {"step": place[0], "call": place[1]}
-            if facts.get(KEY) is not None:  # it is sent with the key that it was sent with before
-                new, facts[KEY] = replace(new, args=entry.call.args), entry.call.meta.get(KEY)
+                (CallFacts.again if place in self._open else CallFacts.copy_of).put(facts, place)
+            if CallFacts.idempotency_key.of(facts) is not None:  # it is sent with the key that it was sent with before
+                new = replace(new, args=entry.call.args)
+                CallFacts.idempotency_key.put(facts, entry.call.facts.idempotency_key)
             new = replace(new, lane=entry.call.lane, lane_seq=entry.call.lane_seq, meta=facts)
         number = self._writer.begin_call(step, new)
         with self._lock:
             self._kept.add((step, number))
-            if COPY in facts:
+            if CallFacts.copy_of.is_in(facts):
                 self._copies.add((step, number))
         return number
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from agent_tt.codec.encode import encode
 from agent_tt.model import HELD_BACK, Judged
+from agent_tt.model.facts import CallFacts
 from agent_tt.providers import only_measures, read_answer, recognise
 from agent_tt.recording.amending import amender_here
 from agent_tt.recording.calls import RecordedCall
 from agent_tt.recording.exchange import WITHHELD, begin_exchange
-from agent_tt.recording.pace import IN_TURN
 from agent_tt.recording.scope import here
 from agent_tt.redaction.answers import Veil
 from agent_tt.redaction.values import given
@@ -127,7 +127,7 @@ class HttpExchange:
         """
         if self.answer is not None:
             self.answer.leave()
-        self._stream_ended("closed", {IN_TURN: True} if in_turn else {})
+        self._stream_ended("closed", CallFacts.closed_in_turn.true() if in_turn else {})
 
     def failed(self, error: BaseException) -> None:
         """The transport raised `error`, or somebody cancelled."""

@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urls
 
 from agent_tt.errors import UsageError
 from agent_tt.history.digest import digest
-from agent_tt.recording.call_spec import KEY
+from agent_tt.model.facts import CallFacts
 from agent_tt.recording.edited_arguments import edited_value
 from agent_tt.recording.exchange import Asked
 from agent_tt.recording.kept_headers import headers_here
@@ -148,14 +148,14 @@ def question_of(request: HttpRequest) -> Asked:
         name=f"{method} {place}",
         args={"method": method, "url": shown, "headers": headers, "body": body},
         signature=signature,
-        facts={"headers": dict[str, "Wire"](_shown(sent)), **_key_of(sent)},
+        facts={**CallFacts.headers.entry(_shown(sent)), **_key_of(sent)},
         given=EditableRequest(request),
     )
 
 
 def _key_of(headers: Mapping[str, str]) -> dict[str, Wire]:
     key = headers.get(IDEMPOTENCY_KEY)
-    return {KEY: key} if key else {}
+    return CallFacts.idempotency_key.entry(key) if key else {}
 
 
 def joined_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -6,8 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING, Final, NoReturn, cast
 
 from agent_tt.codec.decode import decode
+from agent_tt.model.facts import CallFacts
 from agent_tt.recording.exchange import WITHHELD
-from agent_tt.recording.pace import IN_TURN
 from agent_tt.seams.wire_answer import SWITCHING, Head
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class ServedAnswer:
     async def leave_async(self) -> None:
         """As `leave`, for a coroutine that waits until it is closed, in its turn where it was closed at this place."""
         at_its_end = self.position == len(self._pieces) - 1 and self._pieces[-1].kind == "closed"
-        if at_its_end and self.facts.get(IN_TURN) is True:
+        if at_its_end and CallFacts.closed_in_turn.of(self.facts):
             await self._served.turn(self.position)
         self.leave()
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.codec.facts import TEXT_FACTS
 from agent_tt.errors import IsPinned, NotFound, RunNotFound, UsageError
 from agent_tt.history.proofs import NOTES, RUNS
+from agent_tt.model.fact_text import TEXT_FACTS
 from agent_tt.store import columns, door, naming
 from agent_tt.store.liveness import now_us
 from agent_tt.store.run_rows import LABEL, descendants, label_of

@@ -92,7 +92,7 @@ def check_made_here(path: Path, run: Run) -> None:
         StoreUnreadable: it cannot be read.
     """
     code = run.code
-    what = code.entry or run.metadata.get("script")
+    what = code.entry or run.facts.script
     if run.read_only and what is None:
         raise ReadOnlySource(
             f"{run.name} lies in {path}, which another system wrote: it names no code that could be run",

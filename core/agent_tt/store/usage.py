@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from agent_tt.model import UNPRICED
+from agent_tt.model.facts import StepFacts, StepMeta
 from agent_tt.store import columns
 from agent_tt.store.columns import ANY, COUNT, NUMBER, WHOLE
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["NO_USAGE", "Usage", "inherited_usage", "usage_of_runs", "usage_of_steps"]
 
 _Number = TypeVar("_Number", int, float)
-_UNPRICED: Final = f"CASE WHEN json_valid(s.meta) THEN json_extract(s.meta, '$.extra.{UNPRICED}') END"
+_UNPRICED: Final = (
+    f"CASE WHEN json_valid(s.meta) THEN json_extract(s.meta, '$.{StepMeta.extra.key}.{StepFacts.unpriced.key}') END"
+)
 _SUMS: Final = ", ".join(
     f"sum(CASE WHEN {number} BETWEEN 0 AND {1 << 40} THEN {number} END)"
     for number in ("s.tokens_in", "s.tokens_out", "s.cost_usd", _UNPRICED)

@@ -16,6 +16,7 @@ import psutil
 
 from agent_tt.errors import AgentTTError, RunNotFound, UsageError
 from agent_tt.model import ErrorInfo
+from agent_tt.model.facts import RunFacts
 from agent_tt.store import open_store
 from agent_tt.store.liveness import current_owner
 from agent_tt.store.sweeps import Sweeps
@@ -33,7 +34,6 @@ __all__ = ["GRACE_SECONDS", "RunElsewhere", "stop_run"]
 
 GRACE_SECONDS: Final = 5.0
 _POLL_SECONDS: Final = 0.05
-_RESUMED: Final = "resumed"
 _WHY: Final = ErrorInfo("agent_tt.errors:Interrupted", "it was stopped with `agent-tt stop`")
 
 
@@ -148,7 +148,7 @@ def _process(run: Run, owner: Owner) -> tuple[psutil.Process, bool]:
     if marked:
         first = min(marked, key=lambda each: (each.pid != owner.pid, each.create_time()))
         return _checked(run, first), True
-    if run.parent is not None or _RESUMED in run.metadata:
+    if run.parent is not None or RunFacts.resumed.is_in(run.metadata):
         raise UsageError(f"the agent of {run.name} is just being started", hint="try again in a moment")
     process = process_of(owner.pid)
     if process is None or not owner.start:

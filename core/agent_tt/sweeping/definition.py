@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.errors import Damaged, UsageError
 from agent_tt.forking.request import ForkRequest
-from agent_tt.forking.terms import MOCK, PYTHON, TERMS, Terms, terms_of
-from agent_tt.model import Run
+from agent_tt.forking.terms import MOCK, PYTHON, Terms, terms_in
+from agent_tt.model.facts import TermFacts
 from agent_tt.querying.predicates import Predicate, parse_predicate
 from agent_tt.sweeping.axes import KINDS, Axis, AxisKind, axes_of, axis_from_values
 
@@ -198,7 +198,7 @@ def _axis(facts: Wire) -> Axis:
 
 
 def _terms(kept: Wire) -> Terms:
-    return terms_of(Run(id="", name="", status="running", started_us=0, metadata={TERMS: kept}))
+    return terms_in(TermFacts(kept if isinstance(kept, dict) else {}))
 
 
 def _listed(kept: Wire) -> list[Wire]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from agent_tt.comparing.steps.outcome import final_state, last_words
 from agent_tt.errors import AgentTTError, InvalidExpression, RunNotFound
-from agent_tt.forking.terms import SWEEP
 from agent_tt.querying.watches.step_search import Watch
 from agent_tt.store.sweeps import Sweeps
 from agent_tt.sweeping.definition import Cell, Definition, definition_of
@@ -320,11 +319,10 @@ class MatrixReader:
 
 def place_of(run: Run, sweep_id: str) -> tuple[int, int] | None:
     """Cell and sample of a run of a sweep; None of any other run."""
-    facts = run.metadata.get(SWEEP)
-    if not isinstance(facts, dict) or facts.get("id") != sweep_id:
+    place = run.facts.fork_sweep
+    if place.id != sweep_id or place.cell is None or place.sample is None:
         return None
-    cell, sample = facts.get("cell"), facts.get("sample")
-    return (cell, sample) if type(cell) is int and type(sample) is int else None
+    return place.cell, place.sample
 
 
 def _outcome(run: Run) -> SampleStatus:

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 import agent_tt
 from agent_tt import samples
-from agent_tt.bisecting.live import BISECTED, bisect_live, first_where
+from agent_tt.bisecting.live import bisect_live, first_where
 from agent_tt.bisecting.recorded import bisect_recorded
 from agent_tt.errors import InvalidExpression, UsageError
 from agent_tt.forking.request import ForkRequest
 from agent_tt.model import Edit
+from agent_tt.model.facts import RunFacts
 
 
 @given(st.integers(0, 200), st.integers(0, 220))
@@ -91,6 +92,6 @@ def test_live_forks_find_where_it_is_too_late_and_are_found_again(tmp_path):
         assert again.first == 4
         assert all(probe.known for probe in again.probes)
         assert len(source.forks(run.id)) == runs
-        kept = source.run(found.probes[0].run).metadata[BISECTED]
+        kept = source.run(found.probes[0].run).metadata[RunFacts.bisected.key]
         assert isinstance(kept, dict)
         assert (kept["step"], kept["holds"]) == (20, True)

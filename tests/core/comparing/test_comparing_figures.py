@@ -14,7 +14,8 @@ from agent_tt.comparing.runs.rows import LanePair, Row, lane_pairs, mark_pending
 from agent_tt.comparing.runs.without_effect import edits_without_effect
 from agent_tt.comparing.steps.effects import EffectRow, Effects
 from agent_tt.comparing.steps.outcome import Difference, Outcome, difference_of, last_words, read_outcome
-from agent_tt.model import UNMADE, UNPRICED, Call, Edit, ErrorInfo, Run, Step
+from agent_tt.model import Call, Edit, ErrorInfo, Run, Step
+from agent_tt.model.facts import RunFacts, StepFacts
 
 if TYPE_CHECKING:
     from agent_tt.comparing.runs.rows import RowKind
@@ -30,8 +31,26 @@ def call(
 
 STEPS = [
     Step(1, "a", "ok", tokens_in=1, tokens_out=20, cost_usd=0.25, started_us=1_000_000, ended_us=2_000_000),
-    Step(2, "b", "ok", lane="web", tokens_in=300, extra={UNPRICED: 2}, started_us=3_000_000, ended_us=4_000_000),
-    Step(3, "c", "error", cost_usd=0.5, extra={UNPRICED: 1}, started_us=2_500_000, ended_us=4_500_000, error=NO),
+    Step(
+        2,
+        "b",
+        "ok",
+        lane="web",
+        tokens_in=300,
+        extra={StepFacts.unpriced.key: 2},
+        started_us=3_000_000,
+        ended_us=4_000_000,
+    ),
+    Step(
+        3,
+        "c",
+        "error",
+        cost_usd=0.5,
+        extra={StepFacts.unpriced.key: 1},
+        started_us=2_500_000,
+        ended_us=4_500_000,
+        error=NO,
+    ),
 ]
 CALLS = [
     call("look"),
@@ -253,11 +272,25 @@ def test_branches_of_one_thread_share_the_checkpoints_that_both_began_with() -> 
 
 def test_edits_of_which_nothing_came_are_named_with_the_reason() -> None:
     edits = (Edit("set", "goal", 1), Edit("set", "x", 2, target="result", step=3, call=4))
-    run = Run("f", "f", "succeeded", 0, edits=edits, metadata={UNMADE: [{"edit": 1, "reason": "never reached"}]})
+    run = Run(
+        "f",
+        "f",
+        "succeeded",
+        0,
+        edits=edits,
+        metadata={RunFacts.edits_without_effect.key: [{"edit": 1, "reason": "never reached"}]},
+    )
     assert [each.to_json() for each in edits_without_effect(run)] == [
         {"target": "result", "path": "x", "step": 3, "call": 4, "reason": "never reached"}
     ]
     odd = [{"edit": 0}, {"edit": 2, "reason": "x"}, {"edit": -1}, {"edit": "1"}, 1]
-    (found,) = edits_without_effect(Run("f", "f", "succeeded", 0, edits=edits, metadata={UNMADE: odd}))
+    (found,) = edits_without_effect(
+        Run("f", "f", "succeeded", 0, edits=edits, metadata={RunFacts.edits_without_effect.key: odd})
+    )
     assert (found.edit, found.reason) == (edits[0], "")
-    assert edits_without_effect(Run("f", "f", "succeeded", 0, edits=edits, metadata={UNMADE: "1"})) == ()
+    assert (
+        edits_without_effect(
+            Run("f", "f", "succeeded", 0, edits=edits, metadata={RunFacts.edits_without_effect.key: "1"})
+        )
+        == ()
+    )

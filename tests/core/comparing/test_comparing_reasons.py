@@ -20,7 +20,8 @@ from agent_tt.comparing.runs.divergence_reason import (
 )
 from agent_tt.comparing.values.states import Change, compare_states
 from agent_tt.errors import Damaged
-from agent_tt.model import UNMADE, AgentCode, Call, Edit, ErrorInfo, Run, Step
+from agent_tt.model import AgentCode, Call, Edit, ErrorInfo, Run, Step
+from agent_tt.model.facts import RunFacts
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -195,7 +196,7 @@ def test_what_a_person_edited_is_named(edits: tuple[Edit, ...], text: str, where
 def test_without_edits_that_anything_came_of_none_is_a_reason() -> None:
     assert explain_edits(Run("f", "f", "succeeded", 0, fork_step=5)) is None
     edits = (Edit("set", "goal", 2, 1),)
-    unmade: dict[str, Wire] = {UNMADE: [{"edit": 0, "reason": "never reached"}]}
+    unmade: dict[str, Wire] = {RunFacts.edits_without_effect.key: [{"edit": 0, "reason": "never reached"}]}
     assert explain_edits(Run("f", "f", "succeeded", 0, fork_step=5, edits=edits, metadata=unmade)) is None
 
 

@@ -17,7 +17,8 @@ from agent_tt.comparing.runs.edits import edit_words
 from agent_tt.comparing.runs.equal_answers import NO_ANSWER, group_answers
 from agent_tt.comparing.runs.table import SORT_KEYS, Table, TableReader
 from agent_tt.errors import Damaged, Interrupted, RunNotFound
-from agent_tt.model import TERMS, AgentCode, Edit, ErrorInfo, NewRun, NewStep, StepEnd
+from agent_tt.model import AgentCode, Edit, ErrorInfo, NewRun, NewStep, StepEnd
+from agent_tt.model.facts import RunFacts
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
@@ -324,7 +325,14 @@ def test_a_real_store_policies_terms_code_and_sorting_of_costs(tmp_path: Path) -
         writer.finish("succeeded")
         base = store.run("base")
         rules = {"*write": "deny", "charge": "live"}
-        terms = {TERMS: {"executor": "mock", "seed": 4, "overrides": {"mood": "calm"}, "limits": {"steps": 3}}}
+        terms = {
+            RunFacts.fork_terms.key: {
+                "executor": "mock",
+                "seed": 4,
+                "overrides": {"mood": "calm"},
+                "limits": {"steps": 3},
+            }
+        }
         for cost, policy, metadata, entry in ((0.3, rules, {}, "agent.py:main"), (0.4, {}, terms, "other.py:main")):
             new = NewRun("", metadata=metadata, code=AgentCode(entry=entry, fingerprint="1"))
             fork = store.begin_fork(base.id, 0, state={"n": 0}, new=new, policy=policy)

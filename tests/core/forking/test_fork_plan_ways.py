@@ -13,8 +13,8 @@ from agent_tt.forking.policies import Rule
 from agent_tt.forking.request import ForkRequest
 from agent_tt.forking.terms import Terms
 from agent_tt.model import AgentCode, CallEnd, Edit, NewCall, NewRun, NewStep, Run, StepEnd
+from agent_tt.model.facts import RunFacts
 from agent_tt.recording.limits import Limits
-from agent_tt.recording.native_libraries import UNSEEN
 
 if TYPE_CHECKING:
     from conftest import Project
@@ -192,7 +192,7 @@ def test_a_state_at_a_re_entry_is_edited_after_the_last_step_that_is_kept(projec
 
 def test_what_is_odd_about_the_code_and_the_step_is_said_beside_each_other(project: Project):
     gone = str(project.folder / "gone")
-    writer = begin(project, metadata={UNSEEN: ["libcurl.so", "libpq.so"]}, cwd=gone)
+    writer = begin(project, metadata={RunFacts.unseen_libraries.key: ["libcurl.so", "libpq.so"]}, cwd=gone)
     outer = writer.open_step(NewStep(name="outer"))
     inner = writer.open_step(NewStep(name="inner", parent=outer))
     for number in (inner, outer):

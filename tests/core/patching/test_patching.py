@@ -20,10 +20,11 @@ import pytest
 
 import agent_tt
 from agent_tt.errors import UsageError
+from agent_tt.model.facts import RunFacts
 from agent_tt.patching import patched, patches
 from agent_tt.patching.clock import CLOCK
 from agent_tt.patching.environment import HIDDEN
-from agent_tt.patching.patches import KINDS, PATCHED, moving_clock
+from agent_tt.patching.patches import KINDS, moving_clock
 from agent_tt.patching.replacements import Replacements
 from agent_tt.recording.moved_time import move_by
 from agent_tt.replaying import Divergence, served
@@ -436,7 +437,7 @@ def test_what_was_patched_around_a_run_is_patched_around_its_replay(project, mon
         "silent_for_tests", "import os\nimport uuid\n\ndef draw():\n    return uuid.uuid4(), os.getenv('PROBE')\n"
     )
     with (
-        agent_tt.record("silent", store=project.store, metadata={PATCHED: ["ids", "env"]}) as run,
+        agent_tt.record("silent", store=project.store, metadata={RunFacts.patched.key: ["ids", "env"]}) as run,
         patched("ids", "env", root=project.root),
         run.step("draw"),
     ):

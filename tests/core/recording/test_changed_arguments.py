@@ -16,8 +16,9 @@ import agent_tt
 from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
 from agent_tt.history.digest import digest
+from agent_tt.model.facts import CallFacts
 from agent_tt.recording.amending import amended_by
-from agent_tt.recording.changed_arguments import AFTERWARDS, bring_to
+from agent_tt.recording.changed_arguments import bring_to
 
 
 @dataclasses.dataclass
@@ -69,7 +70,7 @@ def test_a_replay_does_to_the_arguments_what_the_function_did(tmp_path):
     assert replay.findings == ()
     assert result == recorded.result
     assert list(result[-1]) == ["second", "last"]
-    assert [list(call.meta[AFTERWARDS]) for call, _ in recorded.calls] == [
+    assert [list(call.meta[CallFacts.args_after.key]) for call, _ in recorded.calls] == [
         ["messages", "rest", "named"],
         ["order", "log", "by_day", "found", "kept"],
     ]
@@ -97,7 +98,7 @@ def test_an_argument_that_is_left_alone_is_not_written_twice(tmp_path):
         return len(messages)
 
     recorded = record(tmp_path, lambda: look([{"role": "user"}], object()))
-    assert AFTERWARDS not in recorded.calls[0][0].meta
+    assert CallFacts.args_after.key not in recorded.calls[0][0].meta
 
 
 def test_a_request_that_a_fork_changed_was_not_changed_by_the_function(tmp_path):
@@ -118,7 +119,7 @@ def test_a_request_that_a_fork_changed_was_not_changed_by_the_function(tmp_path)
 
     recorded = record(tmp_path, asks)
     assert recorded.result == "Be long."
-    assert AFTERWARDS not in recorded.calls[0][0].meta
+    assert CallFacts.args_after.key not in recorded.calls[0][0].meta
 
 
 def test_a_secret_in_an_argument_stays_what_it_is(tmp_path):

@@ -12,7 +12,8 @@ import agent_tt
 from agent_tt.errors import UsageError
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.request import ForkRequest
-from agent_tt.model import SKIPPED, AgentCode, NewRun
+from agent_tt.model import AgentCode, NewRun
+from agent_tt.model.facts import StepFacts
 from agent_tt.recording.checkpointing import parse_rules
 from agent_tt.recording.recorder import Recording
 from agent_tt.store import open_store
@@ -88,7 +89,7 @@ def test_only_the_steps_that_a_rule_names_and_the_last_have_a_checkpoint(
     assert store.verify() == []
     for step in store.steps(run.id):
         assert (step.seq is None) == (step.number not in numbers)
-        assert step.extra.get(SKIPPED, False) or step.number in numbers
+        assert step.extra.get(StepFacts.without_checkpoint.key, False) or step.number in numbers
         newest = max((number for number in numbers if number <= step.number), default=0)
         assert store.state(run.id, step.number)["n"] == newest
     assert store.state(run.id, 9) == {"n": 9, "log": ["paid 7"]}

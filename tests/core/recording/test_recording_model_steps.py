@@ -13,7 +13,7 @@ import pytest
 
 import agent_tt
 from agent_tt.history.digest import digest
-from agent_tt.model import UNPRICED
+from agent_tt.model.facts import StepFacts
 from agent_tt.recording.calls import RecordedCall
 from agent_tt.recording.exchange import Asked, begin_exchange
 from agent_tt.store import open_store
@@ -202,7 +202,7 @@ def test_a_call_made_in_a_lane_of_its_own_goes_on_in_the_lane_around_it(runs: Ru
             messages.append(user("more"))
     assert runs.outline() == [f"{k} gpt-4o ok: completions look" for k in (1, 2, 3)]
     assert [step.track for step in runs.steps()] == ["main"] * 3
-    assert not any(set(step.extra) - {UNPRICED} for step in runs.steps())
+    assert not any(set(step.extra) - {StepFacts.unpriced.key} for step in runs.steps())
 
 
 def test_a_named_lane_ends_with_its_block(runs: Runs) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from tests.core.store.rows import update
 
-from agent_tt.forking.terms import SWEEP
-from agent_tt.model import UNPRICED, AgentCode, ErrorInfo, NewRun, NewStep, StepEnd
+from agent_tt.model import AgentCode, ErrorInfo, NewRun, NewStep, StepEnd
+from agent_tt.model.facts import RunFacts, StepFacts
 from agent_tt.store import open_store
 from agent_tt.store.sweeps import Sweeps
 from agent_tt.sweeping.matrix import MatrixReader
@@ -65,13 +65,13 @@ class ByHand:
             self.run.id,
             1,
             state={"temperature": cell},
-            new=NewRun(name=run_name(sweep.name, cell, sample), metadata={SWEEP: place}),
+            new=NewRun(name=run_name(sweep.name, cell, sample), metadata={RunFacts.fork_sweep.key: place}),
         )
         if state is not None:
             writer = self.store.adopt_run(run_id, NewRun(name=""), None)
             number = writer.open_step(NewStep(name="think"))
             tokens_in, tokens_out, cost = spent
-            extra = {UNPRICED: unpriced} if unpriced else {}
+            extra = {StepFacts.unpriced.key: unpriced} if unpriced else {}
             end = StepEnd(status="ok", tokens_in=tokens_in, tokens_out=tokens_out, cost_usd=cost, extra=extra)
             writer.close_step(number, end, state)
             writer.finish(status if status != "running" else "interrupted", error)

@@ -18,8 +18,8 @@ from agent_tt.errors import (
 )
 from agent_tt.forking.launch import _new_run
 from agent_tt.forking.request import ForkRequest
-from agent_tt.forking.terms import SWEEP
 from agent_tt.model import ErrorInfo, NewRun
+from agent_tt.model.facts import RunFacts
 from agent_tt.sweeping import resume_sweep, running
 from agent_tt.sweeping.axes import Axis, axis_of
 from agent_tt.sweeping.definition import Definition
@@ -170,7 +170,10 @@ def test_a_run_that_goes_on_after_its_sweep_was_killed_is_waited_for(by_hand: By
     sweep = by_hand.begin(THREE)
     # This process fills it, as the agent's own would.
     run_id = by_hand.store.begin_fork(
-        by_hand.run.id, 1, state={}, new=NewRun(name="", metadata={SWEEP: {"id": sweep.id, "cell": 1, "sample": 1}})
+        by_hand.run.id,
+        1,
+        state={},
+        new=NewRun(name="", metadata={RunFacts.fork_sweep.key: {"id": sweep.id, "cell": 1, "sample": 1}}),
     )
     by_hand.drop(sweep)
 
@@ -261,8 +264,8 @@ def test_a_fork_of_a_run_of_a_sweep_is_none_of_the_sweep(by_hand: ByHand, forks:
     from agent_tt.forking.plan import plan_fork
 
     first = by_hand.store.forks(by_hand.run.id)[0]
-    assert SWEEP in first.metadata
-    assert SWEEP not in _new_run(plan_fork(by_hand.store, first, ForkRequest(1))).metadata
+    assert RunFacts.fork_sweep.key in first.metadata
+    assert RunFacts.fork_sweep.key not in _new_run(plan_fork(by_hand.store, first, ForkRequest(1))).metadata
 
 
 def test_the_python_interface_does_the_same(by_hand: ByHand, forks: Forks) -> None:

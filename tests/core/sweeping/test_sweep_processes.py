@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.patience import PATIENCE_SECONDS
 
-from agent_tt.forking.terms import SWEEP
+from agent_tt.model.facts import RunFacts
 from agent_tt.store import open_store
 from agent_tt.store.sweeps import Sweeps
 from agent_tt.sweeping import resume_sweep
@@ -155,7 +155,7 @@ def test_a_sweep_that_is_killed_half_way_with_its_agents_comes_to_15_runs_none_o
         forks = store.forks(matrix.sweep.run)
         assert store.verify() == []
     ends = Counter(
-        (fork.metadata[SWEEP]["cell"], fork.metadata[SWEEP]["sample"])  # type: ignore[index,call-overload]
+        (fork.metadata[RunFacts.fork_sweep.key]["cell"], fork.metadata[RunFacts.fork_sweep.key]["sample"])  # type: ignore[index,call-overload]
         for fork in forks
         if fork.status in ("succeeded", "failed")
     )

@@ -41,7 +41,7 @@ def print_call(terminal: Terminal, call: Call, *, is_running: bool = False) -> N
     else:
         _print_messages(terminal, "asked", sent.messages)
         _print_tools(terminal, sent)
-    if call.status == "ok" and sent is not None and (sent.answer or call.meta.get("answer_error")):
+    if call.status == "ok" and sent is not None and (sent.answer or call.facts.answer_error):
         _print_answer(terminal, call, sent)
     elif call.status == "ok":
         _print_value(terminal, "came back", call.result)
@@ -65,18 +65,18 @@ def _print_tools(terminal: Terminal, sent: ProviderCall) -> None:
 
 
 def _print_answer(terminal: Terminal, call: Call, sent: ProviderCall) -> None:
-    error = call.meta.get("answer_error")
+    error = call.facts.answer_error
     if error:
-        terminal.line(_label("came back"), Cell(terminal.safe(str(error)), "failed"))
+        terminal.line(_label("came back"), Cell(terminal.safe(error), "failed"))
     else:
         _print_messages(terminal, "came back", sent.answer)
-    tokens_in, tokens_out, price = (call.meta.get(name) for name in ("tokens_in", "tokens_out", "cost_usd"))
+    tokens_in, tokens_out, price = call.facts.tokens_in, call.facts.tokens_out, call.facts.cost_usd
     told = facts(
         [
             sent.stopped,
-            f"{tokens_in:,} tokens in" if isinstance(tokens_in, int) else None,
-            f"{tokens_out:,} out" if isinstance(tokens_out, int) else None,
-            cost(price) if isinstance(price, int | float) else None,
+            None if tokens_in is None else f"{tokens_in:,} tokens in",
+            None if tokens_out is None else f"{tokens_out:,} out",
+            None if price is None else cost(price),
         ],
         terminal.glyphs.dot,
     )

@@ -31,8 +31,8 @@ def command(options: Options, run: str, facts: tuple[str, ...], *, step: str | N
     agent-tt meta refund-loop ticket=OPS-12 purpose="find the loop" budget=3
     --json: {run, step, name, metadata}, with a step of null for the run
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
-    from agent_tt.codec.facts import parse_fact
     from agent_tt.model import Label
+    from agent_tt.model.fact_text import parse_fact
 
     more = dict(parse_fact(text) for text in facts)
     with options.source(run) as source:

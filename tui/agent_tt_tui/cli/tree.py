@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from agent_tt.model.facts import UserFacts
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 
 if TYPE_CHECKING:
@@ -153,5 +154,5 @@ def _below(
 
 def _remarks(run: Run) -> list[str]:
     """The facts and tags that a person wrote down."""
-    facts = [f"{name} {run.metadata[name]}" for name in ("ticket", "purpose") if run.metadata.get(name)]
+    facts = [f"{fact.key} {run.metadata[fact.key]}" for fact in UserFacts.every() if run.metadata.get(fact.key)]
     return [*facts, *(f"#{tag}" for tag in run.tags)]

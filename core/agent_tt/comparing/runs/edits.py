@@ -8,14 +8,13 @@ from agent_tt.codec.text import summary
 from agent_tt.comparing.runs.divergence_reason import explain_code
 from agent_tt.comparing.runs.without_effect import edits_made
 from agent_tt.comparing.values.edit_leaves import edit_changes
-from agent_tt.model import TERMS
 from agent_tt.recording.policy import policy_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from agent_tt.codec.wire import Wire
     from agent_tt.model import Edit, Run
+    from agent_tt.model.facts import TermFacts
 
 __all__ = ["changed_on_the_way", "edit_words"]
 
@@ -81,15 +80,11 @@ def _changed_for(run: Run) -> Iterator[str]:
     for name, rule in policy_texts(run.policy).items():
         if _USUAL_POLICY.get(name) != rule:
             yield f"{name} {rule[:_VALUE]}"
-    terms = run.metadata.get(TERMS)
-    if isinstance(terms, dict):
-        yield from _terms(terms)
+    yield from _terms(run.facts.fork_terms)
 
 
-def _terms(terms: dict[str, Wire]) -> Iterator[str]:
+def _terms(terms: TermFacts) -> Iterator[str]:
     """What of a fork's terms changes what its agent does; its limits only end it."""
-    executor, overrides, seed = terms.get("executor"), terms.get("overrides"), terms.get("seed")
-    if isinstance(executor, str) and executor not in ("", _USUAL_EXECUTOR):
-        yield f"executor {executor}" + (f", seed {seed}" if isinstance(seed, int) else "")
-    if isinstance(overrides, dict):
-        yield from (f"{key} = {summary(value, _VALUE)}" for key, value in overrides.items())
+    if terms.executor not in (None, "", _USUAL_EXECUTOR):
+        yield f"executor {terms.executor}" + ("" if terms.seed is None else f", seed {terms.seed}")
+    yield from (f"{key} = {summary(value, _VALUE)}" for key, value in terms.overrides.items())

@@ -1,14 +1,12 @@
 """Edits of a fork of which nothing came: the agent never came to them, or wrote over them.
 
-They are kept with the fork, in its metadata under `UNMADE`, as `[{"edit": 0, "reason": "…"}]`: positions in its edits.
+They are kept with the fork, in its metadata; see `agent_tt.model.facts.WithoutEffectFacts`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from agent_tt.model import UNMADE
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -53,10 +51,5 @@ def edits_made(run: Run) -> tuple[Edit, ...]:
 
 
 def _kept(run: Run) -> dict[int, str]:
-    listed = run.metadata.get(UNMADE)
-    found: dict[int, str] = {}
-    for entry in listed if isinstance(listed, list) else ():
-        index = entry.get("edit") if isinstance(entry, dict) else None
-        if isinstance(entry, dict) and isinstance(index, int) and 0 <= index < len(run.edits):
-            found[index] = str(entry.get("reason") or "")
-    return found
+    said = ((entry.edit, entry.reason or "") for entry in run.facts.edits_without_effect)
+    return {index: reason for index, reason in said if index is not None and 0 <= index < len(run.edits)}

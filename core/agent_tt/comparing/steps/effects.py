@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
-from agent_tt.model import ACTING, COPY, MADE_UP, OWN_DOING
-from agent_tt.questions import ANSWERED, ARGS_ASKED, is_held
-from agent_tt.recording.deciding import POLICY
+from agent_tt.model import ACTING, OWN_DOING
+from agent_tt.model.facts import CallFacts, PolicyFacts
+from agent_tt.questions import is_held
 from agent_tt.recording.policy import effect_of
 
 if TYPE_CHECKING:
@@ -154,9 +154,9 @@ def effects_in(calls: Iterable[Call], *, is_running: bool) -> Effects:
     models: Counter[str] = Counter()
     inside: Counter[Place] = Counter()
     for call in calls:
-        if COPY in call.meta:
+        if CallFacts.copy_of.is_in(call.meta):
             continue
-        around = _place(call.meta.get("inside"))
+        around = call.facts.inside
         if around is not None and call.kind in OWN_DOING and call.status != "denied":
             inside[around] += 1
             continue
@@ -165,9 +165,9 @@ def effects_in(calls: Iterable[Call], *, is_running: bool) -> Effects:
         is_decided = happened not in ("sent", "failed", "unknown")
         if is_decided or (call.kind in _TO_THE_WORLD and effect == "write"):
             rows.append((call, effect, happened))
-        elif call.kind == "llm" and MADE_UP not in call.meta and around is None:
-            model = call.meta.get("model")
-            models[model if isinstance(model, str) else call.name] += 1
+        elif call.kind == "llm" and not CallFacts.made_up.is_in(call.meta) and around is None:
+            model = call.facts.model
+            models[call.name if model is None else model] += 1
         elif call.kind in _TO_THE_WORLD:
             reads[call.name] += 1
     return Effects(
@@ -188,22 +188,22 @@ def _row(call: Call, effect: Effect | None, happened: Happened, inside: int) -> 
         happened=happened,
         because=_because(call),
         args=call.args,
-        asked=_facts(call, ARGS_ASKED),
+        asked=call.facts.args_asked,
         result=call.result,
         error="" if call.error is None else call.error.short,
-        site={key: call.meta[key] for key in ("file", "line") if key in call.meta},
+        site=call.facts.site,
         inside=inside,
     )
 
 
 def _happened(call: Call, *, is_running: bool) -> Happened:
-    policy, answered = _facts(call, POLICY), _facts(call, ANSWERED)
-    said, word = answered.get("word"), policy.get("word")
+    policy = call.facts.policy
+    said, word = call.facts.answered.word, policy.word
     if call.status == "denied":
         return "refused" if said == "refuse" else "denied"
     if said in ("give", "raise") or word == "stub":
         return "stubbed"
-    if "from" in policy:
+    if PolicyFacts.taken_from.is_in(policy.raw):
         return "recorded"
     if is_held(call.meta) and call.status in ("pending", "error"):  # its run broke off, or was stopped, before
         return "waiting" if is_running and call.status == "pending" else "refused"
@@ -211,21 +211,14 @@ def _happened(call: Call, *, is_running: bool) -> Happened:
         return "sent" if is_running else "unknown"
     if call.status == "error":
         return "failed"
-    return "sent edited" if _facts(call, ARGS_ASKED) else "sent"
+    return "sent edited" if call.facts.args_asked else "sent"
 
 
 def _because(call: Call) -> str:
-    answered = _facts(call, ANSWERED)
+    answered, policy = call.facts.answered, call.facts.policy
     if answered:
-        return _DECIDERS.get(str(answered.get("by")), "a person")
-    policy = _facts(call, POLICY)
-    place, source = policy.get("place"), policy.get("source")
-    return str(place or source or "")
-
-
-def _facts(call: Call, key: str) -> Mapping[str, Wire]:
-    found = call.meta.get(key)
-    return found if isinstance(found, dict) else {}
+        return _DECIDERS.get(answered.by or "", "a person")
+    return policy.place or policy.source or ""
 
 
 def _place(said: Wire) -> Place | None:

@@ -125,7 +125,7 @@ def describe_move(step: Step, calls: Sequence[Call], written: Mapping[str, str] 
 def question_of(call: Call) -> Wire:
     """What a model was asked, with the model's name, without what differs each time that the same is asked."""
     asked = lasting(call.args)
-    model = call.meta.get("model")
+    model = call.facts.model
     if model is None or (isinstance(asked, dict) and "model" in asked):
         return asked
     return {"model": model, **asked} if isinstance(asked, dict) else {"model": model, "question": asked}

@@ -18,6 +18,7 @@ from agent_tt.model.facts.fact import Fact, Facts, Shape
 from agent_tt.model.facts.runs import (
     BisectedFacts,
     DecidedFacts,
+    IncompleteFacts,
     LimitFacts,
     ProcessFacts,
     ResumedFacts,
@@ -37,6 +38,7 @@ __all__ = [
     "DecisionFacts",
     "Fact",
     "Facts",
+    "IncompleteFacts",
     "LimitFacts",
     "Place",
     "PolicyFacts",

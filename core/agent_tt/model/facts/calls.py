@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.model.facts.fact import Fact, Facts, Shape, record
-from agent_tt.model.facts.shapes import FLAG, NUMBER, OBJECT, PLACE, TEXT, TEXTS, VALUE, WHOLE
+from agent_tt.model.facts.fact import Fact, Facts, Flag, Shape, record
+from agent_tt.model.facts.shapes import NUMBER, OBJECT, PLACE, TEXT, TEXTS, VALUE, WHOLE
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -14,10 +14,8 @@ __all__ = ["CallFacts", "DecisionFacts", "PolicyFacts"]
 
 
 def _by_piece(found: Wire) -> dict[int, Wire]:
-    if not isinstance(found, list):
-        return {} if found is None else {0: found}
     by_piece: dict[int, Wire] = {}
-    for run in found:
+    for run in found if isinstance(found, list) else []:
         if isinstance(run, list) and len(run) == len(("first", "last", "what")):
             first, last, what = run
             if isinstance(first, int) and isinstance(last, int):
@@ -25,9 +23,13 @@ def _by_piece(found: Wire) -> dict[int, Wire]:
     return by_piece
 
 
-_PACE: Final = Shape["Wire"]('`"at once"` or whole number', lambda found: found)
-_PACES: Final = Shape["dict[int, Wire]"]("list of `[first, last, pace]`", _by_piece)
-_TIMERS: Final = Shape["dict[int, Wire]"]("whole number, or list of `[first, last, count]`", _by_piece)
+def _timers(found: Wire) -> dict[int, Wire]:
+    return _by_piece(found) if isinstance(found, list) else {0: found}
+
+
+_PACE: Final[Shape[Wire]] = Shape('`"at once"` or whole number', lambda found: found)
+_PACES: Final[Shape[dict[int, Wire]]] = Shape("list of `[first, last, pace]`", _by_piece)
+_TIMERS: Final[Shape[dict[int, Wire]]] = Shape("whole number, or list of `[first, last, count]`", _timers)
 
 
 class AnswerPlaceFacts(Facts):
@@ -90,9 +92,9 @@ class CallFacts(Facts):
         TEXT, "what a plain function gave in place of its answer: `coroutine`, `generator`, `async generator`, `future`"
     )
     args_after = Fact(OBJECT, "arguments that the function changed in place, as they were when it returned")
-    cancelled = Fact(FLAG, "the agent stopped waiting for it")
-    interrupted = Fact(FLAG, "the agent made it because it was interrupted")
-    closed_in_turn = Fact(FLAG, "of an answer in pieces that the agent left: a coroutine waited until it was closed")
+    cancelled = Flag("the agent stopped waiting for it")
+    interrupted = Flag("the agent made it because it was interrupted")
+    closed_in_turn = Flag("of an answer in pieces that the agent left: a coroutine waited until it was closed")
     lane_unsure = Fact(TEXT, "why another lane may make this call in another run of the program")
     pace = Fact(
         _PACE,
@@ -106,7 +108,7 @@ class CallFacts(Facts):
     policy = Fact(record(PolicyFacts), "of a fork: the rule that decided about it; absent for what runs by default")
     answered = Fact(record(DecisionFacts), "what somebody decided about a call that waited")
     args_asked = Fact(OBJECT, "of a call whose arguments were edited before it went out: those, as the agent gave them")
-    edited = Fact(FLAG, "its answer is one that a person edited")
+    edited = Flag("its answer is one that a person edited")
     again = Fact(PLACE, "of a resumed run: the earlier call that this one replaces")
     copy_of = Fact(
         PLACE, "of a resumed run: the earlier call that this one repeats word for word; it was not made again"

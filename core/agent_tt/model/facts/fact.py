@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["Fact", "Facts", "Shape", "record", "records"]
+__all__ = ["Fact", "Facts", "Flag", "Shape", "record", "records"]
 
 T = TypeVar("T")
 
@@ -87,6 +87,19 @@ class Fact(Generic[T]):
     def put(self, raw: MutableMapping[str, Wire], value: T) -> None:
         """Say it in an object."""
         raw[self.key] = self.shape.write(value)
+
+
+class Flag(Fact[bool]):
+    """A key that is true, or absent."""
+
+    __slots__ = ()
+
+    def __init__(self, what: str) -> None:
+        super().__init__(Shape("true", lambda found: found is True), what)
+
+    def true(self) -> dict[str, Wire]:
+        """An object that says this alone."""
+        return {self.key: True}
 
 
 class Facts:

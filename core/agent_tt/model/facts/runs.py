@@ -5,14 +5,18 @@ People and agents put into the metadata what they like, under any other key.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from agent_tt.model.facts.fact import Fact, Facts, Shape, record, records
-from agent_tt.model.facts.shapes import FLAG, LIST, NUMBER, OBJECT, PLACES, TEXT, TEXT_BY_NAME, TEXTS, VALUE, WHOLE
+from agent_tt.model.facts.fact import Fact, Facts, Flag, Shape, record, records
+from agent_tt.model.facts.shapes import LIST, NUMBER, OBJECT, PLACES, TEXT, TEXT_BY_NAME, TEXTS, TRUTH, VALUE, WHOLE
+
+if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
 
 __all__ = [
     "BisectedFacts",
     "DecidedFacts",
+    "IncompleteFacts",
     "LimitFacts",
     "ProcessFacts",
     "ResumedFacts",
@@ -23,10 +27,14 @@ __all__ = [
     "WithoutEffectFacts",
 ]
 
-_WORDS: Final = Shape[tuple[str, ...] | None](
+_WORDS: Final[Shape[tuple[str, ...] | None]] = Shape(
     "list of texts",
     lambda found: tuple(map(str, found)) if isinstance(found, list) else None,
     lambda words: None if words is None else [*words],
+)
+
+_ENTRIES: Final[Shape[list[Wire] | None]] = Shape(
+    "list of objects", lambda found: found if isinstance(found, list) else None
 )
 
 
@@ -38,6 +46,11 @@ class ProcessFacts(Facts):
     id = Fact(TEXT, "what tells the process from others")
     run = Fact(WHOLE, "which of its recordings the run is, from 1")
 
+    @classmethod
+    def of_run(cls, process: str, number: int) -> dict[str, Wire]:
+        """What the metadata of a run says of the process that records it."""
+        return {RunFacts.process.key: {cls.id.key: process, cls.run.key: number}}
+
 
 class IncompleteFacts(Facts):
     """Where a recording stopped."""
@@ -47,6 +60,11 @@ class IncompleteFacts(Facts):
     step = Fact(WHOLE, "the last step that was recorded, 0 for none")
     reason = Fact(TEXT, "why nothing was recorded after it")
 
+    @classmethod
+    def after(cls, step: int, reason: str) -> dict[str, Wire]:
+        """What the metadata of such a run says."""
+        return {RunFacts.incomplete.key: {cls.step.key: step, cls.reason.key: reason}}
+
 
 class DecidedFacts(Facts):
     """What a person said of a call that was in flight when its run died."""
@@ -55,7 +73,7 @@ class DecidedFacts(Facts):
 
     step = Fact(WHOLE, "its step")
     call = Fact(WHOLE, "its number in there")
-    happened = Fact(FLAG, "it did happen: it is not made again")
+    happened = Flag("it did happen: it is not made again")
     result = Fact(VALUE, "what it gave")
 
 
@@ -69,7 +87,7 @@ class ResumedFacts(Facts):
     open = Fact(PLACES, "calls that an interruption ended, and not what they asked: they count as not answered")
     cut = Fact(PLACES, "calls that the agent made because it was interrupted: they do not count")
     steps = Fact(LIST, "numbers of the steps that an interruption ended, or that the agent took because of it")
-    redo_unrecorded = Fact(FLAG, "what is not recorded may be done again")
+    redo_unrecorded = Flag("what is not recorded may be done again")
     decided = Fact(records(DecidedFacts), "what was said of calls that were in flight")
 
 
@@ -94,7 +112,7 @@ class TermFacts(Facts):
     executor = Fact(TEXT, "who runs the agent: `mock`, or a registered name; absent for `python`")
     overrides = Fact(OBJECT, "what the agent is told beside its state, by name")
     limits = Fact(record(LimitFacts), "how far it may go")
-    script = Fact(LIST, "answers of models, in order: objects with `answer` or `error`, and perhaps `match`")
+    script = Fact(_ENTRIES, "answers of models, in order: objects with `answer` or `error`, and perhaps `match`")
     seed = Fact(WHOLE, "chooses among made-up answers; absent for 0")
 
 
@@ -116,6 +134,11 @@ class WithoutEffectFacts(Facts):
     edit = Fact(WHOLE, "its position among the fork's edits, from 0")
     reason = Fact(TEXT, "why, in words")
 
+    @classmethod
+    def of_edit(cls, edit: int, reason: str) -> WithoutEffectFacts:
+        """What is said of the edit at that position."""
+        return cls({cls.edit.key: edit, cls.reason.key: reason})
+
 
 class BisectedFacts(Facts):
     """What a fork was asked as a probe of a bisection."""
@@ -125,9 +148,12 @@ class BisectedFacts(Facts):
     key = Fact(TEXT, "what tells one probe from another: a digest of the question, the step, the edits and the code")
     expression = Fact(TEXT, "what was asked of its own steps")
     step = Fact(WHOLE, "the step that it began after")
-    holds = Fact(
-        Shape[bool | None]("true or false", lambda found: found if isinstance(found, bool) else None), "the answer"
-    )
+    holds = Fact(TRUTH, "the answer")
+
+    @classmethod
+    def answer(cls, key: str, expression: str, step: int, *, holds: bool) -> BisectedFacts:
+        """What a probe answered."""
+        return cls({cls.key.key: key, cls.expression.key: expression, cls.step.key: step, cls.holds.key: holds})
 
 
 class UserFacts(Facts):

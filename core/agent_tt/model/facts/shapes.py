@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
 
 __all__ = [
-    "FLAG",
     "LIST",
     "NUMBER",
     "OBJECT",
@@ -21,6 +20,7 @@ __all__ = [
     "TEXT",
     "TEXTS",
     "TEXT_BY_NAME",
+    "TRUTH",
     "VALUE",
     "WHOLE",
     "Place",
@@ -85,17 +85,16 @@ def _names(found: Sequence[str]) -> Wire:
     return [*found]
 
 
-TEXT: Final = Shape[str | None]("text", _text)
-WHOLE: Final = Shape[int | None]("whole number", _whole)
-NUMBER: Final = Shape[float | None]("number", _number)
-FLAG: Final = Shape[bool]("true", lambda found: found is True)
-"""It is true, or not said."""
-VALUE: Final = Shape["Wire"]("any value", lambda found: found)
-OBJECT: Final = Shape["Mapping[str, Wire]"]("object", _object, dict)
-LIST: Final = Shape["list[Wire]"]("list", _list)
-TEXTS: Final = Shape[tuple[str, ...]]("list of texts", _texts, _names)
-TEXT_BY_NAME: Final = Shape["dict[str, str]"]("object of texts", _text_by_name, dict)
-PLACE: Final = Shape["Place | None"]('`{"step", "call"}`', place_said, _place_to_wire)
-PLACES: Final = Shape["frozenset[Place]"](
+TEXT: Final[Shape[str | None]] = Shape("text", _text)
+WHOLE: Final[Shape[int | None]] = Shape("whole number", _whole)
+NUMBER: Final[Shape[float | None]] = Shape("number", _number)
+TRUTH: Final[Shape[bool | None]] = Shape("true or false", lambda found: found if isinstance(found, bool) else None)
+VALUE: Final[Shape[Wire]] = Shape("any value", lambda found: found)
+OBJECT: Final[Shape[Mapping[str, Wire]]] = Shape("object", _object, dict)
+LIST: Final[Shape[list[Wire]]] = Shape("list", _list)
+TEXTS: Final[Shape[tuple[str, ...]]] = Shape("list of texts", _texts, _names)
+TEXT_BY_NAME: Final[Shape[dict[str, str]]] = Shape("object of texts", _text_by_name, dict)
+PLACE: Final[Shape[Place | None]] = Shape('`{"step", "call"}`', place_said, _place_to_wire)
+PLACES: Final[Shape[frozenset[Place]]] = Shape(
     "list of `[step, call]`", _places, lambda places: [[*place] for place in sorted(places)]
 )

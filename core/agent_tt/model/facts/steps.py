@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agent_tt.model.facts.fact import Fact, Facts, record
-from agent_tt.model.facts.shapes import FLAG, LIST, TEXT, VALUE, WHOLE
+from agent_tt.model.facts.fact import Fact, Facts, Flag, record
+from agent_tt.model.facts.shapes import LIST, TEXT, VALUE, WHOLE
 
 __all__ = ["StepFacts", "StepMeta"]
 
@@ -15,7 +15,7 @@ class StepFacts(Facts):
 
     unpriced = Fact(WHOLE, "how many of its model calls have no known price")
     made_up = Fact(TEXT, "a model's answer in it was made up, by `mock` or `script`")
-    without_checkpoint = Fact(FLAG, "no checkpoint was taken of it, as the recording was told")
+    without_checkpoint = Flag("no checkpoint was taken of it, as the recording was told")
     state_error = Fact(TEXT, "why it has no checkpoint: the error that reading its state raised")
     checkpoint_id = Fact(TEXT, "of a LangGraph run: the checkpoint after it")
     parent_checkpoint_id = Fact(TEXT, "of a LangGraph run: the checkpoint before it")

@@ -328,7 +328,7 @@ def _call_fact(call: Call, root: str, place: Place) -> Value:
         case "tool":
             return call.name if call.kind == "tool" else MISSING
         case "model":
-            named = call.meta.get("model")
+            named = call.facts.model
             return MISSING if call.kind != "llm" else named if isinstance(named, str) else call.name
     match place[0]:
         case "error":

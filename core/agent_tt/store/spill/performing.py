@@ -10,7 +10,7 @@ from agent_tt.errors import CorruptDelta, Damaged, RunNotFound
 from agent_tt.history.ops import apply
 from agent_tt.history.rows import row_key
 from agent_tt.model import CallEnd, ErrorInfo, Judged, NewCall, NewRun, NewStep, Output, StepEnd
-from agent_tt.model.runs import INCOMPLETE
+from agent_tt.model.facts import CallFacts, IncompleteFacts
 from agent_tt.protocols import NO_STATE
 from agent_tt.store.liveness import Owner, as_if
 from agent_tt.store.spill.actions import from_wire, settled_from
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["perform"]
 
-_INSIDE: Final = "inside"
 """Key of a call's facts that names the call around it by its step and number."""
 
 
@@ -151,7 +150,7 @@ class _Performing:
         self._store.set_tags(self._run_id, [str(tag) for tag in tags] if isinstance(tags, list) else [])
 
     def incomplete(self, action: Facts) -> None:
-        self._store.set_metadata(self._run_id, {INCOMPLETE: {"step": action["step"], "reason": str(action["reason"])}})
+        self._store.set_metadata(self._run_id, IncompleteFacts.after(_whole(action["step"]), str(action["reason"])))
 
     def finish(self, action: Facts) -> None:
         said = action["error"]
@@ -164,7 +163,7 @@ class _Performing:
     def mark_incomplete(self, reason: str) -> None:
         """Say that what follows is not there."""
         last = max(self._steps.values(), default=self._last)
-        self._store.set_metadata(self._run_id, {INCOMPLETE: {"step": last, "reason": reason}})
+        self._store.set_metadata(self._run_id, IncompleteFacts.after(last, reason))
         if not self._joins:
             self.writer.finish("interrupted")
 
@@ -187,14 +186,11 @@ class _Performing:
         return self._calls.get((_whole(action["step"]), known), known)
 
     def _facts(self, meta: Facts) -> Facts:
-        inside = meta.get(_INSIDE)
-        if not isinstance(inside, dict) or not isinstance(inside.get("step"), int):
+        inside = CallFacts.inside.of(meta)
+        if inside is None:
             return meta
-        step, call = _whole(inside["step"]), inside.get("call")
-        place = {**inside, "step": self._step(step)}
-        if isinstance(call, int):
-            place["call"] = self._calls.get((step, call), call)
-        return {**meta, _INSIDE: place}
+        place = self._step(inside[0]), self._calls.get(inside, inside[1])
+        return {**meta, **CallFacts.inside.entry(place)}
 
     # ---------------------------------------------------------------- what had reached the store
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.widgets import Static
 
-from agent_tt.codec.facts import format_fact, parse_fact
 from agent_tt.errors import AgentTTError
+from agent_tt.model.fact_text import format_fact, parse_fact
 from agent_tt.sources import marks_of
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.keymaps import ABOUT

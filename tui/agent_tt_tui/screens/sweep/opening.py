@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import AgentTTError, RunNotFound
-from agent_tt.forking.terms import SWEEP
 from agent_tt.store.sweeps import Sweeps
 from agent_tt_tui.running_forks import forks_of
 from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
@@ -36,8 +35,7 @@ def sweeps_of(source: RunSource, run: Run) -> list[SweepRow]:
     kept = Sweeps.of(source)
     if kept is None:
         return []
-    facts = run.metadata.get(SWEEP)
-    own = facts.get("id") if isinstance(facts, dict) else None
+    own = run.facts.fork_sweep.id
     return [sweep for sweep in kept.all() if sweep.run == run.id or sweep.id == own]
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.codec.text import summary
 from agent_tt.codec.wire import is_envelope
 from agent_tt.history.damage import is_placeholder
-from agent_tt.replaying.repeats import AGAIN, place_said
 from agent_tt.resuming.plan import decided_before
 from agent_tt_tui import format as fmt
 from agent_tt_tui.status import kind_glyph
@@ -112,8 +111,7 @@ class _Layout:
 
     def model_call(self) -> Iterator[TextLine]:
         call = self._call
-        model = call.meta.get("model")
-        yield self._who(str(model) if model else call.name, self._parameters(), "model")
+        yield self._who(call.facts.model or call.name, self._parameters(), "model")
         yield from self._damaged()
         used = self._usage()
         if used:
@@ -175,7 +173,7 @@ class _Layout:
         )
         if before is not None:
             yield from self._heading("before it")
-            model = clean(str(before.meta.get("model") or before.name))
+            model = clean(before.facts.model or before.name)
             yield TextLine(((f"  {self._glyphs.model} ", "model"), (model, "text")))
 
     def _who(self, name: str, facts: str, role: PieceRole) -> TextLine:
@@ -199,15 +197,14 @@ class _Layout:
 
     def _usage(self) -> str:
         """What it cost: tokens, of which so many came from a cache or were thoughts, and money."""
-        meta, facts = self._call.meta, []
-        tokens_in, tokens_out, cost = meta.get("tokens_in"), meta.get("tokens_out"), meta.get("cost_usd")
-        if isinstance(tokens_in, int):
-            facts.append(f"{tokens_in:,} tokens in{_part(meta.get('tokens_cached'), 'cached')}")
-        if isinstance(tokens_out, int):
-            facts.append(f"{tokens_out:,} out{_part(meta.get('tokens_reasoning'), 'reasoning')}")
-        if isinstance(cost, int | float):
-            facts.append(fmt.cost(cost))
-        return f" {self._glyphs.dot} ".join(facts)
+        said, shown = self._call.facts, []
+        if said.tokens_in is not None:
+            shown.append(f"{said.tokens_in:,} tokens in{_part(said.tokens_cached, 'cached')}")
+        if said.tokens_out is not None:
+            shown.append(f"{said.tokens_out:,} out{_part(said.tokens_reasoning, 'reasoning')}")
+        if said.cost_usd is not None:
+            shown.append(fmt.cost(said.cost_usd))
+        return f" {self._glyphs.dot} ".join(shown)
 
     def _heading(self, title: str, detail: str = "") -> Iterator[TextLine]:
         yield _BLANK
@@ -246,7 +243,7 @@ class _Layout:
 
     def _after_resuming(self) -> Iterator[TextLine]:
         """What is to be known of the answer to a call that was in flight when the run broke off."""
-        before = place_said(self._call.meta.get(AGAIN))
+        before = self._call.facts.again
         if before is None:
             return
         step, number = before
@@ -341,15 +338,15 @@ class _Layout:
                 before, right = (" " * width(before[0]), "text"), ()
 
 
-def _part(count: Wire, word: str) -> str:
+def _part(count: int | None, word: str) -> str:
     """` (1,024 cached)`; empty where there are none."""
-    return f" ({count:,} {word})" if isinstance(count, int) and count else ""
+    return f" ({count:,} {word})" if count else ""
 
 
 def made_again(call: Call, calls: Sequence[Call]) -> Call | None:
     """The call that took the place of one that was in flight when the run broke off, among those of its step."""
     place = (call.step, call.number)
-    return next((other for other in calls if place_said(other.meta.get(AGAIN)) == place), None)
+    return next((other for other in calls if other.facts.again == place), None)
 
 
 def _since_last_answer(messages: Sequence[Wire]) -> range:

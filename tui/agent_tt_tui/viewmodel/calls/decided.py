@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
-from agent_tt.questions import ANSWERED, ARGS_ASKED, is_held
+from agent_tt.model.facts import CallFacts
+from agent_tt.questions import is_held
 from agent_tt_tui.text import clean
 from agent_tt_tui.viewmodel.values.pieces import TextLine
 
@@ -28,20 +29,19 @@ _SHOWN: Final = 60
 
 def decided_lines(call: Call, glyphs: Glyphs) -> Iterator[TextLine]:
     """What was decided, why, and which arguments went out otherwise than the agent gave them."""
-    answered, before = call.meta.get(ANSWERED), call.meta.get(ARGS_ASKED)
-    if not isinstance(answered, dict):
+    if not CallFacts.answered.is_in(call.meta):
         return
-    words = _WORDS.get(str(answered.get("word")), "")
-    if answered.get("by") == "nobody":
+    answered, before = call.facts.answered, call.facts.args_asked
+    words = _WORDS.get(answered.word or "", "")
+    if answered.by == "nobody":
         words = "it was refused, because nobody could be asked"
-    if isinstance(before, dict):
+    if before:
         words = "you edited it, and let it go out"
-    why = answered.get("why")
-    told = f": {clean(why)}" if isinstance(why, str) and answered.get("by") != "nobody" else ""
+    told = f": {clean(answered.why)}" if answered.why is not None and answered.by != "nobody" else ""
     yield TextLine()
     yield TextLine(((f"{glyphs.person} {words}", "yours"), (told, "muted")))
     now = call.args if isinstance(call.args, dict) else {}
-    for name, value in before.items() if isinstance(before, dict) else ():
+    for name, value in before.items():
         yield TextLine(
             (
                 (f"  {clean(name)} ", "muted"),

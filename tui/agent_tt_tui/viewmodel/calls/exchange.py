@@ -60,7 +60,7 @@ def exchange_of(call: Call) -> Exchange | None:
         method=method,
         url=url,
         asked=args.get("body"),
-        sent_headers=_mapping(call.meta.get("headers")) or _mapping(args.get("headers")),
+        sent_headers=call.facts.headers or _mapping(args.get("headers")),
         status=status if isinstance(status, int) else None,
         answered=result.get("body"),
         headers=_mapping(result.get("headers")),

@@ -29,7 +29,7 @@ class Excerpt:
 
 def place_of(call: Call) -> tuple[str, int] | None:
     """The file and line that made a call, where the recording says so."""
-    file, line = call.meta.get("file"), call.meta.get("line")
+    file, line = call.facts.file, call.facts.line
     return (file, line) if isinstance(file, str) and isinstance(line, int) and line > 0 else None
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.model import MADE_UP, SKIPPED
-
 if TYPE_CHECKING:
     from agent_tt.model import Run, Step
 
@@ -18,18 +16,18 @@ _LIMIT: Final = "agent_tt.recording.limits:LimitReached"
 
 def name_of(step: Step) -> str:
     """The name of a step, with a word where no model gave what it works with."""
-    return f"mock: {step.name}" if step.extra.get(MADE_UP) else step.name
+    return f"mock: {step.name}" if step.facts.made_up else step.name
 
 
 def has_own_state(step: Step) -> bool:
     """Whether the state that is shown with a step is its own, and not that of an earlier one."""
-    return step.seq is not None or not step.extra.get(SKIPPED)
+    return step.seq is not None or not step.facts.without_checkpoint
 
 
 def remarks(step: Step) -> list[str]:
     """What is odd about a step, in words."""
     found = [] if step.damaged is None else [step.damaged]
-    if step.extra.get(MADE_UP):
+    if step.facts.made_up:
         found.append("answers made up, no model was asked")
     if not has_own_state(step):
         found.append(_EARLIER)

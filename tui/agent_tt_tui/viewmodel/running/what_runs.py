@@ -14,13 +14,12 @@ if TYPE_CHECKING:
 
 def what_runs(run: Run) -> str:
     """The function that recorded the run; of a script just its file."""
-    return (run.code.entry or str(run.metadata.get("script", ""))).removesuffix(":__main__")
+    return (run.code.entry or run.facts.script or "").removesuffix(":__main__")
 
 
 def recorded_arguments(run: Run) -> str:
     """The arguments that the run's script was given, as a shell would take them."""
-    given = run.metadata.get("arguments")
-    return shlex.join(map(str, given)) if isinstance(given, list) else ""
+    return shlex.join(run.facts.arguments or ())
 
 
 def is_changed(run: Run) -> bool:

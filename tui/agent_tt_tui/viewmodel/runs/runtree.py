@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from agent_tt.forking.terms import SWEEP
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -113,7 +111,7 @@ def _below(row: RunRow, forks: Sequence[Run], *, grouped: bool) -> list[RunRow]:
     groups: dict[str, list[Run]] = {}
     order: list[tuple[str | None, Run]] = []
     for fork in forks:
-        sweep = _sweep_of(fork) if grouped else None
+        sweep = fork.facts.fork_sweep.id if grouped else None
         if sweep is None or sweep not in groups:
             order.append((sweep, fork))
         if sweep is not None:
@@ -130,12 +128,6 @@ def _below(row: RunRow, forks: Sequence[Run], *, grouped: bool) -> list[RunRow]:
 
 def _members(row: RunRow, group: SweepGroup) -> list[RunRow]:
     return [RunRow(run, run.name.rpartition("/")[2], (*row.last, run is group.runs[-1])) for run in group.runs]
-
-
-def _sweep_of(run: Run) -> str | None:
-    facts = run.metadata.get(SWEEP)
-    sweep = facts.get("id") if isinstance(facts, dict) else None
-    return sweep if isinstance(sweep, str) else None
 
 
 def _label(fork: Run, parent: Run) -> str:

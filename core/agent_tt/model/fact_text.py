@@ -8,13 +8,14 @@ import orjson
 
 from agent_tt.codec.parse import parse_value
 from agent_tt.errors import InvalidValue, UsageError
+from agent_tt.model.facts import UserFacts
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
 
 __all__ = ["TEXT_FACTS", "format_fact", "parse_fact"]
 
-TEXT_FACTS: Final = ("purpose", "ticket")
+TEXT_FACTS: Final = UserFacts.purpose.key, UserFacts.ticket.key
 """What a run is for, and which ticket or issue it belongs to."""
 
 
