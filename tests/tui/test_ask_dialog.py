@@ -87,7 +87,7 @@ async def test_the_dialog_opens_by_itself_and_an_edited_argument_is_what_is_answ
         assert dialog.blocked("ask.run") is None
         await pilot.press("e")
         await until(pilot, lambda: screen_text(app)[-1].endswith("esc stop typing  F1 help"))
-        assert screen_text(app)[-1].startswith(" ^s done typing  ^r as given  ^e open in $EDITOR ")
+        assert screen_text(app)[-1].startswith(" ^s done typing  ^r reset  ^e open in $EDITOR ")
         area = dialog.query_one(EditArea)
         area.text = '{"amount": 7'
         await until(pilot, lambda: "not JSON" in text_of(app))

@@ -29,7 +29,7 @@ _POLL_SECONDS: Final = 0.1
 @click.option("--break/--no-break", "breaks", default=None, help="Stop play and follow there, or no longer.")
 @click.option("--on/--off", "on", default=None, help="Watch it, or keep it without watching.")
 @click.option("--to", metavar="EXPRESSION", help="Watch this in its place.")
-@click.option("--remove", is_flag=True, help="Keep it no longer.")
+@click.option("--remove", is_flag=True, help="Remove the watch.")
 @click.option("--follow", is_flag=True, help="Write each step as the run comes to it, up to a breakpoint or its end.")
 @click.option("--after", metavar="STEP", help="Stop at breakpoints after this step; else after the newest there is.")
 @common_options

@@ -18,7 +18,7 @@ EDIT = Context(
                     "edit.recorded",
                     "recorded",
                     ("ctrl+r",),
-                    "Start again from the recorded value",
+                    "Reset to the recorded value",
                     footer="as recorded",
                     rank=20,
                     priority=True,
@@ -36,7 +36,7 @@ EDIT = Context(
                     "edit.other",
                     "other",
                     ("ctrl+t",),
-                    "Of a call: its words, its tool calls, or an error that it raises",
+                    "Edit another part of an answer: its text, its tool calls, or an error to raise",
                     footer="other form",
                     rank=15,
                     fleeting=True,
@@ -46,7 +46,7 @@ EDIT = Context(
                     "edit.part",
                     "part",
                     ("ctrl+l",),
-                    "Choose one value inside, of a JSON text too, and edit it on its own",
+                    "Choose one value inside it to edit, also inside JSON text",
                     footer="one value",
                     rank=16,
                     fleeting=True,
@@ -78,7 +78,7 @@ ASK = Context(
                     "ask.done",
                     "done",
                     ("ctrl+s",),
-                    "Leave the arguments as typed; nothing goes out yet",
+                    "Finish typing; nothing is sent yet",
                     footer="done typing",
                     rank=5,
                     fleeting=True,
@@ -88,8 +88,8 @@ ASK = Context(
                     "ask.recorded",
                     "recorded",
                     ("ctrl+r",),
-                    "Start again from what the agent gave",
-                    footer="as given",
+                    "Reset to the arguments of the agent",
+                    footer="reset",
                     rank=50,
                     priority=True,
                 ),
@@ -107,7 +107,7 @@ ASK = Context(
         Group(
             "Everywhere",
             (
-                replace(CANCEL, help="Stop typing; else leave the call waiting", footer="later"),
+                replace(CANCEL, help="Stop typing; otherwise leave the call waiting", footer="later"),
                 HELP,
                 NEXT_PANE,
                 PREVIOUS_PANE,
@@ -140,7 +140,7 @@ PROMPT = Context(
         Group(
             "Prompt",
             (
-                Command("prompt.accept", "accept", ("enter",), "Take what was typed", footer="go", rank=10),
+                Command("prompt.accept", "accept", ("enter",), "Accept what was typed", footer="go", rank=10),
                 CANCEL,
                 HELP_WHILE_TYPING,
             ),
@@ -154,7 +154,7 @@ PICK = Context(
     (
         Group(
             "Choose",
-            (*MOVES, replace(CHOOSE, help="Take the row under the cursor", footer="take", rank=10), HELP, CANCEL),
+            (*MOVES, replace(CHOOSE, help="Choose this row", footer="choose", rank=10), HELP, CANCEL),
         ),
     ),
 )

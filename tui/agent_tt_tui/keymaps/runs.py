@@ -46,13 +46,15 @@ RUNS = Context(
                     rank=24,
                     fleeting=True,
                 ),
-                Command("runs.select", "select", ("space",), "Select the run, or not", footer="select", rank=30),
+                Command(
+                    "runs.select", "select", ("space",), "Select the run; again: deselect it", footer="select", rank=30
+                ),
                 Command("runs.find", "find", ("/",), "Show only runs that match", footer="filter", rank=45),
                 Command(
                     "runs.search",
                     "search",
                     ("ctrl+f",),
-                    "Search everything that all runs recorded; / twice does so too",
+                    "Search all runs; / twice does the same",
                     footer="find",
                     rank=40,
                 ),
@@ -75,13 +77,18 @@ RUNS = Context(
                     rank=82,
                 ),
                 Command(
-                    "runs.pin", "pin", ("p",), "Pin the run, so that it stays; again: unpin it", footer="pin", rank=84
+                    "runs.pin",
+                    "pin",
+                    ("p",),
+                    "Pin the run, so that it cannot be archived or deleted; again: unpin it",
+                    footer="pin",
+                    rank=84,
                 ),
                 Command(
                     "runs.archive",
                     "archive",
                     ("x",),
-                    "Archive the run and its forks: they are listed no more; again: list them",
+                    "Archive the run and its forks; again: unarchive them",
                     footer="archive",
                     rank=86,
                 ),
@@ -105,27 +112,23 @@ ABOUT = Context(
             "About",
             (
                 *MOVES,
-                replace(
-                    CHOOSE, help="Change what the row says, or go to the step it is about", footer="change", rank=10
-                ),
+                replace(CHOOSE, help="Change what this row says, or go to its step", footer="change", rank=10),
                 Command(
                     "about.note",
                     "note",
                     ("a",),
-                    "Write a note: of the run or the state, by the row",
+                    "Write a note about the run, or about the state of this row",
                     footer="note",
                     rank=20,
                 ),
-                Command(
-                    "about.fact", "fact", ("f",), "Write a fact down: ticket, purpose, anything", footer="fact", rank=30
-                ),
+                Command("about.fact", "fact", ("f",), "Add a fact: ticket, purpose, anything", footer="fact", rank=30),
                 Command("about.name", "name", ("n",), "Rename the run, or name the state", footer="name", rank=40),
                 Command("about.tags", "tags", ("#",), "Change the run's tags", footer="tags", rank=50),
                 Command(
                     "about.remove",
                     "remove",
                     ("delete", "backspace"),
-                    "Take away what the row says",
+                    "Remove what this row says",
                     footer="remove",
                     rank=60,
                 ),

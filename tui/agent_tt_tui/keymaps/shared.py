@@ -53,15 +53,13 @@ ANSWER = Command(
     "live.answer",
     "answer",
     ("Y",),
-    "Decide about a call that waits, because its policy is ask",
+    "Decide about a call that waits for approval",
     footer="answer",
     rank=4,
     fleeting=True,
 )
 
-STOP = Command(
-    "live.stop", "stop", ("S",), "Stop the run that goes on, whoever started it", footer="stop", rank=5, fleeting=True
-)
+STOP = Command("live.stop", "stop", ("S",), "Stop this run, whoever started it", footer="stop", rank=5, fleeting=True)
 
 LIVE = Group(
     "While it runs",

@@ -244,7 +244,7 @@ class AboutDialog(Dialog[int]):
         self.app.push_screen(PromptDialog("Tags", detail=TAGS_DETAIL, value=" ".join(about.run.tags)), tagged)
 
     def action_remove(self) -> None:
-        """Take away what the row says."""
+        """Remove what this row says."""
         store, row, run_id = self._store, self._row, self._run_id
         if store is None:
             return

@@ -151,7 +151,7 @@ class EditDialog(Dialog[Edit]):
             self.dismiss(None)
 
     def action_recorded(self) -> None:
-        """Start again from the recorded value."""
+        """Reset to the recorded value."""
         self.query_one(EditArea).text = self._original.text
 
     def action_other(self) -> None:

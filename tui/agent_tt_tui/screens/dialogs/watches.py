@@ -137,7 +137,7 @@ class WatchesDialog(Dialog[int]):
             self.app.push_screen(dialog, lambda text: self._change(name=text) if text is not None else None)
 
     def action_break(self) -> None:
-        """Make it a breakpoint, or none."""
+        """Make it a breakpoint; again: only watch it."""
         if self._row is not None:
             self._change(breaks=not self._row.watch.breaks)
 
@@ -147,7 +147,7 @@ class WatchesDialog(Dialog[int]):
             self._change(on=not self._row.watch.on)
 
     def action_remove(self) -> None:
-        """Keep it no longer."""
+        """Remove the watch."""
         marks, row = self._marks, self._row
         if marks is not None and row is not None:
             self._reading.write(lambda: remove_watch(marks, row.watch))

@@ -196,7 +196,7 @@ class AskDialog(Dialog["Decision"]):
         self.set_focus(None)
 
     def action_recorded(self) -> None:
-        """Start again from what the agent gave."""
+        """Reset to the arguments of the agent."""
         self._text = self._arguments.text
         if self._arguments.too_long:
             self._judge()
