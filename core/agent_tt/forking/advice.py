@@ -15,7 +15,7 @@ from agent_tt.codec.wire import VALUE
 from agent_tt.errors import PathNotFound
 from agent_tt.forking.edits import apply_edits
 from agent_tt.forking.json_text import read_inside
-from agent_tt.providers.turns import answered_ids, asked_ids
+from agent_tt.providers.reading import answered_ids, asked_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

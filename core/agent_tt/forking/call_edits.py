@@ -23,9 +23,9 @@ from agent_tt.forking.said import answer_of, message_in
 from agent_tt.model import Delivery, Edit
 from agent_tt.model.error_text import error_from_text, is_error_text
 from agent_tt.model.facts import CallFacts
-from agent_tt.providers.answering import message_with, read_saying, written_answer
-from agent_tt.providers.openai_chat import message_of
-from agent_tt.providers.recorded import recorded_answer, recorded_call
+from agent_tt.providers.chat_form import message_of, message_with
+from agent_tt.providers.reading import recorded_answer, recorded_call
+from agent_tt.providers.replies import read_reply, written_answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -241,9 +241,9 @@ def _said(call: Call, edit: Edit, label: str) -> Wire:
         return value
     way = message_in(result)
     message = {} if way is None else cast("dict[str, Json]", get(result, to_wire_path(result, parse_path(way))))
-    saying = read_saying(value, message_of(message).calls)
-    if way is not None and saying is not None:
-        changed = message_with(message, saying)
+    reply = read_reply(value, message_of(message).calls)
+    if way is not None and reply is not None:
+        changed = message_with(message, reply)
         return apply_edits(result, [Edit("set", way, changed)]) if way else changed
     if isinstance(value, str) and not isinstance(result, str | None):
         raise InvalidEdit(
@@ -260,8 +260,8 @@ def _with_answer(
     result = call.result if isinstance(call.result, dict) else {}
     answer = recorded_answer(model_call, call.result)
     asked = [asked for message in answer.messages for asked in message.calls]
-    saying = read_saying(edit.value, asked)
-    if saying is None:
+    reply = read_reply(edit.value, asked)
+    if reply is None:
         raise InvalidEdit(
             f"{label}: VALUE is not an answer",
             hint='give its words, or [{"name": "tool", "arguments": {…}}], or {"text": …, "tool_calls": […]}',
@@ -271,7 +271,7 @@ def _with_answer(
     recorded, status = result.get("body"), result.get("status")
     ok = isinstance(status, int) and status < 400
     kind = kind.partition(";")[0].strip().lower() if ok else ("text/event-stream" if model_call.streamed else "")
-    written = written_answer(model_call, recorded if ok else {}, answer, saying, kind)
+    written = written_answer(model_call, recorded if ok else {}, answer, reply, kind)
     if written is None:
         raise InvalidEdit(f"{label}: a streamed answer of {model_call.api} cannot be written")
     content_type, body = written

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.providers.recorded import recorded_call
+from agent_tt.providers.reading import recorded_call
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire

@@ -7,22 +7,16 @@ reaches such a request only if the whole of it is sent in place of that id; whic
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from agent_tt.errors import InvalidEdit
-from agent_tt.providers.recorded import recorded_answer, recorded_call
+from agent_tt.providers.reading import recorded_answer, recorded_call
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from agent_tt.codec.wire import Wire
     from agent_tt.protocols import RunSource
 
-__all__ = ["ANSWER_KEYS", "KeptConversation", "check_kept", "kept_conversation"]
-
-ANSWER_KEYS: Final = ("previous_response_id", "previous_message_id")
-"""Keys of requests that name the answer which they follow."""
-_CONVERSATION: Final = "conversation"
+__all__ = ["KeptConversation", "check_kept", "kept_conversation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +53,7 @@ def kept_conversation(source: RunSource, run_id: str, step: int) -> KeptConversa
             request = recorded_call(call.args) if call.kind == "llm" else None
             if request is None:
                 continue
-            named, belongs = _named(request.conversation), _id_of(request.conversation.get(_CONVERSATION))
+            named, belongs = request.follows, request.kept_in
             if number <= step:
                 answer = recorded_answer(request, call.result).id
                 if answer:
@@ -105,12 +99,3 @@ def check_kept(source: RunSource, run_id: str, step: int, before: Wire, after: W
         f"the conversation after step {step} cannot be edited: the provider keeps it, and {why}",
         hint="requests that go on with it would not carry the edit; edit a result, the system prompt or the model",
     )
-
-
-def _named(conversation: Mapping[str, object]) -> str:
-    return next(filter(None, (_id_of(conversation.get(key)) for key in ANSWER_KEYS)), "")
-
-
-def _id_of(value: object) -> str:
-    found = value.get("id") if isinstance(value, dict) else value
-    return found if isinstance(found, str) else ""

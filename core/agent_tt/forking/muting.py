@@ -14,8 +14,7 @@ from agent_tt.codec.wire import Path, is_envelope
 from agent_tt.errors import InvalidEdit
 from agent_tt.forking.edits import apply_edits
 from agent_tt.model import Edit
-from agent_tt.providers.recorded import recorded_call
-from agent_tt.providers.turns import asked_ids, results_only, without_nulls
+from agent_tt.providers.reading import asked_ids, recorded_call, results_only, without_nulls
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, cast
 from agent_tt.codec.text import parse_value
 from agent_tt.errors import InvalidEdit, InvalidValue
 from agent_tt.model import Edit
-from agent_tt.providers.changing import system_of
-from agent_tt.providers.recorded import recorded_call
+from agent_tt.providers.reading import recorded_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -111,7 +110,7 @@ def _old(call: Call, edit: Edit) -> Wire:
     args = call.args if isinstance(call.args, dict) else {}
     match edit.target:
         case "system" if request is not None:
-            return system_of(request) or None
+            return request.system or None
         case "system":
             messages = args.get("messages")
             first = messages[0] if isinstance(messages, list) and messages else None

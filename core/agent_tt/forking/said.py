@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 from agent_tt.codec.paths import get, parse_path, to_wire_path
 from agent_tt.codec.wire import envelope_type
 from agent_tt.errors import PathNotFound
-from agent_tt.providers.openai_chat import message_of
-from agent_tt.providers.recorded import recorded_answer, recorded_call
+from agent_tt.providers.chat_form import message_of
+from agent_tt.providers.reading import recorded_answer, recorded_call
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.forking.said import answer_of
 from agent_tt.providers.loose import dicts, mapping, parse_arguments, text
-from agent_tt.providers.recorded import recorded_answer, recorded_call
-from agent_tt.providers.turns import messages_of_turn
+from agent_tt.providers.reading import messages_of_turn, recorded_answer, recorded_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

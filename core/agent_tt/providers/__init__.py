@@ -1,28 +1,26 @@
-"""Reading the requests and answers of model providers, for people to see.
+"""Reading the requests and answers of model providers, for people to see, and changing them for forks.
 
 | module | what it does |
 |---|---|
-| `recognise` | tells which requests ask a model, and reads their answers |
-| `measures` | tells which requests only have a provider work out vectors, counts, checks or rankings |
+| `provider` | what a provider is: one class that knows one wire format; what packages that bring one derive from |
+| `openai_chat`, `openai_completions`, `openai_responses`, `anthropic`, `bedrock`, `cohere`, `gemini` | one each |
+| `reading` | tells which provider's format a request has, and reads it and its answer, as sent or as recorded |
+| `replies` | an answer that a person changed, in its provider's format |
 | `shapes` | what is read: messages, tools offered, tool calls, tokens, why it stopped |
-| `openai_chat`, `openai_responses`, `anthropic`, `gemini`, `bedrock`, `cohere` | one language each |
-| `turns` | one turn of a conversation, in any of them |
-| `changing`, `answering` | a request that is changed, and an answer that is written, in its provider's own language |
-| `recorded` | the same for calls as a run keeps them |
-| `content` | parts of messages as text |
+| `chat_form` | the form of messages, calls and counts that chat APIs share, and parts of messages as text |
 | `bodies`, `aws_events` | from bytes to JSON: content encodings, event streams |
-| `prices`, `price_table`, `price_rows` | what tokens cost |
+| `prices`, `price_table` | what tokens cost |
 | `loose` | reading JSON that may be anything |
 
-Nothing here is needed to record or to replay: bytes are kept and given back as they are. Nothing here raises, and
-nothing of other packages is imported.
+Nothing here is needed to record or to replay: bytes are kept and given back as they are. Nothing here raises.
 """
 
 from __future__ import annotations
 
-from agent_tt.providers.measures import only_measures
-from agent_tt.providers.recognise import read_answer, recognise
-from agent_tt.providers.shapes import Asked, Message, ModelAnswer, ModelCall, OfferedTool, Tokens
+from agent_tt.providers.bodies import Pieces
+from agent_tt.providers.provider import Provider, Request
+from agent_tt.providers.reading import only_measures, read_answer, recognise
+from agent_tt.providers.shapes import Asked, Message, ModelAnswer, ModelCall, OfferedTool, Reply, Tokens
 
 __all__ = [
     "Asked",
@@ -30,6 +28,10 @@ __all__ = [
     "ModelAnswer",
     "ModelCall",
     "OfferedTool",
+    "Pieces",
+    "Provider",
+    "Reply",
+    "Request",
     "Tokens",
     "only_measures",
     "read_answer",

@@ -5,35 +5,107 @@ Source of the format: the API reference of Anthropic, `POST /v1/messages`, and i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
 
-from agent_tt.providers.content import text_of
+from agent_tt.providers.chat_form import compact, text_of
 from agent_tt.providers.loose import boolean, count, dicts, items, mapping, parse_arguments, text, without
+from agent_tt.providers.provider import CLOUD_PATHS, Provider, Request
 from agent_tt.providers.shapes import Asked, Message, ModelAnswer, ModelCall, OfferedTool, Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from agent_tt.providers.shapes import Json
+    from agent_tt.providers.bodies import Pieces
+    from agent_tt.providers.shapes import Json, Reply
 
-__all__ = ["anthropic_answer", "anthropic_call", "turn_messages"]
+__all__ = ["Anthropic"]
 
 _HOSTED = ("web_search", "web_fetch", "code_execution", "tool_search", "mcp")
 """How the types of tools begin that Anthropic runs itself; `bash`, `text_editor` and `computer` are the agent's."""
 _ASKING = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_OWN = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use"})
 
 
-def anthropic_call(body: dict[str, Json]) -> ModelCall:
-    """Read a request."""
+class Anthropic(Provider):
+    """Messages whose content is blocks, of text, thought, calls of tools and their results."""
+
+    PATHS = ("/messages", *CLOUD_PATHS)
+    MEASURES: ClassVar = {"/count_tokens": (frozenset({"messages", "model"}),)}
+
+    def read_request(self, request: Request) -> ModelCall | None:
+        """Read a request; a cloud names the model in the address, and the version in the body."""
+        body = request.body
+        if not request.messages:
+            return None
+        if request.cloud is not None:
+            named, streamed = request.cloud
+            return replace(_call(body), model=named, streamed=streamed) if "anthropic_version" in body else None
+        return _call(body) if request.last == "messages" and "model" in body and "max_tokens" in body else None
+
+    def read_answer(self, pieces: Pieces) -> ModelAnswer:
+        """Read an answer: one object, or the events of a stream."""
+        answer = _joined(pieces.events) if pieces.streamed else pieces.whole
+        turn: dict[str, Json] = {"role": text(answer.get("role")) or "assistant", "content": answer.get("content")}
+        content = items(answer.get("content"))
+        usage = mapping(answer.get("usage"))
+        return ModelAnswer(
+            messages=tuple(_messages(turn)) if content else (),
+            turns=(turn,) if content else (),
+            model=text(answer.get("model")),
+            finish_reason=text(answer.get("stop_reason")),
+            tokens=_tokens(usage),
+            tier="fast" if usage.get("speed") == "fast" else text(usage.get("service_tier")),
+            error=text(mapping(answer.get("error")).get("message")),
+            id=text(answer.get("id")),
+        )
+
+    def read_turn(self, turn: dict[str, Json]) -> Sequence[Message] | None:
+        """Read a message with blocks that only Anthropic has."""
+        blocks = dicts(turn.get("content"))
+        return _messages(turn) if any(text(block.get("type")) in _OWN for block in blocks) else None
+
+    def with_system(self, body: Mapping[str, Json], prompt: str) -> dict[str, Json] | None:
+        """The system prompt stands beside the messages."""
+        return {**body, "system": prompt}
+
+    def write_answer(
+        self, call: ModelCall, recorded: dict[str, Json], answer: ModelAnswer, reply: Reply
+    ) -> dict[str, Json] | None:
+        """A message with a block of text, and one for each call."""
+        said: dict[str, Json] = {"content": _blocks(reply), "stop_reason": _reason(reply)}
+        return {**_head(call, answer), **recorded, **said}
+
+    def write_stream(self, call: ModelCall, answer: ModelAnswer, reply: Reply) -> Sequence[dict[str, Json]] | None:
+        """Each block begins, comes in one piece, and ends."""
+        head = {**_head(call, answer), "content": [], "stop_reason": None}
+        events: list[dict[str, Json]] = [{"type": "message_start", "message": head}]
+        for index, block in enumerate(dicts(_blocks(reply))):
+            if block["type"] == "text":
+                start: dict[str, Json] = {"type": "text", "text": ""}
+                delta: dict[str, Json] = {"type": "text_delta", "text": block["text"]}
+            else:
+                start = {**block, "input": {}}
+                delta = {"type": "input_json_delta", "partial_json": compact(block["input"])}
+            events += [
+                {"type": "content_block_start", "index": index, "content_block": start},
+                {"type": "content_block_delta", "index": index, "delta": delta},
+                {"type": "content_block_stop", "index": index},
+            ]
+        end: dict[str, Json] = {"stop_reason": _reason(reply), "stop_sequence": None}
+        usage: dict[str, Json] = {"output_tokens": answer.tokens.output or 0}
+        return [*events, {"type": "message_delta", "delta": end, "usage": usage}, {"type": "message_stop"}]
+
+
+def _call(body: dict[str, Json]) -> ModelCall:
     system = text_of(body.get("system"))
     conversation: dict[str, Json] = {} if body.get("system") is None else {"system": body["system"]}
     for key in ("previous_message_id", "conversation"):
         if body.get(key) is not None:
             conversation[key] = body[key]
     conversation["messages"] = items(body.get("messages"))
-    messages = [read for message in dicts(body.get("messages")) for read in turn_messages(message)]
+    messages = [read for message in dicts(body.get("messages")) for read in _messages(message)]
     return ModelCall(
-        api="anthropic",
         model=text(body.get("model")),
         streamed=boolean(body.get("stream")),
         messages=(*((Message("system", system),) if system else ()), *messages),
@@ -41,26 +113,12 @@ def anthropic_call(body: dict[str, Json]) -> ModelCall:
         parameters=without(body, "model", "system", "messages", "tools"),
         conversation=conversation,
         turns="messages",
+        answer_key="previous_message_id",
+        kept_key="conversation",
     )
 
 
-def anthropic_answer(values: Sequence[Json], *, streamed: bool) -> ModelAnswer:
-    """Read an answer: one object, or the events of a stream."""
-    answer = _joined(dicts(list(values))) if streamed else mapping(values[0]) if values else {}
-    turn: dict[str, Json] = {"role": text(answer.get("role")) or "assistant", "content": answer.get("content")}
-    content = items(answer.get("content"))
-    return ModelAnswer(
-        messages=tuple(turn_messages(turn)) if content else (),
-        turns=(turn,) if content else (),
-        model=text(answer.get("model")),
-        finish_reason=text(answer.get("stop_reason")),
-        tokens=_tokens(mapping(answer.get("usage"))),
-        error=text(mapping(answer.get("error")).get("message")),
-        id=text(answer.get("id")),
-    )
-
-
-def turn_messages(message: dict[str, Json]) -> list[Message]:
+def _messages(message: dict[str, Json]) -> list[Message]:
     """One message; each result of a tool in it is a message of its own, in its place."""
     content = message.get("content")
     role = text(message.get("role"))
@@ -160,3 +218,29 @@ def _add(block: dict[str, Json], delta: dict[str, Json]) -> None:
             block["_json"] = text(block.get("_json")) + text(delta.get("partial_json"))
         case "citations_delta":
             block["citations"] = [*items(block.get("citations")), delta.get("citation")]
+
+
+# ---------------------------------------------------------------- written
+
+
+def _head(call: ModelCall, answer: ModelAnswer) -> dict[str, Json]:
+    return {
+        "id": answer.id or "msg_edited",
+        "type": "message",
+        "role": "assistant",
+        "model": answer.model or call.model,
+        "stop_sequence": None,
+        "usage": {"input_tokens": answer.tokens.input or 0, "output_tokens": answer.tokens.output or 0},
+    }
+
+
+def _blocks(reply: Reply) -> list[Json]:
+    words: list[Json] = [{"type": "text", "text": reply.text}] if reply.text or not reply.calls else []
+    asked: list[Json] = [
+        {"type": "tool_use", "id": id_, "name": name, "input": given} for id_, name, given in reply.calls
+    ]
+    return [*words, *asked]
+
+
+def _reason(reply: Reply) -> str:
+    return "tool_use" if reply.calls else "end_turn"

@@ -5,30 +5,105 @@ Source of the format: the API reference of Bedrock Runtime, `Converse` and `Conv
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.providers.content import text_of
+from agent_tt.providers.chat_form import compact, text_of
+from agent_tt.providers.gemini import camel_case
 from agent_tt.providers.loose import count, dicts, items, mapping, parse_arguments, text, without
+from agent_tt.providers.provider import CLOUD_PATHS, Provider, Request
 from agent_tt.providers.shapes import Asked, Json, Message, ModelAnswer, ModelCall, OfferedTool, Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from agent_tt.providers.bodies import Pieces
+    from agent_tt.providers.shapes import Reply
 
-__all__ = ["bedrock_answer", "bedrock_call", "turn_messages"]
+__all__ = ["Bedrock"]
 
+_ADDRESS: Final = re.compile(r"/model/([^/]+)/(converse|converse-stream)$")
+_LIMITS: Final = frozenset({"maxTokens", "temperature", "topP", "stopSequences"})
+_OWN: Final = frozenset({"toolUse", "toolResult", "reasoningContent"})
 _EXCEPTIONS: Final = "Exception"
 
 
-def bedrock_call(body: dict[str, Json], *, model: str, streamed: bool) -> ModelCall:
-    """Read a request; its address says the model and whether the answer is streamed."""
+class Bedrock(Provider):
+    """Converse: messages of untyped parts; also sent to models of Amazon's own by `invoke`."""
+
+    PATHS = ("/converse", "/converse-stream", *CLOUD_PATHS)
+
+    def read_request(self, request: Request) -> ModelCall | None:
+        """Read a request; its address says the model and whether the answer is streamed."""
+        named, body = _ADDRESS.search(request.path), request.body
+        if named is not None:
+            return _call(body, named[1], streamed=named[2] == "converse-stream")
+        if request.cloud is None or not request.messages:
+            return None
+        is_own = "inferenceConfig" in body or "schemaVersion" in body or _has_untyped_parts(request.messages)
+        return _call(body, request.cloud[0], streamed=request.cloud[1]) if is_own else None
+
+    def read_answer(self, pieces: Pieces) -> ModelAnswer:
+        """Read an answer: one object, or the events of a stream."""
+        answer = _joined(pieces.events) if pieces.streamed else pieces.whole
+        message = mapping(mapping(answer.get("output")).get("message"))
+        usage = mapping(answer.get("usage"))
+        cached, written = (count(usage.get(name)) or 0 for name in ("cacheReadInputTokens", "cacheWriteInputTokens"))
+        fresh = count(usage.get("inputTokens"))
+        return ModelAnswer(
+            messages=tuple(_messages(message)) if message else (),
+            turns=(message,) if message else (),
+            finish_reason=text(answer.get("stopReason")),
+            tokens=Tokens(
+                input=None if fresh is None else fresh + cached + written,
+                output=count(usage.get("outputTokens")),
+                cached=cached,
+                written=written,
+            ),
+            error=text(answer.get("message")),
+        )
+
+    def read_turn(self, turn: dict[str, Json]) -> Sequence[Message] | None:
+        """Read a message with parts that only Amazon has."""
+        return _messages(turn) if any(not _OWN.isdisjoint(part) for part in dicts(turn.get("content"))) else None
+
+    def with_system(self, body: Mapping[str, Json], prompt: str) -> dict[str, Json] | None:
+        """The system prompt is a list of parts."""
+        return {**body, "system": [{"text": prompt}]}
+
+    def parameter(self, body: Mapping[str, Json], name: str) -> tuple[str, ...]:
+        """Limits stand in `inferenceConfig`."""
+        del body
+        known = camel_case(name)
+        return ("inferenceConfig", known) if known in _LIMITS else (name,)
+
+    def write_answer(
+        self, call: ModelCall, recorded: dict[str, Json], answer: ModelAnswer, reply: Reply
+    ) -> dict[str, Json] | None:
+        """A message with a part for the text and one for each call."""
+        del call, answer
+        content: list[Json] = [{"text": reply.text}] if reply.text or not reply.calls else []
+        content += [{"toolUse": {"toolUseId": id_, "name": name, "input": given}} for id_, name, given in reply.calls]
+        told: Json = {"message": {"role": "assistant", "content": content}}
+        return {**recorded, "output": told, "stopReason": "tool_use" if reply.calls else "end_turn"}
+
+    def write_stream(self, call: ModelCall, answer: ModelAnswer, reply: Reply) -> None:
+        """Nothing: these are frames with checksums, which are only read."""
+
+
+def _has_untyped_parts(messages: list[dict[str, Json]]) -> bool:
+    """Whether messages hold parts as Amazon writes them: `{"text": …}` without a type."""
+    parts = [part for message in messages for part in dicts(message.get("content"))]
+    return bool(parts) and not any("type" in part for part in parts)
+
+
+def _call(body: dict[str, Json], model: str, *, streamed: bool) -> ModelCall:
     system = text_of(body.get("system"))
     conversation: dict[str, Json] = {} if body.get("system") is None else {"system": body["system"]}
     conversation["messages"] = items(body.get("messages"))
-    messages = [read for message in dicts(body.get("messages")) for read in turn_messages(message)]
+    messages = [read for message in dicts(body.get("messages")) for read in _messages(message)]
     offered = dicts(mapping(body.get("toolConfig")).get("tools"))
     return ModelCall(
-        api="bedrock",
         model=model,
         streamed=streamed,
         messages=(*((Message("system", system),) if system else ()), *messages),
@@ -39,28 +114,7 @@ def bedrock_call(body: dict[str, Json], *, model: str, streamed: bool) -> ModelC
     )
 
 
-def bedrock_answer(values: Sequence[Json], *, streamed: bool) -> ModelAnswer:
-    """Read an answer: one object, or the events of a stream."""
-    answer = _joined(dicts(list(values))) if streamed else mapping(values[0]) if values else {}
-    message = mapping(mapping(answer.get("output")).get("message"))
-    usage = mapping(answer.get("usage"))
-    cached, written = (count(usage.get(name)) or 0 for name in ("cacheReadInputTokens", "cacheWriteInputTokens"))
-    fresh = count(usage.get("inputTokens"))
-    return ModelAnswer(
-        messages=tuple(turn_messages(message)) if message else (),
-        turns=(message,) if message else (),
-        finish_reason=text(answer.get("stopReason")),
-        tokens=Tokens(
-            input=None if fresh is None else fresh + cached + written,
-            output=count(usage.get("outputTokens")),
-            cached=cached,
-            written=written,
-        ),
-        error=text(answer.get("message")),
-    )
-
-
-def turn_messages(message: dict[str, Json]) -> list[Message]:
+def _messages(message: dict[str, Json]) -> list[Message]:
     """One message; results of tools are messages of their own before the rest."""
     found: list[Message] = []
     said: list[str] = []
@@ -85,9 +139,7 @@ def turn_messages(message: dict[str, Json]) -> list[Message]:
 
 
 def _result(part: dict[str, Json]) -> str:
-    import json
-
-    return json.dumps(part["json"], ensure_ascii=False) if "json" in part else text_of(part)
+    return compact(part["json"]) if "json" in part else text_of(part)
 
 
 def _tool(spec: dict[str, Json]) -> OfferedTool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.providers.aws_events import aws_events
-from agent_tt.providers.loose import parse
+from agent_tt.providers.loose import dicts, mapping, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,6 +40,16 @@ class Pieces:
 
     values: tuple[Json, ...] = ()
     streamed: bool = False
+
+    @property
+    def whole(self) -> dict[str, Json]:
+        """The first value, where it is an object; an empty one else."""
+        return mapping(self.values[0]) if self.values else {}
+
+    @property
+    def events(self) -> list[dict[str, Json]]:
+        """The values that are objects."""
+        return dicts(list(self.values))
 
 
 def header(headers: Mapping[str, str] | Iterable[tuple[str, str]], name: str) -> str:

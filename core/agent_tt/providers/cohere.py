@@ -5,38 +5,46 @@ Source of the format: the API reference of Cohere, `Chat` and `Chat with streami
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from agent_tt.providers.loose import dicts, items, mapping, text
-from agent_tt.providers.openai_chat import chat_call, message_of, tokens_of
+from agent_tt.providers.chat_form import message_of, tokens_of
+from agent_tt.providers.loose import items, mapping, text
+from agent_tt.providers.openai_chat import chat_call
+from agent_tt.providers.provider import Provider, Request
 from agent_tt.providers.shapes import ModelAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from agent_tt.providers.bodies import Pieces
     from agent_tt.providers.shapes import Json, ModelCall
 
-__all__ = ["cohere_answer", "cohere_call"]
+__all__ = ["Cohere"]
 
 
-def cohere_call(body: dict[str, Json]) -> ModelCall:
-    """Read a request."""
-    return replace(chat_call(body), api="cohere")
+class Cohere(Provider):
+    """Version 2 of the chat; answers and requests are only read."""
 
+    PATHS = ("/v2/chat",)
+    MEASURES: ClassVar = {
+        "/embed": (frozenset({"texts", "model"}), frozenset({"input", "model"})),  # Ollama's too
+        "/rerank": (frozenset({"query", "documents", "model"}),),  # Voyage's and Jina's too
+    }
 
-def cohere_answer(values: Sequence[Json], *, streamed: bool) -> ModelAnswer:
-    """Read an answer: one object, or the events of a stream."""
-    answer = _joined(dicts(list(values))) if streamed else mapping(values[0]) if values else {}
-    message = mapping(answer.get("message"))
-    usage = mapping(answer.get("usage"))
-    return ModelAnswer(
-        messages=(message_of(message),) if message else (),
-        turns=(message,) if message else (),
-        finish_reason=text(answer.get("finish_reason")),
-        tokens=tokens_of(mapping(usage.get("tokens"))),
-        id=text(answer.get("id")),
-    )
+    def read_request(self, request: Request) -> ModelCall | None:
+        """Read a request."""
+        return chat_call(request.body) if request.messages and "model" in request.body else None
+
+    def read_answer(self, pieces: Pieces) -> ModelAnswer:
+        """Read an answer: one object, or the events of a stream."""
+        answer = _joined(pieces.events) if pieces.streamed else pieces.whole
+        message = mapping(answer.get("message"))
+        usage = mapping(answer.get("usage"))
+        return ModelAnswer(
+            messages=(message_of(message),) if message else (),
+            turns=(message,) if message else (),
+            finish_reason=text(answer.get("finish_reason")),
+            tokens=tokens_of(mapping(usage.get("tokens"))),
+            id=text(answer.get("id")),
+        )
 
 
 def _joined(events: list[dict[str, Json]]) -> dict[str, Json]:

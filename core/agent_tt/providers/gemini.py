@@ -6,68 +6,130 @@ every Google API, in snake case too.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from agent_tt.providers.content import note
+from agent_tt.providers.chat_form import compact, note
 from agent_tt.providers.loose import count, dicts, items, mapping, text, without
+from agent_tt.providers.provider import Provider, Request
 from agent_tt.providers.shapes import Asked, Json, Message, ModelAnswer, ModelCall, OfferedTool, Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from agent_tt.providers.bodies import Pieces
+    from agent_tt.providers.shapes import Reply
+
+__all__ = ["Gemini"]
+
+_ADDRESS: Final = re.compile(r"/models/([^/:]+):(stream)?[gG]enerateContent$")
+_MEASURED: Final = tuple(frozenset({key}) for key in ("content", "contents", "requests", "generateContentRequest"))
+_TOP: Final = frozenset({"tools", "toolConfig", "safetySettings", "cachedContent", "labels", "generationConfig"})
+"""Parameters that stand beside the conversation, not in `generationConfig`."""
+_INSTRUCTION, _INSTRUCTION_TOO = "systemInstruction", "system_instruction"
 
 
-__all__ = ["gemini_answer", "gemini_call", "turn_messages"]
+class Gemini(Provider):
+    """Contents of parts; the address names the model, and a stream brings objects of the form of a whole answer."""
+
+    PATHS = ("enerateContent",)
+    MEASURES: ClassVar = dict.fromkeys((":embedContent", ":batchEmbedContents", ":countTokens"), _MEASURED)
+
+    def read_request(self, request: Request) -> ModelCall | None:
+        """Read a request; its address says the model and whether the answer is streamed."""
+        named, body = _ADDRESS.search(request.path), request.body
+        if named is None or "contents" not in body:
+            return None
+        instruction = body.get("systemInstruction", body.get("system_instruction"))
+        system = _messages(mapping(instruction), "system") if isinstance(instruction, dict) else []
+        conversation: dict[str, Json] = {} if instruction is None else {"systemInstruction": instruction}
+        given = body.get("contents")
+        turns = [given] if isinstance(given, dict) else dicts(given)
+        conversation["contents"] = list[Json](turns)
+        return ModelCall(
+            model=named[1],
+            streamed=named[2] is not None,
+            messages=(*system, *(read for turn in turns for read in _messages(turn, "user"))),
+            tools=tuple(tool for group in dicts(body.get("tools")) for tool in _tools(group)),
+            parameters=without(body, "contents", "systemInstruction", "system_instruction", "tools", "model"),
+            conversation=conversation,
+            turns="contents",
+        )
+
+    def read_answer(self, pieces: Pieces) -> ModelAnswer:
+        """Read an answer: one object, or the pieces of a stream, which have the same form."""
+        answer, parts, reason, role = dict[str, "Json"](), list[dict[str, "Json"]](), "", "model"
+        searches = 0
+        for piece in pieces.events:
+            answer.update(without(piece, "candidates"))
+            for candidate in dicts(piece.get("candidates"))[:1]:
+                content = mapping(candidate.get("content"))
+                role = text(content.get("role")) or role
+                for part in dicts(content.get("parts")):
+                    _add(parts, part)
+                reason = text(candidate.get("finishReason", candidate.get("finish_reason"))) or reason
+                grounds = mapping(candidate.get("groundingMetadata", candidate.get("grounding_metadata")))
+                searches = max(searches, len(items(grounds.get("webSearchQueries", grounds.get("web_search_queries")))))
+        usage = mapping(answer.get("usageMetadata", answer.get("usage_metadata")))
+        blocked = text(mapping(answer.get("promptFeedback")).get("blockReason"))
+        turn: dict[str, Json] = {"role": role, "parts": list[Json](parts)}
+        return ModelAnswer(
+            messages=tuple(_messages(turn, "assistant")) if parts else (),
+            turns=(turn,) if parts else (),
+            model=text(answer.get("modelVersion", answer.get("model_version"))),
+            finish_reason=reason or blocked,
+            tokens=replace(_tokens(usage), services=searches),
+            error=text(mapping(answer.get("error")).get("message")),
+            id=text(answer.get("responseId")),
+        )
+
+    def read_turn(self, turn: dict[str, Json]) -> Sequence[Message] | None:
+        """Read a turn with parts."""
+        return _messages(turn) if isinstance(turn.get("parts"), list) else None
+
+    def measures(self, request: Request) -> bool:
+        """As of others; what stands before the colon is a model."""
+        return "/models/" in request.path and super().measures(request)
+
+    def with_system(self, body: Mapping[str, Json], prompt: str) -> dict[str, Json] | None:
+        """The instruction has parts, too."""
+        return {**body, _key(_INSTRUCTION, body): {"parts": [{"text": prompt}]}}
+
+    def parameter(self, body: Mapping[str, Json], name: str) -> tuple[str, ...]:
+        """Names in snake case are taken too; most stand in `generationConfig`."""
+        del body
+        known = camel_case("max_output_tokens" if name == "max_tokens" else name)
+        return (known,) if known in _TOP else ("generationConfig", known)
+
+    def with_conversation(
+        self, body: Mapping[str, Json], before: Mapping[str, Json], after: Mapping[str, Json]
+    ) -> dict[str, Json]:
+        """As of others; the instruction keeps the name that it has."""
+        known = [{_key(key, body): value for key, value in conversation.items()} for conversation in (before, after)]
+        return super().with_conversation(body, *known)
+
+    def write_answer(
+        self, call: ModelCall, recorded: dict[str, Json], answer: ModelAnswer, reply: Reply
+    ) -> dict[str, Json] | None:
+        """One candidate with a part for the text and one for each call."""
+        parts: list[Json] = [{"text": reply.text}] if reply.text or not reply.calls else []
+        parts += [{"functionCall": {"name": name, "args": given}} for _, name, given in reply.calls]
+        turn: Json = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}
+        return {"modelVersion": answer.model or call.model, **recorded, "candidates": [turn]}
 
 
-def gemini_call(body: dict[str, Json], *, model: str, streamed: bool) -> ModelCall:
-    """Read a request; its address says the model and whether the answer is streamed."""
-    instruction = body.get("systemInstruction", body.get("system_instruction"))
-    system = turn_messages(mapping(instruction), "system") if isinstance(instruction, dict) else []
-    conversation: dict[str, Json] = {} if instruction is None else {"systemInstruction": instruction}
-    given = body.get("contents")
-    turns = [given] if isinstance(given, dict) else dicts(given)
-    conversation["contents"] = list[Json](turns)
-    return ModelCall(
-        api="gemini",
-        model=model,
-        streamed=streamed,
-        messages=(*system, *(read for turn in turns for read in turn_messages(turn, "user"))),
-        tools=tuple(tool for group in dicts(body.get("tools")) for tool in _tools(group)),
-        parameters=without(body, "contents", "systemInstruction", "system_instruction", "tools", "model"),
-        conversation=conversation,
-        turns="contents",
-    )
+def camel_case(name: str) -> str:
+    """A name of Google's or Amazon's, that may be written in snake case."""
+    first, *rest = name.split("_")
+    return first + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
-def gemini_answer(values: Sequence[Json]) -> ModelAnswer:
-    """Read an answer: one object, or the pieces of a stream, which have the same form."""
-    answer, parts, reason, role = dict[str, "Json"](), list[dict[str, "Json"]](), "", "model"
-    searches = 0
-    for piece in dicts(list(values)):
-        answer.update(without(piece, "candidates"))
-        for candidate in dicts(piece.get("candidates"))[:1]:
-            content = mapping(candidate.get("content"))
-            role = text(content.get("role")) or role
-            for part in dicts(content.get("parts")):
-                _add(parts, part)
-            reason = text(candidate.get("finishReason", candidate.get("finish_reason"))) or reason
-            grounds = mapping(candidate.get("groundingMetadata", candidate.get("grounding_metadata")))
-            searches = max(searches, len(items(grounds.get("webSearchQueries", grounds.get("web_search_queries")))))
-    blocked = text(mapping(answer.get("promptFeedback")).get("blockReason"))
-    turn: dict[str, Json] = {"role": role, "parts": list[Json](parts)}
-    return ModelAnswer(
-        messages=tuple(turn_messages(turn, "assistant")) if parts else (),
-        turns=(turn,) if parts else (),
-        model=text(answer.get("modelVersion", answer.get("model_version"))),
-        finish_reason=reason or blocked,
-        tokens=replace(_tokens(mapping(answer.get("usageMetadata", answer.get("usage_metadata")))), services=searches),
-        error=text(mapping(answer.get("error")).get("message")),
-        id=text(answer.get("responseId")),
-    )
+def _key(key: str, body: Mapping[str, Json]) -> str:
+    return _INSTRUCTION_TOO if key == _INSTRUCTION and _INSTRUCTION_TOO in body else key
 
 
-def turn_messages(turn: dict[str, Json], role: str = "user") -> list[Message]:
+def _messages(turn: dict[str, Json], role: str = "user") -> list[Message]:
     """One turn; results of tools are messages of their own before the rest.
 
     Args:
@@ -88,7 +150,7 @@ def turn_messages(turn: dict[str, Json], role: str = "user") -> list[Message]:
         elif result:
             answer = result.get("response")
             plain = mapping(answer).get("result", mapping(answer).get("output", answer))
-            shown = plain if isinstance(plain, str) else _compact(plain)
+            shown = plain if isinstance(plain, str) else compact(plain)
             results.append(Message("tool", shown, answers=text(result.get("id")) or text(result.get("name"))))
         elif isinstance(part.get("text"), str):
             (thoughts if part.get("thought") is True else said).append(text(part["text"]))
@@ -98,12 +160,6 @@ def turn_messages(turn: dict[str, Json], role: str = "user") -> list[Message]:
     if said or thoughts or calls or not results:
         found.append(Message(role, "\n".join(said), "\n".join(thoughts), tuple(calls)))
     return found
-
-
-def _compact(value: Json) -> str:
-    import json
-
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _note(part: dict[str, Json]) -> str:

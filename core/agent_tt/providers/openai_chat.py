@@ -1,35 +1,158 @@
-"""OpenAI's chat completions, which many hosts speak (Azure, OpenRouter, Mistral, vLLM, Ollama, …), and completions.
+"""OpenAI's chat completions, which many hosts speak: Azure, OpenRouter, Mistral, vLLM, Ollama, ….
 
 Source of the format: the API reference of OpenAI, `POST /chat/completions`, and its client's types.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from agent_tt.providers.content import text_of
-from agent_tt.providers.loose import amount, boolean, count, dicts, items, mapping, parse_arguments, text, without
-from agent_tt.providers.shapes import Asked, Message, ModelAnswer, ModelCall, OfferedTool, Tokens
+from agent_tt.providers.chat_form import chat_calls, message_of, tokens_of
+from agent_tt.providers.loose import amount, boolean, count, dicts, items, mapping, text, without
+from agent_tt.providers.provider import CLOUD_PATHS, Provider, Request
+from agent_tt.providers.shapes import ModelAnswer, ModelCall, OfferedTool
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from agent_tt.providers.shapes import Json
+    from agent_tt.providers.bodies import Pieces
+    from agent_tt.providers.shapes import Json, Message, Reply
 
-__all__ = ["chat_answer", "chat_call", "completions_answer", "completions_call", "tokens_of"]
+__all__ = ["OpenAIChat"]
 
-_PLAIN: Final = frozenset({"role", "content", "name"})
-"""Keys of a message that says something and nothing else."""
+_SPEAKERS: Final = ("system", "developer")
+_LIMITS: Final = ("max_tokens", "max_completion_tokens")
+_AGENTS: Final = "/agents/completions"
+"""Mistral's."""
+_AZURE_VECTORS: Final = re.compile(r"/deployments/[^/]+/embeddings$")
 
-_REASONING: Final = ("reasoning_content", "reasoning", "thinking", "tool_plan")
-"""Where compatible hosts put what the model thought: DeepSeek and vLLM, OpenRouter, Ollama, Cohere."""
+
+class OpenAIChat(Provider):
+    """Chat completions: a list of messages, and an answer that is one more of them."""
+
+    PATHS = ("/chat/completions", _AGENTS, "/chat", "/invocations", *CLOUD_PATHS)
+    STREAM_END = "data: [DONE]\n\n"
+    MEASURES: ClassVar = {
+        "/embeddings": (frozenset({"input", "model"}), frozenset({"texts", "model"})),  # Azure's too, Voyage, Mistral
+        "/moderations": (frozenset({"input"}),),
+    }
+
+    def read_request(self, request: Request) -> ModelCall | None:
+        """Read a request; hosts differ in where they name the model, and in whether they stream unless told not to."""
+        if not request.messages:
+            return None
+        call = chat_call(request.body)
+        if request.cloud is not None:
+            return replace(call, model=request.cloud[0], streamed=request.cloud[1])
+        if request.path.endswith(("/chat/completions", _AGENTS)):
+            return replace(call, model=text(request.body.get("agent_id")) or call.model)
+        if request.last == "invocations":
+            return call if request.hosted_model else None
+        if request.last != "chat":
+            return None
+        if "model" in request.body:  # Ollama streams unless it is told not to
+            return replace(call, streamed=request.body.get("stream") is not False)
+        model = text(request.body.get("model_id"))  # watsonx
+        return replace(call, model=model) if model else None
+
+    def read_answer(self, pieces: Pieces) -> ModelAnswer:
+        """Read an answer: one object, or the chunks of a stream."""
+        answer = _joined(pieces.events) if pieces.streamed else pieces.whole
+        choices = dicts(answer.get("choices"))
+        messages = [mapping(choice.get("message")) for choice in choices]
+        if not choices and isinstance(answer.get("message"), dict):  # Ollama's own form
+            messages = [mapping(answer.get("message"))]
+        reasons = [text(choice.get("finish_reason")) for choice in choices] or [text(answer.get("done_reason"))]
+        usage = mapping(answer.get("usage")) or mapping(mapping(answer.get("x_groq")).get("usage")) or answer
+        charged = usage.get("cost")  # in US dollars: OpenRouter, and Perplexity in parts
+        return ModelAnswer(
+            messages=tuple(message_of(message) for message in messages if message),
+            turns=tuple(messages[:1]),
+            model=text(answer.get("model")) or text(answer.get("model_id")),
+            finish_reason=next((reason for reason in reasons if reason), ""),
+            tokens=tokens_of(usage),
+            cost_usd=amount(mapping(charged).get("total_cost") if isinstance(charged, dict) else charged),
+            tier=text(answer.get("service_tier")),
+            id=text(answer.get("id")),
+        )
+
+    def read_turn(self, turn: dict[str, Json]) -> Sequence[Message] | None:
+        """Read a message; what has a role and a content is one."""
+        return (message_of(turn),) if "role" in turn and ("content" in turn or "tool_calls" in turn) else None
+
+    def measures(self, request: Request) -> bool:
+        """As of others; Azure names the model in the path."""
+        is_azure = _AZURE_VECTORS.search(request.path) is not None and "input" in request.body
+        return is_azure or super().measures(request)
+
+    def with_system(self, body: Mapping[str, Json], prompt: str) -> dict[str, Json] | None:
+        """The first message is the system's, or becomes so."""
+        return {**body, "messages": with_first(items(body.get("messages")), prompt)}
+
+    def parameter(self, body: Mapping[str, Json], name: str) -> tuple[str, ...]:
+        """The limit has two names; newer models take only the second."""
+        return (next((key for key in _LIMITS if key in body), name),) if name == "max_tokens" else (name,)
+
+    def write_answer(
+        self, call: ModelCall, recorded: dict[str, Json], answer: ModelAnswer, reply: Reply
+    ) -> dict[str, Json] | None:
+        """One choice, whose message says it; of Ollama's own form the message alone."""
+        if "choices" not in recorded and isinstance(recorded.get("message"), dict):
+            asked: list[Json] = [{"function": {"name": name, "arguments": given}} for _, name, given in reply.calls]
+            own = {**mapping(recorded["message"]), "content": reply.text}
+            own.pop("tool_calls", None)
+            return {**recorded, "message": {**own, "tool_calls": asked} if asked else own}
+        first = mapping(next(iter(items(recorded.get("choices"))), None))
+        message: dict[str, Json] = {"role": "assistant", "content": reply.text or None}
+        if reply.calls:
+            message["tool_calls"] = chat_calls(reply)
+        choice: dict[str, Json] = {**first, "index": 0, "message": message, "finish_reason": _reason(reply)}
+        return {**completion_head(call, answer, "chat.completion"), **recorded, "choices": [choice]}
+
+    def write_stream(self, call: ModelCall, answer: ModelAnswer, reply: Reply) -> Sequence[dict[str, Json]] | None:
+        """A chunk that says it, one with the reason, and one with what was counted."""
+        head = completion_head(call, answer, "chat.completion.chunk")
+        delta: dict[str, Json] = {"role": "assistant", "content": reply.text or (None if reply.calls else "")}
+        if reply.calls:
+            delta["tool_calls"] = [{"index": index, **one} for index, one in enumerate(dicts(chat_calls(reply)))]
+        chunks: list[dict[str, Json]] = [
+            {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
+            {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": _reason(reply)}]},
+        ]
+        if answer.tokens.input is not None:
+            read, wrote = answer.tokens.input, answer.tokens.output or 0
+            usage: Json = {"prompt_tokens": read, "completion_tokens": wrote, "total_tokens": read + wrote}
+            chunks.append({**head, "choices": [], "usage": usage})
+        return chunks
+
+
+def with_first(turns: list[Json], prompt: str) -> list[Json]:
+    """A conversation whose first message is the system's, and says `prompt`."""
+    if is_system(turns):
+        return [{**mapping(turns[0]), "content": prompt}, *turns[1:]]
+    return [{"role": "system", "content": prompt}, *turns]
+
+
+def is_system(turns: list[Json]) -> bool:
+    """Whether the first message is the system's."""
+    return bool(turns) and text(mapping(turns[0]).get("role")) in _SPEAKERS
+
+
+def completion_head(call: ModelCall, answer: ModelAnswer, kind: str) -> dict[str, Json]:
+    """What answers of OpenAI begin with."""
+    return {"id": answer.id or "edited", "object": kind, "created": 0, "model": answer.model or call.model}
+
+
+def _reason(reply: Reply) -> str:
+    return "tool_calls" if reply.calls else "stop"
 
 
 def chat_call(body: dict[str, Json]) -> ModelCall:
     """Read a request with `messages`."""
     tools = [*_tools(body.get("tools")), *_tools(body.get("functions"))]
     return ModelCall(
-        api="openai-chat",
         model=text(body.get("model")),
         streamed=boolean(body.get("stream")),
         messages=tuple(message_of(message) for message in dicts(body.get("messages"))),
@@ -40,76 +163,6 @@ def chat_call(body: dict[str, Json]) -> ModelCall:
     )
 
 
-def message_of(message: dict[str, Json]) -> Message:
-    """Read one message."""
-    content = message.get("content")
-    if isinstance(content, str) and message.keys() <= _PLAIN:  # nearly all of a conversation
-        return Message(role=text(message.get("role")) or "assistant", text=content)
-    calls = [_asked(call) for call in dicts(message.get("tool_calls"))]
-    old_style = message.get("function_call")
-    if isinstance(old_style, dict):
-        calls.append(Asked("", text(old_style.get("name")), parse_arguments(old_style.get("arguments"))))
-    spoken = text(mapping(message.get("audio")).get("transcript"))
-    said = text_of(content) or text(message.get("refusal")) or spoken
-    thoughts = next((text(message.get(name)) for name in _REASONING if text(message.get(name))), "")
-    return Message(
-        role=text(message.get("role")) or "assistant",
-        text=said,
-        reasoning=thoughts or "".join(text_of(part.get("thinking")) for part in dicts(content)),  # Mistral's
-        calls=tuple(calls),
-        answers=text(message.get("tool_call_id")),
-    )
-
-
-def chat_answer(values: Sequence[Json], *, streamed: bool) -> ModelAnswer:
-    """Read an answer: one object, or the chunks of a stream."""
-    if streamed:
-        return _answer(_joined(dicts(list(values))))
-    return _answer(mapping(values[0]) if values else {})
-
-
-def _answer(answer: dict[str, Json]) -> ModelAnswer:
-    choices = dicts(answer.get("choices"))
-    messages = [mapping(choice.get("message")) for choice in choices]
-    if not choices and isinstance(answer.get("message"), dict):  # Ollama's own form
-        messages = [mapping(answer.get("message"))]
-    reasons = [text(choice.get("finish_reason")) for choice in choices] or [text(answer.get("done_reason"))]
-    usage = mapping(answer.get("usage")) or mapping(mapping(answer.get("x_groq")).get("usage")) or answer
-    charged = usage.get("cost")  # in US dollars: OpenRouter, and Perplexity in parts
-    return ModelAnswer(
-        messages=tuple(message_of(message) for message in messages if message),
-        turns=tuple(messages[:1]),
-        model=text(answer.get("model")) or text(answer.get("model_id")),
-        finish_reason=next((reason for reason in reasons if reason), ""),
-        tokens=tokens_of(usage),
-        cost_usd=amount(mapping(charged).get("total_cost") if isinstance(charged, dict) else charged),
-        id=text(answer.get("id")),
-    )
-
-
-def tokens_of(usage: dict[str, Json]) -> Tokens:
-    """What `usage` counts."""
-    read, wrote = mapping(usage.get("prompt_tokens_details")), mapping(usage.get("completion_tokens_details"))
-    cached = count(read.get("cached_tokens"))
-    given = _first(usage, "prompt_tokens", "prompt_eval_count", "input_tokens", "prompt_token_count")
-    output = _first(usage, "completion_tokens", "eval_count", "output_tokens", "generation_token_count")
-    reasoning = count(wrote.get("reasoning_tokens")) or 0
-    if output is not None and reasoning and count(usage.get("total_tokens")) == (given or 0) + output + reasoning:
-        output += reasoning  # xAI counts what was thought apart
-    return Tokens(
-        input=given,
-        output=output,
-        cached=cached if cached is not None else count(usage.get("prompt_cache_hit_tokens")) or 0,
-        written=count(read.get("cache_write_tokens")) or 0,
-        reasoning=reasoning,
-        audio=(count(read.get("audio_tokens")) or 0) + (count(wrote.get("audio_tokens")) or 0),
-    )
-
-
-def _first(usage: dict[str, Json], *names: str) -> int | None:
-    return next((found for found in (count(usage.get(name)) for name in names) if found is not None), None)
-
-
 def _tools(offered: Json) -> list[OfferedTool]:
     tools = []
     for tool in dicts(offered):
@@ -118,14 +171,6 @@ def _tools(offered: Json) -> list[OfferedTool]:
         shown = name or text(tool.get("type"))
         tools.append(OfferedTool(shown, text(inner.get("description")), inner.get("parameters"), is_hosted=not name))
     return tools
-
-
-def _asked(call: dict[str, Json]) -> Asked:
-    function = mapping(call.get("function"))
-    custom = mapping(call.get("custom"))
-    inner = function or custom
-    given = inner.get("arguments", inner.get("input"))
-    return Asked(text(call.get("id")), text(inner.get("name")), parse_arguments(given))
 
 
 # ---------------------------------------------------------------- streams
@@ -204,45 +249,3 @@ def _add_calls(calls: list[Json], pieces: list[dict[str, Json]]) -> None:
                 _add(mapping(inner), value)
             elif key != "index" and value is not None:
                 call[key] = value
-
-
-# ---------------------------------------------------------------- completions without chat
-
-
-def completions_call(body: dict[str, Json]) -> ModelCall:
-    """Read a request with a `prompt`: OpenAI's, Ollama's `generate`, or that of a model on Bedrock."""
-    prompt, system = body.get("prompt"), text(body.get("system"))
-    said = prompt if isinstance(prompt, str) else "\n".join(text(part) for part in items(prompt))
-    return ModelCall(
-        api="openai-completions",
-        model=text(body.get("model")),
-        streamed=boolean(body.get("stream")),
-        messages=(*((Message("system", system),) if system else ()), Message("user", said)),
-        parameters=without(body, "model", "prompt", "system"),
-        conversation={"prompt": prompt} if not system else {"system": system, "prompt": prompt},
-    )
-
-
-def completions_answer(values: Sequence[Json]) -> ModelAnswer:
-    """Read an answer: one object, or the chunks of a stream."""
-    chunks = dicts(list(values))
-    choices = [choice for chunk in chunks for choice in dicts(chunk.get("choices"))[:1] or [chunk]]
-    said = "".join(_completed(choice) for choice in choices)
-    thought = "".join(text(choice.get("thinking")) for choice in choices)
-    reasons = [text(choice.get(name)) for choice in choices for name in ("finish_reason", "done_reason", "stop_reason")]
-    usages = [found for found in (tokens_of(mapping(chunk.get("usage")) or chunk) for chunk in chunks) if found.input]
-    return ModelAnswer(
-        messages=(Message("assistant", said, thought),) if said or thought else (),
-        turns=(said,) if said else (),
-        model=next((text(chunk.get("model")) for chunk in chunks if chunk.get("model")), ""),
-        finish_reason=next((reason for reason in reasons if reason), ""),
-        tokens=usages[-1] if usages else Tokens(),
-        id=next((text(chunk.get("id")) for chunk in chunks if chunk.get("id")), ""),
-    )
-
-
-def _completed(choice: dict[str, Json]) -> str:
-    """The text of a choice: OpenAI's and Mistral's words for it; Ollama's and Llama's, who have no choices."""
-    inner = mapping(choice.get("message")) or mapping(choice.get("delta"))
-    found = (choice.get("text"), text_of(inner.get("content")), choice.get("response"), choice.get("generation"))
-    return next((text(said) for said in found if text(said)), "")

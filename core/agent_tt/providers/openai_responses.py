@@ -5,17 +5,21 @@ Source of the format: the API reference of OpenAI, `POST /responses`, and its cl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from agent_tt.providers.content import note, text_of
+from agent_tt.providers.chat_form import compact, note, text_of
 from agent_tt.providers.loose import boolean, count, dicts, items, mapping, parse_arguments, text, without
+from agent_tt.providers.openai_chat import is_system, with_first
+from agent_tt.providers.provider import Provider, Request
 from agent_tt.providers.shapes import Asked, Json, Message, ModelAnswer, ModelCall, OfferedTool, Tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from agent_tt.providers.bodies import Pieces
+    from agent_tt.providers.shapes import Reply
 
-__all__ = ["item_messages", "responses_answer", "responses_call"]
+__all__ = ["OpenAIResponses"]
 
 _WHOLE: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _CALLS: Final = frozenset({"function_call", "custom_tool_call", "mcp_call"})
@@ -25,48 +29,118 @@ _RUN_BY_THE_AGENT: Final = ("function", "custom", "computer", "local_shell", "sh
 """How the types of tools begin that the provider does not run itself."""
 _CHARGED: Final = frozenset({"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call"})
 """Tools that the provider runs itself, and charges for beside the tokens."""
+_ITEMS: Final = ("message", "reasoning")
 
 
-def responses_call(body: dict[str, Json]) -> ModelCall:
-    """Read a request."""
-    given = body.get("input")
-    instructions = text(body.get("instructions"))
-    system = [Message("system", instructions)] if instructions else []
-    said: list[Json] = [{"role": "user", "content": given}] if isinstance(given, str) else items(given)
-    turns = dicts(said)
-    conversation: dict[str, Json] = {"input": said}
-    for key in ("instructions", "previous_response_id", "conversation", "prompt"):
-        if body.get(key) is not None:
-            conversation = {key: body[key], **conversation}
-    return ModelCall(
-        api="openai-responses",
-        model=text(body.get("model")),
-        streamed=boolean(body.get("stream")),
-        messages=(*system, *item_messages(turns)),
-        tools=tuple(_tool(tool) for tool in dicts(body.get("tools"))),
-        parameters=without(body, "model", "input", "instructions", "tools"),
-        conversation=conversation,
-        turns="input",
-    )
+class OpenAIResponses(Provider):
+    """Responses: items of several kinds, and a conversation that the provider may keep."""
+
+    PATHS = ("/responses",)
+    MEASURES: ClassVar = {"/input_tokens": (frozenset({"input"}),)}
+
+    def read_request(self, request: Request) -> ModelCall | None:
+        """Read a request."""
+        body = request.body
+        asks = "input" in body or "prompt" in body or "previous_response_id" in body
+        if request.last != "responses" or not asks or not ("model" in body or "prompt" in body):
+            return None
+        given = body.get("input")
+        instructions = text(body.get("instructions"))
+        system = [Message("system", instructions)] if instructions else []
+        said: list[Json] = [{"role": "user", "content": given}] if isinstance(given, str) else items(given)
+        turns = dicts(said)
+        conversation: dict[str, Json] = {"input": said}
+        for key in ("instructions", "previous_response_id", "conversation", "prompt"):
+            if body.get(key) is not None:
+                conversation = {key: body[key], **conversation}
+        return ModelCall(
+            model=text(body.get("model")),
+            streamed=boolean(body.get("stream")),
+            messages=(*system, *_messages(turns)),
+            tools=tuple(_tool(tool) for tool in dicts(body.get("tools"))),
+            parameters=without(body, "model", "input", "instructions", "tools"),
+            conversation=conversation,
+            turns="input",
+            answer_key="previous_response_id",
+            kept_key="conversation",
+        )
+
+    def read_answer(self, pieces: Pieces) -> ModelAnswer:
+        """Read an answer: one object, or the events of a stream."""
+        answer = _joined(pieces.events) if pieces.streamed else pieces.whole
+        output = dicts(answer.get("output"))
+        incomplete = text(mapping(answer.get("incomplete_details")).get("reason"))
+        return ModelAnswer(
+            messages=tuple(_messages(output)),
+            turns=tuple(output),
+            model=text(answer.get("model")),
+            finish_reason=incomplete or text(answer.get("status")),
+            tokens=_tokens(mapping(answer.get("usage")), output),
+            tier=text(answer.get("service_tier")),
+            error=text(mapping(answer.get("error")).get("message")),
+            id=text(answer.get("id")),
+        )
+
+    def read_turn(self, turn: dict[str, Json]) -> Sequence[Message] | None:
+        """Read an item: a message that says that it is one, a thought, a call or its result."""
+        kind = text(turn.get("type"))
+        return _messages([turn]) if kind in _ITEMS or kind.endswith(("_call", "_call_output")) else None
+
+    def with_system(self, body: Mapping[str, Json], prompt: str) -> dict[str, Json] | None:
+        """The instructions, or the first item where that is the system's."""
+        given = items(body.get("input"))
+        if body.get("instructions") is None and is_system(given):
+            return {**body, "input": with_first(given, prompt)}
+        return {**body, "instructions": prompt}
+
+    def parameter(self, body: Mapping[str, Json], name: str) -> tuple[str, ...]:
+        """The limit has a name of its own."""
+        del body
+        return ("max_output_tokens",) if name == "max_tokens" else (name,)
+
+    def write_answer(
+        self, call: ModelCall, recorded: dict[str, Json], answer: ModelAnswer, reply: Reply
+    ) -> dict[str, Json] | None:
+        """A message, and an item for each call."""
+        head = {**_head(call, answer), **recorded}
+        return {**head, "status": "completed", "error": None, "output": _output(reply, answer)}
+
+    def write_stream(self, call: ModelCall, answer: ModelAnswer, reply: Reply) -> Sequence[dict[str, Json]] | None:
+        """Each item begins, comes in one piece, and ends; the last event holds the whole."""
+        whole = self.write_answer(call, {}, answer, reply) or {}
+        begun: Json = {**whole, "status": "in_progress", "output": [], "usage": None}
+        events: list[dict[str, Json]] = [
+            {"type": "response.created", "response": begun},
+            {"type": "response.in_progress", "response": begun},
+        ]
+        for position, item in enumerate(dicts(whole.get("output"))):
+            at: dict[str, Json] = {"output_index": position, "item_id": item["id"]}
+            open_item: dict[str, Json] = {**item, "status": "in_progress"}
+            if item["type"] == "message":
+                part = mapping(items(item["content"])[0])
+                inner: dict[str, Json] = {**at, "content_index": 0}
+                middle: list[dict[str, Json]] = [
+                    {"type": "response.content_part.added", **inner, "part": {**part, "text": ""}},
+                    {"type": "response.output_text.delta", **inner, "delta": part["text"], "logprobs": []},
+                    {"type": "response.output_text.done", **inner, "text": part["text"], "logprobs": []},
+                    {"type": "response.content_part.done", **inner, "part": part},
+                ]
+                open_item["content"] = []
+            else:
+                given: dict[str, Json] = {**at, "name": item["name"], "arguments": item["arguments"]}
+                middle = [
+                    {"type": "response.function_call_arguments.delta", **at, "delta": item["arguments"]},
+                    {"type": "response.function_call_arguments.done", **given},
+                ]
+                open_item["arguments"] = ""
+            events.append({"type": "response.output_item.added", "output_index": position, "item": open_item})
+            events += middle
+            events.append({"type": "response.output_item.done", "output_index": position, "item": item})
+        events.append({"type": "response.completed", "response": whole})
+        return [{**event, "sequence_number": number} for number, event in enumerate(events)]
 
 
-def responses_answer(values: Sequence[Json], *, streamed: bool) -> ModelAnswer:
-    """Read an answer: one object, or the events of a stream."""
-    answer = _joined(dicts(list(values))) if streamed else mapping(values[0]) if values else {}
-    output = dicts(answer.get("output"))
-    incomplete = text(mapping(answer.get("incomplete_details")).get("reason"))
-    return ModelAnswer(
-        messages=tuple(item_messages(output)),
-        turns=tuple(output),
-        model=text(answer.get("model")),
-        finish_reason=incomplete or text(answer.get("status")),
-        tokens=_tokens(mapping(answer.get("usage")), output),
-        error=text(mapping(answer.get("error")).get("message")),
-        id=text(answer.get("id")),
-    )
-
-
-def item_messages(turns: list[dict[str, Json]]) -> list[Message]:
+def _messages(turns: list[dict[str, Json]]) -> list[Message]:
     """Items as messages; reasoning and calls that follow one another become one message of the model."""
     found: list[Message] = []
     thought = ""
@@ -189,3 +263,47 @@ def _add(item: dict[str, Json], kind: str, piece: str) -> None:
             summary = dicts(item.get("summary"))
             before = text(summary[0].get("text")) if summary else ""
             item["summary"] = [{"type": "summary_text", "text": before + piece}]
+
+
+# ---------------------------------------------------------------- written
+
+
+def _head(call: ModelCall, answer: ModelAnswer) -> dict[str, Json]:
+    read, wrote = answer.tokens.input or 0, answer.tokens.output or 0
+    usage: Json = {
+        "input_tokens": read,
+        "output_tokens": wrote,
+        "total_tokens": read + wrote,
+        "input_tokens_details": {"cached_tokens": answer.tokens.cached, "cache_write_tokens": 0},
+        "output_tokens_details": {"reasoning_tokens": answer.tokens.reasoning},
+    }
+    return {
+        "id": answer.id or "resp_edited",
+        "object": "response",
+        "created_at": 0,
+        "model": answer.model or call.model,
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": usage,
+    }
+
+
+def _output(reply: Reply, answer: ModelAnswer) -> list[Json]:
+    found: list[Json] = []
+    if reply.text or not reply.calls:
+        words: Json = {"type": "output_text", "text": reply.text, "annotations": []}
+        ident = f"msg_{(answer.id or 'edited').removeprefix('resp_')}"
+        found.append({"id": ident, "type": "message", "role": "assistant", "status": "completed", "content": [words]})
+    found += [
+        {
+            "id": f"fc_{id_}",
+            "type": "function_call",
+            "call_id": id_,
+            "name": name,
+            "arguments": compact(given),
+            "status": "completed",
+        }
+        for id_, name, given in reply.calls
+    ]
+    return found

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.providers.price_table import PRICES
 
 if TYPE_CHECKING:
-    from agent_tt.providers.price_rows import Above, Price
+    from agent_tt.providers.price_table import Above, Price
     from agent_tt.providers.shapes import Tokens
 
 __all__ = ["cost_of", "price_of"]

@@ -6,20 +6,15 @@ The bytes that were recorded are never changed or replaced by these: a replay se
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Api", "Asked", "Json", "Message", "ModelAnswer", "ModelCall", "OfferedTool", "Tokens"]
+__all__ = ["Asked", "Json", "Message", "ModelAnswer", "ModelCall", "OfferedTool", "Reply", "Tokens"]
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """What `json.loads` gives."""
-
-Api: TypeAlias = Literal[
-    "openai-chat", "openai-responses", "openai-completions", "anthropic", "gemini", "bedrock", "cohere"
-]
-"""Which language a request speaks; that of many other hosts too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +98,7 @@ class ModelCall:
     """A request to a model.
 
     Attributes:
-        api: the language that it speaks.
+        api: the name of the provider whose form it has, which many other hosts use too; set by `recognise`.
         model: the model that is asked; empty where neither body nor address says.
         streamed: whether the answer is asked for in pieces.
         messages: what the model is shown, oldest first, system texts included.
@@ -112,9 +107,12 @@ class ModelCall:
         conversation: the part of the body that is the conversation, as it was sent: `{"messages": [...]}`, with
             `system` and the like beside it.
         turns: the key in `conversation` whose list the answer is added to; empty where the body has no list.
+        answer_key: the key in `conversation` that names the answer before it, where the provider keeps what came
+            before; empty where it has none.
+        kept_key: the key in `conversation` that names a conversation that the provider keeps; empty as above.
     """
 
-    api: Api
+    api: str = ""
     model: str = ""
     streamed: bool = False
     messages: tuple[Message, ...] = ()
@@ -122,6 +120,23 @@ class ModelCall:
     parameters: Mapping[str, Json] = field(default_factory=dict)
     conversation: Mapping[str, Json] = field(default_factory=dict)
     turns: str = ""
+    answer_key: str = ""
+    kept_key: str = ""
+
+    @property
+    def system(self) -> str:
+        """The system prompt as one text; empty where it has none."""
+        return next((message.text for message in self.messages[:1] if message.role in ("system", "developer")), "")
+
+    @property
+    def follows(self) -> str:
+        """The id of the answer that it goes on from; empty where it names none."""
+        return _id_of(self.conversation.get(self.answer_key))
+
+    @property
+    def kept_in(self) -> str:
+        """The id of the conversation at the provider that it belongs to; empty where it names none."""
+        return _id_of(self.conversation.get(self.kept_key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +151,8 @@ class ModelAnswer:
         finish_reason: why it stopped, in the provider's words; empty while it has not said.
         tokens: what was counted.
         cost_usd: what it cost, None where that is not known.
+        tier: the service tier that the provider says it used, or a speed at a price of its own; empty where it does
+            not say.
         error: what went wrong, in one line, where the answer is an error.
         id: the provider's id of the answer.
     """
@@ -146,6 +163,7 @@ class ModelAnswer:
     finish_reason: str = ""
     tokens: Tokens = field(default_factory=Tokens)
     cost_usd: float | None = None
+    tier: str = ""
     error: str = ""
     id: str = ""
 
@@ -165,3 +183,21 @@ class ModelAnswer:
             "answer_error": self.error or None,
         }
         return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a person wants a model to have answered.
+
+    Attributes:
+        text: its words; "" for none.
+        calls: the tool calls that it asks for: id, name, arguments.
+    """
+
+    text: str = ""
+    calls: tuple[tuple[str, str, dict[str, Json]], ...] = ()
+
+
+def _id_of(value: Json) -> str:
+    found = value.get("id") if isinstance(value, dict) else value
+    return found if isinstance(found, str) else ""

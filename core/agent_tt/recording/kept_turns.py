@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["KeptTurns"]
 
-_ANSWERS: Final = ("previous_response_id", "previous_message_id")
-"""Keys of requests that name the answer which they follow."""
-_CONVERSATION: Final = "conversation"
-"""Key of requests that name the conversation to which they belong: an id, or an object that has one."""
 _MOST: Final = 1000
 """So many answers are remembered, the newest."""
 
@@ -41,8 +37,7 @@ class KeptTurns:
         turns = turn.state.get(turn.turns)
         if turn.call is None or not isinstance(turns, list):
             return
-        of = turn.state.get(_CONVERSATION)
-        for key in (said.id, _id_of(of)):
+        for key in (said.id, turn.call.kept_in):
             if key:
                 self._turns.pop(key, None)
                 self._turns[key] = turns
@@ -53,9 +48,4 @@ class KeptTurns:
 def _named(turn: ModelTurn) -> list[str]:
     if turn.call is None:
         return []
-    return [*filter(None, (_id_of(turn.state.get(key)) for key in (*_ANSWERS, _CONVERSATION)))]
-
-
-def _id_of(value: object) -> str:
-    found = value.get("id") if isinstance(value, dict) else value
-    return found if isinstance(found, str) else ""
+    return [*filter(None, (turn.call.follows, turn.call.kept_in))]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.errors import ModelRefused
+from agent_tt.providers.chat_form import message_of
 from agent_tt.providers.loose import first_line
-from agent_tt.providers.openai_chat import message_of
-from agent_tt.providers.recorded import recorded_answer, recorded_call
+from agent_tt.providers.reading import recorded_answer, recorded_call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

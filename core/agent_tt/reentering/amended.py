@@ -17,7 +17,7 @@ from agent_tt.errors import AgentTTError
 from agent_tt.forking.edits import apply_edits
 from agent_tt.history.digest import digest
 from agent_tt.providers.loose import parse
-from agent_tt.providers.recognise import recognise
+from agent_tt.providers.reading import asked, provider_of, recognise
 from agent_tt.recording.snapshot import gives_state
 from agent_tt.reentering.conversations import ConversationEdit
 from agent_tt.reentering.in_place import CannotChange, change_in_place, is_held_inside
@@ -69,7 +69,7 @@ class _Told:
     def settled(self) -> _Told:
         """The same with the edits of every request in it."""
         made = copy(self)
-        made.url, made.body, left = changed_request(self.url, self.body, self._call.api, self.requests)
+        made.url, made.body, left = changed_request(self.url, self.body, self._call, self.requests)
         made.left, made.requests = (*self.left, *left), ()
         return made
 
@@ -168,8 +168,6 @@ class Amender:
 
     def _converse(self, index: int, told: _Told) -> None:
         """Put one fork's edits of the conversation into a request, and into the agent's own list."""
-        from agent_tt.providers.changing import with_conversation
-
         amendment = self._amendments[index]
         for at in amendment.states:
             edit = self._conversation(index, at)
@@ -182,7 +180,8 @@ class Amender:
                 call = form.call()
                 found = edit.apply(call, told.own, whole=whole)
                 if found is not None:
-                    told.take(form, with_conversation(form.body, call.conversation, found[0]), edit.held(told.own))
+                    body = asked(provider_of(call).with_conversation, form.body, call.conversation, found[0])
+                    told.take(form, form.body if body is None else body, edit.held(told.own))
                     self._say(*filter(None, found[1:]))
                     break
 
@@ -245,7 +244,7 @@ class Amender:
         for edit in edits:
             if id(edit) in self._made:
                 continue
-            url, body, left = changed_request(told.url, told.body, call.api, [edit])
+            url, body, left = changed_request(told.url, told.body, call, [edit])
             if (url, body) != (told.url, told.body):
                 self._made.add(id(edit))
             else:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from agent_tt.codec.paths import format_path, parse_path
 from agent_tt.errors import AgentTTError
 from agent_tt.forking.edits import apply_edits
-from agent_tt.forking.kept_conversations import ANSWER_KEYS
-from agent_tt.providers.turns import asked_ids, results_only
+from agent_tt.providers.reading import asked_ids, results_only
 from agent_tt.recording.call_site import is_agent_file, shown_path
 from agent_tt.reentering.in_place import CannotChange, change_in_place
 
@@ -93,8 +92,8 @@ class ConversationEdit:
         turns, known, edited = (_list(of.get(key)) for of in (sent, self._before, self._after))
         if not key or turns is None or known is None or edited is None:
             return None
-        if self._answer and self._names_answer(sent):
-            return self._sent_whole(key, sent, turns, edited)
+        if self._answer and self._names_answer(call):
+            return self._sent_whole(call, turns, edited)
         held = turns if own is None else own
         # The agent's own list has been edited, and what it holds is meant; a client's second try is not in it.
         carries = any(_plain(carried) == _plain(held) for carried in self._carried)
@@ -124,21 +123,18 @@ class ConversationEdit:
         self._times += 1
         return changed, how
 
-    def _names_answer(self, sent: Mapping[str, Json]) -> bool:
+    def _names_answer(self, call: ModelCall) -> bool:
         """Whether a request goes on from the answer that ends the edited conversation, and no edit changes that."""
-        return any(
-            sent.get(key) == self._answer and self._before.get(key) == self._after.get(key) for key in ANSWER_KEYS
-        )
+        named = call.answer_key
+        return call.follows == self._answer and self._before.get(named) == self._after.get(named)
 
-    def _sent_whole(
-        self, key: str, sent: Mapping[str, Json], turns: list[Wire], edited: list[Wire]
-    ) -> tuple[dict[str, Json], str]:
+    def _sent_whole(self, call: ModelCall, turns: list[Wire], edited: list[Wire]) -> tuple[dict[str, Json], str]:
         """The edited conversation and what the request adds to it, in place of the id of what the provider keeps."""
-        named = next(each for each in ANSWER_KEYS if sent.get(each) == self._answer)
+        key, named, sent = call.turns, call.answer_key, call.conversation
         known = _list(self._before.get(key)) or []
-        changed: dict[str, Json] = {each: value for each, value in sent.items() if each not in ANSWER_KEYS}
+        changed: dict[str, Json] = {each: value for each, value in sent.items() if each != named}
         changed[key] = cast("list[Json]", [*edited, *self._rest(turns, known, edited)])
-        for other in {*self._before, *self._after} - {key, *ANSWER_KEYS}:
+        for other in {*self._before, *self._after} - {key, named}:
             if _plain(sent.get(other)) == _plain(self._before.get(other)) and other in self._after:
                 changed[other] = self._after[other]
             elif other not in self._after:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agent_tt.codec.decode import decode
-from agent_tt.providers.changing import with_model, with_parameter, with_system
+from agent_tt.providers.reading import asked, provider_of
 from agent_tt.replaying.loaded_classes import LOADED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent_tt.model import Edit
-    from agent_tt.providers.shapes import Api, Json
+    from agent_tt.providers.shapes import Json, ModelCall
     from agent_tt.recording.signature import Parameters
 
 __all__ = ["changed_arguments", "changed_request"]
@@ -22,22 +22,29 @@ _SPEAKERS = ("system", "developer")
 
 
 def changed_request(
-    url: str, body: Mapping[str, Json], api: Api, edits: Sequence[Edit]
+    url: str, body: Mapping[str, Json], call: ModelCall, edits: Sequence[Edit]
 ) -> tuple[str, dict[str, Json], list[str]]:
-    """A request as edits want it: its address, its body, and what its language cannot say, in words."""
-    changed, left = dict(body), list[str]()
+    """A request as edits want it: its address, its body, and what its format cannot say, in words.
+
+    Args:
+        url: its address.
+        body: its body.
+        call: what was read of it.
+        edits: the edits.
+    """
+    changed, left, provider = dict(body), list[str](), provider_of(call)
     for edit in edits:
         match edit.target:
             case "system":
-                told = with_system(changed, api, str(edit.value))
+                told = asked(provider.with_system, changed, str(edit.value))
                 if told is None:
                     left.append("a request without a system prompt was left as it was")
                 changed = told or changed
             case "model":
-                url, changed = with_model(url, changed, str(edit.value))
+                url, changed = asked(provider.with_model, url, changed, str(edit.value)) or (url, changed)
             case "parameter":
                 value = None if edit.op == "delete" else edit.value
-                changed = with_parameter(changed, api, edit.path, value)
+                changed = asked(provider.with_parameter, changed, edit.path, value) or changed
             case _:
                 pass
     return url, changed, left

@@ -73,7 +73,7 @@ def _turn_of(call: Call) -> ModelTurn | None:
 def _messages_sent(turn: ModelTurn) -> Iterable[Message]:
     if turn.call is not None:
         return turn.call.messages
-    from agent_tt.providers.turns import messages_of_turn
+    from agent_tt.providers.reading import messages_of_turn
 
     sent = turn.state.get("messages")
     return (message for each in (sent if isinstance(sent, list) else ()) for message in messages_of_turn(each))

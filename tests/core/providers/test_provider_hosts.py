@@ -7,7 +7,7 @@ import json
 import pytest
 
 from agent_tt.providers import recognise
-from agent_tt.providers.recognise import read_answer
+from agent_tt.providers.reading import read_answer
 from agent_tt.providers.shapes import Asked, Message
 
 HI = {"role": "user", "content": "Hi"}

@@ -14,8 +14,7 @@ from tests.recordings import MISSING, recordings
 
 import agent_tt
 from agent_tt.providers import recognise
-from agent_tt.providers.recognise import read_answer
-from agent_tt.providers.recorded import recorded_answer, recorded_call
+from agent_tt.providers.reading import read_answer, recorded_answer, recorded_call
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_tt.providers import Asked, Message, recognise
-from agent_tt.providers.recognise import read_answer
+from agent_tt.providers.reading import read_answer
 
 CHAT = {
     "model": "gpt-4o",

@@ -140,13 +140,19 @@ class LangGraphSource:
         self._known: _Contents | None = None
 
     @classmethod
-    def detect(cls, path: FilePath) -> LangGraphSource | None:
+    def detect(cls, path: FilePath, head: bytes) -> LangGraphSource | None:
         """The source of a file if it is a LangGraph database; None if it is another.
+
+        Args:
+            path: the file.
+            head: its first bytes. After a kill there may be none: everything may be in the log.
 
         Raises:
             NotAStore: it is one, of a layout that cannot be read.
             StoreUnreadable: it cannot be read.
         """
+        if head and not head.startswith(SQLITE_MAGIC):
+            return None
         file = DatabaseFile(path)
         try:
             known = file.read(tables_of) is not None

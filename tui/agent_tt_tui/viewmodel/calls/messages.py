@@ -104,7 +104,7 @@ def message_of(wire: Wire) -> Message | None:
 
 def _of_provider(fields: Mapping[str, Wire]) -> Message | None:
     """A turn in the form of one provider only: items of OpenAI's Responses, parts of Gemini, results of Anthropic."""
-    from agent_tt.providers.turns import messages_of_turn
+    from agent_tt.providers.reading import messages_of_turn
 
     read = messages_of_turn(dict(fields))
     if not read:

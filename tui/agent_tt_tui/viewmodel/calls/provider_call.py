@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent_tt.providers.recorded import recorded_answer, recorded_call
+from agent_tt.providers.reading import recorded_answer, recorded_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -1,0 +1,296 @@
+"""Which provider's format a request has, and what it and its answer say.
+
+Told by the end of the path and the shape of the body, by the first provider that reads it: ours in the order of
+`_OURS`, then those of other packages. What is installed is looked at when a request is met that none of ours reads,
+never before. Nothing here raises, whatever a body or a provider of another package does.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar, cast
+from urllib.parse import unquote, urlsplit
+
+from agent_tt.codec.wire import VALUE, envelope_type
+from agent_tt.plugins import Plugins
+from agent_tt.providers.bodies import Pieces, decoded, header, pieces_of
+from agent_tt.providers.loose import count, first_line, mapping, parse, text
+from agent_tt.providers.prices import cost_of
+from agent_tt.providers.provider import Provider, Request
+from agent_tt.providers.shapes import ModelAnswer, ModelCall
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.providers.shapes import Json, Message
+
+    Headers = Mapping[str, str] | Iterable[tuple[str, str]]
+
+__all__ = [
+    "PROVIDERS", "answered_ids", "asked", "asked_ids", "messages_of_turn", "only_measures", "provider_of",
+    "read_answer", "recognise", "recorded_answer", "recorded_call", "results_only", "without_nulls",
+]  # fmt: skip
+
+_OURS: Final = {
+    "gemini": "agent_tt.providers.gemini:Gemini",
+    "openai-responses": "agent_tt.providers.openai_responses:OpenAIResponses",
+    "anthropic": "agent_tt.providers.anthropic:Anthropic",
+    "bedrock": "agent_tt.providers.bedrock:Bedrock",
+    "cohere": "agent_tt.providers.cohere:Cohere",
+    "openai-chat": "agent_tt.providers.openai_chat:OpenAIChat",
+    "openai-completions": "agent_tt.providers.openai_completions:OpenAICompletions",
+}
+"""Ours, those whose form is the most particular first."""
+
+_FIRST_ERROR: Final = 400
+_LOG: Final = logging.getLogger(__name__)
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _accepted(found: object) -> Provider:
+    if not isinstance(found, type) or not issubclass(found, Provider):
+        what = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
+        raise TypeError(f"it is {what}, not a class derived from agent_tt.providers.Provider")
+    provider = found()
+    if not isinstance(provider.PATHS, tuple) or not all(isinstance(path, str) for path in provider.PATHS):
+        raise TypeError("its PATHS are not a tuple of texts")
+    return provider
+
+
+PROVIDERS: Final = Plugins("agent_tt.providers", _OURS, _accepted)
+"""The entry point group of providers."""
+
+
+def provider_of(call: ModelCall) -> Provider:
+    """The provider that read a request with `recognise`."""
+    return PROVIDERS.named(call.api)
+
+
+def asked(question: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | None:
+    """What a method of a provider gives; None where it raises, which is told once: code of others is asked here."""
+    try:
+        return question(*args, **kwargs)
+    except RecursionError:  # JSON that is nested very deeply
+        return None
+    except Exception as error:  # noqa: BLE001  an agent that is recorded must go on
+        where = question.__qualname__
+        if where not in _TOLD:
+            _TOLD.add(where)
+            _LOG.warning("%s raised %s: it is passed over", where, type(error).__name__, exc_info=True)
+        return None
+
+
+_TOLD: Final = set[str]()
+
+
+# ---------------------------------------------------------------- requests
+
+
+def recognise(method: str, url: str, headers: Headers, body: bytes | str | Json) -> ModelCall | None:
+    """The model call that a request makes; None where it asks no model. Never raises, whatever the body is.
+
+    Args:
+        method: the request's method.
+        url: its whole address, or just the path.
+        headers: its headers.
+        body: its body as sent, or as parsed JSON.
+    """
+    if method.upper() != "POST":
+        return None
+    path = _path_of(url)
+    request: Request | None = None
+    for name, provider in PROVIDERS.all():
+        if not path.endswith(provider.PATHS):
+            continue
+        if request is None:
+            parsed = _parsed_body(body, headers)
+            if not isinstance(parsed, dict):
+                return None
+            request = Request(path, parsed)
+        call = asked(provider.read_request, request)
+        if isinstance(call, ModelCall):
+            return replace(call, api=name, model=call.model or request.hosted_model)
+    return None
+
+
+def only_measures(method: str, url: str, headers: Headers, body: bytes | str | Json) -> bool:
+    """Whether a request has a provider work something out, and changes nothing: vectors, counts, checks, rankings.
+
+    They are no model calls in words, but a fork that may ask models may ask these. Told by the end of the path *and*
+    the shape of the body: somebody's own `/embeddings` that takes something else counts as writing. Args as of
+    `recognise`. Never raises, whatever the body is.
+    """
+    if method.upper() != "POST":
+        return False
+    path = _path_of(url)
+    for _, provider in PROVIDERS.all():
+        if path.endswith(tuple(provider.MEASURES)):
+            parsed = _parsed_body(body, headers)
+            if isinstance(parsed, dict) and asked(provider.measures, Request(path, parsed)):
+                return True
+    return False
+
+
+def _path_of(url: str) -> str:
+    """The path of an address, unquoted; "" of one that is none."""
+    try:
+        return unquote(urlsplit(url).path).rstrip("/")
+    except ValueError:  # an address that is none
+        return ""
+
+
+def _parsed_body(body: bytes | str | Json, headers: Headers) -> Json:
+    """A request's body as JSON, whatever it was encoded with; None where it is none."""
+    if isinstance(body, bytes):
+        plain = decoded(body, header(headers, "content-encoding"))
+        return None if plain is None else parse(plain)
+    return parse(body) if isinstance(body, str) else body
+
+
+# ---------------------------------------------------------------- answers
+
+
+def read_answer(call: ModelCall, status: int, headers: Headers, body: bytes) -> ModelAnswer:
+    """What a model answered, with tokens and cost as far as they are known. Never raises, whatever the body is.
+
+    Args:
+        call: what `recognise` said of the request.
+        status: the answer's HTTP status.
+        headers: its headers.
+        body: its body as received, before any decoding; of a stream that ended early what came until then.
+    """
+    plain = decoded(body, header(headers, "content-encoding"))
+    if plain is None:
+        return ModelAnswer()
+    return _answer_of(call, status, pieces_of(plain, header(headers, "content-type")), plain)
+
+
+def _answer_of(call: ModelCall, status: int, pieces: Pieces, plain: bytes = b"") -> ModelAnswer:
+    if status >= _FIRST_ERROR:
+        return ModelAnswer(model=call.model, error=f"{status} {_complaint(pieces, plain)}".strip())
+    answer = asked(provider_of(call).read_answer, pieces)
+    if not isinstance(answer, ModelAnswer):
+        answer = ModelAnswer()
+    model, cost = answer.model or call.model, answer.cost_usd
+    if cost is None:
+        cost = cost_of(model, answer.tokens, tier=answer.tier)
+    return replace(answer, model=model, cost_usd=cost, error=answer.error or _stream_error(pieces))
+
+
+def _complaint(pieces: Pieces, body: bytes) -> str:
+    """What an answer with an error status says, in one line."""
+    for value in pieces.values:
+        found = _error_text(mapping(value))
+        if found:
+            return first_line(found)
+    return first_line(body[:2000].decode("utf-8", "replace"))
+
+
+def _stream_error(pieces: Pieces) -> str:
+    """What a stream says went wrong after it began well."""
+    for value in pieces.values:
+        piece = mapping(value)
+        if isinstance(piece.get("error"), dict):
+            return first_line(_error_text(piece))
+    return ""
+
+
+def _error_text(piece: dict[str, Json]) -> str:
+    error = piece.get("error")
+    if isinstance(error, str):
+        return error
+    inner = mapping(error)
+    return text(inner.get("message")) or text(piece.get("message")) or text(inner.get("type"))
+
+
+# ---------------------------------------------------------------- calls as a run keeps them
+
+
+def recorded_call(args: Wire) -> ModelCall | None:
+    """The model call in the arguments of a recorded request; None where they are none.
+
+    Args:
+        args: `{"method", "url", "headers", "body"}`; the body is JSON where it was, else text or bytes.
+    """
+    request = mapping(args)
+    method, url, body = text(request.get("method")), text(request.get("url")), request.get("body")
+    return recognise(method, url, {}, body) if method and url else None
+
+
+def recorded_answer(call: ModelCall, result: Wire) -> ModelAnswer:
+    """What was answered, from the result of a recorded request; empty where that holds no answer.
+
+    Args:
+        call: what `recorded_call` said of the request.
+        result: `{"status", "headers", "body"}`; the body is JSON where it was (a list is that of a stream's pieces),
+            else text or bytes.
+    """
+    answer = mapping(result)
+    status, headers = count(answer.get("status")), mapping(answer.get("headers"))
+    if status is None:
+        return ModelAnswer(model=call.model)
+    given = answer.get("body")
+    body = _bytes_of(given) if given is not None else b""  # none where the agent left before it came
+    if body is None:
+        pieces = Pieces(tuple(given), streamed=True) if isinstance(given, list) else Pieces((given,))
+        return _answer_of(call, status, pieces)
+    kind = text(headers.get("content-type"))  # the body is decoded already: no other header counts
+    return read_answer(call, status, {"content-type": kind}, body)
+
+
+def _bytes_of(body: Json) -> bytes | None:
+    """The bytes of a body that is kept as text or as bytes; None for one that is kept as JSON."""
+    if isinstance(body, str):
+        return body.encode("utf-8", "surrogatepass")
+    if envelope_type(cast("Wire", body)) == "bytes":
+        try:
+            return base64.b64decode(text(mapping(body).get(VALUE)))
+        except (binascii.Error, ValueError):
+            return b""
+    return None
+
+
+# ---------------------------------------------------------------- turns of a conversation
+
+
+def messages_of_turn(turn: Json) -> tuple[Message, ...]:
+    """Read one turn, told by its shape; empty where it is none. Never raises.
+
+    A turn that carries results of tools beside other things is several messages. Providers of other packages are asked
+    about what has a `role` or a `type`.
+    """
+    if not isinstance(turn, dict):
+        return ()
+    for _, provider in PROVIDERS.all() if "role" in turn or "type" in turn else PROVIDERS.ours():
+        found = asked(provider.read_turn, turn)
+        if found is not None:
+            return tuple(found)
+    return ()
+
+
+def asked_ids(turns: Iterable[Json]) -> set[str]:
+    """The ids of the tool calls that turns ask for."""
+    return {call.id for turn in turns for message in messages_of_turn(turn) for call in message.calls if call.id}
+
+
+def answered_ids(turns: Iterable[Json]) -> set[str]:
+    """The ids of the tool calls whose results turns give, beside other things or not."""
+    return {message.answers for turn in turns for message in messages_of_turn(turn) if message.answers}
+
+
+def results_only(turn: Json) -> set[str]:
+    """The ids of the tool calls whose results a turn gives, where it gives nothing else."""
+    found = [message.answers for message in messages_of_turn(turn)]
+    return set(found) if all(found) else set()
+
+
+def without_nulls(turn: Json) -> Json:
+    """A turn without what is null: some clients send that, others leave it out."""
+    if isinstance(turn, dict):
+        return {key: without_nulls(value) for key, value in turn.items() if value is not None}
+    return [without_nulls(item) for item in turn] if isinstance(turn, list) else turn
