@@ -64,7 +64,7 @@ class Plugin:
 
 
 class PluginFailed(Exception):
-    """A plug-in cannot be used; the message says why."""
+    """A plug-in cannot be used. The message says why, as what follows its name: `is a list, not a function`."""
 
 
 class Plugins(Generic[T]):
@@ -73,7 +73,7 @@ class Plugins(Generic[T]):
     Args:
         group: the entry point group.
         ours: the rows of our own package in it: `module:attribute` by name.
-        accept: turns what an entry point names into what the group is used as; raises TypeError for what is not that.
+        accept: turns what an entry point names into what the group is used as; raises PluginFailed for anything else.
     """
 
     def __init__(self, group: str, ours: Mapping[str, str], accept: Callable[[object], T]) -> None:
@@ -137,8 +137,10 @@ class Plugins(Generic[T]):
         if plugin not in self._loaded:
             try:
                 self._loaded[plugin] = self._accept(load_place(plugin.value))
+            except PluginFailed:
+                raise
             except (Exception, SystemExit) as error:
-                why = PluginFailed(f"{plugin.value}: {_said_of(error)}")
+                why = PluginFailed(f"cannot be imported: {_said_of(error)}")
                 raise why from error
         return self._loaded[plugin]
 
@@ -155,14 +157,14 @@ class Plugins(Generic[T]):
             elif plugin not in self._told:
                 self._told.add(plugin)
                 _LOG.warning(
-                    "the plug-in %s (%s) is left out: %s. Update or uninstall %s; `agent-tt plugins` lists all",
-                    *(plugin, plugin.group, why, plugin.package),
+                    "the plug-in %s %s (%s, %s). It is left out. Update or uninstall %s; `agent-tt plugins` lists all.",
+                    *(plugin, why, plugin.group, plugin.value, plugin.package),
                 )
 
     def _problem(self, plugin: Plugin, taken_by: Plugin | None) -> str:
         """Why a plug-in cannot be used; "" where it can."""
         if taken_by is not None:
-            return f"its name is that of one of {taken_by.package}"
+            return f"has the name of one of {taken_by.package}"
         try:
             self.load(plugin)
         except PluginFailed as why:

@@ -1,17 +1,22 @@
-"""Opening a file by what is in it: a store of agent-tt, or a file of another system whose runs can be read."""
+"""Opening a file by what is in it: a store of agent-tt, or a file of another system whose runs can be read.
+
+Readers of such files are entry points in the group `agent_tt.sources`, LangGraph's among them. What is installed is
+looked at only for a file that neither our store nor a reader of ours knows.
+"""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from agent_tt.errors import NotAStore, StoreNotFound
+from agent_tt.errors import AgentTTError, NotAStore, StoreNotFound, StoreUnreadable
+from agent_tt.plugins import PluginFailed, Plugins
 
 if TYPE_CHECKING:
     from agent_tt.protocols import MarkedRuns, RunSource
 
-__all__ = ["Detector", "marks_of", "open_source", "register"]
+__all__ = ["SOURCES", "Detector", "marks_of", "open_source", "register"]
 
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
 _APPLICATION_ID: Final = slice(68, 72)
@@ -28,24 +33,36 @@ _KINDS: Final = (
 
 
 class Detector(Protocol):
-    """Opens a file if it is of the kind that it knows.
+    """Opens a file if it is of the kind that it knows: what an entry point of the group `agent_tt.sources` names.
 
-    It is called for files that are no stores of agent-tt, must not change the file or its folder, and gives None for
-    what it does not know.
+    It is called for files that are no stores of agent-tt, must not change the file or its folder, imports and calls
+    nothing that the file names, and gives None for what it does not know.
     """
 
     def __call__(self, path: Path, head: bytes) -> RunSource | None:
-        """A source for `path`, whose first bytes (at most 512) are `head`, or None."""
+        """A source for `path`, whose first bytes (at most 512) are `head`, or None.
+
+        Raises:
+            AgentTTError: the file is of this kind and cannot be read; the message says why.
+        """
         ...
 
 
-_detectors: list[Detector] = []
+def _accepted(found: object) -> Detector:
+    if not callable(found):
+        raise PluginFailed(f"is a {type(found).__name__}, not a function (path, head) that opens a file")
+    return cast("Detector", found)
+
+
+SOURCES: Final = Plugins[Detector](
+    "agent_tt.sources", {"langgraph": "agent_tt.interop.langgraph.source:LangGraphSource.detect"}, _accepted
+)
+"""The entry point group of sources."""
 
 
 def register(detector: Detector) -> None:
-    """Let `open_source` open one more kind of file. Detectors are asked in the order in which they were registered."""
-    if detector not in _detectors:
-        _detectors.append(detector)
+    """Let `open_source` of this process open one more kind of file. Detectors are asked in the order of registering."""
+    SOURCES.add(f"{detector.__module__}:{getattr(detector, '__qualname__', id(detector))}", detector)
 
 
 def open_source(path: str | Path, *, read_only: bool = False) -> RunSource:
@@ -60,7 +77,8 @@ def open_source(path: str | Path, *, read_only: bool = False) -> RunSource:
     What is written down about runs of a file that is only read is kept in the user's own store (`agent_tt.marking`).
 
     Args:
-        path: a store of agent-tt, or a LangGraph SQLite database (also one whose tables are still in its `-wal` file).
+        path: a store of agent-tt, a LangGraph SQLite database (also one whose tables are still in its `-wal` file), or
+            a file that an installed package reads (`agent-tt plugins` lists them).
         read_only: open a store for reading only, as one that is write-protected always is. Files of other systems are
             never written to.
 
@@ -74,13 +92,39 @@ def open_source(path: str | Path, *, read_only: bool = False) -> RunSource:
     head = _head(path)
     if head.startswith(_SQLITE_MAGIC) and _is_store(head):
         return _open_store(path, read_only=read_only or not os.access(path, os.W_OK))
-    for detector in (*_BUILT_IN, *_detectors):
-        source = detector(path, head)
+    for name, detector in SOURCES.all():
+        source = _detected(name, detector, path, head)
         if source is not None:
             return _marked(source) if source.read_only else source
+    others = "".join(f", or what {name} reads" for name, _ in SOURCES.others())
     raise NotAStore(
         f"{path} is {_looks_like(path, head)}, not a store of runs",
-        hint="Name a store of agent-tt or a LangGraph SQLite database.",
+        hint=f"Name a store of agent-tt or a LangGraph SQLite database{others}.",
+    )
+
+
+def _detected(name: str, detector: Detector, path: Path, head: bytes) -> RunSource | None:
+    """What a detector makes of a file.
+
+    Raises:
+        StoreUnreadable: it raised something that nobody raises on purpose, or gave something that is not a source.
+    """
+    from agent_tt.protocols import RunSource
+
+    try:
+        source = detector(path, head)
+    except AgentTTError:
+        raise
+    except Exception as error:
+        raise StoreUnreadable(
+            f"{path} cannot be read: the source {name} raised {type(error).__name__}: {error}",
+            hint="`agent-tt plugins` says which package brings it.",
+        ) from error
+    if source is None or isinstance(source, RunSource):
+        return source
+    raise StoreUnreadable(
+        f"{path} cannot be read: the source {name} gave a {type(source).__name__}, not a source of runs",
+        hint="`agent-tt plugins` says which package brings it.",
     )
 
 
@@ -131,18 +175,6 @@ def _is_store(head: bytes) -> bool:
     from agent_tt.store.schema import APPLICATION_ID
 
     return int.from_bytes(head[_APPLICATION_ID], "big") == APPLICATION_ID
-
-
-def _open_langgraph(path: Path, head: bytes) -> RunSource | None:
-    from agent_tt.interop.langgraph.source import LangGraphSource
-
-    # After a kill everything may be in the log, and the file itself empty.
-    if not head.startswith(_SQLITE_MAGIC) and head:
-        return None
-    return LangGraphSource.detect(path)
-
-
-_BUILT_IN: Final[tuple[Detector, ...]] = (_open_langgraph,)
 
 
 def _looks_like(path: Path, head: bytes) -> str:

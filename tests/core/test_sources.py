@@ -100,7 +100,7 @@ def test_what_a_header_only_pretends_to_be_is_no_store(tmp_path: Path) -> None:
 
 
 def test_a_registered_detector_opens_its_kind_of_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "_detectors", [])
+    monkeypatch.setattr(sources.SOURCES, "_added", {})
     path = tmp_path / "runs.special"
     path.write_bytes(b"SPECIAL")
     database = database_of("react", tmp_path)

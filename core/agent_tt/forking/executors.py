@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import ast
 import difflib
-import importlib
 import inspect
 import sys
 import tokenize
@@ -32,16 +31,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 from agent_tt.errors import InvalidExecutor, UsageError
 from agent_tt.forking.terms import MOCK, PYTHON
+from agent_tt.plugins import Plugin, PluginFailed, Plugins
 from agent_tt.replaying.source_trees import parse_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from importlib.metadata import EntryPoint
 
-__all__ = ["GROUP", "check_executor", "executor", "find_executor", "installed", "known_executors"]
-
-GROUP: Final = "agent_tt.executors"
-"""The entry point group of packages that bring executors."""
+__all__ = ["EXECUTORS", "check_executor", "executor", "find_executor", "known_executors"]
 
 _PARAMETERS: Final = 4
 _FILES_READ: Final = 200
@@ -49,7 +45,23 @@ _FILES_READ: Final = 200
 Executor: TypeAlias = "Callable[[object, object, dict[str, object], dict[str, object]], object]"
 F = TypeVar("F", bound="Callable[..., object]")
 
-_REGISTERED: dict[str, Executor] = {}
+_HOW: Final = "an executor is a function (input, state, config, overrides)"
+
+
+def _accepted(found: object) -> Executor:
+    if not callable(found):
+        raise PluginFailed(f"is a {type(found).__name__}, not a function")
+    try:
+        inspect.signature(found).bind(*range(_PARAMETERS))
+    except TypeError:
+        raise PluginFailed(f"takes {inspect.signature(found)}, not (input, state, config, overrides)") from None
+    except ValueError:  # a callable of C that does not say
+        pass
+    return cast("Executor", found)
+
+
+EXECUTORS: Final = Plugins[Executor]("agent_tt.executors", {}, _accepted)
+"""The entry point group of executors; what `@agent_tt.executor` declares is added to it."""
 
 
 def executor(name: str) -> Callable[[F], F]:
@@ -79,17 +91,10 @@ def executor(name: str) -> Callable[[F], F]:
         raise UsageError(f"an executor cannot be called {name!r}", hint=f"{PYTHON} and {MOCK} come with agent-tt")
 
     def register(function: F) -> F:
-        _REGISTERED[name] = cast("Executor", function)
+        EXECUTORS.add(name, cast("Executor", function))
         return function
 
     return register
-
-
-def installed() -> dict[str, EntryPoint]:
-    """The executors that installed packages bring, by name. Nothing of them is loaded."""
-    from importlib.metadata import entry_points
-
-    return {found.name: found for found in entry_points(group=GROUP)}
 
 
 def check_executor(name: str, file: Path | None, folders: Iterable[Path]) -> None:
@@ -108,7 +113,7 @@ def check_executor(name: str, file: Path | None, folders: Iterable[Path]) -> Non
     if ":" in name:
         _check_place(name, list(folders))
         return
-    known = {PYTHON, MOCK, *installed()}
+    known = {PYTHON, MOCK, *EXECUTORS.installed()}
     if name not in known:  # what this process has registered itself the process of the fork need not import
         known.update(known_executors(file, folders))
     if name not in known:
@@ -122,7 +127,7 @@ def known_executors(file: Path | None, folders: Iterable[Path]) -> tuple[str, ..
         file: the source file of the agent, None where it cannot be found.
         folders: where its own modules are.
     """
-    others = {*installed(), *_declared(file, list(folders)), *_registered_by(file, list(folders))}
+    others = {*EXECUTORS.installed(), *_declared(file, list(folders)), *_registered_by(file, list(folders))}
     return (PYTHON, MOCK, *sorted(others - {PYTHON, MOCK}))
 
 
@@ -132,27 +137,19 @@ def find_executor(name: str) -> Executor:
     Raises:
         InvalidExecutor: there is none, it cannot be imported, or it takes other arguments.
     """
-    found: object = _REGISTERED.get(name)
-    if found is None and ":" in name:
-        found = _load(name, lambda: _by_place(name))
-    if found is None:
-        brought = installed()
-        if name not in brought:
-            raise _unknown(name, {PYTHON, MOCK, *_REGISTERED, *brought})
-        found = _load(f"{name} ({brought[name].value})", brought[name].load)
-    if not callable(found):
-        raise InvalidExecutor(f"the executor {name} is a {type(found).__name__}, not a function", hint=_HOW)
+    shown = name
     try:
-        inspect.signature(found).bind(*range(_PARAMETERS))
-    except TypeError:
-        given = inspect.signature(found)
-        raise InvalidExecutor(f"the executor {name} takes {given}", hint=_HOW) from None
-    except ValueError:  # a callable of C that does not say
-        pass
-    return cast("Executor", found)
-
-
-_HOW: Final = "an executor is a function (input, state, config, overrides)"
+        if name in EXECUTORS.added:
+            return _accepted(EXECUTORS.added[name])
+        if ":" in name:
+            return EXECUTORS.load(Plugin(EXECUTORS.group, name, name, "", ""))
+        brought = EXECUTORS.installed()
+        if name not in brought:
+            raise _unknown(name, {PYTHON, MOCK, *EXECUTORS.added, *brought})
+        shown = f"{name} ({brought[name].value})"
+        return EXECUTORS.load(brought[name])
+    except PluginFailed as why:
+        raise InvalidExecutor(f"the executor {shown} {why}", hint=_HOW) from why
 
 
 def _unknown(name: str, known: Iterable[str]) -> InvalidExecutor:
@@ -163,27 +160,6 @@ def _unknown(name: str, known: Iterable[str]) -> InvalidExecutor:
         f"there is no executor {name}: known are {', '.join(listed)}",
         hint=f"{near}register it with @agent_tt.executor({name!r}), or name it module:function",
     )
-
-
-def _load(what: str, load: Callable[[], object]) -> object:
-    try:
-        return load()
-    except InvalidExecutor:
-        raise
-    except Exception as error:
-        words = str(error).strip().splitlines()
-        why = f"{type(error).__name__}: {words[0]}" if words else type(error).__name__
-        raise InvalidExecutor(f"the executor {what} cannot be imported: {why}", hint="fix or install it") from error
-
-
-def _by_place(name: str) -> object:
-    location, _, qualname = name.partition(":")
-    found: object = importlib.import_module(location)
-    for part in qualname.split("."):
-        found = getattr(found, part, None)
-    if found is None:
-        raise InvalidExecutor(f"{location} has no {qualname}", hint=_HOW)
-    return found
 
 
 # ---------------------------------------------------------------- what the agent's source declares
@@ -236,10 +212,10 @@ def _names_in(file: Path) -> set[str] | None:
 
 def _registered_by(file: Path | None, folders: list[Path]) -> Iterator[str]:
     """The names that this process has registered from files which the agent imports too: they may be computed."""
-    if not _REGISTERED:
+    if not EXECUTORS.added:
         return
     files = {path for path, _ in _parsed(file, folders)}
-    for name, function in _REGISTERED.items():
+    for name, function in EXECUTORS.added.items():
         with suppress(TypeError):
             if Path(inspect.getfile(inspect.unwrap(function))).resolve() in files:
                 yield name

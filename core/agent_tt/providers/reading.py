@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar, cast
 from urllib.parse import unquote, urlsplit
 
 from agent_tt.codec.wire import VALUE, envelope_type
-from agent_tt.plugins import Plugins
+from agent_tt.plugins import PluginFailed, Plugins
 from agent_tt.providers.bodies import Pieces, decoded, header, pieces_of
 from agent_tt.providers.loose import count, first_line, mapping, parse, text
 from agent_tt.providers.prices import cost_of
@@ -55,10 +55,11 @@ R = TypeVar("R")
 def _accepted(found: object) -> Provider:
     if not isinstance(found, type) or not issubclass(found, Provider):
         what = f"the class {found.__name__}" if isinstance(found, type) else f"a {type(found).__name__}"
-        raise TypeError(f"it is {what}, not a class derived from agent_tt.providers.Provider")
+        raise PluginFailed(f"is {what}, not a class derived from agent_tt.providers.Provider")
     provider = found()
-    if not isinstance(provider.PATHS, tuple) or not all(isinstance(path, str) for path in provider.PATHS):
-        raise TypeError("its PATHS are not a tuple of texts")
+    paths = getattr(provider, "PATHS", None)
+    if not isinstance(paths, tuple) or not all(isinstance(path, str) for path in paths):
+        raise PluginFailed("has no PATHS, a tuple of what the paths of its requests end in")
     return provider
 
 

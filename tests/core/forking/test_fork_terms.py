@@ -11,6 +11,7 @@ import pytest
 
 import agent_tt
 from agent_tt.errors import AgentFailed, Interrupted, InvalidEntryPoint, InvalidExecutor, UsageError
+from agent_tt.forking.executors import EXECUTORS
 from agent_tt.forking.terms import parse_duration, parse_memory, terms_from, terms_of
 
 if TYPE_CHECKING:
@@ -411,7 +412,7 @@ def test_an_executor_that_cannot_be_used_is_one_clear_line(project: Project, cre
 def test_an_executor_that_the_forks_process_would_not_find_is_refused_before_anything_runs(
     project: Project, crew: Run, monkeypatch: pytest.MonkeyPatch, name: str, says: str
 ) -> None:
-    monkeypatch.setattr("agent_tt.forking.executors._REGISTERED", {"only_here": lambda *_: None})
+    monkeypatch.setattr(EXECUTORS, "_added", {"only_here": lambda *_: None})
     before = len(project.store.runs())
     with pytest.raises(InvalidExecutor, match=says):
         project.fork(crew, 2, terms=terms_from(executor=name))

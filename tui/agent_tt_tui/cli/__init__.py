@@ -5,7 +5,7 @@
 | `root`, `options`, `errors` | the group, which imports what is used; what all have; how each fails |
 | `terminal`, `wording`, `progress` | writing for people: tables, words and glyphs, a line that counts |
 | `shapes` | writing for programs; the shapes are stable |
-| `runs`, `tree`, `open`, `show`, `samples`, `verify` | seeing what is there |
+| `runs`, `tree`, `open`, `show`, `samples`, `plugins`, `verify` | seeing what is there |
 | `named` | runs and states by name, in other files too |
 | `diff`, `changes`, `compare`, `compare_many` | what differs between two states, two runs, one run and many |
 | `table_text`, `table_shapes`, `answers_text` | the table of many runs, for people and for programs; equal answers |

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LangGraphSource"]
 
+_SQLITE_MAGIC: Final = b"SQLite format 3\0"
 _LAYOUTS_KEPT: Final = 64
 _CHANGES_KEPT: Final = 512
 _DIGESTS_KEPT: Final = 20_000
@@ -151,7 +152,7 @@ class LangGraphSource:
             NotAStore: it is one, of a layout that cannot be read.
             StoreUnreadable: it cannot be read.
         """
-        if head and not head.startswith(SQLITE_MAGIC):
+        if head and not head.startswith(_SQLITE_MAGIC):
             return None
         file = DatabaseFile(path)
         try:
