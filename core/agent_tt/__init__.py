@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from agent_tt.bisecting import bisect
     from agent_tt.comparing import compare, compare_many
     from agent_tt.errors import AgentTTError, ToolDenied
-    from agent_tt.forking import fork
     from agent_tt.forking.executors import executor
     from agent_tt.launching.outside_tools import register
     from agent_tt.patching import patched
@@ -50,8 +49,7 @@ if TYPE_CHECKING:
     from agent_tt.recording.llm import llm
     from agent_tt.recording.record import record
     from agent_tt.recording.tools import tool
-    from agent_tt.replaying import replay
-    from agent_tt.resuming import resume
+    from agent_tt.rerunning.faces import fork, replay, resume
     from agent_tt.sources import open_source
     from agent_tt.sweeping import sweep
 
@@ -91,15 +89,15 @@ _HOMES = {
     "executor": "agent_tt.forking.executors",
     "find": "agent_tt.querying",
     "find_steps": "agent_tt.querying",
-    "fork": "agent_tt.forking",
+    "fork": "agent_tt.rerunning.faces",
     "lane": "agent_tt.recording.lanes",
     "llm": "agent_tt.recording.llm",
     "open_source": "agent_tt.sources",
     "patched": "agent_tt.patching",
     "record": "agent_tt.recording.record",
     "register": "agent_tt.launching.outside_tools",
-    "replay": "agent_tt.replaying",
-    "resume": "agent_tt.resuming",
+    "replay": "agent_tt.rerunning.faces",
+    "resume": "agent_tt.rerunning.faces",
     "sweep": "agent_tt.sweeping",
     "tool": "agent_tt.recording.tools",
 }

@@ -130,12 +130,12 @@ def _go_on(charge: dict[str, Any], told: dict[str, Any]) -> None:
         return
     from pathlib import Path
 
-    from agent_tt.forking.handle import ForkHandle
+    from agent_tt.rerunning.handle import RunHandle
     from agent_tt.supervising.adopted import AdoptedProcess
 
     process = AdoptedProcess(told["pid"], told["began"])
     with open(1, "r+b", closefd=False, buffering=0) as output:
-        handle = ForkHandle(
+        handle = RunHandle(
             Path(charge["store"]),
             charge["run"],
             process,

@@ -252,7 +252,7 @@ def record_run(
 def _agent_environment(store_path: Path, scratch: Path) -> dict[str, str]:
     """The environment of an agent that records into `store_path`; its temporary files go where scratch goes."""
     environment = os.environ | {"AGENT_TT_STORE": str(store_path), "TMPDIR": str(scratch)}
-    environment.pop("AGENT_TT_FORK", None)
+    environment.pop("AGENT_TT_RERUN", None)
     return environment
 
 

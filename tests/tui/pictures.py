@@ -13,10 +13,10 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.tui.snapshot import save_svg
 
 from agent_tt import samples
-from agent_tt.forking.launch import start_fork
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.request import ForkRequest
 from agent_tt.model import Edit
+from agent_tt.rerunning.launch import start_fork
 from agent_tt.store import open_store
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look

@@ -6,9 +6,9 @@ from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until
 
 import agent_tt
-from agent_tt.forking.launch import start_fork
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.request import ForkRequest
+from agent_tt.rerunning.launch import start_fork
 from agent_tt.store import open_store
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look

@@ -14,10 +14,10 @@ from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until
 
 from agent_tt.comparing.runs.without_effect import edits_without_effect
-from agent_tt.forking.launch import start_fork
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.request import ForkRequest
 from agent_tt.model import Edit
+from agent_tt.rerunning.launch import start_fork
 from agent_tt.sources import open_source
 from agent_tt_tui.app import AgentTT
 from agent_tt_tui.look import Look

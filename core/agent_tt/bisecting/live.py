@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from agent_tt.bisecting.recorded import Bisection, Probe
 from agent_tt.errors import AgentFailed, UsageError
-from agent_tt.forking.launch import start_fork
 from agent_tt.forking.plan import plan_fork
 from agent_tt.model.facts import BisectedFacts, RunFacts
 from agent_tt.querying.expressions import parse
 from agent_tt.querying.watches.step_search import Watch
+from agent_tt.rerunning.launch import start_fork
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:

@@ -13,5 +13,5 @@ to what it sends; and each lane goes on for real when its recorded part is used 
 | `conversations` | edits of messages of an agent that names no steps: in its own list, else in its requests |
 | `requests` | system prompt, model and parameters of every later request |
 | `past` | what is answered from the recording: up to which call in which lane |
-| `engine` | questions in; recorded answers out, or the world; what is said where the code has changed |
+| `refusal` | what is said where the code has changed |
 """

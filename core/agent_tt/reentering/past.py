@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunSource
     from agent_tt.resuming.past import Past
 
-__all__ = ["closed_steps", "read_prefix"]
+__all__ = ["read_prefix"]
 
 _STOPS: Final = frozenset({"builtins:KeyboardInterrupt", "agent_tt.recording.limits:LimitReached"})
 
@@ -50,10 +50,11 @@ def read_prefix(source: RunSource, run: Run) -> Past:
         covered=frozenset(),
         last_seq=last_seq,
         copies=frozenset(place_of(call) for call, _ in templates),
+        closed=_closed_steps(source, run),
     )
 
 
-def closed_steps(source: RunSource, run: Run) -> frozenset[int]:
+def _closed_steps(source: RunSource, run: Run) -> frozenset[int]:
     """The steps of a fork's parents that were over before the first step was taken that it did not keep.
 
     One in which the agent was stopped is not: what it was about to do there comes now.

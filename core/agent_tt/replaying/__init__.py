@@ -21,7 +21,7 @@
 | `block`, `given` | replaying a block of code in this process; answers that are given for a name |
 | `shown_tools` | tools that the conversation shows and no call stands for |
 | `preflight`, `source_trees` | what a run has answers for; the source of its agent |
-| `launch`, `job`, `agent_process`, `progress` | replaying a whole run in a process of its own, and how far it is |
+| `progress` | how far the replay of a whole run is |
 | `debugging` | pdb inside the agent of a replay |
 """
 
@@ -32,16 +32,12 @@ from typing import TYPE_CHECKING
 from agent_tt._lazy import lazily
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from agent_tt.model import Run
     from agent_tt.replaying.block import served
     from agent_tt.replaying.divergence import Divergence
     from agent_tt.replaying.given import given, in_order
     from agent_tt.replaying.report import ReplayReport
 
-__all__ = ["Divergence", "ReplayReport", "given", "in_order", "replay", "served"]
+__all__ = ["Divergence", "ReplayReport", "given", "in_order", "served"]
 
 _HOMES = {
     "Divergence": "agent_tt.replaying.divergence",
@@ -50,56 +46,6 @@ _HOMES = {
     "in_order": "agent_tt.replaying.given",
     "served": "agent_tt.replaying.block",
 }
-
-
-def replay(
-    run: str | Run,
-    *,
-    observe: bool = False,
-    store: str | Path | None = None,
-    arguments: Sequence[str] = (),
-    timeout: float | None = None,
-    agent: str | None = None,
-) -> ReplayReport:
-    """Run the agent of `run` again in a child process, with every call answered from the recording.
-
-    Models, tools and requests are not reached: what the recording does not answer halts the agent. The run itself is
-    not changed, and no new one is made.
-
-    ```python
-    report = agent_tt.replay("refund-loop")
-    assert report.is_faithful, report.divergences
-    ```
-
-    Args:
-        run: a run, or its id, name, unique id prefix, or `latest`.
-        observe: go on after a changed request with the answer recorded at that place, and collect all that differs.
-        store: the store that holds the run; else the one that this project uses.
-        arguments: what the agent finds behind its name in `sys.argv`.
-        timeout: longest time in seconds; None waits as long as it takes.
-        agent: another entry point, of code that has moved: `module:callable`, `path/file.py:callable`, or of a program
-            that was recorded as a whole `path/file.py:__main__`.
-
-    Returns:
-        What differs, with its places, in `report.verdict` whether it went as recorded; `report.check()` raises where
-        the replay failed.
-
-    Raises:
-        NotFound: there is no such store or run.
-        UsageError: `agent` cannot stand for the program that was recorded.
-        InvalidEntryPoint: the agent cannot be found or started.
-        AgentFailed: its process died without a report, or took too long.
-    """
-    from agent_tt.replaying.launch import run_replay
-    from agent_tt.sources import open_source
-    from agent_tt.store.locate import resolve_store_path
-
-    source = open_source(resolve_store_path(store))
-    try:
-        found = source.run(run) if isinstance(run, str) else run
-        return run_replay(source, found, observe=observe, arguments=arguments, timeout=timeout, agent=agent)
-    finally:
-        source.close()
 
 
 __getattr__ = lazily(__name__, _HOMES)

@@ -112,6 +112,7 @@ class Resumption(Replay):
         self._happened = dict(happened)
         self._went_live = went_live
         self._redo_unrecorded = redo_unrecorded
+        self._closed = past.closed
         self._claims: dict[tuple[str, int], Claim] = {}
         self._keys: dict[tuple[str, int], Wire] = {}
         for entry in self.tape.calls:
@@ -200,6 +201,8 @@ class Resumption(Replay):
 
         Called inside audit hooks, so it takes no lock.
         """
+        if self._closed is not None and not self.tape.calls:  # a fork at its input
+            return True
         if not self.is_live or self.failure is not None:
             return self._redo_unrecorded
         scope = here()
@@ -228,8 +231,34 @@ class Resumption(Replay):
         with self._lock:
             known = self._claims.pop(key, None)
             if known is None:
-                known = self._claims[key] = self._find(question)
+                known = self._claims[key] = self._in_fork(question, self._find(question))
             return known
+
+    def _in_fork(self, question: Question, claim: Claim) -> Claim:
+        """What becomes of a question in a fork that is re-entered, where some of its parent's calls are left out."""
+        if self._closed is None or self.failure is not None or question.kind in DRAWN:
+            return claim
+        if claim.halts and claim.lane is not None and _is_used_up(claim.lane):
+            claim = Claim(is_live=True)
+        if claim.is_live and question.step in self._closed:
+            return Claim(lane=self._matching.along(question.lane, question.signature))
+        return claim
+
+    def finish(self) -> None:
+        """Look at what was not asked: beyond a fork's step its agent need not ask what it asked."""
+        if self._closed is not None and (self.is_live or self.is_amended):
+            for entry in self.tape.calls:
+                entry.is_reported = True
+        super().finish()
+
+    @property
+    def left_out(self) -> list[str]:
+        """What was recorded and not asked again, although later calls were."""
+        return [
+            f"{entry.call.name} of step {entry.call.step} was not called again"
+            for entry in self.tape.calls
+            if entry.skipped_for is not None and not entry.served
+        ]
 
     def _find(self, question: Question) -> Claim:
         if self.failure is not None:
@@ -268,3 +297,8 @@ class Resumption(Replay):
             if slices >= _PATIENT_SLICES:
                 slices = 0
                 self.turns.relax()
+
+
+def _is_used_up(lane: TapeLane) -> bool:
+    """Whether only calls are left of a recorded lane that it has gone past."""
+    return all(entry.skipped_for is not None for entry in lane.unserved())

@@ -47,6 +47,8 @@ class Past:
         last_seq: the last number of a call, by lane.
         copies: those that are answered from the parent's rows, and get a row in this run: their step is taken anew.
         inherited: the steps that are its parent's, of a fork whose agent was re-entered.
+        closed: of a fork that is re-entered, the steps that were over where it begins: no call is made for real in
+            them. None of a run that is resumed.
     """
 
     run: Run
@@ -57,6 +59,7 @@ class Past:
     last_seq: dict[str, int] = field(default_factory=dict)
     copies: frozenset[Place] = frozenset()
     inherited: dict[int, Step] = field(default_factory=dict)
+    closed: frozenset[int] | None = None
 
     @property
     def in_flight(self) -> list[Call]:

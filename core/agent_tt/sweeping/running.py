@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from agent_tt.errors import AgentTTError
-from agent_tt.forking.launch import start_fork
+from agent_tt.rerunning.launch import start_fork
 from agent_tt.store import open_store
 from agent_tt.store.liveness import BEAT_S
 from agent_tt.store.sweeps import Sweeps

@@ -11,10 +11,10 @@ from tests.core.agent_folder import AgentFolder
 from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.codec.encode import encode
-from agent_tt.forking.launch import start_fork
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.request import ForkRequest
 from agent_tt.model import AgentCode, NewRun, NewStep, Run, StepEnd
+from agent_tt.rerunning.launch import start_fork
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from fork_here import Here, Listener
 
-    from agent_tt.forking.handle import ForkHandle
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.protocols import Store
+    from agent_tt.rerunning.handle import RunHandle
 
 
 class Project(AgentFolder):
@@ -34,7 +34,7 @@ class Project(AgentFolder):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.store: Store = open_store(self.store_path, create=True)
-        self.handles: list[ForkHandle] = []
+        self.handles: list[RunHandle] = []
 
     def record(self, *arguments: str) -> Run:
         """Really run an agent (`-c` and code, or a script) and give the run that it recorded."""
@@ -54,13 +54,13 @@ class Project(AgentFolder):
     def plan(self, run: Run | str, step: int, **options: object) -> ForkPlan:
         return plan_fork(self.store, run, ForkRequest(step, **options))
 
-    def fork(self, run: Run | str, step: int, **options: object) -> ForkHandle:
+    def fork(self, run: Run | str, step: int, **options: object) -> RunHandle:
         asked = options.pop("asked", None)
         handle = start_fork(self.plan(run, step, **options), asked=asked)
         self.handles.append(handle)
         return handle
 
-    def state(self, handle: ForkHandle, step: int) -> object:
+    def state(self, handle: RunHandle, step: int) -> object:
         return self.store.state(handle.run_id, step)
 
 

@@ -17,8 +17,8 @@ from agent_tt.resuming.plan import plan_resume
 if TYPE_CHECKING:
     from conftest import Project
 
-    from agent_tt.forking.handle import ForkHandle
     from agent_tt.questions import CallQuestion, Decision
+    from agent_tt.rerunning.handle import RunHandle
 
 AGENT = """
 import asyncio
@@ -44,13 +44,13 @@ def tried(amount):
 ASK = ToolPolicy((("charge", read_rule("ask")),))
 
 
-def fork_shop(project: Project, *amounts: int, **options: object) -> ForkHandle:
+def fork_shop(project: Project, *amounts: int, **options: object) -> RunHandle:
     project.put("shop.py", AGENT)
     run = project.made("shop.py:main", {"amounts": list(amounts)}, name="shop")
     return project.fork(run, 0, policy=ASK, **options)
 
 
-def asked(handle: ForkHandle, count: int) -> list[CallQuestion]:
+def asked(handle: RunHandle, count: int) -> list[CallQuestion]:
     ends = time.monotonic() + PATIENCE_SECONDS
     while len(found := handle.questions()) < count:
         assert time.monotonic() < ends, handle.output()

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from conftest import Project
 
-    from agent_tt.forking.handle import ForkHandle
     from agent_tt.model import Run
     from agent_tt.questions import Decision
+    from agent_tt.rerunning.handle import RunHandle
 
 BANK = """\
 import urllib.request
@@ -88,7 +88,7 @@ def paid(project: Project, shop: Web) -> Run:
     return project.store.run("latest")
 
 
-def ledger(project: Project, handle: ForkHandle) -> str:
+def ledger(project: Project, handle: RunHandle) -> str:
     """What the effects ledger of a fork says, in a line."""
     return effects_of(project.store, project.store.run(handle.run_id)).summary()
 

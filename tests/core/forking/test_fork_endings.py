@@ -176,6 +176,7 @@ def test_a_traceback_begins_in_the_agent(project: Project, start: Callable[..., 
         start("raises_before").result()
     assert "agent.py" in caught.value.traceback
     assert "_child" not in caught.value.traceback
+    assert "rerunning" not in caught.value.traceback
 
 
 def test_an_agent_that_could_not_start_has_no_traceback_of_ours(start: Callable[..., object]) -> None:
@@ -302,7 +303,7 @@ def test_a_process_that_cannot_start_leaves_a_failed_run(project: Project) -> No
     plan = project.plan(run, 0)
     from dataclasses import replace
 
-    from agent_tt.forking.launch import start_fork
+    from agent_tt.rerunning.launch import start_fork
 
     with pytest.raises(InvalidEntryPoint, match="could not be started"):
         start_fork(replace(plan, code=replace(plan.code, interpreter=str(fake))))

@@ -16,9 +16,9 @@ import pytest
 from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.errors import InvalidEntryPoint, StoreBusy
-from agent_tt.forking.launch import start_fork
 from agent_tt.forking.terms import terms_from
 from agent_tt.model import Edit, NewRun
+from agent_tt.rerunning.launch import start_fork
 from agent_tt.sources import open_source
 from agent_tt.store import open_store
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from conftest import Project
 
-    from agent_tt.forking.handle import ForkHandle
     from agent_tt.model import Run
+    from agent_tt.rerunning.handle import RunHandle
 
 HOSTILE = """
 import ctypes, multiprocessing, os, pathlib, shutil, signal, subprocess, sys, time
@@ -166,10 +166,10 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are found 
 
 
 @pytest.fixture
-def start(project: Project) -> Callable[..., ForkHandle]:
+def start(project: Project) -> Callable[..., RunHandle]:
     project.put("hostile.py", HOSTILE)
 
-    def begin(name: str, **terms: object) -> ForkHandle:
+    def begin(name: str, **terms: object) -> RunHandle:
         made = project.made(f"hostile:run_{name}", {"n": 1})
         return project.fork(made, 0, terms=terms_from(**terms), allow=["*subprocess"])
 
@@ -189,7 +189,7 @@ def is_gone(pid: int) -> bool:
     return state in "ZXx"
 
 
-def ended(project: Project, handle: ForkHandle) -> Run:
+def ended(project: Project, handle: RunHandle) -> Run:
     assert handle.wait(PATIENCE_SECONDS) is not None
     return project.store.run(handle.run_id)
 
@@ -197,7 +197,7 @@ def ended(project: Project, handle: ForkHandle) -> Run:
 @linux
 @pytest.mark.parametrize("name", ["forks_plainly", "leads_a_session", "daemon", "pool", "family", "scrubbed"])
 def test_what_an_agent_started_ends_with_it_wherever_it_went(
-    project: Project, start: Callable[..., ForkHandle], name: str, eventually: Callable[[Callable[[], object]], None]
+    project: Project, start: Callable[..., RunHandle], name: str, eventually: Callable[[Callable[[], object]], None]
 ) -> None:
     handle = start(name)
     run = ended(project, handle)
@@ -218,7 +218,7 @@ def test_what_an_agent_started_ends_with_it_wherever_it_went(
     ],
 )
 def test_an_agent_that_dies_leaves_nobody(
-    project: Project, start: Callable[..., ForkHandle], name: str, status: str, says: str
+    project: Project, start: Callable[..., RunHandle], name: str, status: str, says: str
 ) -> None:
     run = ended(project, start(name))
     assert run.status == status
@@ -232,7 +232,7 @@ def test_an_agent_that_dies_leaves_nobody(
 @pytest.mark.parametrize("name", ["spin", "blocked_in_c", "deaf", "swallows"])
 def test_an_agent_that_hangs_and_hears_nothing_is_stopped_with_all_it_started(
     project: Project,
-    start: Callable[..., ForkHandle],
+    start: Callable[..., RunHandle],
     name: str,
     eventually: Callable[[Callable[[], object]], None],
 ) -> None:
@@ -246,9 +246,9 @@ def test_an_agent_that_hangs_and_hears_nothing_is_stopped_with_all_it_started(
 
 @linux
 def test_a_time_limit_ends_an_agent_that_swallows_every_interrupt(
-    project: Project, start: Callable[..., ForkHandle], monkeypatch: pytest.MonkeyPatch
+    project: Project, start: Callable[..., RunHandle], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent_tt.forking.handle._GRACE_SECONDS", 0.3)
+    monkeypatch.setattr("agent_tt.rerunning.handle._GRACE_SECONDS", 0.3)
     run = ended(project, start("swallows", time_limit=1.5))
     assert run.status == "interrupted"
     assert run.error is not None
@@ -256,14 +256,14 @@ def test_a_time_limit_ends_an_agent_that_swallows_every_interrupt(
     assert [pid for pid in pids(project) if not is_gone(pid)] == []
 
 
-def test_an_agent_has_no_terminal_to_draw_on_or_read_from(project: Project, start: Callable[..., ForkHandle]) -> None:
+def test_an_agent_has_no_terminal_to_draw_on_or_read_from(project: Project, start: Callable[..., RunHandle]) -> None:
     handle = start("terminal")
     assert ended(project, handle).status == "succeeded"
     assert project.state(handle, 1) == {"n": 1, "tty": "No such device or address", "input": ""}
 
 
 def test_control_codes_go_to_the_output_only(
-    project: Project, start: Callable[..., ForkHandle], capfd: pytest.CaptureFixture[str]
+    project: Project, start: Callable[..., RunHandle], capfd: pytest.CaptureFixture[str]
 ) -> None:
     handle = start("control_codes")
     assert ended(project, handle).status == "succeeded"
@@ -272,9 +272,9 @@ def test_control_codes_go_to_the_output_only(
 
 
 def test_an_agent_that_closes_every_file_harms_only_its_own_run(
-    project: Project, start: Callable[..., ForkHandle], monkeypatch: pytest.MonkeyPatch
+    project: Project, start: Callable[..., RunHandle], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("agent_tt.forking.handle._GRACE_SECONDS", 0.3)
+    monkeypatch.setattr("agent_tt.rerunning.handle._GRACE_SECONDS", 0.3)
     run = ended(project, start("closes_everything", time_limit=2.0))  # SQLite tries for long to get its file back
     assert run.status in ("crashed", "interrupted", "failed")
     assert run.error is not None
@@ -283,13 +283,13 @@ def test_an_agent_that_closes_every_file_harms_only_its_own_run(
 
 @pytest.mark.parametrize("name", ["moves_away", "removes_itself"])
 def test_an_agent_that_leaves_its_folder_is_recorded_to_its_end(
-    project: Project, start: Callable[..., ForkHandle], name: str
+    project: Project, start: Callable[..., RunHandle], name: str
 ) -> None:
     assert ended(project, start(name)).status == "succeeded"
 
 
 def test_a_process_that_the_agent_forked_does_not_write_its_run(
-    project: Project, start: Callable[..., ForkHandle]
+    project: Project, start: Callable[..., RunHandle]
 ) -> None:
     handle = start("continues_in_a_fork")
     assert ended(project, handle).status == "succeeded"
@@ -300,8 +300,8 @@ def test_a_process_that_the_agent_forked_does_not_write_its_run(
 def test_what_is_printed_without_end_does_not_fill_the_disk(
     project: Project, monkeypatch: pytest.MonkeyPatch, eventually: Callable[[Callable[[], object]], None]
 ) -> None:
-    monkeypatch.setattr("agent_tt.forking.handle._MOST_OUTPUT_BYTES", 4_000_000)
-    monkeypatch.setattr("agent_tt.forking.handle._TICK_SECONDS", 0.05)
+    monkeypatch.setattr("agent_tt.rerunning.handle._MOST_OUTPUT_BYTES", 4_000_000)
+    monkeypatch.setattr("agent_tt.rerunning.handle._TICK_SECONDS", 0.05)
     project.put(
         "chatty.py",
         "import agent_tt\n"
@@ -320,10 +320,10 @@ def test_what_is_printed_without_end_does_not_fill_the_disk(
     assert project.store.run(handle.run_id).status == "interrupted"
 
 
-def test_forks_of_one_checkpoint_run_side_by_side(project: Project, start: Callable[..., ForkHandle]) -> None:
+def test_forks_of_one_checkpoint_run_side_by_side(project: Project, start: Callable[..., RunHandle]) -> None:
     project.put("side.py", HOSTILE + "\ndef quick(state): state['done'] = True\nmain = recorded(quick)\n")
     run = project.made("side:main", {"n": 1})
-    handles: list[ForkHandle] = []
+    handles: list[RunHandle] = []
     threads = [threading.Thread(target=lambda: handles.append(project.fork(run, 0))) for _ in range(4)]
     for thread in threads:
         thread.start()
@@ -340,7 +340,7 @@ def test_a_fork_waits_longer_for_the_lock_than_others_do(project: Project, monke
     project.put("side.py", HOSTILE + "\ndef quick(state): state['done'] = True\nmain = recorded(quick)\n")
     plan = project.plan(project.made("side:main", {"n": 1}), 0)
     monkeypatch.setattr("agent_tt.store.connection._Patience.seconds", 0.01)
-    handles: list[ForkHandle] = []
+    handles: list[RunHandle] = []
     with closing(sqlite3.connect(project.store_path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with closing(open_store(project.store_path)) as hasty, pytest.raises(StoreBusy):
@@ -355,7 +355,7 @@ def test_a_fork_waits_longer_for_the_lock_than_others_do(project: Project, monke
 
 
 def test_a_stopped_agent_of_one_fork_leaves_the_others_alone(
-    project: Project, start: Callable[..., ForkHandle], eventually: Callable[[Callable[[], object]], None]
+    project: Project, start: Callable[..., RunHandle], eventually: Callable[[Callable[[], object]], None]
 ) -> None:
     one, other = start("spin"), start("spin")
     eventually(lambda: len(pids(project)) == 2)

@@ -139,7 +139,7 @@ def asked(project: Project) -> int:
     return len(file.read_text()) if file.exists() else 0
 
 
-def run_of(project: Project, handle: agent_tt.forking.handle.ForkHandle) -> Run:
+def run_of(project: Project, handle: agent_tt.rerunning.handle.RunHandle) -> Run:
     handle.wait()
     return project.store.run(handle.run_id)
 

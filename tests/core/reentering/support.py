@@ -14,9 +14,9 @@ from agent_tt.store import open_store
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agent_tt.forking.handle import ForkHandle
     from agent_tt.model import Call, Run
     from agent_tt.protocols import Store
+    from agent_tt.rerunning.handle import RunHandle
 
 PRELUDE = (
     "import agent_tt\n"
@@ -52,7 +52,7 @@ class Project(AgentFolder):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.handles: list[ForkHandle] = []
+        self.handles: list[RunHandle] = []
 
     @property
     def store(self) -> Store:
@@ -64,7 +64,7 @@ class Project(AgentFolder):
         with closing(self.store) as store:
             return store.run("latest")
 
-    def fork(self, run: str, step: int | str | None = None, changes: object = None, **options: object) -> ForkHandle:
+    def fork(self, run: str, step: int | str | None = None, changes: object = None, **options: object) -> RunHandle:
         handle = agent_tt.fork(run, step, changes, store=self.store_path, **options)  # type: ignore[arg-type]
         self.handles.append(handle)
         return handle

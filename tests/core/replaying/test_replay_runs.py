@@ -13,7 +13,7 @@ from tests.patience import PATIENCE_SECONDS
 import agent_tt
 from agent_tt import samples
 from agent_tt.errors import AgentFailed, InvalidEntryPoint, RunNotFound
-from agent_tt.replaying.launch import run_replay
+from agent_tt.rerunning.replay import run_replay
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:

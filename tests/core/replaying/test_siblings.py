@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent_tt.replaying import ReplayReport, replay
+from agent_tt.rerunning.faces import replay
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from agent_tt.replaying import ReplayReport
 
 SCRIPT = """
 import asyncio

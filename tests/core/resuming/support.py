@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_tt.model import Call, Run
-    from agent_tt.resuming.launch import ResumeHandle
+    from agent_tt.rerunning.handle import RunHandle
 
 PRELUDE = (
     "import asyncio, os, signal, sys, time, agent_tt\n"
@@ -47,7 +47,7 @@ class Project(AgentFolder):
 
     def resume(
         self, in_flight: Callable[[Call], Happened | None] | None = None, *, redo_unrecorded: bool = False
-    ) -> ResumeHandle:
+    ) -> RunHandle:
         handle = agent_tt.resume("latest", store=self.store_path, in_flight=in_flight, redo_unrecorded=redo_unrecorded)
         assert handle.wait(PATIENCE_SECONDS) is not None
         return handle

@@ -46,8 +46,9 @@ from pathlib import Path
 
 import agent_tt
 import agent_tt.recording.begun as begun
-from agent_tt import _resume_child
-from agent_tt.replaying import agent_process
+import agent_tt.rerunning.from_recording
+from agent_tt import _child
+from agent_tt.rerunning import process
 from agent_tt.resuming import Happened
 from agent_tt.store import open_store
 
@@ -82,7 +83,7 @@ class Forked:
             os.environ.clear()
             os.environ.update(env)
             die_after(Forked.delay)
-            os._exit(_resume_child.main())
+            os._exit(_child.main())
 
     def wait(self):
         if self.returncode is None:
@@ -99,7 +100,7 @@ class Subprocess:
         return getattr(subprocess, name)
 
 
-agent_process.subprocess = Subprocess()
+process.subprocess = Subprocess()
 
 
 def begin(folder, delay):

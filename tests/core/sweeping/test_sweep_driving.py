@@ -16,10 +16,10 @@ from agent_tt.errors import (
     StoreUnreadable,
     UsageError,
 )
-from agent_tt.forking.launch import _new_run
 from agent_tt.forking.request import ForkRequest
 from agent_tt.model import ErrorInfo, NewRun
 from agent_tt.model.facts import RunFacts
+from agent_tt.rerunning.launch import _new_run
 from agent_tt.sweeping import resume_sweep, running
 from agent_tt.sweeping.axes import Axis, axis_of
 from agent_tt.sweeping.definition import Definition

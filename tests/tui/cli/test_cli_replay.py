@@ -154,7 +154,8 @@ def test_an_agent_that_fails_exits_with_5_and_shows_where(command: Command, fold
     assert done.code == 5
     assert "ZeroDivisionError" in done.out
     assert "sender.py" in done.out
-    assert "_replay_child" not in done.out
+    assert "_child" not in done.out
+    assert "rerunning" not in done.out
 
 
 def test_a_dry_run_shows_what_is_recorded_and_runs_nothing(command: Command, folder: Path):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.core.sweeping.by_hand import ByHand
 
-from agent_tt.forking.launch import _new_run
 from agent_tt.forking.request import ForkRequest
 from agent_tt.model import ErrorInfo
+from agent_tt.rerunning.launch import _new_run
 from agent_tt.sweeping import driving, running
 from agent_tt.sweeping.axes import Axis
 from agent_tt.sweeping.definition import Definition

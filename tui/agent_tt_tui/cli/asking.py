@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent_tt.forking.answering import Asked
-    from agent_tt.forking.handle import ForkHandle
     from agent_tt.protocols import RunSource
     from agent_tt.questions import CallQuestion, Decision
+    from agent_tt.rerunning.handle import RunHandle
     from agent_tt_tui.cli.options import Options
     from agent_tt_tui.cli.terminal import Terminal
 
@@ -46,7 +46,7 @@ def refuse_unasked() -> Asked:
     return refuse
 
 
-def answer_waiting(terminal: Terminal, source: RunSource, handle: ForkHandle) -> None:
+def answer_waiting(terminal: Terminal, source: RunSource, handle: RunHandle) -> None:
     """Ask the person at the terminal about every call of a fork that waits."""
     from agent_tt.forking.answering import is_of_fork
 
@@ -55,7 +55,7 @@ def answer_waiting(terminal: Terminal, source: RunSource, handle: ForkHandle) ->
             _answer(terminal, question, source.run(question.run_id).name, handle)
 
 
-def _answer(terminal: Terminal, question: CallQuestion, name: str, handle: ForkHandle) -> None:
+def _answer(terminal: Terminal, question: CallQuestion, name: str, handle: RunHandle) -> None:
     print_question(terminal, question, name)
     decision = _decide(terminal, question)
     try:

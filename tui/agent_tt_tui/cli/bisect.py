@@ -170,7 +170,7 @@ def _print(terminal: Terminal, source: RunSource, run: Run, found: Bisection) ->
 
 def _replay(options: Options, run: str, timeout: float | None, *, trust: bool) -> int:
     """Test the code as it is now. `git bisect` takes every other exit code below 128 for "bad", so none is given."""
-    from agent_tt.replaying.launch import run_replay
+    from agent_tt.rerunning.replay import run_replay
 
     try:
         with options.source(run) as source:

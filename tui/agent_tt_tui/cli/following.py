@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.forking.handle import ForkHandle
     from agent_tt.model import Run, Step
     from agent_tt.protocols import RunSource
+    from agent_tt.rerunning.handle import RunHandle
     from agent_tt_tui.cli.options import Options
     from agent_tt_tui.cli.shapes import Shape
     from agent_tt_tui.cli.terminal import Terminal
@@ -23,7 +23,7 @@ _POLL_SECONDS: Final = 0.1
 
 
 def follow(
-    terminal: Terminal, source: RunSource, handle: ForkHandle, tell: Callable[[bool], None], *, asks: bool
+    terminal: Terminal, source: RunSource, handle: RunHandle, tell: Callable[[bool], None], *, asks: bool
 ) -> None:
     """Tell what is new again and again, and once more when the agent has ended; ask about what waits.
 
@@ -45,7 +45,7 @@ def follow(
             answer_waiting(terminal, source, handle)
 
 
-def let_go(options: Options, handle: ForkHandle) -> None:
+def let_go(options: Options, handle: RunHandle) -> None:
     """Let an agent run on by itself, and write which run it fills."""
     handle.detach()
     with options.source() as source:
@@ -77,7 +77,7 @@ def _did(source: RunSource, run: Run) -> Shape:
     return {**{name: ledger[name] for name in ("effects", "held_back", "unrecorded")}, "notes": notes}
 
 
-def tell_end(options: Options, handle: ForkHandle, *, effects: bool) -> bool:
+def tell_end(options: Options, handle: RunHandle, *, effects: bool) -> bool:
     """Write the run as it is now that its agent has ended, on request with what it did to the world.
 
     Returns:

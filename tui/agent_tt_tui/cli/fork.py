@@ -18,9 +18,9 @@ from agent_tt_tui.cli.trust import ask_for_trust, trust_option
 
 if TYPE_CHECKING:
     from agent_tt.forking.boundary import Expected
-    from agent_tt.forking.handle import ForkHandle
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.forking.request import ForkRequest
+    from agent_tt.rerunning.handle import RunHandle
     from agent_tt_tui.cli.terminal import Terminal
 
 
@@ -102,7 +102,7 @@ def command(
 
 
 def _run(options: Options, plan: ForkPlan, *, hold: bool, detach: bool, strict: bool) -> int:
-    from agent_tt.forking.launch import start_fork
+    from agent_tt.rerunning.launch import start_fork
     from agent_tt_tui.cli.asking import can_ask, refuse_unasked
 
     if detach:
@@ -118,7 +118,7 @@ def _run(options: Options, plan: ForkPlan, *, hold: bool, detach: bool, strict: 
     return 1 if strict and is_without_effect else 0
 
 
-def _follow(terminal: Terminal, plan: ForkPlan, handle: ForkHandle, *, asks: bool) -> None:
+def _follow(terminal: Terminal, plan: ForkPlan, handle: RunHandle, *, asks: bool) -> None:
     """Write each step as soon as it is over, and what is left when the agent has ended."""
     from agent_tt.sources import open_source
     from agent_tt_tui.cli.changes import changes_of, print_changes

@@ -76,8 +76,8 @@ def command(
                             file, line, asked, recorded, changes: [{path, old, new, words}], nearest}]};
             with --dry-run {run, name, from_step, answers, without, nested, lanes, problems}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
-    from agent_tt.replaying.launch import run_replay
     from agent_tt.replaying.preflight import preflight
+    from agent_tt.rerunning.replay import run_replay
 
     if with_pdb and options.as_json:
         raise UsageError("--pdb talks on the terminal, so there is no --json", hint="leave one of them out")

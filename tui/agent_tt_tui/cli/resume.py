@@ -19,7 +19,7 @@ from agent_tt_tui.cli.trust import ask_for_trust, trust_option
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Call
-    from agent_tt.resuming.launch import ResumeHandle
+    from agent_tt.rerunning.handle import RunHandle
     from agent_tt.resuming.plan import Happened, ResumePlan
     from agent_tt_tui.cli.terminal import Terminal
 
@@ -62,7 +62,7 @@ def command(
     --json: the run, as in `runs`; with --dry-run {run, name, answered,
             in_flight: [{step, call, kind, name, effect, args, unknown}]}
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
-    from agent_tt.resuming.launch import start_resume
+    from agent_tt.rerunning.launch import start_resume
     from agent_tt.resuming.plan import plan_resume
     from agent_tt_tui.cli.asking import can_ask, refuse_unasked
 
@@ -93,7 +93,7 @@ def command(
             tell_end(options, handle, effects=False)
 
 
-def _follow(options: Options, plan: ResumePlan, handle: ResumeHandle, resumed_us: int, *, asks: bool) -> None:
+def _follow(options: Options, plan: ResumePlan, handle: RunHandle, resumed_us: int, *, asks: bool) -> None:
     """Write each step that ends from now on as soon as it is over."""
     from agent_tt_tui.cli.terminal import Cell, counted
 

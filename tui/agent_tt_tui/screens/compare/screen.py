@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from agent_tt.comparing.runs.comparison import Row
     from agent_tt.comparing.values.states import Change
-    from agent_tt.forking.handle import ForkHandle
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
+    from agent_tt.rerunning.handle import RunHandle
     from agent_tt_tui.lines import LineView
     from agent_tt_tui.screens.running.approvals import Waiting
 
@@ -54,7 +54,7 @@ class CompareScreen(CommandScreen[None]):
     HELP = "Two runs, aligned by what each step did: equal pairs are muted, the place where they part is marked."
 
     def __init__(
-        self, source_a: RunSource, run_a: Run, source_b: RunSource, run_b: Run, handle: ForkHandle | None = None
+        self, source_a: RunSource, run_a: Run, source_b: RunSource, run_b: Run, handle: RunHandle | None = None
     ) -> None:
         """Compare two runs.
 

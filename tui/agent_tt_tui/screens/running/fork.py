@@ -10,9 +10,9 @@ from textual.worker import get_current_worker
 from agent_tt import samples
 from agent_tt.errors import AgentTTError, StoreNotFound, Untrusted
 from agent_tt.forking.code_by_executor import executors_for
-from agent_tt.forking.handle import ForkHandle
-from agent_tt.forking.launch import start_fork
 from agent_tt.forking.terms import MOCK, PYTHON
+from agent_tt.rerunning.handle import RunHandle
+from agent_tt.rerunning.launch import start_fork
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.keymaps import FORK
 from agent_tt_tui.screens.dialogs.edit import EditDialog
@@ -45,7 +45,7 @@ _LEAST_TABLE: Final = 2
 _MOST_TABLE: Final = 24
 
 
-class ForkDialog(Dialog[ForkHandle]):
+class ForkDialog(Dialog[RunHandle]):
     """Shows the plan of a fork and lets it be changed; returns the handle of the fork that was started."""
 
     CONTEXT = FORK

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.worker import get_current_worker
 
 from agent_tt.errors import AgentTTError, Untrusted
-from agent_tt.replaying.launch import run_replay
 from agent_tt.replaying.preflight import Preflight, preflight
+from agent_tt.rerunning.replay import run_replay
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.keymaps import REPLAY
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog

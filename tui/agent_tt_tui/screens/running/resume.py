@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.worker import get_current_worker
 
 from agent_tt.errors import AgentTTError, Untrusted
-from agent_tt.resuming.launch import ResumeHandle, start_resume
+from agent_tt.rerunning.handle import RunHandle
+from agent_tt.rerunning.launch import start_resume
 from agent_tt.resuming.plan import Happened, ResumePlan, plan_resume
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.keymaps import RESUME
@@ -52,7 +53,7 @@ def why_not_resumable(source: RunSource, run: Run) -> str | None:
     return None
 
 
-class ResumeDialog(Dialog[ResumeHandle]):
+class ResumeDialog(Dialog[RunHandle]):
     """Asks what has to be known and starts the run again; returns its process once it goes on for real or has ended."""
 
     CONTEXT = RESUME
@@ -83,7 +84,7 @@ class ResumeDialog(Dialog[ResumeHandle]):
         )
         self.features = (self._attempt, self._rows)
         self._waiting: list[Waiting] = []
-        self._handle: ResumeHandle | None = None
+        self._handle: RunHandle | None = None
         self._stopping = False
 
     def compose_content(self) -> ComposeResult:
@@ -246,7 +247,7 @@ class ResumeDialog(Dialog[ResumeHandle]):
             trouble = (error.message, error.hint)
         self.app.call_from_thread(self._ended, trouble, handle)
 
-    def _ended(self, trouble: tuple[str, str], handle: ResumeHandle | None = None) -> None:
+    def _ended(self, trouble: tuple[str, str], handle: RunHandle | None = None) -> None:
         """It goes on for real, or ended before it did."""
         stopped, self._stopping, self._handle = self._stopping, False, None
         self._attempt.end()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt.replaying.report import ReplayReport
-    from agent_tt.resuming.launch import ResumeHandle
+    from agent_tt.rerunning.handle import RunHandle
     from agent_tt_tui.screen import CommandScreen
 
 
@@ -130,7 +130,7 @@ class RunAgain(Feature):
             source, run = found
             self._screen.app.push_screen(ResumeDialog(source, run), partial(self._resumed, source))
 
-    def _resumed(self, source: RunSource, handle: ResumeHandle | None) -> None:
+    def _resumed(self, source: RunSource, handle: RunHandle | None) -> None:
         if handle is None:
             return
         run = source.run(handle.run_id)

@@ -11,8 +11,8 @@ from agent_tt_tui.screens.sweep.opening import open_sweeps
 from agent_tt_tui.viewmodel.runs.sweep_form import SweepDraft, axes_of_edits, example
 
 if TYPE_CHECKING:
-    from agent_tt.forking.handle import ForkHandle
     from agent_tt.model import Edit
+    from agent_tt.rerunning.handle import RunHandle
     from agent_tt_tui.screens.debugger.features.editing import Editing
     from agent_tt_tui.screens.debugger.time import Time
 
@@ -59,7 +59,7 @@ class Forking(DebuggerFeature):
         suggestion = "" if selection is None else example(selection.path, selection.value, fixed)
         open_sweeps(self.screen, self.model.source, self.model.run, SweepDraft(step, fixed), suggestion=suggestion)
 
-    def _forked(self, handle: ForkHandle | None) -> None:
+    def _forked(self, handle: RunHandle | None) -> None:
         """Watch a fork that was started beside its original."""
         if handle is None:
             return

@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agent_tt.errors import AgentTTError, Untrusted
-from agent_tt.replaying.launch import run_replay
 from agent_tt.replaying.preflight import why_no_debugger, why_not_replayable
 from agent_tt.replaying.report import VERDICT_WORDS
+from agent_tt.rerunning.replay import run_replay
 from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.dialogs.external import with_terminal

@@ -1,4 +1,4 @@
-"""A fork that runs: waiting for it, seeing what it prints, stopping it, and writing down its end where it cannot."""
+"""An agent that runs again: wait for it, see what it prints, stop it, and write down its end where it cannot."""
 
 from __future__ import annotations
 
@@ -11,20 +11,12 @@ import weakref
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Self
 
-from agent_tt.errors import (
-    AgentFailed,
-    AgentTTError,
-    CannotReenter,
-    Interrupted,
-    InvalidEntryPoint,
-    InvalidExecutor,
-    NotRebuildable,
-    StoreUnreadable,
-)
+from agent_tt.errors import AgentTTError
 from agent_tt.forking.answering import answer_question, keep_answering, questions_of
 from agent_tt.forking.without_effect import keep_written_over
 from agent_tt.model import ErrorInfo
 from agent_tt.recording.limits import memory_is_up, time_is_up
+from agent_tt.rerunning.ending import LIMIT_REACHED, check_ended
 from agent_tt.store import open_patiently, open_store
 from agent_tt.supervising.keeper import TerminalLost
 from agent_tt.supervising.processes import Processes
@@ -41,7 +33,7 @@ if TYPE_CHECKING:
     from agent_tt.supervising.adopted import AdoptedProcess
     from agent_tt.supervising.keeper import Keeper
 
-__all__ = ["ForkHandle"]
+__all__ = ["RunHandle"]
 
 _GRACE_SECONDS = 5.0
 _LOST_GRACE_SECONDS = 0.8  # the terminal is gone: nothing is to happen 2 s later
@@ -53,18 +45,12 @@ _RUNAWAY = 1.5  # times its memory limit: no more patience
 _MOST_OUTPUT_BYTES = 64 * 1024 * 1024
 _BLOCK_BYTES = 512
 _NAMES_SHOWN = 3
-_LIMIT_REACHED = "agent_tt.recording.limits:LimitReached"
-_CANNOT_REENTER = "agent_tt.errors:CannotReenter"
-_NOT_STARTED = frozenset(
-    f"agent_tt.errors:{kind.__name__}" for kind in (InvalidEntryPoint, InvalidExecutor, NotRebuildable)
-)
-_LONGEST_WHY = 400
 _DIED_UNSEEN = "its process ended without ending its run"
 _ENDED: frozenset[RunStatus] = frozenset({"succeeded", "failed", "interrupted"})
 
 
-class ForkHandle:
-    """A fork's child process and the run that it fills. May be used from several threads.
+class RunHandle:
+    """An agent's process and the run that it fills: a fork, or a run that is resumed. May be used from several threads.
 
     As a context manager it stops the child when the block is left by an exception (Ctrl-C, for example); a block that
     ends normally leaves the child running. The child ends with the process that started it, however that ends, unless
@@ -75,7 +61,7 @@ class ForkHandle:
 
     Args:
         store: the file that the run is written to.
-        run_id: the fork's run.
+        run_id: the run.
         process: the child, which leads a session of its own.
         output: the file that it prints to; duplicated.
         keeper: what ends the child if this process is killed; None where this is the keeper itself.
@@ -87,7 +73,7 @@ class ForkHandle:
             else does (`questions` and `answer`, `agent-tt answer`, the app); the time that they wait counts.
 
     Attributes:
-        run_id: the fork's run.
+        run_id: the run.
         store: the file that it is written to.
     """
 
@@ -129,7 +115,7 @@ class ForkHandle:
             threading.Thread(target=keep_answering, args=told, name=f"agent-tt answers {run_id}", daemon=True).start()
 
     def __repr__(self) -> str:
-        return f"<ForkHandle of run {self.run_id}, {'running' if self.poll() is None else 'ended'}>"
+        return f"<RunHandle of run {self.run_id}, {'running' if self.poll() is None else 'ended'}>"
 
     def __enter__(self) -> Self:
         return self
@@ -170,7 +156,10 @@ class ForkHandle:
 
         Raises:
             CannotReenter: the agent does not ask again what was recorded up to the fork's step.
-            InvalidEntryPoint: the agent could not be started, or not from this state.
+            InvalidEntryPoint: the agent could not be started, or not from this state; a run that was to be resumed can
+                be resumed once more.
+            AgentTTError: the agent of a run that was to be resumed does not ask again what was recorded, or does before
+                the break what was not recorded; it can be resumed once more.
             AgentFailed: the agent raised, exited with a failure or was killed.
             Interrupted: it was stopped, or stopped itself.
             StoreUnreadable: the run cannot be read, or could not be written to its end.
@@ -178,30 +167,10 @@ class ForkHandle:
         self.wait()
         if self._failure is not None:
             raise self._failure
-        store = open_store(self.store, read_only=True)
-        try:
+        with closing(open_store(self.store, read_only=True)) as store:
             run = store.run(self.run_id)
-        finally:
-            store.close()
-        if run.status == "succeeded":
-            return run
-        hint = f"agent-tt open {run.id} shows what it did"
-        why = run.error.short if run.error is not None else f"its run reads {run.status}"
-        if run.status == "interrupted":
-            if run.error is not None and run.error.class_name == _LIMIT_REACHED:
-                raise Interrupted(f"{run.name} was stopped: {run.error.message}", hint=hint)
-            if self._stopping.is_set():
-                raise Interrupted(f"{run.name} was stopped", hint=hint)
-            if self.poll() == StoreUnreadable.exit_code:
-                raise StoreUnreadable(f"{run.name} could not be recorded to its end: {why}", hint=hint)
-            raise Interrupted(f"{run.name} was interrupted: {why}", hint=hint)
-        if run.error is not None and run.error.class_name == _CANNOT_REENTER:
-            raise CannotReenter(run.error.message)
-        if run.error is not None and run.error.class_name in _NOT_STARTED:
-            raise InvalidEntryPoint(f"{run.name} did not run: {run.error.message}", hint=hint)
-        trace = run.error.traceback if run.error is not None else ""
-        why = why if len(why) <= _LONGEST_WHY else f"{why[:_LONGEST_WHY]}…"
-        raise AgentFailed(f"{run.name} failed: {why}", traceback=trace, hint=hint)
+        check_ended(run, self.poll(), was_stopped=self._stopping.is_set())
+        return run
 
     def questions(self) -> list[CallQuestion]:
         """The calls of the fork that wait for somebody's decision, the oldest question first."""
@@ -360,12 +329,12 @@ class ForkHandle:
             if self._why_stopped is not None and self._memory is not None and run.steps <= (run.fork_step or 0):
                 self._why_stopped += ", before its agent took a step"
             if run.status == "interrupted" and self._why_stopped is not None:
-                store.set_run_status(self.run_id, "interrupted", ErrorInfo(_LIMIT_REACHED, self._why_stopped))
+                store.set_run_status(self.run_id, "interrupted", ErrorInfo(LIMIT_REACHED, self._why_stopped))
             if run.status in _ENDED or (run.status == "crashed" and run.error is not None):
                 return  # it has said itself how it ended
             if self._why_stopped is not None:
                 status: RunStatus = "interrupted"
-                error = ErrorInfo(_LIMIT_REACHED, self._why_stopped)
+                error = ErrorInfo(LIMIT_REACHED, self._why_stopped)
             elif self._stopping.is_set():
                 status = "interrupted"
                 error = ErrorInfo("builtins:KeyboardInterrupt", "it was stopped")

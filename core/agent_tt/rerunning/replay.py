@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 from agent_tt.errors import AgentFailed, Damaged, Interrupted, InvalidEntryPoint
 from agent_tt.protocols import check_proven
-from agent_tt.replaying.agent_process import start_agent
-from agent_tt.replaying.job import JOB_VARIABLE, Job
 from agent_tt.replaying.progress import calls_answered
 from agent_tt.replaying.report import report_from_json
+from agent_tt.rerunning.process import start_agent
+from agent_tt.rerunning.rerun import Rerun
 from agent_tt.store.provenance import check_made_here
 from agent_tt.temporary import temporary_file, temporary_folder
 
@@ -79,8 +79,17 @@ def run_replay(
     check_proven(source, run)
     with temporary_folder("agent-tt-replay-") as scratch, temporary_file() as output:
         report, count = Path(scratch) / "report.json", Path(scratch) / "answered"
-        job = Job(
-            str(source.path.resolve()), run.id, observe, tuple(arguments), str(report), str(count), debug_at, agent
+        rerun = Rerun(
+            store=str(source.path.resolve()),
+            run=run.id,
+            begins="recording",
+            follows="halt",
+            observe=observe,
+            arguments=tuple(arguments),
+            report=str(report),
+            progress=str(count),
+            debug_at=debug_at,
+            agent=agent,
         )
 
         def is_unwanted() -> bool:
@@ -88,7 +97,7 @@ def run_replay(
                 progress(calls_answered(count))
             return cancelled is not None and cancelled()
 
-        code = _run(run, job, output, timeout, is_unwanted, standard_input)
+        code = _run(run, rerun, output, timeout, is_unwanted, standard_input)
         try:
             shape = json.loads(report.read_bytes())
         except (OSError, ValueError):
@@ -115,18 +124,15 @@ def _from_here(agent: str) -> str:
 
 def _run(
     run: Run,
-    job: Job,
+    rerun: Rerun,
     output: BinaryIO,
     timeout: float | None,
     is_unwanted: Callable[[], bool],
     standard_input: int | None,
 ) -> int:
-    has_terminal = job.debug_at is not None
-    told = {JOB_VARIABLE: job.to_variable()}
+    has_terminal = rerun.debug_at is not None
     mark = f"replay-{uuid.uuid4().hex}"
-    started = start_agent(
-        "agent_tt._replay_child", run, told, None if has_terminal else output, mark=mark, standard_input=standard_input
-    )
+    started = start_agent(rerun, run, None if has_terminal else output, mark=mark, standard_input=standard_input)
     process = started.process
     try:
         with _leaving_ctrl_c_to_the_child() if has_terminal else nullcontext():

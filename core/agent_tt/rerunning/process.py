@@ -15,21 +15,18 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 from agent_tt.errors import InvalidEntryPoint
 from agent_tt.model.facts import RunFacts
+from agent_tt.rerunning.rerun import RERUN_VARIABLE
+from agent_tt.store.locate import ENVIRONMENT as STORE_VARIABLE
 from agent_tt.supervising.keeper import Keeper
 from agent_tt.supervising.processes import marked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from agent_tt.model import Run
+    from agent_tt.rerunning.rerun import Rerun
 
-__all__ = [
-    "AgentProcess",
-    "environment_of",
-    "folder_of",
-    "interpreter_of",
-    "start_agent",
-]
+__all__ = ["AgentProcess", "start_agent"]
+
+_MODULE: Final = "agent_tt._child"
 
 _FLAGS: Final = (
     "-P",  # the folder it runs in is not searched for modules: a `json.py` there must not break the start
@@ -37,7 +34,7 @@ _FLAGS: Final = (
     "-X",
     "faulthandler",  # a crash of the interpreter says where
 )
-_NOT_FOR_THE_AGENT: Final = frozenset({"AGENT_TT_FORK", "AGENT_TT_LAUNCH", "AGENT_TT_REPORT", "AGENT_TT_JOIN"})
+_NOT_FOR_THE_AGENT: Final = frozenset({RERUN_VARIABLE, "AGENT_TT_LAUNCH", "AGENT_TT_REPORT", "AGENT_TT_JOIN"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +51,11 @@ class AgentProcess:
 
 
 def start_agent(
-    module: str,
+    rerun: Rerun,
     run: Run,
-    told: Mapping[str, str],
     output: BinaryIO | None,
     *,
     mark: str,
-    fills: Path | None = None,
     standard_input: int | None = None,
     interpreter: str | None = None,
     folder: str | None = None,
@@ -68,12 +63,10 @@ def start_agent(
     """Start the process of an agent, which ends with this one.
 
     Args:
-        module: what runs in it: one of our own.
-        run: the run, which says with what and where.
-        told: variables of the environment that tell the module what to do.
+        rerun: what it does.
+        run: the run that was recorded, which says with what and where.
         output: where it prints; None for our own terminal, from which it reads too.
         mark: a word that marks it and all that it starts; of a process that fills a run the run's id.
-        fills: the store of the run that it fills; None where it fills none.
         standard_input: the file that it reads from, where it does not have our terminal; None for none.
         interpreter: the Python, where it is not the run's.
         folder: the folder, where it is not the run's.
@@ -81,14 +74,14 @@ def start_agent(
     Raises:
         InvalidEntryPoint: it could not be started.
     """
-    python, place = interpreter or interpreter_of(run), folder or folder_of(run)
+    python, place = interpreter or _interpreter_of(run), folder or _folder_of(run)
     options = run.facts.python_options
-    keeper = Keeper(mark, run=None if fills is None else (fills, mark), output=output)
+    keeper = Keeper(mark, run=(Path(rerun.store), rerun.run) if rerun.fills else None, output=output)
     try:
         process = subprocess.Popen(  # noqa: S603  running the agent is what was asked for
-            [python, *_FLAGS, *(options or ()), "-m", module],
+            [python, *_FLAGS, *(options or ()), "-m", _MODULE],
             cwd=place,
-            env={**marked(mark, environment_of(run)), **told},
+            env=marked(mark, _environment_of(run, rerun)),
             stdin=None if output is None else subprocess.DEVNULL if standard_input is None else standard_input,
             stdout=output,
             stderr=output,
@@ -102,24 +95,28 @@ def start_agent(
     return AgentProcess(process, keeper)
 
 
-def interpreter_of(run: Run) -> str:
+def _interpreter_of(run: Run) -> str:
     """The Python that an agent ran with, else this one."""
     recorded = run.code.interpreter
     return recorded if recorded is not None and os.access(recorded, os.X_OK) else sys.executable
 
 
-def folder_of(run: Run) -> str:
+def _folder_of(run: Run) -> str:
     """Where the agent ran, else its project, else here."""
     return next((path for path in (run.code.cwd, run.code.root) if path and Path(path).is_dir()), str(Path.cwd()))
 
 
-def environment_of(run: Run) -> dict[str, str]:
-    """The environment for running an agent again: ours, with the order of sets that it had.
+def _environment_of(run: Run, rerun: Rerun) -> dict[str, str]:
+    """The environment for running an agent again: ours, with the order of sets that it had, and what it is told.
 
-    What we were told ourselves (to be a fork, to be recorded) is not for that agent.
+    What we were told ourselves (to be a rerun, to be recorded) is not for that agent. What the agent of a run that is
+    filled records later goes into the same store.
     """
     environment = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_THE_AGENT}
     seed = run.facts.hash_seed
     if seed is not None:
         environment[RunFacts.hash_seed.key] = seed
+    if rerun.fills:
+        environment[STORE_VARIABLE] = rerun.store
+    environment[RERUN_VARIABLE] = rerun.to_variable()
     return environment

@@ -13,7 +13,7 @@ from agent_tt.errors import InvalidEdit
 from agent_tt.forking.boundary import expected_after
 from agent_tt.forking.call_edits import CALLS
 from agent_tt.replaying.divergence import AT_THE_END
-from agent_tt.replaying.launch import run_replay
+from agent_tt.rerunning.replay import run_replay
 from agent_tt.sources import open_source
 
 if TYPE_CHECKING:
