@@ -31,6 +31,7 @@ Everything is loaded when it is first used: importing the package costs next to 
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from agent_tt._lazy import lazily
@@ -110,3 +111,7 @@ __getattr__ = lazily(__name__, _HOMES, _COMPANIONS)
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+if "AGENT_TT_POLICY" in os.environ:  # an agent of a fork started this process: the fork's policy holds here, too
+    import agent_tt.intercepting.inherited  # noqa: F401  it starts the session

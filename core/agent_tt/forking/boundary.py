@@ -10,17 +10,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from agent_tt.forking.shown_tools import ShownTools
+from agent_tt.intercepting.policy import Rule, effect_of
+from agent_tt.intercepting.policy_enforcement import is_own_doing
 from agent_tt.model.facts import CallFacts
-from agent_tt.recording.deciding import is_own_doing
-from agent_tt.recording.policy import Rule, effect_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from agent_tt.forking.declared_tools import DeclaredTool
+    from agent_tt.intercepting.policy import ToolPolicy, Word
     from agent_tt.model import Call, CallKind, Effect, Run, Step
     from agent_tt.protocols import RunSource
-    from agent_tt.recording.policy import ToolPolicy, Word
 
 __all__ = ["Boundary", "Expected", "KnownBy", "boundary_of", "expected_after"]
 

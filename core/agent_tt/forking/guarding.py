@@ -25,13 +25,14 @@ from typing import TYPE_CHECKING, Any, Final
 from agent_tt.errors import ToolDenied
 from agent_tt.forking.left_open import LeftOpen
 from agent_tt.forking.outside import Outside
-from agent_tt.recording.adoption import process_policy
+from agent_tt.intercepting.policy import effect_of
+from agent_tt.intercepting.policy_enforcement import EnforcesPolicy
 from agent_tt.recording.call_site import is_agent_file
 from agent_tt.recording.calls import RecordedCall
 from agent_tt.recording.exchange import begin_exchange
 from agent_tt.recording.hooks import HOOKS
 from agent_tt.recording.passing import is_passing, passing_for
-from agent_tt.recording.policy import effect_of
+from agent_tt.recording.session import SESSION
 from agent_tt.replaying.attempts import LOOK_UPS, OWN_NAMES, SOCKET, call_of, is_address, is_own_name
 from agent_tt.replaying.guard import Attempt, Rules, guarded
 from agent_tt.seams.process_question import is_imported, is_probe
@@ -39,6 +40,8 @@ from agent_tt.seams.process_question import is_imported, is_probe
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
+
+    from agent_tt.intercepting.policy import ToolPolicy
 
 __all__ = ["guarding"]
 
@@ -108,7 +111,7 @@ class _Gate:
         What a request or a process does that may be made was decided where it began; of its own connections only those
         are refused that a rule names.
         """
-        policy = process_policy()
+        policy = _policy()
         if policy is None or not policy.denials:
             return False
         question = call_of(Attempt(event, target), self.names.meant(target))
@@ -120,7 +123,7 @@ class _Gate:
 
     def decide(self, attempt: Attempt) -> BaseException | None:
         """What to raise instead of an attempt; None lets it be made."""
-        policy, question = process_policy(), call_of(attempt, self.names.meant(attempt.target))
+        policy, question = _policy(), call_of(attempt, self.names.meant(attempt.target))
         if policy is None:
             return None
         word = policy.decide(question.kind, question.name, "write").word
@@ -151,6 +154,12 @@ class _Gate:
             return True
         self._sent_to.add(attempt.target)
         return False
+
+
+def _policy() -> ToolPolicy | None:
+    """What the calls of this process may do; None where no policy holds."""
+    enforces = SESSION.link(EnforcesPolicy)
+    return None if enforces is None else enforces.policy
 
 
 class _Names:

@@ -5,13 +5,14 @@ is guarded the ways to do that are replaced: the methods of `socket.socket` and 
 like. What belongs to something that runs passes at once. Otherwise the far end decides: a connection that a request
 opened, or that was accepted, passes; what else is connected goes by the rule for `socket HOST:PORT`, as if it were
 opened now. A terminal's program and a named pipe count as connections, too; the standard input of a program that a call
-started goes by the rule for `subprocess PROGRAM` (its pipes ask, see `agent_tt.recording.written`).
+started goes by the rule for `subprocess PROGRAM` (its pipes ask: `before_write`).
 """
 
 from __future__ import annotations
 
 import functools
 import os
+import shlex
 import socket
 import stat
 import sys
@@ -22,8 +23,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.recording.hooks import Patch
 from agent_tt.recording.import_watch import ImportWatch
+from agent_tt.recording.links import Link, Place
 from agent_tt.recording.passing import is_passing, passing_for
-from agent_tt.recording.written import checking, program_behind
+from agent_tt.recording.session import SESSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,10 +48,14 @@ _PTMX: Final = (5, 2)
 """The device number of the master end of a terminal, on Linux."""
 
 
-class LeftOpen:
-    """Knows who opened which connection. Safe to use from several threads."""
+class LeftOpen(Link):
+    """Knows who opened which connection, and which programs calls started. Safe to use from several threads."""
+
+    place = Place.GUARD
 
     def __init__(self) -> None:
+        self._refuse: Refuse = _let_pass
+        self._programs: dict[tuple[int, int], str] = {}
         self._free: set[int] = set()
         self._accepted: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
@@ -66,6 +72,22 @@ class LeftOpen:
             else:
                 self._free.add(number)
 
+    def program_started(self, number: int, command: Any) -> None:
+        """Remember the program that reads a pipe, where a call started it."""
+        if passing_for() == "call":
+            pipe = os.fstat(number)
+            words = [command] if isinstance(command, (str, bytes, os.PathLike)) else command
+            line = os.fsdecode(words[0]) if words is not command else shlex.join(os.fsdecode(word) for word in words)
+            self._programs[pipe.st_dev, pipe.st_ino] = line
+
+    def before_write(self, number: int) -> None:
+        """Ask whether a file descriptor may be written to.
+
+        Raises:
+            BaseException: it may not.
+        """
+        self._check_number(self._refuse, number)
+
     def far_end(self, number: int) -> tuple[str, str] | None:
         """Where a file descriptor leads, where what is written to it leaves this program; None where it does not.
 
@@ -81,7 +103,7 @@ class LeftOpen:
         if stat.S_ISCHR(kind.st_mode) and (os.major(kind.st_rdev), os.minor(kind.st_rdev)) == _PTMX:
             return _SENT, "terminal"
         if stat.S_ISFIFO(kind.st_mode):
-            program = program_behind(kind)
+            program = self._programs.get((kind.st_dev, kind.st_ino), "")
             path = "" if program else _named_pipe(number)
             return (_TOLD, program) if program else (_SENT, path) if path else None
         if not stat.S_ISSOCK(kind.st_mode) or number in self._free:
@@ -119,7 +141,8 @@ class LeftOpen:
             if name in sys.modules:
                 put(name, sys.modules[name])
         try:
-            with checking(lambda number: self._check_number(refuse, number)):
+            self._refuse = refuse
+            with SESSION.joined(self):
                 yield
         finally:
             watch.stop()
@@ -167,6 +190,10 @@ class LeftOpen:
             return made, address
 
         return accept
+
+
+def _let_pass(_event: str, _target: str, _frame: FrameType | None) -> None:
+    """Refuse nothing."""
 
 
 def _check(refuse: Refuse, reached: tuple[str, str] | None) -> None:

@@ -22,7 +22,6 @@ from agent_tt.errors import InvalidEdit, InvalidScript
 from agent_tt.forking.call_edits import edited_call
 from agent_tt.model import Call, Edit
 from agent_tt.model.facts import CallFacts
-from agent_tt.recording.answers import KeepsKeys
 from agent_tt.replaying.loaded_classes import LOADED
 from agent_tt.replaying.rebuilt_errors import rebuild_error
 
@@ -33,9 +32,9 @@ if TYPE_CHECKING:
     from agent_tt.forking.terms import Terms
     from agent_tt.model import Delivery, Run
     from agent_tt.protocols import RunSource
-    from agent_tt.recording.answers import Answers, Question, Served
+    from agent_tt.recording.answers import Question, Served
 
-__all__ = ["Chained", "MadeUpAnswers", "check_script", "recorded_answers"]
+__all__ = ["MadeUpAnswers", "check_script", "recorded_answers"]
 
 _OTHER: Final = 0.5
 """How often another recorded answer is given than the next one."""
@@ -148,23 +147,6 @@ def recorded_answers(source: RunSource, run: Run) -> list[Recorded]:
 def _of_any(by_name: Mapping[str, Sequence[Recorded]]) -> Sequence[Recorded]:
     """The answers of the only function that was recorded, for one that was renamed since."""
     return next(iter(by_name.values())) if len(by_name) == 1 else ()
-
-
-class Chained:
-    """Answers of a recording first; what it lets run is put to others."""
-
-    def __init__(self, first: Answers, then: Answers) -> None:
-        self._first = first
-        self._then = then
-
-    def key_of(self, question: Question) -> Wire:
-        """The idempotency key of an earlier try, which only the first knows."""
-        return self._first.key_of(question) if isinstance(self._first, KeepsKeys) else None
-
-    def ask(self, question: Question) -> Served | None:
-        """The answer of the first that has one."""
-        served = self._first.ask(question)
-        return self._then.ask(question) if served is None else served
 
 
 class MadeUp:

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 from agent_tt import config
 from agent_tt.errors import UsageError
 from agent_tt.forking.prepared import given_answer
-from agent_tt.model.error_text import error_from_text
-from agent_tt.recording.answers import Question
-from agent_tt.recording.policy import (
+from agent_tt.intercepting.policy import (
     BOUNDARIES,
     WORDS,
     Rule,
@@ -24,7 +22,9 @@ from agent_tt.recording.policy import (
     is_pattern,
     read_rule,
 )
-from agent_tt.recording.policy_tables import read_assignment, rules_of
+from agent_tt.intercepting.policy_tables import read_assignment, rules_of
+from agent_tt.model.error_text import error_from_text
+from agent_tt.recording.answers import Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.errors import InvalidEdit, NotRebuildable, UsageError
 from agent_tt.forking.call_edits import edited_call
 from agent_tt.forking.made_up import MadeUp
+from agent_tt.intercepting.policy_enforcement import NotRecorded
 from agent_tt.model import Call, Delivery, Edit
 from agent_tt.model.facts import CallFacts
-from agent_tt.recording.deciding import NotRecorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

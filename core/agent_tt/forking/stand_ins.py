@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.codec.decode import decode
 from agent_tt.codec.text import describe, pretty
 from agent_tt.errors import AgentTTError
+from agent_tt.intercepting.policy_enforcement import NotRecorded
 from agent_tt.model.facts import place_said
-from agent_tt.recording.deciding import NotRecorded
 from agent_tt.recording.scope import store_at_work
 from agent_tt.replaying.loaded_classes import LOADED
 
@@ -41,7 +41,7 @@ Place = tuple[int, int]
 
 
 class ParentStandIns:
-    """See `agent_tt.recording.deciding.StandIns`.
+    """See `agent_tt.intercepting.policy_enforcement.StandIns`.
 
     Args:
         source: where the runs lie.

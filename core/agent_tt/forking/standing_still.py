@@ -15,13 +15,15 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_tt.recording.held_time import held_seconds, prepare_with
 from agent_tt.recording.hooks import Patch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from agent_tt.intercepting.approvals import AsksForApproval
 
 __all__ = ["standing_still"]
 
@@ -29,10 +31,11 @@ _CLOCKS: Final = ((time, "monotonic"), (threading, "_time"), (queue, "time"), (s
 
 
 @contextmanager
-def standing_still() -> Iterator[None]:
+def standing_still(approvals: AsksForApproval) -> Iterator[None]:
     """Let the deadlines of this process stand still while a question is open, as long as the block lasts."""
-    patches = [Patch(module, name, _without_held) for module, name in _CLOCKS if hasattr(module, name)]
-    patches.append(Patch(threading.Condition, "wait", _waiting_on))
+    without_held = partial(_without_held, approvals)
+    patches = [Patch(module, name, without_held) for module, name in _CLOCKS if hasattr(module, name)]
+    patches.append(Patch(threading.Condition, "wait", partial(_waiting_on, approvals)))
     for patch in patches:
         patch.apply()
 
@@ -40,33 +43,33 @@ def standing_still() -> Iterator[None]:
         """Find trio, which the agent may have loaded meanwhile."""
         clock = getattr(sys.modules.get("trio._core._run"), "SystemClock", None)
         if isinstance(clock, type) and not any(patch.is_on(clock) for patch in patches):
-            patches.append(Patch(clock, "current_time", _without_held))
+            patches.append(Patch(clock, "current_time", without_held))
             patches[-1].apply()
 
-    prepare_with(prepare)
+    approvals.prepare = prepare
     try:
         yield
     finally:
-        prepare_with(None)
+        approvals.prepare = None
         for patch in reversed(patches):
             patch.undo()
 
 
-def _without_held(original: Callable[..., Any]) -> Callable[..., Any]:
+def _without_held(approvals: AsksForApproval, original: Callable[..., Any]) -> Callable[..., Any]:
     def clock(*args: object) -> float:
-        return float(original(*args)) - held_seconds()
+        return float(original(*args)) - approvals.held_seconds()
 
     return clock
 
 
-def _waiting_on(original: Callable[..., Any]) -> Callable[..., Any]:
+def _waiting_on(approvals: AsksForApproval, original: Callable[..., Any]) -> Callable[..., Any]:
     def wait(condition: threading.Condition, timeout: float | None = None) -> bool:
         if timeout is None or timeout <= 0:
             return bool(original(condition, timeout))
-        before = held_seconds()
+        before = approvals.held_seconds()
         is_notified = bool(original(condition, timeout))
         while not is_notified:  # nobody can notify between two waits: whoever does needs the lock that we hold
-            now = held_seconds()
+            now = approvals.held_seconds()
             if now <= before:
                 break
             before, more = now, now - before

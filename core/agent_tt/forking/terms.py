@@ -17,8 +17,8 @@ from agent_tt.codec.encode import encode
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.text import parse_value
 from agent_tt.errors import UsageError
+from agent_tt.intercepting.limits import Limits
 from agent_tt.model.facts import TermFacts
-from agent_tt.recording.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -13,19 +13,24 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.forking.stand_ins import ParentStandIns
 from agent_tt.forking.standing_still import standing_still
 from agent_tt.forking.terms import terms_of
-from agent_tt.recording.answers import serving
-from agent_tt.recording.deciding import answering
-from agent_tt.recording.limits import keeping
+from agent_tt.intercepting.approvals import AsksForApproval
+from agent_tt.intercepting.limits import KeepsLimits
+from agent_tt.intercepting.policy_enforcement import EnforcesPolicy
+from agent_tt.intercepting.run_handoff import HandsOverRun
+from agent_tt.intercepting.serving import MakesUpAnswers, ServesAnswers
+from agent_tt.recording.links import Link
+from agent_tt.recording.session import SESSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from agent_tt.forking.breaking import StateBreaks
+    from agent_tt.intercepting.policy import ToolPolicy
+    from agent_tt.intercepting.serving import Answers
     from agent_tt.model import Run
-    from agent_tt.protocols import RunSource
-    from agent_tt.recording.answers import Answers
+    from agent_tt.protocols import RunSource, Store
 
-__all__ = ["leave_soon", "under_terms"]
+__all__ = ["leave_soon", "links_of_run", "under_terms"]
 
 _GRACE_SECONDS: Final = 5.0
 
@@ -54,6 +59,23 @@ def _leave(code: int) -> None:
     os._exit(code)
 
 
+def links_of_run(into: Store, source: RunSource, run: Run, policy: ToolPolicy) -> tuple[Link, ...]:
+    """The links with which a session starts whose process fills a run that is there already.
+
+    Args:
+        into: what the recording of the process writes to.
+        source: where the run and its parent lie.
+        run: the run.
+        policy: what its calls may do.
+    """
+    stand_ins = None if run.parent is None else ParentStandIns(source, run)
+    return (
+        HandsOverRun(into, run.id, run.code),
+        EnforcesPolicy(policy, stand_ins),
+        AsksForApproval(stand_ins),
+    )
+
+
 @contextmanager
 def under_terms(source: RunSource, run: Run, first: Answers | None = None, *, limited: bool = True) -> Iterator[None]:
     """Keep the limits of a fork, and answer what its terms say that no model is asked, while the block lasts.
@@ -61,27 +83,25 @@ def under_terms(source: RunSource, run: Run, first: Answers | None = None, *, li
     Args:
         source: where it lies.
         run: the fork.
-        first: what answers from a recording before that; it is served with it.
+        first: what answers from a recording before that.
         limited: whether the limits hold. A person who resumes a run that came to one wants it to go on.
     """
-    terms = terms_of(run)
+    terms, links, approvals = terms_of(run), list[Link](), SESSION.link(AsksForApproval)
     with suppress(OSError):  # only Linux has it
         Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO)
     with ExitStack() as stack:
-        if any("ask" in str(rule) for rule in run.policy.values()):
-            stack.enter_context(standing_still())
-        if run.parent is not None:
-            stack.enter_context(answering(ParentStandIns(source, run)))
+        if approvals is not None and any("ask" in str(rule) for rule in run.policy.values()):
+            stack.enter_context(standing_still(approvals))
+        if first is not None:
+            links.append(ServesAnswers(first))
         if terms.is_mock:
-            from agent_tt.forking.made_up import Chained, MadeUpAnswers, recorded_answers
+            from agent_tt.forking.made_up import MadeUpAnswers, recorded_answers
 
             recorded = recorded_answers(source, run if run.parent is None else source.run(run.parent))
-            answers: Answers = MadeUpAnswers(recorded, run.fork_step or 0, terms)
-            stack.enter_context(serving(answers if first is None else Chained(first, answers)))
-        elif first is not None:
-            stack.enter_context(serving(first))
+            links.append(MakesUpAnswers(MadeUpAnswers(recorded, run.fork_step or 0, terms)))
         if limited and terms.limits:
-            stack.enter_context(keeping(terms.limits, run.id, _breaks(source, run, terms.limits.breaks)))
+            links.append(KeepsLimits(terms.limits, run.id, _breaks(source, run, terms.limits.breaks)))
+        stack.enter_context(SESSION.joined(*links))
         yield
 
 

@@ -24,18 +24,20 @@ from agent_tt.launching.late_writer import LateWriter
 from agent_tt.launching.settings import SETTINGS_VARIABLE, Report, Settings, settings_here
 from agent_tt.model import AgentCode, NewRun
 from agent_tt.model.facts import RunFacts
-from agent_tt.recording.adoption import store_for_all
-from agent_tt.recording.begun import when_begun
 from agent_tt.recording.checkpointing import parse_rules
 from agent_tt.recording.child_process import Join
 from agent_tt.recording.entry import fingerprint
 from agent_tt.recording.kept_headers import as_metadata
 from agent_tt.recording.lanes import Lanes
+from agent_tt.recording.links import Link, Place
 from agent_tt.recording.model_steps import ModelSteps
 from agent_tt.recording.recorder import Recording, open_for_recording
 from agent_tt.recording.scope import nowhere
+from agent_tt.recording.session import SESSION
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent_tt.launching.outside_tools import Held
     from agent_tt.protocols import RunWriter
 
@@ -90,7 +92,7 @@ class LaunchedRecording(Recording):
         """
         self._late.is_wanted = is_wanted
         self._enter()
-        when_begun(self._give_way)
+        SESSION.join(_HearsOfOthers(self._give_way))
 
     def can_be_joined(self) -> bool:
         """See `Recording`. The run begins with that, unless the process may turn out to do nothing worth one."""
@@ -113,17 +115,21 @@ class LaunchedRecording(Recording):
 
     def _begin_run(self) -> RunWriter:
         self._process = os.getpid()  # not that of the process that forked this one before its first call
-        shared = store_for_all()
-        if shared is None and self.goes_on_without_store:
+        with nowhere():
+            writer = self._handed_over(self._named(), None)
+        if writer is not None:
+            return self._reported(writer)
+        if self.goes_on_without_store:
             return self._begin_falling_back()
         if self._join is not None:
             with nowhere(), contextlib.suppress(NotFound):
                 self._store = open_for_recording(None, self._durability)
                 return self._store.join_run(self._join.run)
         with nowhere():
-            self._owns_store = shared is None
-            self._store = shared or open_for_recording(None, self._durability)
-            writer = self._store.begin_run(self._named(), None)
+            self._store = open_for_recording(None, self._durability)
+            return self._reported(self._store.begin_run(self._named(), None))
+
+    def _reported(self, writer: RunWriter) -> RunWriter:
         if self._report is not None:
             self._report.add("run", id=writer.run_id, own=False)
         return writer
@@ -144,6 +150,19 @@ class LaunchedRecording(Recording):
     def _is_first(self) -> bool:
         """Whether no other process of the command has begun a run."""
         return self._report is None or not any(line["event"] == "run" for line in self._report.lines())
+
+
+class _HearsOfOthers(Link):
+    """Tells of every recording of this process that begins."""
+
+    place = Place.WATCH
+
+    def __init__(self, tell: Callable[[Recording], None]) -> None:
+        self._tell = tell
+
+    def run_begun(self, recording: Recording) -> None:
+        """Tell of it."""
+        self._tell(recording)
 
 
 def begin() -> None:

@@ -20,7 +20,9 @@ from __future__ import annotations
 
 from agent_tt.model.kinds import (
     ACTING,
+    LIMIT_REACHED,
     OWN_DOING,
+    STOPPED_BY_LIMIT,
     CallKind,
     CallStatus,
     DeliveryKind,
@@ -41,7 +43,9 @@ from agent_tt.model.writing import HELD_BACK, CallEnd, Judged, NewCall, NewRun, 
 __all__ = [
     "ACTING",
     "HELD_BACK",
+    "LIMIT_REACHED",
     "OWN_DOING",
+    "STOPPED_BY_LIMIT",
     "AgentCode",
     "Call",
     "CallEnd",

@@ -6,7 +6,9 @@ from typing import Final, Literal
 
 __all__ = [
     "ACTING",
+    "LIMIT_REACHED",
     "OWN_DOING",
+    "STOPPED_BY_LIMIT",
     "CallKind",
     "CallStatus",
     "DeliveryKind",
@@ -29,7 +31,7 @@ DeliveryKind = Literal["chunk", "end", "error", "closed"]
 StreamEnd = Literal["end", "error", "closed"]
 WayBackIn = Literal["restore", "replay"]
 NoteKind = Literal["note", "bookmark", "watch", "effect"]
-"""`effect`: a call that nothing recorded, as the process of a fork wrote it down; see `recording.unrecorded`."""
+"""`effect`: a call that nothing recorded, as the process of a fork wrote it down; see `forking.outside`."""
 EditTarget = Literal["state", "result", "error", "answer", "system", "model", "parameter", "step"]
 
 ACTING: Final[frozenset[CallKind]] = frozenset({"tool", "http", "subprocess", "socket", "human"})
@@ -38,3 +40,9 @@ model is asked with all that was said so far."""
 
 OWN_DOING: Final[frozenset[CallKind]] = frozenset({"http", "subprocess", "socket"})
 """Kinds of calls that are the doing of the call that they are made inside of."""
+
+LIMIT_REACHED: Final = "agent_tt.intercepting.limits:LimitReached"
+"""The class of the error of a run that came to one of its limits."""
+
+STOPPED_BY_LIMIT: Final = frozenset({LIMIT_REACHED, "agent_tt.recording.limits:LimitReached"})
+"""The names under which files keep that class; the second one is its name in files of before."""

@@ -97,7 +97,7 @@ class Run:
         edits: what a person changed for a fork.
         way_back_in: how the agent of a fork got to `fork_step`: `restore` was handed that state, `replay` ran from the
             beginning with what was recorded given to it again. None of a run that is not a fork.
-        policy: what a fork did with its calls, as `agent_tt.recording.policy.ToolPolicy.to_mapping` says it.
+        policy: what a fork did with its calls, as `agent_tt.intercepting.policy.ToolPolicy.to_mapping` says it.
         read_only: it lies in a file that is not ours.
         metadata: what people and agents said of it by free names, and what we did: see `agent_tt.model.facts.RunFacts`.
         origin: where an imported or foreign run came from (`file`, `thread`, …), for display.

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from agent_tt.patching.draws import draw
 from agent_tt.patching.standins import StandInType, dress
-from agent_tt.recording.moved_time import moved_on
+from agent_tt.recording.session import SESSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["CLOCK", "CLOCK_NAMES", "DATE_NAMES", "live_reader", "local_day", "local_now", "utc_now"]
+__all__ = ["CLOCK", "CLOCK_NAMES", "DATE_NAMES", "live_reader", "local_day", "local_now", "moved_on", "utc_now"]
 
 _NANOSECONDS: Final = 1_000_000_000
 
@@ -29,6 +29,12 @@ class _Switch:
 
 
 CLOCK: Final = _Switch()
+
+
+def moved_on() -> float:
+    """Seconds between the real time and what clocks show this code; 0 outside any replay."""
+    offsets = SESSION.chain.clock_offset
+    return offsets[-1]() if offsets else 0.0
 
 
 def _drawn(name: str, live: Callable[[], Any], **args: object) -> Any:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 
 from agent_tt.codec.encode import encode
 from agent_tt.model import CallEnd, NewCall
-from agent_tt.recording.answers import answers_here, question_of
 from agent_tt.recording.beginning_calls import begin_call
 from agent_tt.recording.call_site import call_site
 from agent_tt.recording.call_spec import CallSpec
 from agent_tt.recording.scope import here
+from agent_tt.recording.session import SESSION
 from agent_tt.recording.signature import Parameters, signature_of_call
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ def _question(scope: Scope, kind: DrawKind, name: str, args: Mapping[str, object
 
 
 def _held(scope: Scope, new: NewCall, live: Callable[[], T]) -> T:
-    answers = answers_here()
-    value = _answer(None if answers is None else answers.ask(question_of(new)), live)
+    answers = (answer(new) for answer in SESSION.chain.answer_draw)
+    value = _answer(next((served for served in answers if served is not None), None), live)
     scope.recording.held.hold(new, CallEnd(status="ok", result=encode(value)))
     return value
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from agent_tt.codec.looking import is_looking
 from agent_tt.errors import UsageError
 from agent_tt.model import NewCall
-from agent_tt.recording.answers import answers_here, question_of
 from agent_tt.recording.call_site import call_site
 from agent_tt.recording.calls import RecordedCall
 from agent_tt.recording.scope import here
+from agent_tt.recording.session import SESSION
 from agent_tt.recording.signature import signature_of_call
-from agent_tt.recording.unrecorded import check_unrecorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from agent_tt.codec.wire import Wire
     from agent_tt.recording.call_spec import CallSpec
     from agent_tt.recording.scope import Scope
     from agent_tt.recording.steps import RecordedStep
@@ -34,24 +34,34 @@ def begin_call(spec: CallSpec, args: Sequence[object], kwargs: Mapping[str, obje
     Outside any step the call makes a step of its own, named after it.
 
     Raises:
-        ToolDenied: the policy of the fork that this process runs denies the tool.
-        Divergence: a replay has no answer.
+        BaseException: a link refuses it (`ToolDenied`), or halts the agent (`Divergence`).
     """
     if spec.seen is not None:
         spec.seen()
     scope = here()
     if scope is None:
-        answers = answers_here()
-        if answers is not None and is_looking():
-            raise NotAnswered  # an object that we look at asks, not the agent: nothing of it was recorded
-        if answers is not None:
-            named = spec.parameters.bind(args, kwargs)
-            signature = signature_of_call(spec.kind, spec.name, named, without=spec.idempotency_key)
-            new = NewCall(spec.kind, spec.name, named, signature, spec.effect, lane="", meta=call_site(None))
-            answers.ask(question_of(new))
-        check_unrecorded(spec.kind, spec.name, spec.effect)
+        if SESSION.chain.unrecorded_call:
+            _begin_unrecorded(spec, args, kwargs)
         return None
     return begin_in(scope, spec, lambda call: call.begin(args, kwargs))
+
+
+def _begin_unrecorded(spec: CallSpec, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
+    """Put a call that no recording reaches to the chain.
+
+    Raises:
+        BaseException: a link refuses it, or halts the agent.
+    """
+    chain, signature = SESSION.chain, ""
+    named: dict[str, Wire] = {}
+    if chain.serves:
+        if is_looking():
+            raise NotAnswered  # an object that we look at asks, not the agent: nothing of it was recorded
+        named = spec.parameters.bind(args, kwargs)
+        signature = signature_of_call(spec.kind, spec.name, named, without=spec.idempotency_key)
+    new = NewCall(spec.kind, spec.name, named, signature, spec.effect, lane="", meta=call_site(None))
+    for begins in chain.unrecorded_call:
+        begins(new, is_own_doing=False)
 
 
 def begin_in(

@@ -13,32 +13,29 @@ from agent_tt.codec.encode import encode
 from agent_tt.errors import AgentTTError
 from agent_tt.model import CallEnd, Judged, NewCall
 from agent_tt.model.facts import CallFacts, StepFacts
-from agent_tt.recording.amending import amender_here
-from agent_tt.recording.answers import HoldsBack, KeepsKeys, answers_here, question_of
 from agent_tt.recording.arrival import Arrival
 from agent_tt.recording.call_facts import facts_of
 from agent_tt.recording.cancellation import cancellation_facts
 from agent_tt.recording.changed_arguments import given_arguments
-from agent_tt.recording.deciding import Deciding, check_halted, rule_for, told
 from agent_tt.recording.edited_arguments import FunctionCall
 from agent_tt.recording.exceptions import error_info
-from agent_tt.recording.limits import limits_here
 from agent_tt.recording.scope import enter, leave
+from agent_tt.recording.session import SESSION
 from agent_tt.recording.shared_end import SharedEnd
 from agent_tt.recording.signature import signature_of_call
 from agent_tt.recording.usage import is_refusal, usage_of
 from agent_tt.redaction.wire_pieces import WirePieces
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import StreamEnd
-    from agent_tt.recording.answers import Answers, Question, Served
+    from agent_tt.recording.answers import Served
     from agent_tt.recording.call_spec import CallSpec
     from agent_tt.recording.changed_arguments import GivenArguments
-    from agent_tt.recording.deciding import Given, Outcome
+    from agent_tt.recording.links import Given, Link, Reply
     from agent_tt.recording.scope import Scope
     from agent_tt.recording.steps import RecordedStep
     from agent_tt.recording.usage import Usage
@@ -46,7 +43,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_KEY: Final = CallFacts.idempotency_key.key
 _RETURNED_AS: Final = CallFacts.returned_as.key
 _UNPRICED: Final = StepFacts.unpriced.key
 
@@ -55,8 +51,15 @@ class RecordedCall:
     """A call that has begun. The first that ends it counts; what comes after that is ignored.
 
     Attributes:
+        recording: what records it.
+        around: the call whose function makes it, or made what makes it.
+        spec: what is called.
+        number: its number in its step, once its intent is committed; None where its run had just ended.
+        named: its arguments by name, as they are kept.
+        given: what it goes out with; None where nothing of that can be changed.
+        by_link: what links remember of it from one hook to the next.
         end: what processes that were forked inside it see of its end.
-        served: the answer that a replay, or a fork's policy, gives in place of the function; None where that runs.
+        served: the answer that a link gives in place of the function; None where that runs.
         sent: what goes out in place of what the agent gave, a function's `(args, kwargs)` or a request; else None.
         is_awaited: whether its answer comes to an event loop.
         returned_as: what a plain function gave in place of its answer: `coroutine`, `generator`, `async generator`,
@@ -64,21 +67,23 @@ class RecordedCall:
     """
 
     def __init__(self, scope: Scope, spec: CallSpec, step: RecordedStep, *, owns_step: bool) -> None:
-        self._recording = scope.recording
-        self._around = scope.call
-        self._spec = spec
+        self.recording = scope.recording
+        self.around = scope.call
+        self.spec = spec
+        self.number: int | None = None
+        self.named: Mapping[str, Wire] = MappingProxyType({})
+        self.given: Given | None = None
+        self.by_link: dict[Link, object] = {}
         self._step = step
         self._owns_step = owns_step
-        self._number: int | None = None
         self._lock = threading.RLock()
         self._is_over = False
         self.end = SharedEnd()
         self._inside: set[str] = set()
         self._arrival = Arrival(scope.recording)
         self._key_before: Wire = None
-        self._deciding: Deciding | None = None
-        self._given: GivenArguments | None = None
-        self._held_back: tuple[HoldsBack, Question] | None = None
+        self._later: tuple[Callable[[], Awaitable[Reply | None]], ...] = ()
+        self._arguments: GivenArguments | None = None
         self._pieces: WirePieces | None = None
         self._settled: tuple[tuple[int, Wire], ...] = ()
         self._is_unpaid = False
@@ -93,18 +98,18 @@ class RecordedCall:
         Raises:
             BaseException: as `begin_asking`.
         """
-        spec = self._spec
+        spec = self.spec
         named = spec.parameters.bind(args, kwargs)
         signature = signature_of_call(spec.kind, spec.name, named, without=spec.idempotency_key)
-        amender, sent = amender_here() if self.asks_a_model else None, None
-        if amender is not None:
-            lane = self._recording.lanes.current().id
-            self.sent = sent = amender.arguments(spec.parameters, args, kwargs, lane, signature)
-            if sent is not None:
-                named = spec.parameters.bind(*sent)
-                signature = signature_of_call(spec.kind, spec.name, named, without=spec.idempotency_key)
+        sent: tuple[Sequence[object], Mapping[str, object]] | None = None
+        for edit in SESSION.chain.edit_call:
+            sent = edit(self, *(sent or (args, kwargs)), signature) or sent
+        if sent is not None:
+            self.sent = sent
+            named = spec.parameters.bind(*sent)
+            signature = signature_of_call(spec.kind, spec.name, named, without=spec.idempotency_key)
         gets = sent or (args, kwargs)
-        self._given = given_arguments(spec.parameters, named, *gets)
+        self._arguments = given_arguments(spec.parameters, named, *gets)
         self.begin_asking(named, signature, given=FunctionCall(spec.parameters, *gets))
 
     def begin_asking(
@@ -115,7 +120,7 @@ class RecordedCall:
         facts: Mapping[str, Wire] = MappingProxyType({}),
         given: Given | None = None,
     ) -> None:
-        """Commit the intent of a call whose question is known as it stands. A replay is asked, else a fork's policy.
+        """Commit the intent of a call whose question is known as it stands, between what the chain does about it.
 
         Args:
             named: what is asked, by name.
@@ -124,18 +129,15 @@ class RecordedCall:
             given: what it goes out with, where a person who is asked may change that.
 
         Raises:
-            ToolDenied: the fork's policy denies the tool, or a person does; that is recorded as its outcome.
-            NotRecorded: the policy has it answered as it was recorded, and it was not.
-            Divergence: the replay has no answer.
-            LimitReached: the fork that this process runs may make no further call.
             StoreUnreadable: the intent could not be written, so the call must not be made.
+            BaseException: a link refuses it (`ToolDenied`), or halts the agent (`Divergence`, `LimitReached`).
         """
-        limits = limits_here()
-        if limits is not None:
-            limits.before_call()
-        check_halted()
-        spec, lane = self._spec, self._recording.lanes.current()
-        rule = rule_for(spec, self._recording.model, self._around)
+        chain, recording, spec = SESSION.chain, self.recording, self.spec
+        self.named, self.given = named, given
+        said: dict[str, Wire] = {}
+        for before in chain.before_call:
+            before(self, said)
+        lane = recording.lanes.current()
         new = NewCall(
             kind=spec.kind,
             name=spec.name,
@@ -144,64 +146,59 @@ class RecordedCall:
             effect=spec.effect,
             lane=lane.id,
             lane_seq=lane.next_sequence(),
-            meta={**facts_of(self._recording, spec, self._around, named), **facts, **told(rule)},
+            meta={**facts_of(recording, spec, self.around, named), **facts, **said},
         )
         step = self._step.number
-        self._recording.journal.handover.goes_on()
+        recording.journal.handover.goes_on()
         if spec.effect == "write":
-            self._recording.checkpoints.before_write(step, self._step.track, self._recording.journal)
-        self._number = self._recording.journal.write(lambda writer: writer.begin_call(step, new))
-        steps = self._recording.model_steps
+            recording.checkpoints.before_write(step, self._step.track, recording.journal)
+        self.number = recording.journal.write(lambda writer: writer.begin_call(step, new))
+        steps = recording.model_steps
         if steps is not None and self.asks_a_model:
             steps.asked(self._step, self, named)
         self._arrival.asked()
-        answers = answers_here()
-        if answers is not None:
-            self.served = self._ask(answers, new)
-        if rule is not None and rule.word != "live" and self.served is None and self._number is not None:
-            question = question_of(new, step, can_wait=spec.can_wait)
-            deciding = Deciding(rule, question, self._recording, step, self._number, named, given)
-            if spec.can_wait and deciding.may_ask:
-                self._deciding = deciding  # asked in `until_live`, so that the event loop goes on
-                return
-            try:
-                self._carry_out(deciding.now())
-            except BaseException as error:
-                self.failed(error)
-                raise
+        if chain.answer_call:
+            self._put_to(chain.answer_call, new)
 
-    def _carry_out(self, outcome: Outcome) -> None:
-        """Do what was decided of it.
+    def _put_to(self, links: Sequence[Callable[[RecordedCall, NewCall], Reply | None]], new: NewCall) -> None:
+        """Ask one link after the other what becomes of it, until one answers.
+
+        Raises:
+            BaseException: one refuses it; that is recorded as its outcome.
+        """
+        try:
+            for answer in links:
+                reply = answer(self, new)
+                if reply is not None:
+                    self._take(reply)
+                if self.served is not None:
+                    return
+        except BaseException as error:
+            self.failed(error)
+            raise
+
+    def _take(self, reply: Reply) -> None:
+        """Do what a link makes of it.
 
         Raises:
             BaseException: it is refused; that is recorded as its outcome.
         """
-        number, step = self._number, self._step.number
-        if outcome.refusal is not None:
-            end = CallEnd("denied", error=error_info(outcome.refusal), meta=outcome.facts)
-            self._end(end, outcome.refusal)
-            raise outcome.refusal
-        if outcome.facts and number is not None:
-            edited = None if outcome.edited is None else dict(outcome.edited)
-            self._recording.journal.write(lambda writer: writer.amend_call(step, number, outcome.facts, args=edited))
-        self.served, self._is_unpaid = outcome.served, outcome.served is not None
-        if outcome.sent is not None:
-            self.sent = outcome.sent
-        self._arrival.asked()
-
-    def _ask(self, answers: Answers, new: NewCall) -> Served | None:
-        """Put the call to a replay."""
-        try:
-            question = question_of(new, self._step.number, can_wait=self._spec.can_wait)
-            served = answers.ask(question)
-            if served is None and _KEY in new.meta and isinstance(answers, KeepsKeys):
-                self._key_before = answers.key_of(question)
-            if served is None and self._spec.can_wait and isinstance(answers, HoldsBack):
-                self._held_back = answers, question
-            return served
-        except BaseException as error:
-            self.failed(error)
-            raise
+        number, step = self.number, self._step.number
+        if reply.refusal is not None:
+            self._end(CallEnd("denied", error=error_info(reply.refusal), meta=reply.facts), reply.refusal)
+            raise reply.refusal
+        if reply.facts and number is not None:
+            edited = None if reply.edited is None else dict(reply.edited)
+            self.recording.journal.write(lambda writer: writer.amend_call(step, number, reply.facts, args=edited))
+            self._arrival.asked()  # somebody may have thought about it for long
+        if reply.served is not None:
+            self.served, self._is_unpaid = reply.served, reply.is_free
+        if reply.sent is not None:
+            self.sent = reply.sent
+        if reply.key is not None:
+            self._key_before = reply.key
+        if reply.later is not None:
+            self._later = (*self._later, reply.later)
 
     async def until_live(self) -> None:
         """Wait, before a call of a coroutine is made, until that may be: it is known afterwards whether it is `served`.
@@ -209,16 +206,15 @@ class RecordedCall:
         A run that goes on first gives out what was recorded; a person may have to be asked.
 
         Raises:
-            ToolDenied: that person refused it.
-            Divergence: the agent was halted meanwhile.
+            BaseException: a link refuses it (`ToolDenied`), or halts the agent (`Divergence`).
         """
         try:
-            if self._held_back is not None:
-                (answers, question), self._held_back = self._held_back, None
-                await answers.until_live(question)
-            if self._deciding is not None:
-                deciding, self._deciding = self._deciding, None
-                self._carry_out(await deciding.soon())
+            while self._later:
+                later, *rest = self._later
+                self._later = tuple(rest)
+                reply = await later()
+                if reply is not None:
+                    self._take(reply)
         except BaseException as error:
             self.failed(error)
             raise
@@ -233,7 +229,7 @@ class RecordedCall:
 
         Where a fork's edits changed what it is called with, it is called with that.
         """
-        key, spec = self._key_before, self._spec
+        key, spec = self._key_before, self.spec
         if self.sent is not None:
             sent = cast("tuple[Sequence[object], Mapping[str, object]]", self.sent)
             return lambda *_args, **_kwargs: cast("Callable[..., R]", function)(*sent[0], **sent[1])
@@ -269,7 +265,7 @@ class RecordedCall:
         Raises:
             StoreUnreadable: it could not be written. The call stays open, as one whose outcome is unknown.
         """
-        number, step, journal = self._number, self._step.number, self._recording.journal
+        number, step, journal = self.number, self._step.number, self.recording.journal
         if number is None or self._is_over:
             return
         if isinstance(piece, Judged):
@@ -298,11 +294,11 @@ class RecordedCall:
 
     def reads_on(self) -> None:
         """The agent wants more of an answer, and has done what it does with what it had."""
-        self._recording.journal.handover.goes_on()
+        self.recording.journal.handover.goes_on()
 
     def _in_turn(self) -> AbstractContextManager[None]:
         """Around the commit of an answer: in a thread, behind what another does with its own."""
-        return contextlib.nullcontext() if self.served is not None else self._recording.journal.handover.answering()
+        return contextlib.nullcontext() if self.served is not None else self.recording.journal.handover.answering()
 
     def stream_ended(
         self,
@@ -349,11 +345,11 @@ class RecordedCall:
         is_counted = meta and any(name in self._inside for name in meta)
         if meta and not is_counted:
             self._step.count(usage)
-            limits = limits_here()
-            if limits is not None and self.served is None:
-                limits.spent(usage)
-        if self._around is not None and self._around.asks_a_model:
-            self._around.counted(meta)
+            if self.served is None:
+                for counted in SESSION.chain.usage_counted:
+                    counted(usage)
+        if self.around is not None and self.around.asks_a_model:
+            self.around.counted(meta)
         return meta
 
     def _count_price(self, usage: Usage) -> None:
@@ -361,8 +357,8 @@ class RecordedCall:
         if usage.cost_usd is not None or not self._inside.isdisjoint((CallFacts.cost_usd.key, _UNPRICED)):
             return
         self._step.extra[_UNPRICED] = (StepFacts.unpriced.of(self._step.extra) or 0) + 1
-        if self._around is not None and self._around.asks_a_model:
-            self._around.counted({_UNPRICED: 1})
+        if self.around is not None and self.around.asks_a_model:
+            self.around.counted({_UNPRICED: 1})
 
     def counted(self, figures: Mapping[str, Wire]) -> None:
         """A model call that this one made has counted these figures."""
@@ -371,7 +367,7 @@ class RecordedCall:
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
         """While it lasts, calls of this code are made by the function of this call."""
-        scope = enter(self._recording, self._step, self)
+        scope = enter(self.recording, self._step, self)
         try:
             yield
         finally:
@@ -380,7 +376,7 @@ class RecordedCall:
     @property
     def name(self) -> str:
         """What is called."""
-        return self._spec.name
+        return self.spec.name
 
     @property
     def is_over(self) -> bool:
@@ -404,11 +400,16 @@ class RecordedCall:
     @property
     def asks_a_model(self) -> bool:
         """Whether it is a model call."""
-        return self._spec.kind == "llm"
+        return self.spec.kind == "llm"
+
+    @property
+    def step_number(self) -> int:
+        """The number of its step."""
+        return self._step.number
 
     def place(self) -> dict[str, Wire]:
         """Its step and its number in there."""
-        return {"step": self._step.number, "call": self._number}
+        return {"step": self._step.number, "call": self.number}
 
     def _end(self, end: CallEnd, error: BaseException | None) -> None:
         with self._lock:
@@ -416,15 +417,15 @@ class RecordedCall:
                 return
             self._is_over = True
         self.end.come()
-        number, step = self._number, self._step
+        number, step = self.number, self._step
         if number is None:
             return
-        given, self._given = self._given, None
+        given, self._arguments = self._arguments, None
         facts = {**end.meta, **self._manner(end), **(given.settled(self.served) if given is not None else {})}
         if self._pieces is not None:
             self.kept()
-        journal, told = self._recording.journal, replace(end, meta=facts, settled=(*end.settled, *self._settled))
-        steps = self._recording.model_steps
+        journal, told = self.recording.journal, replace(end, meta=facts, settled=(*end.settled, *self._settled))
+        steps = self.recording.model_steps
 
         def write() -> None:
             with self._in_turn() if end.stream != "closed" else contextlib.nullcontext():

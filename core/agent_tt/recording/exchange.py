@@ -27,15 +27,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.model import NewCall
-from agent_tt.recording.adoption import process_policy
-from agent_tt.recording.answers import answers_here, question_of
 from agent_tt.recording.beginning_calls import begin_in
 from agent_tt.recording.call_site import call_site
 from agent_tt.recording.call_spec import CallSpec
 from agent_tt.recording.passing import is_passing
 from agent_tt.recording.scope import here
+from agent_tt.recording.session import SESSION
 from agent_tt.recording.signature import Parameters
-from agent_tt.recording.unrecorded import check_unrecorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,7 +42,7 @@ if TYPE_CHECKING:
     from agent_tt.model import CallKind, Effect
     from agent_tt.recording.answers import Served
     from agent_tt.recording.calls import RecordedCall
-    from agent_tt.recording.deciding import Given
+    from agent_tt.recording.links import Given
 
 WITHHELD: Final[Wire] = {"withheld": "a secret in a compressed body"}
 """A piece that is not kept; a replay halts where the agent wants it."""
@@ -80,7 +78,7 @@ def is_watched() -> bool:
 
     Cheap: asked at every request.
     """
-    return answers_here() is not None or here() is not None or process_policy() is not None
+    return SESSION.chain.watches or here() is not None
 
 
 def begin_exchange(asked: Asked, *, can_wait: bool = False) -> RecordedCall | Served | None:
@@ -95,24 +93,21 @@ def begin_exchange(asked: Asked, *, can_wait: bool = False) -> RecordedCall | Se
         None where nobody records and nobody answers, and the call is simply made.
 
     Raises:
-        ToolDenied: the policy of the fork that this process runs denies the tool.
-        Divergence: a replay has no answer.
         StoreUnreadable: the intent could not be written, so the call must not be made.
+        BaseException: a link refuses it (`ToolDenied`), or halts the agent (`Divergence`).
     """
     scope = here()
     if scope is not None:
         spec = CallSpec(asked.kind, asked.name, asked.effect, _NO_FUNCTION, model=asked.model, can_wait=can_wait)
         return begin_in(scope, spec, _intent(asked), signature=asked.signature)
-    answers = answers_here()
-    if answers is not None:
-        new = NewCall(
-            asked.kind, asked.name, dict(asked.args), asked.signature, asked.effect, lane="", meta=call_site(None)
-        )
-        served = answers.ask(question_of(new))
-        if served is not None:
-            return served
-    check_unrecorded(asked.kind, asked.name, asked.effect, is_own_doing=is_passing())
-    return None
+    links = SESSION.chain.unrecorded_call
+    if not links:
+        return None
+    args, site = dict(asked.args), call_site(None)
+    new = NewCall(asked.kind, asked.name, args, asked.signature, asked.effect, lane="", meta=site)
+    is_own_doing = is_passing()
+    answers = (begins(new, is_own_doing=is_own_doing) for begins in links)
+    return next((served for served in answers if served is not None), None)
 
 
 def _intent(asked: Asked) -> Callable[[RecordedCall], None]:

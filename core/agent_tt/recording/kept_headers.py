@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_tt.model.facts import RunFacts
-from agent_tt.recording.answers import answers_here
 from agent_tt.recording.scope import here
+from agent_tt.recording.session import SESSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -39,9 +39,9 @@ def as_metadata(headers: Iterable[str] | None) -> dict[str, Wire]:
 
 def headers_here() -> frozenset[str]:
     """The names that count for the code that asks: those of the run that answers, else of the one that is recorded."""
-    answers = answers_here()
-    if answers is not None:
-        found: frozenset[str] = getattr(answers, "kept_headers", frozenset())
-        return found
+    for kept in SESSION.chain.kept_headers:
+        names = kept()
+        if names is not None:
+            return names
     scope = here()
     return frozenset() if scope is None else scope.recording.kept_headers

@@ -14,13 +14,8 @@ from agent_tt.codec.looking import looking, must_go_on
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.model.facts import RunFacts
 from agent_tt.protocols import KeepsOutput
-from agent_tt.recording.adoption import process_policy, store_for_all, take
-from agent_tt.recording.amending import amender_here
-from agent_tt.recording.answers import answers_here
-from agent_tt.recording.begun import tell_begun
 from agent_tt.recording.block import Block
 from agent_tt.recording.checkpointing import Checkpoints, Rules
-from agent_tt.recording.deciding import halted_here
 from agent_tt.recording.entry import Maker, agent_code, entering_frame
 from agent_tt.recording.exceptions import error_info
 from agent_tt.recording.held_draws import LEFT_OVER, HeldDraws
@@ -28,13 +23,13 @@ from agent_tt.recording.hooks import HOOKS
 from agent_tt.recording.journal import Journal
 from agent_tt.recording.kept_headers import headers_of
 from agent_tt.recording.lanes import Lanes
-from agent_tt.recording.limits import limits_here, stopped_here
 from agent_tt.recording.model_steps import ModelSteps
 from agent_tt.recording.native_libraries import uncovered_libraries
 from agent_tt.recording.outcome import run_status
 from agent_tt.recording.output import OutputTap
 from agent_tt.recording.process_runs import number_of_this_run
 from agent_tt.recording.scope import enter, innermost_step, leave, nowhere
+from agent_tt.recording.session import SESSION
 from agent_tt.recording.signature import Parameters
 from agent_tt.recording.snapshot import snapshot
 from agent_tt.recording.steps import RecordedStep
@@ -280,10 +275,8 @@ class Recording(Block):
         GIVEN.learn(os.environ)
         self._scope = enter(self, None)
         self._printed.open()
-        tell_begun(self)
-        amender = amender_here()
-        if amender is not None:
-            amender.run_begun(self)
+        for begun in SESSION.chain.run_begun:
+            begun(self)
 
     def _say_which(self) -> None:
         """Say which of its process's recordings it is, where a replay has to start the whole program again."""
@@ -303,17 +296,11 @@ class Recording(Block):
             self._agent = state if code.restore == "attributes" else None
 
     def _writer(self) -> RunWriter:
-        """The open end of a run: of the fork that this process was started for, else of a new one."""
+        """The open end of a run: of one that a link hands over, else of a new one."""
         state = self._first_state()
-        shared = store_for_all()
-        if shared is not None:
-            self._store, self._owns_store = shared, False
-            return shared.begin_run(self._new, state)
-        adoption = take()
-        if adoption is not None:
-            self._store, self._owns_store = adoption.store, False
-            new = replace(self._new, code=adoption.code_of(self._new.code))
-            return adoption.store.adopt_run(adoption.run_id, new, state)
+        writer = self._handed_over(self._new, state)
+        if writer is not None:
+            return writer
         if self.goes_on_without_store:
             return self._falling_back(self._new, state)
         self._store = open_for_recording(self._store_path, self._durability)
@@ -323,10 +310,20 @@ class Recording(Block):
             self._store.close()
             raise
 
+    def _handed_over(self, new: NewRun, state: object) -> RunWriter | None:
+        """The open end of a run that a link says where to write; None where none does."""
+        for open_run in SESSION.chain.open_run:
+            opened = open_run(new, state)
+            if opened is not None:
+                self._store, writer = opened
+                self._owns_store = False
+                return writer
+        return None
+
     @property
     def goes_on_without_store(self) -> bool:
         """Whether the agent goes on where the store fails. A fork's never does: each of its effects is on record."""
-        return self._on_store_error == "continue" and process_policy() is None
+        return self._on_store_error == "continue" and not SESSION.chain.rules
 
     def _falling_back(self, new: NewRun, state: object, joins: str | None = None) -> FallbackWriter:
         """The open end of a run that goes on elsewhere where the store fails.
@@ -356,9 +353,9 @@ class Recording(Block):
             leave(self._scope)
         if self._process == os.getpid():
             self.journal.when_free(lambda: self._finish(error))
-            limits = limits_here()
-            if limits is not None and error is None:
-                limits.go_on()  # what follows the run is not to come either
+            if error is None:
+                for goes_on in SESSION.chain.before_going_on:
+                    goes_on()  # what follows the run may not be to come either
         elif self._journal is not None and self._journal.is_open:  # a process that the agent forked ends only its own
             self.end_forked(error)
 
@@ -381,9 +378,8 @@ class Recording(Block):
                     self.held.write_all(journal, step.number)
             self._keep_last_states()
             self._say_unseen()
-            if run_status(error) == "succeeded":
-                error = halted_here() or error  # its agent swallowed the halt
-            error = stopped_here(error) or error
+            for ends in SESSION.chain.run_ends:
+                error = ends(error)
             status = run_status(error, failures=journal.failures)
             journal.finish(status, None if error is None or status == "succeeded" else error_info(error))
             if printed is not None and self.inside is None:
@@ -417,7 +413,7 @@ class Recording(Block):
 
     def _say_unseen(self) -> None:
         """Write down which libraries of the process no guard sees, for who forks the run. A replay says it itself."""
-        store, names = self._store, () if answers_here() is not None else uncovered_libraries()
+        store, names = self._store, () if SESSION.chain.serves else uncovered_libraries()
         if store is None or not names or not self.journal.run_id or self.journal.failures:
             return
         try:

@@ -12,12 +12,11 @@ from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.model import NewStep, StepEnd
 from agent_tt.model.facts import StepFacts
 from agent_tt.protocols import NO_STATE
-from agent_tt.recording.amending import amender_here
 from agent_tt.recording.block import Block
 from agent_tt.recording.exceptions import MOST_TEXT, error_info
-from agent_tt.recording.limits import limits_here
 from agent_tt.recording.outcome import step_status
 from agent_tt.recording.scope import enter, innermost_step, leave
+from agent_tt.recording.session import SESSION
 from agent_tt.recording.tracks import lineage
 from agent_tt.recording.usage import NOTHING, Usage
 
@@ -127,16 +126,16 @@ class RecordedStep(Block):
 
         Raises:
             UsageError: it has begun before, or its run is over.
-            LimitReached: the fork that this process runs may take no further step.
+            LimitReached: a link keeps it from beginning.
             StoreUnreadable: it could not be written.
         """
         recording = self._recording
         if self._number is not None:
             raise UsageError(f"step {self.name!r} was used twice", hint="ask run.step(...) for a new one each time")
         recording.check_open(f"step {self.name!r} cannot begin")
-        limits = limits_here()
-        if limits is not None:
-            limits.before_step(recording.id)
+        chain = SESSION.chain
+        for before in chain.before_step:
+            before(recording)
         self.parent = innermost_step(recording)
         new = NewStep(
             name=self.name,
@@ -147,8 +146,8 @@ class RecordedStep(Block):
         self._number = recording.journal.write(lambda writer: writer.open_step(new))
         if self._number is None:  # another thread ended the run just now
             recording.check_open(f"step {self.name!r} cannot begin")
-        if limits is not None:
-            limits.begun(recording.id, self.number)
+        for begun in chain.step_begun:
+            begun(self)
         self._is_open = True
         self._process = os.getpid()
         self._track = recording.tracks.choose(self._track_name, self.agent, self._own_state)
@@ -177,7 +176,7 @@ class RecordedStep(Block):
 
         Raises:
             StoreUnreadable: its end could not be written, and no exception of the agent is on its way.
-            LimitReached: the fork that this process runs is to stop after it.
+            LimitReached: a link stops the agent after it.
         """
         if self._scope is not None:
             leave(self._scope)
@@ -192,14 +191,12 @@ class RecordedStep(Block):
             if error is None:
                 raise
             _LOG.warning("the end of step %s could not be recorded", self._number)
-        amender = amender_here()
-        if amender is not None:
-            amender.step_ended(self)
-        limits = limits_here()
-        if limits is not None and self._number is not None:
-            limits.after_step(self._recording.id, self._number)
-            if (error is None or isinstance(error, Exception)) and not self._recording.is_ending:
-                limits.go_on()
+        chain = SESSION.chain
+        for after in chain.after_step:
+            after(self)
+        if chain.before_going_on and (error is None or isinstance(error, Exception)) and not self._recording.is_ending:
+            for goes_on in chain.before_going_on:
+                goes_on()
 
     def abandon(self) -> None:
         """End a step that is still open when its run ends: what it works on is no longer followed."""

@@ -18,6 +18,7 @@ from agent_tt.forking.edits import apply_edits
 from agent_tt.history.digest import digest
 from agent_tt.providers.loose import parse
 from agent_tt.providers.reading import asked, provider_of, recognise
+from agent_tt.recording.links import Link, Place
 from agent_tt.recording.snapshot import gives_state
 from agent_tt.reentering.conversations import ConversationEdit
 from agent_tt.reentering.in_place import CannotChange, change_in_place, is_held_inside
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from agent_tt.model import Edit
     from agent_tt.providers import ModelCall
     from agent_tt.providers.shapes import Json
+    from agent_tt.recording.calls import RecordedCall
     from agent_tt.recording.recorder import Recording
-    from agent_tt.recording.signature import Parameters
     from agent_tt.recording.steps import RecordedStep
     from agent_tt.reentering.amendments import Amendment, Served
 
@@ -78,8 +79,10 @@ class _Told:
         self.url, self.requests, self.left, self.body, self.own = form.url, form.requests, form.left, body, own
 
 
-class Amender:
-    """Applies amendments; see `agent_tt.recording.amending.Amender`."""
+class Amender(Link):
+    """Applies amendments."""
+
+    place = Place.EDITS
 
     def __init__(
         self,
@@ -116,7 +119,7 @@ class Amender:
             is_shared = sys.getrefcount(state) > _OURS + 1  # the recording's own
             self._change(0, state, is_shared=is_shared)
 
-    def step_ended(self, step: RecordedStep) -> None:
+    def after_step(self, step: RecordedStep) -> None:
         """A step of the run has ended: its state may be edited."""
         if step.recording is not self._recording:
             return
@@ -147,7 +150,9 @@ class Amender:
 
     # ------------------------------------------------------------ requests
 
-    def request(self, url: str, body: bytes, call: ModelCall, lane: str, signature: str) -> tuple[str, bytes] | None:
+    def edit_request(
+        self, url: str, body: bytes, call: ModelCall, lane: str, signature: str
+    ) -> tuple[str, bytes] | None:
         """A request to a model with the edits that hold where it is made; None for as it is."""
         found = parse(body)
         if not isinstance(found, dict):
@@ -198,10 +203,13 @@ class Amender:
                 self._waiting.discard((index, at))
             return known
 
-    def arguments(
-        self, parameters: Parameters, args: Sequence[object], kwargs: Mapping[str, object], lane: str, signature: str
+    def edit_call(
+        self, call: RecordedCall, args: Sequence[object], kwargs: Mapping[str, object], signature: str
     ) -> tuple[tuple[object, ...], dict[str, object]] | None:
         """The arguments of a function that asks a model, with the edits that hold where it is called."""
+        if not call.asks_a_model:
+            return None
+        parameters, lane = call.spec.parameters, call.recording.lanes.current().id
         edits = [
             edit
             for amendment in self._amendments

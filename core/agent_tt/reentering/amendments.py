@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from agent_tt.errors import AgentTTError
 from agent_tt.forking.without_effect import keep_without_effect
-from agent_tt.recording.amending import amended_by
 from agent_tt.recording.scope import store_at_work
+from agent_tt.recording.session import SESSION
 from agent_tt.replaying.course import course_of
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def amending(
 
     amender = Amender(amendments, served, note, which)
     try:
-        with amended_by(amender):
+        with SESSION.joined(amender):
             yield
     finally:
         amender.finish()

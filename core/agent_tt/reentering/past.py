@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.forking.call_edits import CALLS, edited_call
+from agent_tt.model import STOPPED_BY_LIMIT
 from agent_tt.replaying.course import calls_until, course_of
 from agent_tt.replaying.repeats import place_of
 from agent_tt.resuming.past import read_past
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_prefix"]
 
-_STOPS: Final = frozenset({"builtins:KeyboardInterrupt", "agent_tt.recording.limits:LimitReached"})
+_STOPS: Final = STOPPED_BY_LIMIT | {"builtins:KeyboardInterrupt"}
 
 
 def read_prefix(source: RunSource, run: Run) -> Past:

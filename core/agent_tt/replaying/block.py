@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import agent_tt.seams.install  # noqa: F401  from here on requests are put to the replay, whatever imports their library
+from agent_tt.intercepting.run_handoff import RecordsInto
+from agent_tt.intercepting.serving import ServesAnswers
 from agent_tt.model import AgentCode, NewRun
 from agent_tt.model.facts import RunFacts
 from agent_tt.patching.patches import patched_again
-from agent_tt.recording.adoption import recording_into
-from agent_tt.recording.answers import serving
 from agent_tt.recording.loaded_modules import looking_anew, looking_once
 from agent_tt.recording.process_runs import process_of
 from agent_tt.recording.recorder import Recording
+from agent_tt.recording.session import SESSION
 from agent_tt.replaying.attempts import answered_again
 from agent_tt.replaying.engine import Replay
 from agent_tt.replaying.guard import guarded
@@ -124,8 +125,10 @@ def replaying(replay: Replay, check: StateCheck | None = None, siblings: Sibling
         looking_once(),
         quiet(),
         virtual_time(answers) as clock,
-        recording_into(NumberingStore(check, checked=0 if is_process else number).as_store()),
-        serving(answers),
+        SESSION.joined(
+            RecordsInto(NumberingStore(check, checked=0 if is_process else number).as_store()),
+            ServesAnswers(answers),
+        ),
         around,
         patched_again(replay.tape.run.facts.patched, root),
         guarded(partial(answered_again, replay, otherwise=refuse), root=root) as guard,

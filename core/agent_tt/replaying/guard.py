@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from agent_tt.errors import AgentTTError
 from agent_tt.recording.call_site import is_agent_file, is_event_loop, shown_path
+from agent_tt.recording.links import Link, Place
 from agent_tt.recording.native_libraries import (
     REACHES,
     find_library,
@@ -37,6 +38,7 @@ from agent_tt.recording.native_libraries import (
     shown_name,
     uncovered_libraries,
 )
+from agent_tt.recording.session import SESSION
 from agent_tt.replaying.foreign_calls import ADDRESS, asking
 from agent_tt.replaying.guard_events import FOREIGN, LIBRARIES, NAMED, OPEN, SPAWN, TARGETS, text_of
 from agent_tt.replaying.uvloop_calls import asking_uvloop
@@ -98,28 +100,26 @@ class Rules:
     opened: Callable[[object], None] = lambda _sock: None
 
 
-class Guard:
+class Guard(Link):
     """One guard while it stands; made by `guarded`.
 
     Attributes:
-        around: the guard inside of which it stands.
         attempts: what it did not simply let pass so far, in order; the first thousand.
         opened_libraries: names of the C libraries that packages opened meanwhile, and that may reach the world.
     """
 
-    def __init__(
-        self, refuse: Callable[[Attempt], BaseException | None], root: str | None, rules: Rules, around: Guard | None
-    ) -> None:
+    place = Place.GUARD
+
+    def __init__(self, refuse: Callable[[Attempt], BaseException | None], root: str | None, rules: Rules) -> None:
         self._refuse = refuse
         self._root = root
         self._rules = rules
-        self.around = around
         self.attempts: list[Attempt] = []
         self.opened_libraries: list[str] = []
 
-    def judge(self, event: str, args: tuple[Any, ...], frame: FrameType | None) -> BaseException | None:
-        """What to raise instead of what is tried in `frame`; None lets it pass."""
-        refusal = self._judge(event, args, frame)
+    def reach(self, event: str, args: tuple[Any, ...], caller: FrameType | None) -> BaseException | None:
+        """What to raise instead of what `caller` tries; None lets it pass."""
+        refusal = self._judge(event, args, caller)
         if refusal is None and event == "socket.connect":
             self._rules.opened(args[0])
         return refusal
@@ -201,17 +201,15 @@ def _is_agents(frame: FrameType | None) -> bool:
 
 
 class _Process:
-    """The guards of this process: one hook for all of them, which cannot be removed, and the innermost that stands.
+    """What all guards of this process share: one hook, which cannot be removed.
 
     Attributes:
-        guard: the innermost guard that stands.
         began: the id of the process that hooked; of one that it forked, its parent's.
         is_over: whether the program has ended: whatever its last finalizers try is refused.
         held: what holds guards that stand until the end.
     """
 
     def __init__(self) -> None:
-        self.guard: Guard | None = None
         self.began = os.getpid()
         self.is_over = False
         self.held: list[ExitStack] = []
@@ -237,20 +235,20 @@ def guarded(
     Raises:
         AgentTTError: the interpreter does not take audit hooks, so nothing could be guarded.
     """
+    guard = Guard(refuse, root, rules)
     with _PROCESS.lock:
         _hook_once()
-        before = _PROCESS.guard
-        guard = _PROCESS.guard = Guard(refuse, root, rules, before)
+        is_first = not SESSION.chain.reach
+        SESSION.join(guard)
     with ExitStack() as stack:
-        if before is None:
+        if is_first:
             stack.enter_context(_no_other_spawn())
             stack.enter_context(asking(_ask))
             stack.enter_context(asking_uvloop(_ask))
         try:
             yield guard
         finally:
-            with _PROCESS.lock:
-                _PROCESS.guard = before
+            SESSION.leave(guard)
 
 
 def stay_guarded(held: ExitStack) -> None:
@@ -291,7 +289,7 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
         if event == _CHECK:
             _PROCESS.heard = True
         return
-    if (_PROCESS.guard is None and not _PROCESS.is_over) or (event == OPEN and not _may_leave(args)):
+    if (not SESSION.chain.reach and not _PROCESS.is_over) or (event == OPEN and not _may_leave(args)):
         return
     frame = inspect.currentframe()
     _ask(event, args, None if frame is None else frame.f_back)
@@ -299,16 +297,14 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
 
 def _ask(event: str, args: tuple[Any, ...], caller: FrameType | None) -> None:
     """Ask all guards about an event, from the innermost on; raises what the first that refuses it says."""
-    guard = _PROCESS.guard
     if _PROCESS.is_over and event != OPEN and not _is_inside(event, args, caller):
         raise PermissionError(f"{event}: the program has ended")
-    while guard is not None:
-        refusal = guard.judge(event, args, caller)
+    for reach in SESSION.chain.reach:
+        refusal = reach(event, args, caller)
         if refusal is not None:
             if event == "os.exec" and os.getpid() != _PROCESS.began:
                 _leave_forked(refusal)
             raise refusal
-        guard = guard.around
 
 
 def _may_leave(args: tuple[Any, ...]) -> bool:
@@ -384,14 +380,13 @@ def _no_other_spawn() -> Iterator[None]:
     original = _posixsubprocess.fork_exec
 
     def fork_exec(args: Any, *rest: Any) -> int:
-        guard = None if any(_NO_AGENT in text_of(word) for word in args) else _PROCESS.guard
+        links = () if any(_NO_AGENT in text_of(word) for word in args) else SESSION.chain.reach
         frame = inspect.currentframe()
         caller = None if frame is None else frame.f_back
-        while guard is not None:
-            refusal = guard.judge(SPAWN, (list(args),), caller)
+        for reach in links:
+            refusal = reach(SPAWN, (list(args),), caller)
             if refusal is not None:
                 raise refusal
-            guard = guard.around
         return original(args, *rest)
 
     _posixsubprocess.fork_exec = fork_exec

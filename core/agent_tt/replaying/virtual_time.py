@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.errors import AgentTTError
 from agent_tt.recording.hooks import Patch
-from agent_tt.recording.moved_time import move_by
+from agent_tt.recording.links import Link, Place
 from agent_tt.recording.rebinding import Rebinding
+from agent_tt.recording.session import SESSION
 from agent_tt.replaying.loop_inside import LoopInside
 from agent_tt.replaying.sleepers import Gate, Joining, RestingLoop
 from agent_tt.replaying.standard_loops import StandardLoops
@@ -144,6 +145,19 @@ class VirtualTime:
         return self.line.busy.is_foreign(threading.current_thread())
 
 
+class MovedClock(Link):
+    """Shows the agent's code a clock that `offset` has moved on, by so many seconds for the thread that asks."""
+
+    place = Place.RECORDED
+
+    def __init__(self, offset: Callable[[], float]) -> None:
+        self._offset = offset
+
+    def clock_offset(self) -> float:
+        """How far it has been moved on."""
+        return self._offset()
+
+
 class _Process:
     """What stands in this process: the patches are the process's own."""
 
@@ -167,6 +181,7 @@ def virtual_time(waiting: Waiting | None = None) -> Iterator[VirtualTime]:
         raise AgentTTError("virtual time stands already in this process", hint="run one replay at a time")
     check_event_loop()
     virtual = VirtualTime(waiting)
+    clock = MovedClock(lambda: virtual.offset)
     patches = [
         Patch(_LOOP, "_run_once", _jumping(virtual)),
         Patch(ThreadPoolExecutor, "submit", _counting(virtual)),
@@ -179,7 +194,7 @@ def virtual_time(waiting: Waiting | None = None) -> Iterator[VirtualTime]:
     sleeps = Rebinding(time.sleep, virtual.sleep)
     try:
         _PROCESS.virtual = virtual
-        move_by(lambda: virtual.offset)
+        SESSION.join(clock)
         for patch in patches:
             patch.apply()
         sleeps.apply()
@@ -195,7 +210,7 @@ def virtual_time(waiting: Waiting | None = None) -> Iterator[VirtualTime]:
         sleeps.undo()
         for patch in reversed(patches):
             patch.undo()
-        move_by(None)
+        SESSION.leave(clock)
         _PROCESS.virtual = None
 
 

@@ -14,18 +14,17 @@ from agent_tt.errors import (
     NotRebuildable,
     StoreUnreadable,
 )
-from agent_tt.model import ErrorInfo
+from agent_tt.model import STOPPED_BY_LIMIT, ErrorInfo
 from agent_tt.replaying.repeats import entries_of
 
 if TYPE_CHECKING:
     from agent_tt.model import Run
 
-__all__ = ["DIVERGED", "LIMIT_REACHED", "NO_ENTRY", "check_ended"]
+__all__ = ["DIVERGED", "NO_ENTRY", "check_ended"]
 
 DIVERGED: Final = 1
 """Exit code of the process whose agent was halted because it does not ask again what was recorded."""
 
-LIMIT_REACHED: Final = "agent_tt.recording.limits:LimitReached"
 NO_ENTRY: Final = "agent_tt.errors:InvalidEntryPoint"
 _CANNOT_REENTER: Final = "agent_tt.errors:CannotReenter"
 _NOT_STARTED: Final = frozenset(
@@ -57,7 +56,7 @@ def check_ended(run: Run, code: int | None, *, was_stopped: bool) -> None:
     hint = f"agent-tt open {run.id} shows what it did"
     why = run.error.short if run.error is not None else f"its run reads {run.status}"
     if run.status == "interrupted":
-        if run.error is not None and run.error.class_name == LIMIT_REACHED:
+        if run.error is not None and run.error.class_name in STOPPED_BY_LIMIT:
             raise Interrupted(f"{run.name} was stopped: {run.error.message}", hint=hint)
         if was_stopped:
             raise Interrupted(f"{run.name} was stopped", hint=hint)

@@ -21,14 +21,15 @@ from agent_tt.errors import (
     StoreUnreadable,
 )
 from agent_tt.forking.guarding import guarding
-from agent_tt.forking.under_terms import leave_soon
+from agent_tt.forking.under_terms import leave_soon, links_of_run
+from agent_tt.intercepting.policy import EVERYTHING_LIVE, ToolPolicy
+from agent_tt.intercepting.run_handoff import take_run
 from agent_tt.launching.again import refusal_of
 from agent_tt.model import ErrorInfo
-from agent_tt.recording import adoption
 from agent_tt.recording.exceptions import error_info, traceback_text
 from agent_tt.recording.outcome import run_status
-from agent_tt.recording.policy import EVERYTHING_LIVE, ToolPolicy
 from agent_tt.recording.scope import store_at_work
+from agent_tt.recording.session import SESSION
 from agent_tt.replaying.guard import stay_guarded
 from agent_tt.replaying.program_end import end_program, leave
 from agent_tt.rerunning.ending import DIVERGED
@@ -154,7 +155,7 @@ def _fill(filled: Filled, rerun: Rerun, guard: ExitStack) -> int:
     run, beginning = filled.run, _beginning(filled, rerun)
     if filled.is_fork:
         os.environ.update(filled.policy.to_environment())
-    adoption.offer(adoption.Adoption(beginning.writes_to, run.id, filled.policy, run.code))
+    SESSION.start(*links_of_run(beginning.writes_to, filled.store, run, filled.policy))
     tell_unseen: Callable[[], None] | None = None
     outcome: BaseException | None = None
     try:
@@ -163,7 +164,7 @@ def _fill(filled: Filled, rerun: Rerun, guard: ExitStack) -> int:
         beginning.run_agent()
     except BaseException as error:  # noqa: BLE001  whatever leaves the agent decides how its run ended
         outcome = without_own_frames(error)
-    if adoption.take() is not None:  # nobody recorded, so nobody else says how the run ended
+    if take_run():  # nobody recorded, so nobody else says how the run ended
         if outcome is None or run_status(outcome) == "succeeded":
             outcome = _silent(run)
         error_row = error_info(outcome)

@@ -14,9 +14,9 @@ from agent_tt.forking.executors import find_executor
 from agent_tt.forking.rebuild import rebuild_state
 from agent_tt.forking.terms import terms_of
 from agent_tt.forking.under_terms import under_terms
+from agent_tt.intercepting.run_handoff import run_waits, while_importing
 from agent_tt.launching.again import finish_again, prepare_again
 from agent_tt.model import NewRun
-from agent_tt.recording import adoption
 from agent_tt.recording.recorder import Recording
 from agent_tt.reentering.amendments import amended
 
@@ -81,7 +81,7 @@ class FromState:
 
     def _imported(self, entry: EntryPoint) -> ModuleType:
         sys.argv = [entry.location]
-        with adoption.while_importing(entry.location):
+        with while_importing(entry.location):
             return import_entry(entry, self._run.code.root)
 
     def _run_by_executor(self, name: str, overrides: dict[str, object]) -> None:
@@ -94,7 +94,7 @@ class FromState:
         given = rebuild_state(store.state(run.id, 0), module)
         state = rebuild_state(store.state(run.id, run.fork_step or 0), module)
         result = run_entry(lambda state: executor(given, state, self._config(), overrides), state)
-        if adoption.is_offered():
+        if run_waits():
             own = NewRun(run.name, run.code, run.model)
             with (
                 Recording(own, state, store=None, durability="full") as recording,

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Self
 from agent_tt.errors import AgentTTError
 from agent_tt.forking.answering import answer_question, keep_answering, questions_of
 from agent_tt.forking.without_effect import keep_written_over
-from agent_tt.model import ErrorInfo
-from agent_tt.recording.limits import memory_is_up, time_is_up
-from agent_tt.rerunning.ending import LIMIT_REACHED, check_ended
+from agent_tt.intercepting.limits import memory_is_up, time_is_up
+from agent_tt.model import LIMIT_REACHED, ErrorInfo
+from agent_tt.rerunning.ending import check_ended
 from agent_tt.store import open_patiently, open_store
 from agent_tt.supervising.keeper import TerminalLost
 from agent_tt.supervising.processes import Processes

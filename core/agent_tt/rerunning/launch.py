@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from agent_tt.forking.answering import Asked
     from agent_tt.forking.plan import ForkPlan
+    from agent_tt.intercepting.limits import Limits
     from agent_tt.model import Run, RunStatus
     from agent_tt.protocols import Store
-    from agent_tt.recording.limits import Limits
     from agent_tt.rerunning.rerun import Beginning, Following
     from agent_tt.resuming.plan import ResumePlan
 

@@ -13,9 +13,9 @@ from agent_tt.forking.checks import envelopes
 from agent_tt.forking.entry_point import parse_entry_point
 from agent_tt.forking.entry_run import bind_entry, import_entry, run_entry
 from agent_tt.forking.rebuild import rebuild_state, stand_in_for_main
+from agent_tt.intercepting.run_handoff import while_importing
 from agent_tt.launching.again import finish_again, prepare_again
 from agent_tt.launching.start_again import command_of, start_program
-from agent_tt.recording import adoption
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,7 @@ def run_again(
         )
     entry = parse_entry_point(text)
     sys.argv = [entry.location, *arguments]
-    with adoption.while_importing(entry.location):
+    with while_importing(entry.location):
         module = import_entry(entry, root)
     if _was_script(tape):
         stand_in_for_main(module)

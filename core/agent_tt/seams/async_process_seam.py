@@ -16,7 +16,7 @@ from agent_tt.recording.exchange import begin_exchange, is_watched
 from agent_tt.recording.hooks import Patch
 from agent_tt.recording.passing import passing
 from agent_tt.recording.scope import nowhere
-from agent_tt.recording.written import check_written, started_with
+from agent_tt.recording.session import SESSION
 from agent_tt.seams.process_question import Outcome, asked_of, check_sent, recorded_outcome, within
 
 if TYPE_CHECKING:
@@ -125,7 +125,8 @@ async def _watch(
         talk.watch_input(pipe)
         file = pipe.get_extra_info("pipe")
         if file is not None:
-            started_with(file.fileno(), command)
+            for started in SESSION.chain.program_started:
+                started(file.fileno(), command)
     return transport, protocol
 
 
@@ -174,7 +175,8 @@ class _Talk:
 
         def noted(data: Any) -> None:
             if file is not None and not pipe.is_closing():
-                check_written(file.fileno())
+                for check in SESSION.chain.before_write:
+                    check(file.fileno())
             self._outcome.put(bytes(data))
             write(data)
 

@@ -14,10 +14,10 @@ from agent_tt.codec.encode import encode
 from agent_tt.model import HELD_BACK, Judged
 from agent_tt.model.facts import CallFacts
 from agent_tt.providers import only_measures, read_answer, recognise
-from agent_tt.recording.amending import amender_here
 from agent_tt.recording.calls import RecordedCall
 from agent_tt.recording.exchange import WITHHELD, begin_exchange
 from agent_tt.recording.scope import here
+from agent_tt.recording.session import SESSION
 from agent_tt.redaction.answers import Veil
 from agent_tt.redaction.values import given
 from agent_tt.seams.answer_text import LARGEST_READ, readable_answer
@@ -255,11 +255,13 @@ def _open(make: type[E], request: HttpRequest, *, is_awaited: bool) -> E | None:
 
 def _amended(request: HttpRequest, asked: Asked, call: ModelCall) -> HttpRequest | None:
     """What a fork's edits make of a request to a model; None where they leave it as it is."""
-    amender, scope = amender_here(), here()
-    if amender is None:
+    edits, scope = SESSION.chain.edit_request, here()
+    if not edits:
         return None
     lane = "" if scope is None else scope.recording.lanes.current().id
-    changed = amender.request(request.url, request.body, call, lane, asked.signature)
+    changed: tuple[str, bytes] | None = None
+    for edit in edits:
+        changed = edit(*(changed or (request.url, request.body)), call, lane, asked.signature) or changed
     return None if changed is None else request.with_body(*changed)
 
 

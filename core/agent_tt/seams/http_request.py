@@ -65,7 +65,7 @@ class HttpRequest:
 
 
 class EditableRequest:
-    """A request of which a person who is asked may change path, query and body; see `recording.deciding.Given`.
+    """A request of which a person who is asked may change path, query and body; see `recording.links.Given`.
 
     Its method and headers go out as they are, and so does whatever else was left as it was shown, secrets and all.
     """

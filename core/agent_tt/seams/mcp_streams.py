@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import ToolDenied
-from agent_tt.recording.adoption import process_policy
 from agent_tt.recording.calls import RecordedCall
+from agent_tt.recording.session import SESSION
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -88,7 +88,7 @@ class RecordedTalk:
 
     def streams(self, read: Any, write: Any) -> tuple[Any, Any]:
         """The session's streams around those of the server."""
-        if process_policy() is not None:  # some requests may be answered without it
+        if SESSION.chain.rules:  # some requests may be answered without it
             self._replies = asyncio.Queue()
         return _RecordedRead(read, self, self._replies), _RecordedWrite(write, self)
 

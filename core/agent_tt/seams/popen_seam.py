@@ -19,7 +19,7 @@ from agent_tt.recording.child_process import environment_for
 from agent_tt.recording.exchange import begin_exchange, is_watched
 from agent_tt.recording.hooks import Patch
 from agent_tt.recording.passing import passing, passing_for
-from agent_tt.recording.written import check_written, started_with
+from agent_tt.recording.session import SESSION
 from agent_tt.seams.process_pipes import LostPipe, ReadPipe, WritePipe, over
 from agent_tt.seams.process_question import (
     Outcome,
@@ -100,7 +100,8 @@ class _Watched:
                 setattr(process, name, over(pipe, functools.partial(ReadPipe, self, name)))
         self.watch_input(process)
         if process.stdin is not None:
-            started_with(process.stdin.fileno(), process.args)
+            for started in SESSION.chain.program_started:
+                started(process.stdin.fileno(), process.args)
 
     def watch_input(self, process: Process) -> None:
         """Look at what the program sends."""
@@ -111,7 +112,8 @@ class _Watched:
         """The program gives `communicate` what to send."""
         if data and process.stdin is not None:
             if self.served is None:
-                check_written(process.stdin.fileno())
+                for check in SESSION.chain.before_write:
+                    check(process.stdin.fileno())
             self.outcome.put(_bytes(data, process.stdin))
 
     def read_all(self, name: str, data: object, process: Process) -> None:

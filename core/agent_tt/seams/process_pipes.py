@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agent_tt.recording.written import check_written
+from agent_tt.recording.session import SESSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,7 +115,8 @@ class WritePipe(_Pipe):
 
     def write(self, data: Any) -> int | None:
         """As a raw file does."""
-        check_written(self._raw.fileno())
+        for check in SESSION.chain.before_write:
+            check(self._raw.fileno())
         size = self._raw.write(data)
         if size:
             self._watched.wrote(bytes(memoryview(data)[:size]))

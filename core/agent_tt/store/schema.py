@@ -52,13 +52,13 @@ signature helps.
 | column | keys |
 |---|---|
 | `runs.meta` | `code`, `model`: the fields of `AgentCode` and `ModelConfig`; `user_id`, `metadata`, `origin` |
-| the same | `edits`, `policy` (words by name, see `recording.policy`), `way_back_in` of a fork |
+| the same | `edits`, `policy` (words by name, see `intercepting.policy`), `way_back_in` of a fork |
 | the same | `usage`: [tokens in, tokens out, dollars, calls without a price] of its own steps, at its end |
 | the same | `counts`: [own steps, own answers], at its end; see `store.counts` |
 | the same | `pinned`: true; `former_names` of a run that was renamed, oldest first |
 | `notes.body` | of kind `label`, one for a checkpoint: `name`, `metadata`; of `note` and `bookmark` it is the text |
 | the same | of `watch`, an expression that is kept with a run: `letter`, `name`, `where`, `break`, `off` |
-| the same | of `effect`, a call of a fork's process that nothing recorded: see `recording.unrecorded` |
+| the same | of `effect`, a call of a fork's process that nothing recorded: see `forking.outside` |
 | the same | of `question`, about a call that waits: `call`, `editable`, `can_give`, `trouble`, `owner`, `decision` |
 | the same | of `output`, see `agent_tt.model.output`: `size`, `text`, `tail`, `digest`, `columns`, `lines` |
 | `foreign_marks.body` | of kind `run`: `name`, `former_names`, `tags`, `metadata`, `removed`, `pinned`, `archived` |

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from agent_tt.comparing.steps.outcome import final_state, last_words
 from agent_tt.errors import AgentTTError, InvalidExpression, RunNotFound
+from agent_tt.model import STOPPED_BY_LIMIT
 from agent_tt.querying.watches.step_search import Watch
 from agent_tt.store.sweeps import Sweeps
 from agent_tt.sweeping.definition import Cell, Definition, definition_of
@@ -48,7 +49,6 @@ DONE: Final[frozenset[SampleStatus]] = frozenset({"succeeded", "failed", "stoppe
 CRASHES_KEPT: Final = 3
 """So often an agent's process dies of its own before that is what came out."""
 
-_LIMIT: Final = "agent_tt.recording.limits:LimitReached"
 _NEVER_RAN: Final = "agent_tt.errors:InvalidEntryPoint"
 
 
@@ -334,7 +334,7 @@ def _outcome(run: Run) -> SampleStatus:
             return "succeeded"
         case "failed":
             return "broken" if run.error is not None and run.error.class_name == _NEVER_RAN else "failed"
-        case "interrupted" if run.error is not None and run.error.class_name == _LIMIT:
+        case "interrupted" if run.error is not None and run.error.class_name in STOPPED_BY_LIMIT:
             return "stopped"
     return "broken"
 

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 import agent_tt
 from agent_tt.forking.guarding import guarding
 from agent_tt.forking.ledger import effects_of
+from agent_tt.intercepting.approvals import AsksForApproval
+from agent_tt.intercepting.policy import ToolPolicy, read_rule
+from agent_tt.intercepting.policy_enforcement import EnforcesPolicy
+from agent_tt.intercepting.run_handoff import HandsOverRun
 from agent_tt.model import NewRun
-from agent_tt.recording import adoption
-from agent_tt.recording.policy import ToolPolicy, read_rule
+from agent_tt.recording.session import SESSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,12 +42,12 @@ class Here:
         policy = ToolPolicy(tuple((name, read_rule(text)) for name, text in rules.items()))
         store, made = self._project.store, self._project.made("agent:main", {"n": 1})
         self.run_id = store.begin_fork(made.id, 0, state={"n": 1}, new=NewRun(name=""), policy=policy.to_mapping())
-        adoption.offer(adoption.Adoption(store, self.run_id, policy))
+        SESSION.start(HandsOverRun(store, self.run_id), EnforcesPolicy(policy), AsksForApproval())
         try:
             with guarding(str(self._project.folder), self._write):
                 yield
         finally:
-            adoption.withdraw()
+            SESSION.start()
 
     def _write(self, kind: str, body: str) -> None:
         self._project.store.add_note(self.run_id, None, kind, body)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from asyncio import CancelledError
 from contextlib import ExitStack, closing, suppress
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,8 +17,9 @@ import agent_tt
 from agent_tt.errors import Interrupted, InvalidExpression
 from agent_tt.forking.breaking import StateBreaks
 from agent_tt.forking.terms import terms_from, terms_of
+from agent_tt.intercepting.limits import KeepsLimits, LimitReached, Limits
 from agent_tt.querying.watches.kept_watches import keep_watch, kept_watches
-from agent_tt.recording.limits import LimitReached, Limits, keeping, limits_here, stopped_here
+from agent_tt.recording.session import SESSION
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
@@ -151,7 +153,8 @@ def broken(tmp_path: Path):
             with ExitStack() as stack, agent_tt.record("here", store=path, **facts) as recording:
                 source = stack.enter_context(closing(open_store(path, read_only=True)))
                 run = source.run(recording.id)
-                stack.enter_context(keeping(Limits(breaks=(where,)), run.id, StateBreaks(source, run, [where])))
+                keeps = KeepsLimits(Limits(breaks=(where,)), run.id, StateBreaks(source, run, [where]))
+                stack.enter_context(SESSION.joined(keeps))
                 agent(recording)
 
         with pytest.raises(LimitReached) as stopped:
@@ -205,17 +208,19 @@ def test_a_run_that_an_event_loop_cancelled_says_which_limit_was_reached() -> No
         def why(self, step: int) -> str:
             return f"it was to stop after step {step}"
 
-    with keeping(Limits(breaks=("true",)), "run", Always()):
-        assert stopped_here(CancelledError()) is None
-        limits_here().after_step("run", 3)
-        for error in (CancelledError(), ValueError("made of it"), None):
-            assert str(stopped_here(error)) == "it was to stop after step 3"
-        assert stopped_here(LimitReached("as it is")) is None
-    with keeping(Limits(tokens=0), "run"):
-        with pytest.raises(LimitReached):
-            limits_here().before_call()
-        assert "tokens is reached" in str(stopped_here(CancelledError()))
-        assert stopped_here(None) is stopped_here(ValueError()) is None
+    keeps, cancelled = KeepsLimits(Limits(breaks=("true",)), "run", Always()), CancelledError()
+    assert keeps.run_ends(cancelled) is cancelled
+    keeps.after_step(SimpleNamespace(recording=SimpleNamespace(id="run"), number=3))
+    for error in (CancelledError(), ValueError("made of it"), None):
+        assert str(keeps.run_ends(error)) == "it was to stop after step 3"
+    as_it_is = LimitReached("as it is")
+    assert keeps.run_ends(as_it_is) is as_it_is
+    keeps = KeepsLimits(Limits(tokens=0), "run")
+    with pytest.raises(LimitReached):
+        keeps.before_call(None, {})
+    assert "tokens is reached" in str(keeps.run_ends(CancelledError()))
+    failed = ValueError()
+    assert (keeps.run_ends(None), keeps.run_ends(failed)) == (None, failed)
 
 
 def test_a_model_is_not_asked_again_when_its_conversation_makes_it_so(broken) -> None:

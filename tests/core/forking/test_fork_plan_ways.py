@@ -12,9 +12,9 @@ from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.policies import Rule
 from agent_tt.forking.request import ForkRequest
 from agent_tt.forking.terms import Terms
+from agent_tt.intercepting.limits import Limits
 from agent_tt.model import AgentCode, CallEnd, Edit, NewCall, NewRun, NewStep, Run, StepEnd
 from agent_tt.model.facts import RunFacts
-from agent_tt.recording.limits import Limits
 
 if TYPE_CHECKING:
     from conftest import Project

@@ -21,10 +21,11 @@ from agent_tt.forking.boundary import boundary_of
 from agent_tt.forking.policies import ToolPolicy, read_rule
 from agent_tt.forking.prepared import given_answer
 from agent_tt.forking.stand_ins import ParentStandIns
+from agent_tt.forking.under_terms import links_of_run
+from agent_tt.intercepting.policy_enforcement import NotRecorded
 from agent_tt.model import NewRun
-from agent_tt.recording import adoption
 from agent_tt.recording.answers import Question
-from agent_tt.recording.deciding import NotRecorded, answering
+from agent_tt.recording.session import SESSION
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
@@ -109,16 +110,12 @@ class Forks:
             self.run.id, 1, state={}, new=NewRun(name=""), policy=policy.to_mapping(), way_back_in=way
         )
         fork = self.store.run(self.fork_id)
-        adoption.offer(adoption.Adoption(self.store, fork.id, ToolPolicy.from_mapping(fork.policy)))
+        SESSION.start(*links_of_run(self.store, self.store, fork, ToolPolicy.from_mapping(fork.policy)))
         try:
-            with (
-                answering(ParentStandIns(self.store, fork)),
-                agent_tt.record("agent", state={}) as run,
-                run.step("work"),
-            ):
+            with agent_tt.record("agent", state={}) as run, run.step("work"):
                 yield
         finally:
-            adoption.withdraw()
+            SESSION.start()
 
     def calls(self) -> list[Call]:
         return self.store.calls(self.fork_id, 2)

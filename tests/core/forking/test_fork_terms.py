@@ -206,7 +206,7 @@ def test_an_agent_that_holds_more_memory_than_it_may_is_stopped_whatever_it_catc
     run = run_of(project, project.fork(thinker, 0, agent=f"thinker:{entry}", terms=terms_from(max_memory="400MB")))
     assert run.status == "interrupted"
     assert run.error is not None
-    assert run.error.class_name == "agent_tt.recording.limits:LimitReached"
+    assert run.error.class_name == "agent_tt.intercepting.limits:LimitReached"
     assert run.error.message.startswith("its memory limit of 400 MB is reached: it held ")
     assert not (project.folder / "after").exists()
 

@@ -25,8 +25,8 @@ from tests.patience import PATIENCE_SECONDS
 import agent_tt
 from agent_tt.errors import ToolDenied
 from agent_tt.forking.ledger import effects_of
+from agent_tt.intercepting import approvals
 from agent_tt.questions import Decision
-from agent_tt.recording import deciding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -244,7 +244,7 @@ def test_somebody_is_asked_about_a_connection_once_and_not_where_its_name_is_loo
         asked.append(args)
         return Decision("run" if len(asked) == 1 else "refuse")
 
-    monkeypatch.setattr(deciding, "ask_somebody", decide)
+    monkeypatch.setattr(approvals, "wait_for_decision", decide)
     with here.step(**{"*socket": "ask"}):
         connected(("127.1", listener.port))
         with pytest.raises(ToolDenied, match="refused"):

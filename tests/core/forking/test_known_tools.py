@@ -14,8 +14,8 @@ from agent_tt.forking.declared_tools import DeclaredTool, declared_tools
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.request import ForkRequest
 from agent_tt.forking.shown_tools import ShownTools
+from agent_tt.intercepting.policy import Rule
 from agent_tt.model import AgentCode, Call, CallEnd, NewCall, NewStep, Run, StepEnd
-from agent_tt.recording.policy import Rule
 
 OPENAI, RESPONSES = "https://api.openai.com/v1/chat/completions", "https://api.openai.com/v1/responses"
 ANTHROPIC = "https://api.anthropic.com/v1/messages"

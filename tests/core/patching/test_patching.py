@@ -26,8 +26,9 @@ from agent_tt.patching.clock import CLOCK
 from agent_tt.patching.environment import HIDDEN
 from agent_tt.patching.patches import KINDS, moving_clock
 from agent_tt.patching.replacements import Replacements
-from agent_tt.recording.moved_time import move_by
+from agent_tt.recording.session import SESSION
 from agent_tt.replaying import Divergence, served
+from agent_tt.replaying.virtual_time import MovedClock
 
 HIDING = (Path(__file__).parent / "hiding_agent.txt").read_text()
 
@@ -333,7 +334,7 @@ def test_a_deadline_loop_ends_where_no_clock_was_recorded(project):
     def pause():
         moved[0] += 10
 
-    move_by(lambda: moved[0])
+    SESSION.join(MovedClock(lambda: moved[0]))
     try:
         with moving_clock(project.root):
             rounds, seconds, nanoseconds = agent.wait(pause)
@@ -346,7 +347,7 @@ def test_a_deadline_loop_ends_where_no_clock_was_recorded(project):
             assert agent.time is not time
             assert agent.datetime is not dt.datetime
     finally:
-        move_by(None)
+        SESSION.start()
     assert CLOCK.is_drawn
     assert agent.time is time
 

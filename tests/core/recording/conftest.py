@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from fake_store import FakeStore
 
-from agent_tt.recording import adoption, recorder
+from agent_tt.recording import recorder
+from agent_tt.recording.session import SESSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +29,6 @@ def store(monkeypatch: pytest.MonkeyPatch) -> FakeStore:
 @pytest.fixture(autouse=True)
 def _nothing_is_left_behind() -> Iterator[None]:
     yield
-    adoption.withdraw()
+    SESSION.start()
     hooked = (asyncio.BaseEventLoop.create_task, ThreadPoolExecutor.submit, threading.Thread.start)
     assert all(now is before for now, before in zip(hooked, UNHOOKED, strict=True))

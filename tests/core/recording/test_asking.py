@@ -14,10 +14,13 @@ from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 from agent_tt.errors import QuestionClosed, ToolDenied, UsageError
+from agent_tt.intercepting.approvals import AsksForApproval
+from agent_tt.intercepting.limits import KeepsLimits, LimitReached, Limits
+from agent_tt.intercepting.policy import Rule, ToolPolicy
+from agent_tt.intercepting.policy_enforcement import EnforcesPolicy
+from agent_tt.intercepting.run_handoff import HandsOverRun
 from agent_tt.model import NewRun
-from agent_tt.recording import adoption
-from agent_tt.recording.limits import LimitReached, Limits, keeping
-from agent_tt.recording.policy import Rule, ToolPolicy
+from agent_tt.recording.session import SESSION
 from agent_tt.redaction.marks import MARK
 from agent_tt.store import open_store
 
@@ -94,11 +97,11 @@ def fork(tmp_path: Path) -> Iterator[Fork]:
     made = Fork(tmp_path / "runs.db")
     policy = ToolPolicy((("charge*", Rule("ask")),))
     with closing(open_store(made.store.path)) as own:
-        adoption.offer(adoption.Adoption(own, made.run_id, policy))
+        SESSION.start(HandsOverRun(own, made.run_id), EnforcesPolicy(policy), AsksForApproval())
         try:
             yield made
         finally:
-            adoption.withdraw()
+            SESSION.start()
     made.store.close()
 
 
@@ -233,7 +236,10 @@ def test_lanes_ask_at_once_and_each_gets_its_own_answer(fork: Fork) -> None:
 
 def test_nobody_waits_any_more_when_the_time_is_over_or_the_run_is_stopped(fork: Fork) -> None:
     with agent_tt.record("shop"):
-        with keeping(Limits(seconds=0.15), fork.run_id), pytest.raises(LimitReached, match="time limit"):
+        with (
+            SESSION.joined(KeepsLimits(Limits(seconds=0.15), fork.run_id)),
+            pytest.raises(LimitReached, match="time limit"),
+        ):
             charge(5)
         question = CHARGED or fork.store.questions(fork.run_id)
         assert question == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections import OrderedDict, defaultdict, deque
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,8 +17,9 @@ from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
 from agent_tt.history.digest import digest
 from agent_tt.model.facts import CallFacts
-from agent_tt.recording.amending import amended_by
 from agent_tt.recording.changed_arguments import bring_to
+from agent_tt.recording.links import Link, Place
+from agent_tt.recording.session import SESSION
 
 
 @dataclasses.dataclass
@@ -102,19 +103,18 @@ def test_an_argument_that_is_left_alone_is_not_written_twice(tmp_path):
 
 
 def test_a_request_that_a_fork_changed_was_not_changed_by_the_function(tmp_path):
-    class Amender:
-        def arguments(self, *_: object) -> tuple[tuple[object, ...], dict[str, object]]:
-            return ([{"role": "system", "content": "Be long."}],), {}
+    class Amender(Link):
+        place = Place.EDITS
 
-        def step_ended(self, *_: object, **__: object) -> None:
-            """Changes no state."""
+        def edit_call(self, *_: object) -> tuple[tuple[object, ...], dict[str, object]]:
+            return ([{"role": "system", "content": "Be long."}],), {}
 
     @agent_tt.llm
     def ask(messages):
         return messages[0]["content"]
 
     def asks():
-        with amended_by(cast("Any", Amender())):
+        with SESSION.joined(Amender()):
             return ask([{"role": "system", "content": "Be brief."}])
 
     recorded = record(tmp_path, asks)

@@ -9,8 +9,7 @@ import pytest
 
 from agent_tt import config
 from agent_tt.errors import ToolDenied, UsageError
-from agent_tt.model import CallKind
-from agent_tt.recording.policy import (
+from agent_tt.intercepting.policy import (
     BOUNDARIES,
     EVERYTHING_LIVE,
     POLICY_VARIABLE,
@@ -23,7 +22,8 @@ from agent_tt.recording.policy import (
     policy_texts,
     read_rule,
 )
-from agent_tt.recording.policy_tables import check_name, read_assignment, rules_of
+from agent_tt.intercepting.policy_tables import check_name, read_assignment, rules_of
+from agent_tt.model import CallKind
 
 if TYPE_CHECKING:
     from pathlib import Path

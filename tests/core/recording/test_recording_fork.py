@@ -6,8 +6,10 @@ import pytest
 
 import agent_tt
 from agent_tt.errors import ToolDenied
-from agent_tt.recording.adoption import Adoption, offer, take
-from agent_tt.recording.policy import Rule, ToolPolicy
+from agent_tt.intercepting.policy import Rule, ToolPolicy
+from agent_tt.intercepting.policy_enforcement import EnforcesPolicy
+from agent_tt.intercepting.run_handoff import HandsOverRun, take_run
+from agent_tt.recording.session import SESSION
 
 RAN = []
 
@@ -40,7 +42,8 @@ def _nothing_ran():
 
 
 def deny_writes(store, *allow):
-    offer(Adoption(store, "fork1", ToolPolicy(tuple((name, Rule("live")) for name in allow))))
+    policy = ToolPolicy(tuple((name, Rule("live")) for name in allow))
+    SESSION.start(HandsOverRun(store, "fork1"), EnforcesPolicy(policy))
 
 
 def test_the_first_recording_fills_the_forks_run_and_the_second_is_ordinary(store):
@@ -51,7 +54,7 @@ def test_the_first_recording_fills_the_forks_run_and_the_second_is_ordinary(stor
     assert store.closed == 0
     with agent_tt.record("again") as run:
         assert run.id == "run1"
-    assert take() is None
+    assert not take_run()
     assert [recorded.status for recorded in store.runs] == ["succeeded", "succeeded"]
 
 

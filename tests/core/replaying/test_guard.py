@@ -25,7 +25,7 @@ import pytest
 
 from agent_tt.errors import AgentTTError
 from agent_tt.recording.native_libraries import links_to_world, uncovered_libraries
-from agent_tt.replaying import guard as guard_module
+from agent_tt.recording.session import SESSION
 from agent_tt.replaying.guard import Rules, guarded
 
 
@@ -343,7 +343,7 @@ def test_guards_nest_and_everything_is_undone():
     with pytest.raises(ZeroDivisionError):
         fail()
     assert _posixsubprocess.fork_exec is before
-    assert guard_module._PROCESS.guard is None
+    assert SESSION.chain.reach == ()
     assert os.system("true") == 0
 
 

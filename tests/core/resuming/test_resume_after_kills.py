@@ -49,6 +49,10 @@ import agent_tt.recording.begun as begun
 import agent_tt.rerunning.from_recording
 from agent_tt import _child
 from agent_tt.rerunning import process
+from agent_tt import _resume_child
+from agent_tt.recording.links import Link, Place
+from agent_tt.recording.session import SESSION
+from agent_tt.replaying import agent_process
 from agent_tt.resuming import Happened
 from agent_tt.store import open_store
 
@@ -103,13 +107,23 @@ class Subprocess:
 process.subprocess = Subprocess()
 
 
+class DiesAfter(Link):
+    place = Place.WATCH
+
+    def __init__(self, delay):
+        self.delay = delay
+
+    def run_begun(self, recording):
+        die_after(self.delay)
+
+
 def begin(folder, delay):
     folder.mkdir()
     child = os.fork()
     if child == 0:
         os.chdir(folder)
         import agent
-        begun.when_begun(lambda recording: die_after(delay))
+        SESSION.join(DiesAfter(delay))
         agent.main()
         os._exit(0)
     os.waitpid(child, 0)

@@ -13,11 +13,10 @@ from tests.core.seams.runs import recorded, replayed
 
 import agent_tt
 from agent_tt.errors import ToolDenied
-from agent_tt.forking.stand_ins import ParentStandIns
+from agent_tt.forking.under_terms import links_of_run
+from agent_tt.intercepting.policy import ToolPolicy, read_rule
 from agent_tt.model import NewRun
-from agent_tt.recording.adoption import Adoption, offer, withdraw
-from agent_tt.recording.deciding import answering
-from agent_tt.recording.policy import ToolPolicy, read_rule
+from agent_tt.recording.session import SESSION
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
@@ -198,10 +197,10 @@ def test_a_fork_denies_what_an_mcp_server_may_change_or_answers_for_it(tmp_path:
     assert (first, calls.read_text()) == ((["103", "204"], ["add"]), "xx")
     with closing(open_store(tmp_path / "runs.db")) as store:
         fork = store.run(store.begin_fork(store.run("latest").id, 0, state={}, new=NewRun(name="")))
-        offer(Adoption(store, fork.id, ToolPolicy((("add", read_rule("recorded")),))))
+        SESSION.start(*links_of_run(store, store, fork, ToolPolicy((("add", read_rule("recorded")),))))
         try:
-            with answering(ParentStandIns(store, fork)), agent_tt.record("fork"):
+            with agent_tt.record("fork"):
                 assert asyncio.run(agent()) == (["103", "204"], ["add"])
         finally:
-            withdraw()
+            SESSION.start()
     assert calls.read_text() == "xx"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.core.sweeping.by_hand import ByHand
 
 TOO_HOT = ErrorInfo("builtins:ValueError", "too hot")
-LIMIT = ErrorInfo("agent_tt.recording.limits:LimitReached", "after step 5")
+LIMIT = ErrorInfo("agent_tt.intercepting.limits:LimitReached", "after step 5")
 DIED = ErrorInfo("agent_tt.errors:AgentFailed", "its process was killed by SIGSEGV")
 TWO_BY_TWO = Definition(
     (Axis("set", "temperature", (0, 1)), Axis("set", "city", ("Oslo", "Rome"))),

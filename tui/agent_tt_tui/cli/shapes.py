@@ -27,7 +27,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def run_shape(run: Run) -> Shape:
     """`{id, name, status, steps, parent, fork_step, agent, started, tags, …}`."""
-    from agent_tt.recording.policy import policy_texts
+    from agent_tt.intercepting.policy import policy_texts
 
     return {
         **({} if run.damaged is None else {"damaged": run.damaged}),

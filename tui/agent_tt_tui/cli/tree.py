@@ -127,7 +127,7 @@ def _below(
         has_forks: whether forks stand below it.
         agents: the entry points of all runs that are shown, by id: a fork may run another than its parent did.
     """
-    from agent_tt.recording.policy import policy_texts
+    from agent_tt.intercepting.policy import policy_texts
     from agent_tt_tui.cli.changes import change_line, changes_of
     from agent_tt_tui.cli.terminal import Cell, facts
 

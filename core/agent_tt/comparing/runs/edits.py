@@ -8,7 +8,7 @@ from agent_tt.codec.text import summary
 from agent_tt.comparing.runs.divergence_reason import explain_code
 from agent_tt.comparing.runs.without_effect import edits_made
 from agent_tt.comparing.values.edit_leaves import edit_changes
-from agent_tt.recording.policy import policy_texts
+from agent_tt.intercepting.policy import policy_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

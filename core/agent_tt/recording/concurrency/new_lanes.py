@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from agent_tt.recording.adoption import process_policy
-from agent_tt.recording.answers import answers_here
 from agent_tt.recording.call_site import call_site
 from agent_tt.recording.lanes import INHERITED, THREAD_LANES
 from agent_tt.recording.passing import is_below_a_call
 from agent_tt.recording.scope import CURRENT
+from agent_tt.recording.session import SESSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +36,7 @@ def new_lane(scope: Scope, label: str, *, creator: Lane | None = None, context: 
     """
     creator = creator or scope.recording.lanes.current()
     lane = creator.child(f"call>{label}" if is_below_a_call(context) else label)
-    if answers_here() is not None or process_policy() is not None:
+    if SESSION.chain.watches:
         lane.site = call_site(scope.recording.code.root) or creator.site
     return lane
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.model import STOPPED_BY_LIMIT
+
 if TYPE_CHECKING:
     from agent_tt.model import Run, Step
 
@@ -11,7 +13,6 @@ __all__ = ["MADE_UP_WORDS", "has_own_state", "name_of", "remarks", "why_stopped"
 
 MADE_UP_WORDS: Final = "made up"
 _EARLIER: Final = "no checkpoint, state of an earlier step"
-_LIMIT: Final = "agent_tt.recording.limits:LimitReached"
 
 
 def name_of(step: Step) -> str:
@@ -38,6 +39,6 @@ def why_stopped(run: Run) -> str:
     """Which limit ended a run, or how its process died; "" for neither, or where nobody said."""
     error = run.error
     told = error is not None and (
-        (run.status == "interrupted" and error.class_name == _LIMIT) or run.status == "crashed"
+        (run.status == "interrupted" and error.class_name in STOPPED_BY_LIMIT) or run.status == "crashed"
     )
     return error.message.partition("\n")[0] if told and error is not None else ""

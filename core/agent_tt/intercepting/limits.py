@@ -1,4 +1,4 @@
-"""Limits of a fork: looked at before each step and call, so that nothing goes out once one is reached.
+"""The link that keeps the limits of a fork: before each step and call, so that nothing goes out once one is reached.
 
 Whether an expression holds is looked at when a step has ended, and stops the agent there: before its next line.
 
@@ -11,30 +11,23 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
+from agent_tt.recording.links import Link, Place
 from agent_tt.recording.outcome import run_status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.recording.calls import RecordedCall
+    from agent_tt.recording.recorder import Recording
+    from agent_tt.recording.steps import RecordedStep
     from agent_tt.recording.usage import Usage
 
-__all__ = [
-    "Breaks",
-    "LimitReached",
-    "Limits",
-    "keeping",
-    "limits_here",
-    "memory_is_up",
-    "shown_duration",
-    "stopped_here",
-    "time_is_up",
-]
+__all__ = ["Breaks", "KeepsLimits", "LimitReached", "Limits", "memory_is_up", "shown_duration", "time_is_up"]
 
 
 _now: Final = time.monotonic
@@ -115,10 +108,21 @@ class Breaks(Protocol):
         ...
 
 
-class _Keeper:
-    """Keeps the limits of this process's fork. Safe to use from several threads."""
+class KeepsLimits(Link):
+    """Keeps limits in the whole process, that of one run; the time begins when it is made.
 
-    def __init__(self, limits: Limits, run_id: str, breaks: Breaks | None) -> None:
+    Args:
+        limits: the limits.
+        run_id: the run.
+        breaks: looks after those of its steps.
+
+    Raises:
+        LimitReached: the process holds more memory than it may before anything has begun.
+    """
+
+    place = Place.LIMITS
+
+    def __init__(self, limits: Limits, run_id: str, breaks: Breaks | None = None) -> None:
         self._limits = limits
         self._run_id = run_id
         self._breaks = breaks
@@ -127,54 +131,67 @@ class _Keeper:
         self._last_step = 0
         self._tokens = 0
         self._cost = 0.0
-        self.reached: str | None = None
+        self._reached: str | None = None
         """Why no call may follow; None where that is not so."""
-        self.broke: str | None = None
+        self._broke: str | None = None
         """Why no step may follow the one that has ended; None where that is not so."""
+        if limits.memory is not None and self._over_memory() is not None:
+            raise LimitReached(
+                f"its memory limit of {shown_memory(limits.memory)} is too small to start:"
+                f" {shown_memory(most_held())} are held before its agent begins"
+            )
 
-    def before_step(self, run_id: str) -> None:
-        """A step of a run is about to begin.
+    def before_step(self, recording: Recording) -> None:
+        """Stop before a step that is one too many.
 
         Raises:
-            LimitReached: it may not.
+            LimitReached: it is.
         """
         stop_at = self._limits.stop_at
-        if stop_at is not None and run_id == self._run_id and self._last_step >= stop_at:
+        if stop_at is not None and recording.id == self._run_id and self._last_step >= stop_at:
             self._stop(f"it was to stop after step {stop_at}")
-        self.before_call()
+        self.while_waiting()
 
-    def begun(self, run_id: str, step: int) -> None:
-        """A step of a run has this number."""
+    def step_begun(self, step: RecordedStep) -> None:
+        """Remember how far the run has come."""
         with self._lock:
-            if run_id == self._run_id:
-                self._last_step = max(self._last_step, step)
+            if step.recording.id == self._run_id:
+                self._last_step = max(self._last_step, step.number)
 
-    def after_step(self, run_id: str, step: int) -> None:
-        """A step of a run has ended, and its checkpoint is written; `go_on` says whether it was the last one."""
-        if self._breaks is None or run_id != self._run_id or self.broke is not None:
+    def after_step(self, step: RecordedStep) -> None:
+        """Look whether an expression holds; `before_going_on` stops the agent then."""
+        if self._breaks is None or self._broke is not None or step.recording.id != self._run_id:
             return
-        self.broke = self._breaks.why(step)
-        self.reached = self.reached or self.broke
+        self._broke = self._breaks.why(step.number)
+        self._reached = self._reached or self._broke
 
-    def go_on(self) -> None:
-        """The agent is about to go on after a step.
+    def before_going_on(self) -> None:
+        """Stop after a step at which an expression holds.
 
         Raises:
-            LimitReached: it may not.
+            LimitReached: one does.
         """
-        if self.broke is not None:
-            raise LimitReached(self.broke)
+        if self._broke is not None:
+            raise LimitReached(self._broke)
 
-    def before_call(self) -> None:
-        """A call is about to be made.
+    def before_call(self, call: RecordedCall, facts: dict[str, Wire]) -> None:  # noqa: ARG002  every call counts alike
+        """Stop before a call that is one too many.
 
         Raises:
-            LimitReached: it may not.
+            LimitReached: it is.
+        """
+        self.while_waiting()
+
+    def while_waiting(self) -> None:
+        """Stop once any limit is reached.
+
+        Raises:
+            LimitReached: one is.
         """
         limits = self._limits
-        if self.reached is not None:
-            raise LimitReached(self.reached)
-        over = self.over_memory()
+        if self._reached is not None:
+            raise LimitReached(self._reached)
+        over = self._over_memory()
         if over is not None:
             self._stop(over)
         if self._ends is not None and _now() >= self._ends:
@@ -186,7 +203,25 @@ class _Keeper:
         if limits.cost_usd is not None and cost >= limits.cost_usd:
             self._stop(f"its limit of {_dollars(limits.cost_usd)} is reached: {_dollars(cost)} are spent")
 
-    def over_memory(self) -> str | None:
+    def usage_counted(self, usage: Usage) -> None:
+        """Add what a model cost."""
+        with self._lock:
+            self._tokens += (usage.tokens_in or 0) + (usage.tokens_out or 0)
+            self._cost += usage.cost_usd or 0.0
+
+    def run_ends(self, error: BaseException | None) -> BaseException | None:
+        """Say which limit stopped the run, where that is not what it ends with.
+
+        Its agent may have swallowed that an expression holds, or made another error of it; an event loop makes a mere
+        cancellation of whatever limit was reached.
+        """
+        if isinstance(error, LimitReached):
+            return error
+        # Of memory whatever became of it: an agent may catch any exception.
+        why = self._over_memory() or (self._reached if run_status(error) == "interrupted" else self._broke)
+        return error if why is None else LimitReached(why)
+
+    def _over_memory(self) -> str | None:
         """Say that the process has held more memory than it may at any moment so far; None where it has not."""
         limit = self._limits.memory
         if limit is None:
@@ -194,67 +229,9 @@ class _Keeper:
         held = most_held()
         return memory_is_up(limit, held) if held > limit else None
 
-    def spent(self, usage: Usage) -> None:
-        """A model that was asked for real says what it cost."""
-        with self._lock:
-            self._tokens += (usage.tokens_in or 0) + (usage.tokens_out or 0)
-            self._cost += usage.cost_usd or 0.0
-
     def _stop(self, why: str) -> None:
-        self.reached = why
+        self._reached = why
         raise LimitReached(why)
-
-
-_KEEPERS: list[_Keeper] = []
-
-
-@contextmanager
-def keeping(limits: Limits, run_id: str, breaks: Breaks | None = None) -> Iterator[None]:
-    """Keep these limits in the whole process, that of this run, while the block lasts; the time begins now.
-
-    Args:
-        limits: the limits.
-        run_id: the run.
-        breaks: looks after those of its steps.
-
-    Raises:
-        LimitReached: the process holds more memory than it may before anything has begun.
-    """
-    keeper = _Keeper(limits, run_id, breaks)
-    if keeper.over_memory() is not None and limits.memory is not None:
-        held, limit = shown_memory(most_held()), shown_memory(limits.memory)
-        raise LimitReached(
-            f"its memory limit of {limit} is too small to start: {held} are held before its agent begins"
-        )
-    _KEEPERS.append(keeper)
-    try:
-        yield
-    finally:
-        _KEEPERS.remove(keeper)
-
-
-def limits_here() -> _Keeper | None:
-    """What keeps the limits of the fork that this process runs; None in an ordinary process."""
-    return _KEEPERS[-1] if _KEEPERS else None
-
-
-def stopped_here(error: BaseException | None) -> LimitReached | None:
-    """What stopped the fork that this process runs, where that is not what its run ends with.
-
-    Its agent may have swallowed that an expression holds, or made another error of it; an event loop makes a mere
-    cancellation of whatever limit was reached.
-
-    Args:
-        error: what the run ends with.
-    """
-    keeper = limits_here()
-    if keeper is None or isinstance(error, LimitReached):
-        return None
-    over = keeper.over_memory()
-    if over is not None:  # whatever became of it: an agent may catch any exception
-        return LimitReached(over)
-    why = keeper.reached if run_status(error) == "interrupted" else keeper.broke
-    return None if why is None else LimitReached(why)
 
 
 def time_is_up(seconds: float) -> str:

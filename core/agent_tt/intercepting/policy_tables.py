@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import UsageError
-from agent_tt.recording.policy import BOUNDARIES, Rule, read_rule
+from agent_tt.intercepting.policy import BOUNDARIES, Rule, read_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agent_tt.config import PolicyTable
-    from agent_tt.recording.policy import Source
+    from agent_tt.intercepting.policy import Source
 
 __all__ = ["read_assignment", "rules_of"]
 

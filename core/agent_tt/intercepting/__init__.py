@@ -1,0 +1,19 @@
+"""Interception: the links of the one chain that each step, call and request of an agent passes through.
+
+A link is a class with some of the hooks of `agent_tt.recording.links.Link`; its `Place` says where it stands. The
+session of the process (`agent_tt.recording.session`) holds the chain. The recorder walks through it and knows no link.
+
+| module | what it does |
+|---|---|
+| `run_handoff` | which run a recording fills, or into which store it writes |
+| `limits` | how far a fork may go |
+| `serving` | answers from a recording, or made up |
+| `policy`, `policy_tables` | which calls are made, answered, asked about and refused; how people write that |
+| `policy_enforcement` | carrying that out |
+| `approvals` | asking a person about a call, through the store |
+| `inherited` | the chain of a Python process that a forked agent starts |
+
+Other links stand where what they work with is: edits (`agent_tt.reentering.amended`), the moved clock
+(`agent_tt.replaying.virtual_time`), the guard (`agent_tt.replaying.guard`) and what a fork does outside of its
+recording (`agent_tt.forking.outside`, `agent_tt.forking.left_open`).
+"""

@@ -1,0 +1,105 @@
+"""The link that answers calls from somewhere else than the world: a recording, or answers that are made up.
+
+What answers is known only by its shape, `Answers`. While it takes part every call of the process is put to it first: it
+serves it, lets it run, or raises. `Divergence` derives from `BaseException`, so that no `except Exception` of an agent
+hides it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+
+from agent_tt.model.facts import CallFacts
+from agent_tt.recording.answers import question_of
+from agent_tt.recording.links import Link, Place, Reply
+
+if TYPE_CHECKING:
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import NewCall
+    from agent_tt.recording.answers import Question, Served
+    from agent_tt.recording.calls import RecordedCall
+
+__all__ = ["Answers", "HoldsBack", "KeepsKeys", "MakesUpAnswers", "ServesAnswers"]
+
+
+class Answers(Protocol):
+    """Serves the calls of a process."""
+
+    def ask(self, question: Question) -> Served | None:
+        """Serve a call; None when it is to run for real.
+
+        Raises:
+            Divergence: nothing recorded answers it, or the replay has failed before.
+        """
+        ...
+
+
+@runtime_checkable
+class KeepsKeys(Protocol):
+    """Answers that know with which idempotency key an earlier try of a call was sent."""
+
+    def key_of(self, question: Question) -> Wire:
+        """The key to send a call with that is made for real, in place of its own; None where it keeps that."""
+        ...
+
+
+@runtime_checkable
+class HoldsBack(Protocol):
+    """Answers that let nothing run for real before they have given out all that they have."""
+
+    async def until_live(self, question: Question) -> None:
+        """Wait until a call may be made for real that a coroutine asks for; others wait in `Answers.ask`.
+
+        Raises:
+            Divergence: the replay has failed meanwhile.
+        """
+        ...
+
+
+class ServesAnswers(Link):
+    """Puts every call to what answers from a recording."""
+
+    place: ClassVar[Place] = Place.RECORDED
+    serves = True
+
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
+        self._keys = answers if isinstance(answers, KeepsKeys) else None
+        self._holds_back = answers if isinstance(answers, HoldsBack) else None
+
+    def answer_call(self, call: RecordedCall, new: NewCall) -> Reply | None:
+        """Serve a call, or say how it is to be made."""
+        can_wait = call.spec.can_wait
+        question = question_of(new, call.step_number, can_wait=can_wait)
+        served = self._answers.ask(question)
+        if served is not None:
+            return Reply(served)
+        key = (
+            self._keys.key_of(question)
+            if self._keys is not None and CallFacts.idempotency_key.is_in(new.meta)
+            else None
+        )
+        holds = self._holds_back if can_wait else None
+        if key is None and holds is None:
+            return None
+        return Reply(key=key, later=None if holds is None else partial(holds.until_live, question))
+
+    def answer_draw(self, new: NewCall) -> Served | None:
+        """Serve a draw."""
+        return self._answers.ask(question_of(new))
+
+    def unrecorded_call(self, new: NewCall, *, is_own_doing: bool) -> Served | None:  # noqa: ARG002  all are put to it
+        """Serve a call that no recording reaches."""
+        return self._answers.ask(question_of(new))
+
+    def kept_headers(self) -> frozenset[str] | None:
+        """Name the headers that counted when the run was recorded."""
+        found: frozenset[str] | None = getattr(self._answers, "kept_headers", None)
+        return found
+
+
+class MakesUpAnswers(ServesAnswers):
+    """Puts what no recording answers to what makes answers up."""
+
+    place: ClassVar[Place] = Place.MADE_UP

@@ -1,0 +1,284 @@
+"""What a link of the interception chain may do: the hooks that steps, calls and requests pass through.
+
+A link overrides the hooks that it needs; those that it leaves alone cost nothing. `Chain` puts links in their order and
+keeps, for each hook, those that have it. The recorder walks through them and knows no link by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Literal, ParamSpec, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from types import FrameType
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import CallKind, Effect, NewCall, NewRun
+    from agent_tt.protocols import RunWriter, Store
+    from agent_tt.providers import ModelCall
+    from agent_tt.recording.answers import Served
+    from agent_tt.recording.calls import RecordedCall
+    from agent_tt.recording.recorder import Recording
+    from agent_tt.recording.steps import RecordedStep
+    from agent_tt.recording.usage import Usage
+
+__all__ = ["Chain", "Given", "Link", "Place", "Reply", "Unrecorded"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Place(IntEnum):
+    """The order of the chain, outermost first. Links of one place stand in the order in which they joined.
+
+    What comes before something is asked in this order; what comes after it (`after_step`, `run_ends`), and where the
+    innermost decides (`open_run`, `reach`), in the opposite one.
+    """
+
+    HANDOFF = 1
+    """Which run is written: known before anything is."""
+    WATCH = 2
+    """Who only looks on sees what happens whatever the others make of it."""
+    LIMITS = 3
+    """Once a limit is reached nothing is asked any more, not even of a recording."""
+    EDITS = 4
+    """What is asked is changed before anybody looks at what is asked."""
+    RECORDED = 5
+    """What was recorded is given again before anything else may answer."""
+    MADE_UP = 6
+    """Answers in place of a model's, for what no recording answers."""
+    POLICY = 7
+    """What nothing has answered goes out, if its rule lets it."""
+    APPROVALS = 8
+    """A person is asked last: only about what nobody else has decided."""
+    GUARD = 9
+    """What no call knows of is seen where the interpreter reaches for the world."""
+
+
+class Given(Protocol):
+    """What a call goes out with, where a person may change that."""
+
+    def editable(self, named: Mapping[str, Wire]) -> tuple[str, ...]:
+        """Names of the arguments that may be changed."""
+        ...
+
+    def edited(
+        self, named: Mapping[str, Wire], changed: Mapping[str, Wire], decode: Callable[[Wire], object]
+    ) -> object:
+        """What goes out in its place; a `(args, kwargs)` where a function is called.
+
+        Args:
+            named: all arguments by name, as the person saw them.
+            changed: those that are others now.
+            decode: makes Python values.
+
+        Raises:
+            NotRebuildable: a value cannot become a Python object.
+            UsageError: it cannot go out like this.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a link makes of a call whose intent is committed.
+
+    A reply that neither answers nor refuses lets the call go on to the next link.
+
+    Attributes:
+        served: answers it.
+        is_free: whether that answer costs nothing, because nobody was asked.
+        refusal: raised in place of making it; recorded as its outcome.
+        sent: what goes out in place of what the agent gave; see `Given.edited`.
+        edited: its arguments by name as they go out, where `sent` changes them.
+        key: the idempotency key to send it with, in place of its own.
+        facts: what its row says of all that.
+        later: awaited before a coroutine makes the call; gives the reply that holds then, None to go on.
+    """
+
+    served: Served | None = None
+    is_free: bool = False
+    refusal: BaseException | None = None
+    sent: object = None
+    edited: Mapping[str, Wire] | None = None
+    key: Wire = None
+    facts: Mapping[str, Wire] = field(default_factory=lambda: MappingProxyType({}))
+    later: Callable[[], Awaitable[Reply | None]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unrecorded:
+    """A call that nothing records, and what became of it.
+
+    Attributes:
+        kind, name, effect: what was called, as of a call.
+        happened: whether it was made.
+        because: who decided about it, "" where nobody had to.
+        site: `file` and `line` of the agent's, as far as they are known.
+    """
+
+    kind: CallKind
+    name: str
+    effect: Effect | None
+    happened: Literal["sent", "denied"]
+    because: str = ""
+    site: Mapping[str, Wire] = field(default_factory=dict, hash=False)
+
+
+class Link:
+    """One concern that takes part in what an agent does. Safe to use from several threads.
+
+    Attributes:
+        place: where it stands in the chain.
+        serves: whether it answers from a recording, so that what it does not answer was not recorded.
+        rules: whether it may hold any call back, so that each must be on record.
+    """
+
+    place: ClassVar[Place]
+    serves: ClassVar[bool] = False
+    rules: ClassVar[bool] = False
+
+    # ------------------------------------------------------------ runs
+
+    def open_run(self, new: NewRun, state: object) -> tuple[Store, RunWriter] | None:
+        """Say where a run that begins is written, instead of into a store of its own; None: there."""
+
+    def run_begun(self, recording: Recording) -> None:
+        """A recording has begun; its state is the input."""
+
+    def run_ends(self, error: BaseException | None) -> BaseException | None:
+        """Say what a run ends with that would end with `error` (None: nothing); `error` to leave it so."""
+        return error
+
+    # ------------------------------------------------------------ steps
+
+    def before_step(self, recording: Recording) -> None:
+        """A step is about to begin; raise to keep it from that."""
+
+    def step_begun(self, step: RecordedStep) -> None:
+        """A step has begun, and has its number."""
+
+    def after_step(self, step: RecordedStep) -> None:
+        """A step has ended, and its checkpoint was taken."""
+
+    def before_going_on(self) -> None:
+        """The agent is about to go on after a step or a run; raise to stop it."""
+
+    # ------------------------------------------------------------ calls
+
+    def edit_call(
+        self, call: RecordedCall, args: Sequence[object], kwargs: Mapping[str, object], signature: str
+    ) -> tuple[tuple[object, ...], dict[str, object]] | None:
+        """Say what to call a function with; None: as it was called. `signature` is that of the question as it is."""
+
+    def edit_request(
+        self, url: str, body: bytes, call: ModelCall, lane: str, signature: str
+    ) -> tuple[str, bytes] | None:
+        """Say what to send in place of a request to a model: another address and body; None: as it is.
+
+        Args:
+            url: where it is sent to.
+            body: JSON.
+            call: what it asks.
+            lane: id of the lane that asks; "" where no recording reaches.
+            signature: digest of the question as it stands.
+        """
+
+    def before_call(self, call: RecordedCall, facts: dict[str, Wire]) -> None:
+        """A call is about to be written down: raise to refuse it before that, or add to what its row says."""
+
+    def answer_call(self, call: RecordedCall, new: NewCall) -> Reply | None:
+        """Say what becomes of a call whose intent is committed; None: it goes on. Raise to halt the agent."""
+
+    def answer_draw(self, new: NewCall) -> Served | None:
+        """Answer a draw of a clock or of random numbers that no step holds yet; None: it is drawn."""
+
+    def usage_counted(self, usage: Usage) -> None:
+        """A model that was asked for real has told what it cost."""
+
+    def while_waiting(self) -> None:
+        """A call waits for a person; raise to end that."""
+
+    # ------------------------------------------------------------ outside of every recording
+
+    def unrecorded_call(self, new: NewCall, *, is_own_doing: bool) -> Served | None:
+        """A call is about to be made that nothing records: answer it, raise to refuse it, or let it go on (None).
+
+        Args:
+            new: what is asked; its arguments and signature only where a link `serves`.
+            is_own_doing: whether something makes it that runs, and was decided about.
+        """
+
+    def made_unrecorded(self, call: Unrecorded) -> None:
+        """A call that nothing records was made, or denied."""
+
+    def reach(self, event: str, args: tuple[Any, ...], caller: FrameType | None) -> BaseException | None:
+        """The interpreter reaches for the world: say what to raise instead, None to let it pass.
+
+        Args:
+            event: the audit event.
+            args: its arguments.
+            caller: the frame that does it.
+        """
+
+    def program_started(self, number: int, command: Any) -> None:
+        """A program was started that reads the pipe of a file descriptor; `command` as it was given."""
+
+    def before_write(self, number: int) -> None:
+        """A file descriptor is about to be written to; raise to refuse that."""
+
+    # ------------------------------------------------------------ what else the recorder asks
+
+    def kept_headers(self) -> frozenset[str] | None:
+        """Name the request headers that count as part of a question; None: those of the run that is recorded."""
+
+    def clock_offset(self) -> float:
+        """Say by how many seconds the clocks of this code have been moved on."""
+        return 0.0
+
+
+class Chain:
+    """The links of a session in their order, and for each hook those that have it. It never changes.
+
+    Attributes:
+        links: all of them, outermost first.
+        serves: whether one of them answers from a recording.
+        rules: whether one of them may hold any call back.
+        watches: whether calls are looked at although nothing records them.
+    """
+
+    def __init__(self, links: Iterable[Link] = ()) -> None:
+        self.links = ordered = tuple(sorted(links, key=lambda link: link.place))
+        self.serves = any(link.serves for link in ordered)
+        self.rules = any(link.rules for link in ordered)
+        self.watches = self.serves or self.rules
+        self.open_run = _having(ordered[::-1], Link.open_run)
+        self.run_begun = _having(ordered, Link.run_begun)
+        self.run_ends = _having(ordered[::-1], Link.run_ends)
+        self.before_step = _having(ordered, Link.before_step)
+        self.step_begun = _having(ordered, Link.step_begun)
+        self.after_step = _having(ordered[::-1], Link.after_step)
+        self.before_going_on = _having(ordered, Link.before_going_on)
+        self.edit_call = _having(ordered, Link.edit_call)
+        self.edit_request = _having(ordered, Link.edit_request)
+        self.before_call = _having(ordered, Link.before_call)
+        self.answer_call = _having(ordered, Link.answer_call)
+        self.answer_draw = _having(ordered, Link.answer_draw)
+        self.usage_counted = _having(ordered, Link.usage_counted)
+        self.while_waiting = _having(ordered, Link.while_waiting)
+        self.unrecorded_call = _having(ordered, Link.unrecorded_call)
+        self.made_unrecorded = _having(ordered, Link.made_unrecorded)
+        self.reach = _having(ordered[::-1], Link.reach)
+        self.program_started = _having(ordered, Link.program_started)
+        self.before_write = _having(ordered, Link.before_write)
+        self.kept_headers = _having(ordered, Link.kept_headers)
+        self.clock_offset = _having(ordered, Link.clock_offset)
+
+
+def _having(links: Sequence[Link], hook: Callable[Concatenate[Any, P], R]) -> tuple[Callable[P, R], ...]:
+    """The hook of each link that has it, bound."""
+    name = hook.__name__
+    return tuple(getattr(link, name) for link in links if getattr(type(link), name) is not hook)
