@@ -26,7 +26,7 @@ from agent_tt.errors import ToolDenied
 from agent_tt.forking.left_open import LeftOpen
 from agent_tt.forking.outside import Outside
 from agent_tt.intercepting.policy import effect_of
-from agent_tt.intercepting.policy_enforcement import EnforcesPolicy
+from agent_tt.intercepting.policy_enforcement import PolicyEnforcement
 from agent_tt.recording.call_site import is_agent_file
 from agent_tt.recording.calls import RecordedCall
 from agent_tt.recording.exchange import begin_exchange
@@ -158,7 +158,7 @@ class _Gate:
 
 def _policy() -> ToolPolicy | None:
     """What the calls of this process may do; None where no policy holds."""
-    enforces = SESSION.link(EnforcesPolicy)
+    enforces = SESSION.link(PolicyEnforcement)
     return None if enforces is None else enforces.policy
 
 

@@ -23,7 +23,7 @@ from agent_tt.recording.hooks import Patch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from agent_tt.intercepting.approvals import AsksForApproval
+    from agent_tt.intercepting.approvals import Approvals
 
 __all__ = ["standing_still"]
 
@@ -31,7 +31,7 @@ _CLOCKS: Final = ((time, "monotonic"), (threading, "_time"), (queue, "time"), (s
 
 
 @contextmanager
-def standing_still(approvals: AsksForApproval) -> Iterator[None]:
+def standing_still(approvals: Approvals) -> Iterator[None]:
     """Let the deadlines of this process stand still while a question is open, as long as the block lasts."""
     without_held = partial(_without_held, approvals)
     patches = [Patch(module, name, without_held) for module, name in _CLOCKS if hasattr(module, name)]
@@ -55,14 +55,14 @@ def standing_still(approvals: AsksForApproval) -> Iterator[None]:
             patch.undo()
 
 
-def _without_held(approvals: AsksForApproval, original: Callable[..., Any]) -> Callable[..., Any]:
+def _without_held(approvals: Approvals, original: Callable[..., Any]) -> Callable[..., Any]:
     def clock(*args: object) -> float:
         return float(original(*args)) - approvals.held_seconds()
 
     return clock
 
 
-def _waiting_on(approvals: AsksForApproval, original: Callable[..., Any]) -> Callable[..., Any]:
+def _waiting_on(approvals: Approvals, original: Callable[..., Any]) -> Callable[..., Any]:
     def wait(condition: threading.Condition, timeout: float | None = None) -> bool:
         if timeout is None or timeout <= 0:
             return bool(original(condition, timeout))

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.forking.stand_ins import ParentStandIns
 from agent_tt.forking.standing_still import standing_still
 from agent_tt.forking.terms import terms_of
-from agent_tt.intercepting.approvals import AsksForApproval
-from agent_tt.intercepting.limits import KeepsLimits
-from agent_tt.intercepting.policy_enforcement import EnforcesPolicy
-from agent_tt.intercepting.run_handoff import HandsOverRun
-from agent_tt.intercepting.serving import MakesUpAnswers, ServesAnswers
+from agent_tt.intercepting.approvals import Approvals
+from agent_tt.intercepting.limits import LimitEnforcement
+from agent_tt.intercepting.policy_enforcement import PolicyEnforcement
+from agent_tt.intercepting.recorded_responses import MockResponses, RecordedResponses
+from agent_tt.intercepting.run_handoff import RunHandoff
 from agent_tt.recording.links import Link
 from agent_tt.recording.session import SESSION
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from agent_tt.forking.breaking import StateBreaks
     from agent_tt.intercepting.policy import ToolPolicy
-    from agent_tt.intercepting.serving import Answers
+    from agent_tt.intercepting.recorded_responses import Answers
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource, Store
 
@@ -70,9 +70,9 @@ def links_of_run(into: Store, source: RunSource, run: Run, policy: ToolPolicy) -
     """
     stand_ins = None if run.parent is None else ParentStandIns(source, run)
     return (
-        HandsOverRun(into, run.id, run.code),
-        EnforcesPolicy(policy, stand_ins),
-        AsksForApproval(stand_ins),
+        RunHandoff(into, run.id, run.code),
+        PolicyEnforcement(policy, stand_ins),
+        Approvals(stand_ins),
     )
 
 
@@ -86,21 +86,21 @@ def under_terms(source: RunSource, run: Run, first: Answers | None = None, *, li
         first: what answers from a recording before that.
         limited: whether the limits hold. A person who resumes a run that came to one wants it to go on.
     """
-    terms, links, approvals = terms_of(run), list[Link](), SESSION.link(AsksForApproval)
+    terms, links, approvals = terms_of(run), list[Link](), SESSION.link(Approvals)
     with suppress(OSError):  # only Linux has it
         Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO)
     with ExitStack() as stack:
         if approvals is not None and any("ask" in str(rule) for rule in run.policy.values()):
             stack.enter_context(standing_still(approvals))
         if first is not None:
-            links.append(ServesAnswers(first))
+            links.append(RecordedResponses(first))
         if terms.is_mock:
             from agent_tt.forking.made_up import MadeUpAnswers, recorded_answers
 
             recorded = recorded_answers(source, run if run.parent is None else source.run(run.parent))
-            links.append(MakesUpAnswers(MadeUpAnswers(recorded, run.fork_step or 0, terms)))
+            links.append(MockResponses(MadeUpAnswers(recorded, run.fork_step or 0, terms)))
         if limited and terms.limits:
-            links.append(KeepsLimits(terms.limits, run.id, _breaks(source, run, terms.limits.breaks)))
+            links.append(LimitEnforcement(terms.limits, run.id, _breaks(source, run, terms.limits.breaks)))
         stack.enter_context(SESSION.joined(*links))
         yield
 

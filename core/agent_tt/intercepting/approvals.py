@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from agent_tt.protocols import OpenQuestion
     from agent_tt.recording.calls import RecordedCall
 
-__all__ = ["AsksForApproval", "wait_for_decision"]
+__all__ = ["Approvals", "wait_for_decision"]
 
 _LOOK_SECONDS: Final = 0.1
 
@@ -46,7 +46,7 @@ _now: Final = time.monotonic
 """As they were before an agent's clock is replaced."""
 
 
-class AsksForApproval(Link):
+class Approvals(Link):
     """Asks about the calls whose rule says so: `ask`, or `recorded-or-ask` where nothing recorded answers.
 
     Attributes:

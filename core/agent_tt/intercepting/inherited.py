@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 
-from agent_tt.intercepting.approvals import AsksForApproval
+from agent_tt.intercepting.approvals import Approvals
 from agent_tt.intercepting.policy import ToolPolicy
-from agent_tt.intercepting.policy_enforcement import EnforcesPolicy
+from agent_tt.intercepting.policy_enforcement import PolicyEnforcement
 from agent_tt.recording.session import SESSION
 
 _policy = ToolPolicy.from_environment(os.environ)
 if _policy is not None:
-    SESSION.start(EnforcesPolicy(_policy), AsksForApproval())
+    SESSION.start(PolicyEnforcement(_policy), Approvals())

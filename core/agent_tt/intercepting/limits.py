@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agent_tt.recording.steps import RecordedStep
     from agent_tt.recording.usage import Usage
 
-__all__ = ["Breaks", "KeepsLimits", "LimitReached", "Limits", "memory_is_up", "shown_duration", "time_is_up"]
+__all__ = ["Breaks", "LimitEnforcement", "LimitReached", "Limits", "memory_is_up", "shown_duration", "time_is_up"]
 
 
 _now: Final = time.monotonic
@@ -108,7 +108,7 @@ class Breaks(Protocol):
         ...
 
 
-class KeepsLimits(Link):
+class LimitEnforcement(Link):
     """Keeps limits in the whole process, that of one run; the time begins when it is made.
 
     Args:

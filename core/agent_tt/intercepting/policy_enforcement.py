@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from agent_tt.recording.answers import Question, Served
     from agent_tt.recording.calls import RecordedCall
 
-__all__ = ["EnforcesPolicy", "NotRecorded", "StandIns", "is_own_doing"]
+__all__ = ["NotRecorded", "PolicyEnforcement", "StandIns", "is_own_doing"]
 
 
 class NotRecorded(BaseException):
@@ -79,7 +79,7 @@ class StandIns(Protocol):
         ...
 
 
-class EnforcesPolicy(Link):
+class PolicyEnforcement(Link):
     """Carries out a policy.
 
     Attributes:

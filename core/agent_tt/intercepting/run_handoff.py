@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from agent_tt.model import NewRun
     from agent_tt.protocols import RunWriter, Store
 
-__all__ = ["HandsOverRun", "RecordsInto", "run_waits", "take_run", "while_importing"]
+__all__ = ["RunHandoff", "StoreOverride", "run_waits", "take_run", "while_importing"]
 
 
-class HandsOverRun(Link):
+class RunHandoff(Link):
     """Gives the first recording of this process a run that waits for it.
 
     Args:
@@ -96,7 +96,7 @@ class HandsOverRun(Link):
         )
 
 
-class RecordsInto(Link):
+class StoreOverride(Link):
     """Lets every recording of this process go into one store, whatever file it names; none is made.
 
     A replay runs the agent's own `record(...)`, and leaves no run behind.
@@ -114,13 +114,13 @@ class RecordsInto(Link):
 
 def run_waits() -> bool:
     """Whether a run of this process still waits for a `record(...)` that fills it."""
-    handoff = SESSION.link(HandsOverRun)
+    handoff = SESSION.link(RunHandoff)
     return handoff is not None and handoff.waits
 
 
 def take_run() -> bool:
     """Take the run of this process from whoever would fill it; whether it still waited: nobody has recorded then."""
-    handoff = SESSION.link(HandsOverRun)
+    handoff = SESSION.link(RunHandoff)
     return handoff is not None and handoff.take()
 
 
@@ -131,7 +131,7 @@ def while_importing(module: str) -> Iterator[None]:
     Args:
         module: what is imported, for the message.
     """
-    handoff = SESSION.link(HandsOverRun)
+    handoff = SESSION.link(RunHandoff)
     if handoff is None:
         yield
         return

@@ -13,11 +13,11 @@
 | `exchange` | one call that crosses the network: a question, answered in pieces |
 | `changed_arguments` | what a function did to its arguments |
 | `kept_headers` | headers that count as part of a question |
-| `unrecorded`, `passing` | calls that nothing records, and those that are made for real on purpose |
+| `passing` | what is made for real on purpose |
 | `held_draws` | draws made between steps, until a step can hold them |
-| `answers`, `served` | asking a replay before a call is made, and giving its answer in place of the function's |
+| `session`, `links` | the interception chain of this process, and what its links may do |
+| `answers`, `served` | a call as it is put to a link, and giving a link's answer in place of the function's |
 | `pace`, `arrival`, `timers` | how an awaited answer came, for a replay to keep the same pace |
-| `moved_time` | how far the clocks of this code have been moved on |
 | `handover` | threads take their answers one after another |
 | `job_ends` | when an executor's job is over: when it has been told |
 | `list_order` | `as_completed` of jobs in an order that no memory address decides |
@@ -31,8 +31,6 @@
 | `block` | what begins and ends with a `with` block |
 | `shared_end` | the end of a call, as forked processes see it |
 | `native_libraries` | which libraries reach the world by themselves, where no guard of a fork or replay sees them |
-| `written` | what is written to a program that a call left running |
-| `begun` | telling others that a recording has begun |
 | `import_watch`, `fitness` | being called when a module has been executed; whether it is made as taken for granted |
 | `loaded_modules` | which loaded modules are not as they were |
 | `rebinding` | replacing a function under every name that loaded modules have for it |
@@ -48,8 +46,5 @@
 | `journal`, `fallback` | the one way from a recording to its store, and where it goes when that fails |
 | `entry` | which code an agent runs and where a fork finds it again |
 | `child_process`, `process_runs` | what other processes record into the run, and which of its process's runs it is |
-| `policy`, `policy_tables`, `adoption`, `limits` | what a fork tells the process that runs its agent |
-| `amending` | changing what an agent of a fork works on and sends |
-| `deciding`, `edited_arguments` | what becomes of a call in a fork, and what goes out where a person changed it |
-| `asking`, `held_time` | asking a person about a call, through the store; how long that took in all |
+| `edited_arguments` | what goes out where a person changed it |
 """

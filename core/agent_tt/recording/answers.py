@@ -1,21 +1,14 @@
-"""Answers that come from somewhere else than the world: what the recorder asks before a call is made.
-
-A replay offers itself here; the floors that record know it only by these shapes. While answers are offered, every call
-of the process is put to them first. They serve it, let it run, or raise: `Divergence` derives from `BaseException`, so
-that no `except Exception` of an agent hides it.
-"""
+"""Questions and answers: a call as it is put to a link, and what a link gives in place of the world's answer."""
 
 from __future__ import annotations
 
-import threading
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol
 
 from agent_tt.model.facts import CallFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, CallKind, Delivery, Effect, NewCall
@@ -128,70 +121,3 @@ class Served(Protocol):
             Divergence: it sent something else when it was recorded.
         """
         ...
-
-
-class Answers(Protocol):
-    """Serves the calls of a process."""
-
-    def ask(self, question: Question) -> Served | None:
-        """Serve a call; None when it is to run for real.
-
-        Raises:
-            Divergence: nothing recorded answers it, or the replay has failed before.
-        """
-        ...
-
-
-@runtime_checkable
-class KeepsKeys(Protocol):
-    """Answers that know with which idempotency key an earlier try of a call was sent."""
-
-    def key_of(self, question: Question) -> Wire:
-        """The key to send a call with that is made for real, in place of its own; None where it keeps that."""
-        ...
-
-
-@runtime_checkable
-class HoldsBack(Protocol):
-    """Answers that let nothing run for real before they have given out all that they have."""
-
-    async def until_live(self, question: Question) -> None:
-        """Wait until a call may be made for real that a coroutine asks for; others wait in `Answers.ask`.
-
-        Raises:
-            Divergence: the replay has failed meanwhile.
-        """
-        ...
-
-
-class _Desk:
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._answers: Answers | None = None
-
-    @property
-    def answers(self) -> Answers | None:
-        return self._answers
-
-    def exchange(self, answers: Answers | None) -> Answers | None:
-        with self._lock:
-            before, self._answers = self._answers, answers
-            return before
-
-
-_DESK = _Desk()
-
-
-def answers_here() -> Answers | None:
-    """What serves the calls of this process now, None where they are made for real."""
-    return _DESK.answers
-
-
-@contextmanager
-def serving(answers: Answers) -> Iterator[None]:
-    """Let `answers` serve every call of this process while the block lasts."""
-    before = _DESK.exchange(answers)
-    try:
-        yield
-    finally:
-        _DESK.exchange(before)

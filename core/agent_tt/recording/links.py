@@ -48,7 +48,7 @@ class Place(IntEnum):
     """What is asked is changed before anybody looks at what is asked."""
     RECORDED = 5
     """What was recorded is given again before anything else may answer."""
-    MADE_UP = 6
+    MOCK = 6
     """Answers in place of a model's, for what no recording answers."""
     POLICY = 7
     """What nothing has answered goes out, if its rule lets it."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from agent_tt.recording.steps import RecordedStep
     from agent_tt.reentering.amendments import Amendment, Served
 
-__all__ = ["Amender"]
+__all__ = ["EditApplier"]
 
 _OURS = 2
 """References to an object that are only ours: a variable, and the argument of `sys.getrefcount`."""
@@ -79,7 +79,7 @@ class _Told:
         self.url, self.requests, self.left, self.body, self.own = form.url, form.requests, form.left, body, own
 
 
-class Amender(Link):
+class EditApplier(Link):
     """Applies amendments."""
 
     place = Place.EDITS

@@ -143,9 +143,9 @@ def amending(
     if not amendments:
         yield
         return
-    from agent_tt.reentering.amended import Amender
+    from agent_tt.reentering.amended import EditApplier
 
-    amender = Amender(amendments, served, note, which)
+    amender = EditApplier(amendments, served, note, which)
     try:
         with SESSION.joined(amender):
             yield

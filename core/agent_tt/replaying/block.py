@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import agent_tt.seams.install  # noqa: F401  from here on requests are put to the replay, whatever imports their library
-from agent_tt.intercepting.run_handoff import RecordsInto
-from agent_tt.intercepting.serving import ServesAnswers
+from agent_tt.intercepting.recorded_responses import RecordedResponses
+from agent_tt.intercepting.run_handoff import StoreOverride
 from agent_tt.model import AgentCode, NewRun
 from agent_tt.model.facts import RunFacts
 from agent_tt.patching.patches import patched_again
@@ -126,8 +126,8 @@ def replaying(replay: Replay, check: StateCheck | None = None, siblings: Sibling
         quiet(),
         virtual_time(answers) as clock,
         SESSION.joined(
-            RecordsInto(NumberingStore(check, checked=0 if is_process else number).as_store()),
-            ServesAnswers(answers),
+            StoreOverride(NumberingStore(check, checked=0 if is_process else number).as_store()),
+            RecordedResponses(answers),
         ),
         around,
         patched_again(replay.tape.run.facts.patched, root),

@@ -112,7 +112,7 @@ class Replay:
     # ------------------------------------------------------------ questions
 
     def ask(self, question: Question) -> Served | None:
-        """Serve a call; see `agent_tt.recording.answers.Answers`."""
+        """Serve a call; see `agent_tt.intercepting.recorded_responses.Answers`."""
         if self.debugger is not None and self.failure is None and self.debugger.asked(question):
             return None
         with self._lock:

@@ -66,7 +66,7 @@ class Siblings:
         return self._replay.kept_headers
 
     def ask(self, question: Question) -> Served | None:
-        """Serve a call; see `agent_tt.recording.answers.Answers`."""
+        """Serve a call; see `agent_tt.intercepting.recorded_responses.Answers`."""
         scope = here()
         number = None if scope is None else number_of(scope.recording.id)
         if number is None or number not in self._runs:

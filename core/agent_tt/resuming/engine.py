@@ -161,7 +161,7 @@ class Resumption(Replay):
         )
 
     def ask(self, question: Question) -> Served | None:
-        """Serve a call, or let it run: see `agent_tt.recording.answers.Answers`."""
+        """Serve a call, or let it run: see `agent_tt.intercepting.recorded_responses.Answers`."""
         with self._lock:
             self.check()
             self.turns.progressed()
@@ -191,7 +191,7 @@ class Resumption(Replay):
         self._go_live(question.step)
 
     async def until_live(self, question: Question) -> None:
-        """Wait until a coroutine may make a call for real: see `agent_tt.recording.answers.HoldsBack`."""
+        """Wait until a coroutine may make a call for real: see `agent_tt.intercepting.recorded_responses.HoldsBack`."""
         if not self.is_live:
             await self.turns.turn_after_all()
         self._go_live(question.step)
@@ -210,7 +210,7 @@ class Resumption(Replay):
         return lane is None or lane.next() is None or self._redo_unrecorded
 
     def key_of(self, question: Question) -> Wire:
-        """The idempotency key of a call that was in flight, once: see `agent_tt.recording.answers.KeepsKeys`."""
+        """The idempotency key of a call that was in flight, once: see `recorded_responses.KeepsKeys`."""
         return self._keys.pop((question.lane, question.lane_seq), None)
 
     def _diverged(self, question: Question, lane: TapeLane) -> BaseException:

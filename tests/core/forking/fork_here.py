@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import agent_tt
 from agent_tt.forking.guarding import guarding
 from agent_tt.forking.ledger import effects_of
-from agent_tt.intercepting.approvals import AsksForApproval
+from agent_tt.intercepting.approvals import Approvals
 from agent_tt.intercepting.policy import ToolPolicy, read_rule
-from agent_tt.intercepting.policy_enforcement import EnforcesPolicy
-from agent_tt.intercepting.run_handoff import HandsOverRun
+from agent_tt.intercepting.policy_enforcement import PolicyEnforcement
+from agent_tt.intercepting.run_handoff import RunHandoff
 from agent_tt.model import NewRun
 from agent_tt.recording.session import SESSION
 
@@ -42,7 +42,7 @@ class Here:
         policy = ToolPolicy(tuple((name, read_rule(text)) for name, text in rules.items()))
         store, made = self._project.store, self._project.made("agent:main", {"n": 1})
         self.run_id = store.begin_fork(made.id, 0, state={"n": 1}, new=NewRun(name=""), policy=policy.to_mapping())
-        SESSION.start(HandsOverRun(store, self.run_id), EnforcesPolicy(policy), AsksForApproval())
+        SESSION.start(RunHandoff(store, self.run_id), PolicyEnforcement(policy), Approvals())
         try:
             with guarding(str(self._project.folder), self._write):
                 yield

@@ -17,7 +17,7 @@ import agent_tt
 from agent_tt.errors import Interrupted, InvalidExpression
 from agent_tt.forking.breaking import StateBreaks
 from agent_tt.forking.terms import terms_from, terms_of
-from agent_tt.intercepting.limits import KeepsLimits, LimitReached, Limits
+from agent_tt.intercepting.limits import LimitEnforcement, LimitReached, Limits
 from agent_tt.querying.watches.kept_watches import keep_watch, kept_watches
 from agent_tt.recording.session import SESSION
 from agent_tt.store import open_store
@@ -153,7 +153,7 @@ def broken(tmp_path: Path):
             with ExitStack() as stack, agent_tt.record("here", store=path, **facts) as recording:
                 source = stack.enter_context(closing(open_store(path, read_only=True)))
                 run = source.run(recording.id)
-                keeps = KeepsLimits(Limits(breaks=(where,)), run.id, StateBreaks(source, run, [where]))
+                keeps = LimitEnforcement(Limits(breaks=(where,)), run.id, StateBreaks(source, run, [where]))
                 stack.enter_context(SESSION.joined(keeps))
                 agent(recording)
 
@@ -208,14 +208,14 @@ def test_a_run_that_an_event_loop_cancelled_says_which_limit_was_reached() -> No
         def why(self, step: int) -> str:
             return f"it was to stop after step {step}"
 
-    keeps, cancelled = KeepsLimits(Limits(breaks=("true",)), "run", Always()), CancelledError()
+    keeps, cancelled = LimitEnforcement(Limits(breaks=("true",)), "run", Always()), CancelledError()
     assert keeps.run_ends(cancelled) is cancelled
     keeps.after_step(SimpleNamespace(recording=SimpleNamespace(id="run"), number=3))
     for error in (CancelledError(), ValueError("made of it"), None):
         assert str(keeps.run_ends(error)) == "it was to stop after step 3"
     as_it_is = LimitReached("as it is")
     assert keeps.run_ends(as_it_is) is as_it_is
-    keeps = KeepsLimits(Limits(tokens=0), "run")
+    keeps = LimitEnforcement(Limits(tokens=0), "run")
     with pytest.raises(LimitReached):
         keeps.before_call(None, {})
     assert "tokens is reached" in str(keeps.run_ends(CancelledError()))

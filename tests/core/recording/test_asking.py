@@ -14,11 +14,11 @@ from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 from agent_tt.errors import QuestionClosed, ToolDenied, UsageError
-from agent_tt.intercepting.approvals import AsksForApproval
-from agent_tt.intercepting.limits import KeepsLimits, LimitReached, Limits
+from agent_tt.intercepting.approvals import Approvals
+from agent_tt.intercepting.limits import LimitEnforcement, LimitReached, Limits
 from agent_tt.intercepting.policy import Rule, ToolPolicy
-from agent_tt.intercepting.policy_enforcement import EnforcesPolicy
-from agent_tt.intercepting.run_handoff import HandsOverRun
+from agent_tt.intercepting.policy_enforcement import PolicyEnforcement
+from agent_tt.intercepting.run_handoff import RunHandoff
 from agent_tt.model import NewRun
 from agent_tt.recording.session import SESSION
 from agent_tt.redaction.marks import MARK
@@ -97,7 +97,7 @@ def fork(tmp_path: Path) -> Iterator[Fork]:
     made = Fork(tmp_path / "runs.db")
     policy = ToolPolicy((("charge*", Rule("ask")),))
     with closing(open_store(made.store.path)) as own:
-        SESSION.start(HandsOverRun(own, made.run_id), EnforcesPolicy(policy), AsksForApproval())
+        SESSION.start(RunHandoff(own, made.run_id), PolicyEnforcement(policy), Approvals())
         try:
             yield made
         finally:
@@ -237,7 +237,7 @@ def test_lanes_ask_at_once_and_each_gets_its_own_answer(fork: Fork) -> None:
 def test_nobody_waits_any_more_when_the_time_is_over_or_the_run_is_stopped(fork: Fork) -> None:
     with agent_tt.record("shop"):
         with (
-            SESSION.joined(KeepsLimits(Limits(seconds=0.15), fork.run_id)),
+            SESSION.joined(LimitEnforcement(Limits(seconds=0.15), fork.run_id)),
             pytest.raises(LimitReached, match="time limit"),
         ):
             charge(5)

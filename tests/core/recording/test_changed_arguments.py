@@ -103,7 +103,7 @@ def test_an_argument_that_is_left_alone_is_not_written_twice(tmp_path):
 
 
 def test_a_request_that_a_fork_changed_was_not_changed_by_the_function(tmp_path):
-    class Amender(Link):
+    class EditApplier(Link):
         place = Place.EDITS
 
         def edit_call(self, *_: object) -> tuple[tuple[object, ...], dict[str, object]]:
@@ -114,7 +114,7 @@ def test_a_request_that_a_fork_changed_was_not_changed_by_the_function(tmp_path)
         return messages[0]["content"]
 
     def asks():
-        with SESSION.joined(Amender()):
+        with SESSION.joined(EditApplier()):
             return ask([{"role": "system", "content": "Be brief."}])
 
     recorded = record(tmp_path, asks)

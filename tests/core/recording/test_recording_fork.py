@@ -7,8 +7,8 @@ import pytest
 import agent_tt
 from agent_tt.errors import ToolDenied
 from agent_tt.intercepting.policy import Rule, ToolPolicy
-from agent_tt.intercepting.policy_enforcement import EnforcesPolicy
-from agent_tt.intercepting.run_handoff import HandsOverRun, take_run
+from agent_tt.intercepting.policy_enforcement import PolicyEnforcement
+from agent_tt.intercepting.run_handoff import RunHandoff, take_run
 from agent_tt.recording.session import SESSION
 
 RAN = []
@@ -43,7 +43,7 @@ def _nothing_ran():
 
 def deny_writes(store, *allow):
     policy = ToolPolicy(tuple((name, Rule("live")) for name in allow))
-    SESSION.start(HandsOverRun(store, "fork1"), EnforcesPolicy(policy))
+    SESSION.start(RunHandoff(store, "fork1"), PolicyEnforcement(policy))
 
 
 def test_the_first_recording_fills_the_forks_run_and_the_second_is_ordinary(store):

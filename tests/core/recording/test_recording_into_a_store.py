@@ -16,8 +16,8 @@ from tests.patience import PATIENCE_SECONDS
 import agent_tt
 from agent_tt.errors import StoreUnreadable, ToolDenied
 from agent_tt.intercepting.policy import ToolPolicy
-from agent_tt.intercepting.policy_enforcement import EnforcesPolicy
-from agent_tt.intercepting.run_handoff import HandsOverRun
+from agent_tt.intercepting.policy_enforcement import PolicyEnforcement
+from agent_tt.intercepting.run_handoff import RunHandoff
 from agent_tt.model import NewRun
 from agent_tt.recording.session import SESSION
 from agent_tt.store import open_store
@@ -167,7 +167,7 @@ def test_an_adopted_run_goes_on_after_its_fork_step(path, reader):
         parent = store.run("refund")
         edited = {"messages": ["edited"], "paid": False}
         fork_id = store.begin_fork(parent.id, 1, state=edited, new=NewRun(name=""))
-        SESSION.start(HandsOverRun(store, fork_id), EnforcesPolicy(ToolPolicy()))
+        SESSION.start(RunHandoff(store, fork_id), PolicyEnforcement(ToolPolicy()))
         with pytest.raises(ToolDenied):
             main(path, state=edited)
     source = reader()

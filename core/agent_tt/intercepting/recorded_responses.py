@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agent_tt.recording.answers import Question, Served
     from agent_tt.recording.calls import RecordedCall
 
-__all__ = ["Answers", "HoldsBack", "KeepsKeys", "MakesUpAnswers", "ServesAnswers"]
+__all__ = ["Answers", "HoldsBack", "KeepsKeys", "MockResponses", "RecordedResponses"]
 
 
 class Answers(Protocol):
@@ -57,7 +57,7 @@ class HoldsBack(Protocol):
         ...
 
 
-class ServesAnswers(Link):
+class RecordedResponses(Link):
     """Puts every call to what answers from a recording."""
 
     place: ClassVar[Place] = Place.RECORDED
@@ -99,7 +99,7 @@ class ServesAnswers(Link):
         return found
 
 
-class MakesUpAnswers(ServesAnswers):
+class MockResponses(RecordedResponses):
     """Puts what no recording answers to what makes answers up."""
 
-    place: ClassVar[Place] = Place.MADE_UP
+    place: ClassVar[Place] = Place.MOCK
