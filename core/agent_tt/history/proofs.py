@@ -120,26 +120,27 @@ class Table:
     reals: tuple[str, ...] = ()
     sealed: bool = True
     selected: str = field(init=False)
-    inserting: str = field(init=False)
     _parts: tuple[int, ...] = field(init=False)
     _keeps: tuple[int, ...] = field(init=False)
     _reals: tuple[int, ...] = field(init=False)
     _owner: int = field(init=False)
     _where: str = field(init=False)
-    _updates: dict[tuple[str, ...], tuple[str, tuple[int, ...], tuple[int, ...]]] = field(init=False)
+    _inserts: dict[tuple[bool, ...], str] = field(init=False)
+    _updates: dict[tuple[str, ...], str] = field(init=False)
+    _at: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
         at = self.columns.index
-        places = ", ".join("?" * (len(self.columns) + 1))
         made = {
             "selected": ", ".join((*self.columns, "proof")),
-            "inserting": f"INTO {self.name}({', '.join(self.columns)}, proof) VALUES({places})",
             "_parts": tuple(map(at, self.parts)),
             "_keeps": tuple(map(at, self.keeps)),
             "_reals": tuple(map(at, self.reals)),
             "_owner": at(self.owner) if self.owner else -1,
             "_where": " AND ".join(f"{column} = ?" for column in self.key),
+            "_inserts": {},
             "_updates": {},
+            "_at": {name: number for number, name in enumerate(self.columns)},
         }
         for name, value in made.items():
             object.__setattr__(self, name, value)
@@ -215,7 +216,7 @@ class Table:
         if not self.counted or values[0] is not None:
             return self.write(tx, values)[1]
         values = self.stored(values)
-        number = tx.execute(f"INSERT {self.inserting}", (*values, b""))
+        number = self._insert(tx, values, b"")
         values = (number, *values[1:])
         tx.execute(f"UPDATE {self.name} SET proof = ? WHERE {self._where}", (self.proof(values), number))  # noqa: S608  # ours
         self._seal(tx, values, 1)
@@ -229,9 +230,18 @@ class Table:
         """
         values = self.stored(values)
         row = self.with_digests(values)
-        number = tx.execute(f"INSERT {self.inserting}", (*values, self._of_digests(row)))
+        number = self._insert(tx, values, self._of_digests(row))
         self._seal(tx, values, 1)
         return row, number
+
+    def _insert(self, tx: Transaction, values: Sequence[SqlValue], proof: bytes) -> int:
+        absent = tuple([value is None for value in values])
+        statement = self._inserts.get(absent)
+        if statement is None:
+            places = ", ".join("NULL" if is_absent else "?" for is_absent in (*absent, False))
+            statement = f"INSERT INTO {self.name}({', '.join(self.columns)}, proof) VALUES({places})"
+            self._inserts[absent] = statement
+        return tx.execute(statement, _bound([*[value for value in values if value is not None], proof]))
 
     def member(self, values: Sequence[SqlValue]) -> bytes:
         """What stands in the seal for a row whose values begin with these."""
@@ -271,30 +281,28 @@ class Table:
         Returns:
             The row as it is now, in the same form.
         """
-        names = tuple(changes)
-        known = self._updates.get(names)
-        if known is None:
-            known = self._updates[names] = self._update_of(names)
-        statement, places, keys = known
-        given, now = [], list(row)
-        for at, value in zip(places, changes.values(), strict=True):
+        names, given, now = [], [], list(row)
+        for name, value in changes.items():
+            at = self._at[name]
+            if value is None and now[at] is None:
+                continue
             kept = value
             if type(value) not in _EXACT or at in self._reals:
                 kept = _stored(value, real=at in self._reals)
+            names.append(name)
             given.append(kept)
             if kept is not None and at in self._parts:
                 now[at] = blake2b(tlv(kept), digest_size=PROOF_SIZE).digest()
             else:
                 now[at] = kept
-        tx.execute(statement, (*given, self._of_digests(now), *[now[at] for at in keys]))
+        changed = tuple(names)
+        statement = self._updates.get(changed)
+        if statement is None:
+            setting = ", ".join(f"{name} = ?" for name in (*changed, "proof"))
+            statement = f"UPDATE {self.name} SET {setting} WHERE {self._where}"  # noqa: S608  # ours
+            self._updates[changed] = statement
+        tx.execute(statement, _bound([*given, self._of_digests(now), *[now[self._at[name]] for name in self.key]]))
         return now
-
-    def _update_of(self, changed: tuple[str, ...]) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
-        """The statement that writes some columns, and where in a row their values, and those of the key, stand."""
-        setting = ", ".join(f"{name} = ?" for name in (*changed, "proof"))
-        statement = f"UPDATE {self.name} SET {setting} WHERE {self._where}"  # noqa: S608  # ours
-        at = self.columns.index
-        return statement, tuple(map(at, changed)), tuple(map(at, self.key))
 
     def delete(self, tx: Transaction, where: str, given: Sequence[SqlValue]) -> None:
         """Deletes the rows that a condition picks."""
@@ -308,6 +316,15 @@ class Table:
     def read(self, rows: Rows, where: str, given: Sequence[SqlValue] = ()) -> list[Row]:
         """Rows that a condition picks: their columns, then the proof."""
         return rows.query(f"SELECT {self.selected} FROM {self.name} WHERE {where}", given)  # noqa: S608  # ours
+
+
+def _bound(values: Sequence[SqlValue]) -> list[SqlValue]:
+    """`values` as they are given to SQLite, the fast way.
+
+    For bytes and None `sqlite3` looks each time for a conversion that the program may have registered, which takes
+    longer than inserting the row. For a bytearray it does not; NULLs are best named in the statement.
+    """
+    return [bytearray(value) if type(value) is bytes else value for value in values]  # type: ignore[misc]  # as bytes
 
 
 def _stored(value: SqlValue, *, real: bool) -> SqlValue:
