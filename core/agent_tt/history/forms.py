@@ -15,7 +15,7 @@ from agent_tt.codec.plain import is_tree_of_json_types
 from agent_tt.codec.tlv import tlv
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 __all__ = ["Form"]
 
@@ -28,16 +28,24 @@ _ENVELOPE_MARK: Final = b"$type"
 class Form:
     """The form of a dict or list at the last checkpoint.
 
+    Args:
+        raw: its canonical bytes.
+        parts: of a list that grows, the forms of the lists that it consists of, each with the number of its elements.
+            They are compared one by one: what was compared before is known by its live form, and only the newest part
+            takes the slow way.
+
     Attributes:
         raw: its canonical bytes.
+        parts: as given.
         is_plain: whether it holds no envelope, so that live objects can be compared without encoding them.
     """
 
-    __slots__ = ("_live", "is_plain", "raw")
+    __slots__ = ("_live", "is_plain", "parts", "raw")
 
-    def __init__(self, raw: bytes) -> None:
+    def __init__(self, raw: bytes, parts: Sequence[tuple[int, Form]] = ()) -> None:
         self.raw = raw
-        self.is_plain = _ENVELOPE_MARK not in raw
+        self.parts = parts
+        self.is_plain: bool = all(part.is_plain for _, part in parts) if parts else _ENVELOPE_MARK not in raw
         self._live: bytes | None = None
 
     def is_of(self, value: object) -> bool:
@@ -47,6 +55,8 @@ class Form:
         """
         if not self.is_plain:
             return False
+        if self.parts:
+            return type(value) is list and self._is_of_parts(value)
         try:
             live = marshal.dumps(value, _LIVE_VERSION)  # type: ignore[arg-type]  # trying any object is meant
         except ValueError:  # something in it is not a plain value
@@ -60,6 +70,14 @@ class Form:
             return False
         self._live = live
         return True
+
+    def _is_of_parts(self, items: list[object]) -> bool:
+        at = 0
+        for size, part in self.parts:
+            if not part.is_of(items[at : at + size]):
+                return False
+            at += size
+        return at == len(items)
 
 
 _read: Final[Callable[[bytes], object]] = marshal.loads

@@ -31,6 +31,9 @@ __all__ = ["NODES", "RUN", "Child", "DictNode", "EnvelopeNode", "Leaf", "ListNod
 RUN: Final = 64
 """Elements of a list that are compared, and kept in keyframes, together."""
 
+_PART: Final = 8
+"""Elements added to a run that are compared together while it grows."""
+
 _LEAF_SIZE: Final = 4096
 """Bytes from which a container is taken apart."""
 
@@ -146,10 +149,10 @@ class ListNode:
         while at < len(raws):
             filled = len(self._sizes) % RUN
             taken = raws[at : at + RUN - filled]
-            body = b"".join(taken)
+            run = _list_form(len(taken), b"".join(taken))
             if filled:
-                body = self.runs.pop().raw[_LIST_HEAD:] + body
-            self.runs.append(Form(_list_head(filled + len(taken)) + body))
+                run = _grown(self.runs.pop(), filled, run, len(taken))
+            self.runs.append(run)
             self._sizes.extend(map(len, taken))
             at += len(taken)
         self._tokens.extend(tokens)
@@ -165,6 +168,22 @@ class ListNode:
 
 def _list_head(count: int) -> bytes:
     return b"[" + count.to_bytes(_LIST_HEAD - 1, "little")
+
+
+def _list_form(count: int, body: bytes, parts: Sequence[tuple[int, Form]] = ()) -> Form:
+    return Form(_list_head(count) + body, parts)
+
+
+def _grown(run: Form, count: int, added: Form, more: int) -> Form:
+    """The form of a run and the elements added to it, in parts until it is full."""
+    body = run.raw[_LIST_HEAD:] + added.raw[_LIST_HEAD:]
+    if count + more == RUN:
+        return _list_form(RUN, body)
+    *before, (last, part) = run.parts or [(count, run)]
+    if last + more > _PART:
+        return _list_form(count + more, body, [*before, (last, part), (more, added)])
+    joined = _list_form(last + more, part.raw[_LIST_HEAD:] + added.raw[_LIST_HEAD:])
+    return _list_form(count + more, body, [*before, (last + more, joined)])
 
 
 class DictNode:

@@ -264,3 +264,25 @@ def test_any_value_can_follow_plain_data_at_any_place(value: object) -> None:
         built = apply(built, stored(ops))
         assert tlv(built) == tlv(encode(state))
         assert digest == reference_digest(encode(state))
+
+
+@pytest.mark.parametrize("place", [0, 49, 50, 57, 58, 63, 64, 71, 130, 139])
+@pytest.mark.parametrize("step", [1, 3, 9])
+def test_a_change_anywhere_in_a_list_that_grew_bit_by_bit_is_seen(place: int, step: int) -> None:
+    shadow, state = Shadow(), [{"text": "x" * 100, "n": number} for number in range(50)]
+    built = apply(None, stored(shadow.step(state, 0)[0]))
+    while len(state) < 140:
+        state += [{"text": "y" * 100, "n": len(state) + more} for more in range(step)]
+        ops, _ = shadow.step(state, 1)
+        assert [op[0] for op in ops] == ["a"]
+        built = apply(built, stored(ops))
+    assert shadow.step(state, 2)[0] == []
+    assert built == state
+    state[place]["n"] = float(place)
+    ops, digest = shadow.step(state, 3)
+    built = apply(built, stored(ops))
+    assert tlv(built) == tlv(state)
+    assert digest == reference_digest(encode(state))
+    del state[place]
+    assert apply(built, stored(shadow.step(state, 4)[0])) == state
+    assert shadow.step(state, 5)[0] == []
