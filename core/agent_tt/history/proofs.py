@@ -82,9 +82,14 @@ _EXACT: Final = frozenset({int, str, bytes, type(None), PartDigest})
 _HINT: Final = "Run `agent-tt verify` to see what else is affected."
 
 
+def _hash(value: object) -> bytes:
+    """`H(tlv(value))`."""
+    return blake2b(tlv(value), digest_size=PROOF_SIZE).digest()
+
+
 def part_digest(value: SqlValue) -> bytes | None:
     """The digest that stands for a part in the proof of its row; None for NULL."""
-    return None if value is None else blake2b(tlv(value), digest_size=PROOF_SIZE).digest()
+    return None if value is None else _hash(value)
 
 
 def seal_terms(member: bytes) -> tuple[int, int]:
@@ -161,11 +166,11 @@ class Table:
         for at in self._parts:
             part = row[at]
             if part is not None and type(part) is not PartDigest:
-                row[at] = blake2b(tlv(part), digest_size=PROOF_SIZE).digest()
+                row[at] = _hash(part)
         return row
 
     def _of_digests(self, row: Sequence[SqlValue]) -> bytes:
-        head = blake2b(tlv((self.name, *row)), digest_size=PROOF_SIZE).digest()
+        head = _hash((self.name, *row))
         if not self._keeps:
             return head
         return b"".join([head, *[row[at] or _NONE for at in self._keeps]])  # type: ignore[list-item]  # digests
@@ -245,7 +250,7 @@ class Table:
 
     def member(self, values: Sequence[SqlValue]) -> bytes:
         """What stands in the seal for a row whose values begin with these."""
-        return blake2b(tlv((self.name, *values[: len(self.key)])), digest_size=PROOF_SIZE).digest()
+        return _hash((self.name, *values[: len(self.key)]))
 
     def _seal(self, tx: Transaction, values: Sequence[SqlValue], count: int) -> None:
         if self.sealed:
@@ -292,7 +297,7 @@ class Table:
             names.append(name)
             given.append(kept)
             if kept is not None and at in self._parts:
-                now[at] = blake2b(tlv(kept), digest_size=PROOF_SIZE).digest()
+                now[at] = _hash(kept)
             else:
                 now[at] = kept
         changed = tuple(names)

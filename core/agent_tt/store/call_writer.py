@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agent_tt.model import CallEnd, DeliveryKind, Judged, NewCall
     from agent_tt.store.connection import Database
     from agent_tt.store.liveness import Clock
-    from agent_tt.store.numbers import Numbers
+    from agent_tt.store.numbers import NextNumbers
     from agent_tt.store.open_step import OpenStep
 
 __all__ = ["CallWriter"]
@@ -42,7 +42,7 @@ class CallWriter:
         run_id: str,
         open_steps: dict[int, OpenStep],
         clock: Clock,
-        numbers: Numbers,
+        numbers: NextNumbers,
     ) -> None:
         self._database = database
         self._blobs = blobs

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from agent_tt.history.rows import Transaction
 
-__all__ = ["Numbers"]
+__all__ = ["NextNumbers"]
 
 
 @dataclass(slots=True)
-class Numbers:
+class NextNumbers:
     """What a writer remembers. Whoever uses it holds the lock of the file from before its transaction to `keep`.
 
     Attributes:

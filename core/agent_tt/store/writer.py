@@ -16,7 +16,7 @@ from agent_tt.store import columns, door, questions
 from agent_tt.store.call_writer import CallWriter
 from agent_tt.store.counts import meta_with_counts
 from agent_tt.store.liveness import Clock
-from agent_tt.store.numbers import Numbers
+from agent_tt.store.numbers import NextNumbers
 from agent_tt.store.open_step import OpenStep, answer_fingerprint
 from agent_tt.store.sqlite_errors import Conflict
 from agent_tt.store.usage import usage_of_steps
@@ -63,7 +63,7 @@ class SqliteRunWriter:
         self._open: dict[int, OpenStep] = {}
         self._seen: dict[bytes, int] = {}
         self._clock = Clock()
-        self._numbers = Numbers()
+        self._numbers = NextNumbers()
         self._calls = CallWriter(database, log.blobs, run, run_id, self._open, self._clock, self._numbers)
         self._first_step = first_step
 
