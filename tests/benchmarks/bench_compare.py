@@ -33,7 +33,7 @@ from deepdiff import DeepDiff
 
 from agent_tt.comparing.runs.comparison import Comparison, compare_runs
 from agent_tt.model import CallEnd, NewCall, NewRun, NewStep, StepEnd
-from agent_tt.recording.signature import signature_of_call
+from agent_tt.recording.calls.signature import signature_of_call
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:

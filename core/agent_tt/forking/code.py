@@ -12,8 +12,8 @@ from agent_tt.errors import InvalidEntryPoint, UsageError
 from agent_tt.forking.entry_point import find_source, parse_entry_point
 from agent_tt.forking.entry_source import read_entry_source
 from agent_tt.model.facts import RunFacts
-from agent_tt.recording.entry import fingerprint
-from agent_tt.recording.process_runs import process_of
+from agent_tt.recording.runs.entry import fingerprint
+from agent_tt.recording.runs.process_runs import process_of
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire

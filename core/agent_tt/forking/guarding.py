@@ -27,11 +27,11 @@ from agent_tt.forking.left_open import LeftOpen
 from agent_tt.forking.outside import Outside
 from agent_tt.intercepting.policy import effect_of
 from agent_tt.intercepting.policy_enforcement import PolicyEnforcement
-from agent_tt.recording.call_site import is_agent_file
-from agent_tt.recording.calls import RecordedCall
-from agent_tt.recording.exchange import begin_exchange
-from agent_tt.recording.hooks import HOOKS
-from agent_tt.recording.passing import is_passing, passing_for
+from agent_tt.recording.calls.exchange import begin_exchange
+from agent_tt.recording.calls.recorded_call import RecordedCall
+from agent_tt.recording.calls.site import is_agent_file
+from agent_tt.recording.lanes.guard_bypass import is_passing, passing_for
+from agent_tt.recording.lanes.hooks import HOOKS
 from agent_tt.recording.session import SESSION
 from agent_tt.replaying.attempts import LOOK_UPS, OWN_NAMES, SOCKET, call_of, is_address, is_own_name
 from agent_tt.replaying.guard import Attempt, Rules, guarded

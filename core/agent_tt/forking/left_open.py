@@ -21,10 +21,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_tt.recording.hooks import Patch
-from agent_tt.recording.import_watch import ImportWatch
+from agent_tt.recording.lanes.guard_bypass import is_passing, passing_for
+from agent_tt.recording.lanes.hooks import Patch
 from agent_tt.recording.links import Link, Place
-from agent_tt.recording.passing import is_passing, passing_for
+from agent_tt.recording.modules.import_watch import ImportWatch
 from agent_tt.recording.session import SESSION
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from agent_tt.forking.terms import Terms
     from agent_tt.model import Delivery, Run
     from agent_tt.protocols import RunSource
-    from agent_tt.recording.answers import Question, Served
+    from agent_tt.recording.calls.answers import Question, Served
 
 __all__ = ["MadeUpAnswers", "check_script", "recorded_answers"]
 
@@ -150,7 +150,7 @@ def _of_any(by_name: Mapping[str, Sequence[Recorded]]) -> Sequence[Recorded]:
 
 
 class MadeUp:
-    """An answer that was made up, as `agent_tt.recording.answers.Served` has it: nobody waits for it."""
+    """An answer that was made up, as `agent_tt.recording.calls.answers.Served` has it: nobody waits for it."""
 
     def __init__(self, call: Call, pieces: Sequence[Delivery]) -> None:
         self._call = call

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import AgentTTError
 from agent_tt.intercepting.run_handoff import run_waits
-from agent_tt.recording.call_site import shown_path
+from agent_tt.recording.calls.site import shown_path
 from agent_tt.recording.links import Link, Place
 from agent_tt.recording.scope import is_store_at_work
 from agent_tt.recording.session import SESSION
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.recording.links import Unrecorded
-    from agent_tt.recording.recorder import Recording
+    from agent_tt.recording.runs.recorder import Recording
 
 __all__ = ["Outside"]
 

@@ -24,7 +24,7 @@ from agent_tt.intercepting.policy import (
 )
 from agent_tt.intercepting.policy_tables import read_assignment, rules_of
 from agent_tt.model.error_text import error_from_text
-from agent_tt.recording.answers import Question
+from agent_tt.recording.calls.answers import Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import ErrorInfo
-    from agent_tt.recording.answers import Question, Served
+    from agent_tt.recording.calls.answers import Question, Served
 
 __all__ = ["Prepared", "given_answer"]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, CallKind, ErrorInfo, Run
     from agent_tt.protocols import RunSource
-    from agent_tt.recording.answers import Question, Served
+    from agent_tt.recording.calls.answers import Question, Served
 
 __all__ = ["ParentStandIns"]
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_tt.recording.hooks import Patch
+from agent_tt.recording.lanes.hooks import Patch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -20,7 +20,7 @@ from agent_tt.codec.decode import decode
 from agent_tt.errors import AgentTTError, NotRebuildable, ToolDenied, UsageError
 from agent_tt.model.facts import CallFacts
 from agent_tt.questions import Decision, NewQuestion
-from agent_tt.recording.answers import question_of
+from agent_tt.recording.calls.answers import question_of
 from agent_tt.recording.concurrency.tasks import running_loop
 from agent_tt.recording.links import Link, Place, Reply
 from agent_tt.recording.scope import nowhere, store_at_work
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from agent_tt.intercepting.policy_enforcement import StandIns
     from agent_tt.model import NewCall
     from agent_tt.protocols import OpenQuestion
-    from agent_tt.recording.calls import RecordedCall
+    from agent_tt.recording.calls.recorded_call import RecordedCall
 
 __all__ = ["Approvals", "wait_for_decision"]
 

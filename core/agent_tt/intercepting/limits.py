@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
+from agent_tt.recording.errors.outcome import run_status
 from agent_tt.recording.links import Link, Place
-from agent_tt.recording.outcome import run_status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.recording.calls import RecordedCall
-    from agent_tt.recording.recorder import Recording
-    from agent_tt.recording.steps import RecordedStep
-    from agent_tt.recording.usage import Usage
+    from agent_tt.recording.calls.recorded_call import RecordedCall
+    from agent_tt.recording.calls.usage import Usage
+    from agent_tt.recording.runs.recorder import Recording
+    from agent_tt.recording.steps.recorded_step import RecordedStep
 
 __all__ = ["Breaks", "LimitEnforcement", "LimitReached", "Limits", "memory_is_up", "shown_duration", "time_is_up"]
 

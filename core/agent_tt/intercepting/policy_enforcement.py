@@ -22,9 +22,9 @@ from agent_tt.intercepting.policy import Rule, denied, effect_of
 from agent_tt.model import OWN_DOING
 from agent_tt.model.error_text import error_from_text
 from agent_tt.model.facts import CallFacts, PolicyFacts
-from agent_tt.recording.answers import question_of
+from agent_tt.recording.calls.answers import question_of
+from agent_tt.recording.errors.outcome import run_status
 from agent_tt.recording.links import Link, Place, Reply, Unrecorded
-from agent_tt.recording.outcome import run_status
 from agent_tt.recording.session import SESSION
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.intercepting.policy import ToolPolicy
     from agent_tt.model import CallKind, ErrorInfo, NewCall
-    from agent_tt.recording.answers import Question, Served
-    from agent_tt.recording.calls import RecordedCall
+    from agent_tt.recording.calls.answers import Question, Served
+    from agent_tt.recording.calls.recorded_call import RecordedCall
 
 __all__ = ["NotRecorded", "PolicyEnforcement", "StandIns", "is_own_doing"]
 

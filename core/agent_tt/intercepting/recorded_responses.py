@@ -11,14 +11,14 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from agent_tt.model.facts import CallFacts
-from agent_tt.recording.answers import question_of
+from agent_tt.recording.calls.answers import question_of
 from agent_tt.recording.links import Link, Place, Reply
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import NewCall
-    from agent_tt.recording.answers import Question, Served
-    from agent_tt.recording.calls import RecordedCall
+    from agent_tt.recording.calls.answers import Question, Served
+    from agent_tt.recording.calls.recorded_call import RecordedCall
 
 __all__ = ["Answers", "HoldsBack", "KeepsKeys", "MockResponses", "RecordedResponses"]
 

@@ -24,7 +24,7 @@ from agent_tt.launching.named_after import held_paths, remember, unmatched_paths
 from agent_tt.launching.settings import BOOT_FOLDER, REPORT_VARIABLE, SETTINGS_VARIABLE, Report, Settings
 from agent_tt.model import ErrorInfo
 from agent_tt.model.facts import RunFacts
-from agent_tt.recording.checkpointing import parse_rules
+from agent_tt.recording.steps.checkpointing import parse_rules
 from agent_tt.store import open_store
 from agent_tt.store.locate import ENVIRONMENT as STORE_VARIABLE
 from agent_tt.store.spill.taking_in import take_in
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Run, RunStatus
     from agent_tt.patching.kinds import PatchKind
     from agent_tt.protocols import Store
-    from agent_tt.recording.recorder import OnStoreError
+    from agent_tt.recording.runs.recorder import OnStoreError
 
 __all__ = ["Recorded", "record_command"]
 
@@ -96,7 +96,7 @@ def record_command(
         name: name of the run, else that of the script or module.
         calls: functions to record, by dotted path.
         patch: what to record of the clock, random numbers, ids and the environment; see `agent_tt.patched`.
-        checkpoints: which steps get a checkpoint; see `agent_tt.recording.checkpointing`.
+        checkpoints: which steps get a checkpoint; see `agent_tt.recording.steps.checkpointing`.
         on_store_error: whether the command runs, and goes on, where the store cannot be written; see `agent_tt.record`.
 
     Raises:

@@ -23,7 +23,7 @@ from types import (
 )
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from agent_tt.recording.call_site import is_agent_code
+from agent_tt.recording.calls.site import is_agent_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

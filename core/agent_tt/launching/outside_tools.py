@@ -19,7 +19,7 @@ from agent_tt.errors import AgentTTError, NotFound, UsageError
 from agent_tt.launching.dotted import DottedPath, check_names, split_path
 from agent_tt.launching.main_watch import MainWatch
 from agent_tt.launching.wrapping import How, replace_at, replace_function
-from agent_tt.recording.import_watch import ImportWatch
+from agent_tt.recording.modules.import_watch import ImportWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -1,7 +1,7 @@
 """In a process that is recorded from outside: the recording of everything that its program does.
 
 It begins before the program's first line and ends when the interpreter does. A process that a recorded one started
-writes into the run of that one; see `agent_tt.recording.child_process`. A program that calls `agent_tt.record` itself
+writes into the run of that one; see `recording.runs.child_process`. A program that calls `agent_tt.record` itself
 is its own recorder: what it records there is the run, and there is no second one around it. Only what it does outside
 of its own recordings, if that is anything to record, makes a run here as well.
 """
@@ -24,16 +24,16 @@ from agent_tt.launching.late_writer import LateWriter
 from agent_tt.launching.settings import SETTINGS_VARIABLE, Report, Settings, settings_here
 from agent_tt.model import AgentCode, NewRun
 from agent_tt.model.facts import RunFacts
-from agent_tt.recording.checkpointing import parse_rules
-from agent_tt.recording.child_process import Join
-from agent_tt.recording.entry import fingerprint
-from agent_tt.recording.kept_headers import as_metadata
-from agent_tt.recording.lanes import Lanes
+from agent_tt.recording.calls.kept_headers import as_metadata
+from agent_tt.recording.lanes.lanes import Lanes
 from agent_tt.recording.links import Link, Place
-from agent_tt.recording.model_steps import ModelSteps
-from agent_tt.recording.recorder import Recording, open_for_recording
+from agent_tt.recording.runs.child_process import Join
+from agent_tt.recording.runs.entry import fingerprint
+from agent_tt.recording.runs.recorder import Recording, open_for_recording
 from agent_tt.recording.scope import nowhere
 from agent_tt.recording.session import SESSION
+from agent_tt.recording.steps.checkpointing import parse_rules
+from agent_tt.recording.steps.model_steps import ModelSteps
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from agent_tt.recording.call_site import not_the_agents
+from agent_tt.recording.calls.site import not_the_agents
 from agent_tt.recording.scope import here
 
 if TYPE_CHECKING:

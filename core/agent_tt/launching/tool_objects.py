@@ -14,7 +14,7 @@ from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, Method
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import UsageError
-from agent_tt.recording.call_site import is_agent_file
+from agent_tt.recording.calls.site import is_agent_file
 
 if TYPE_CHECKING:
     from agent_tt.launching.dotted import DottedPath

@@ -20,7 +20,7 @@ from agent_tt.launching.dotted import missing
 from agent_tt.launching.holders import replace_in_holders
 from agent_tt.launching.redirecting import IsBelow, IsReceiver, NotInside, copies_of, is_redirected, redirect
 from agent_tt.launching.tool_objects import functions_inside
-from agent_tt.recording import boundary
+from agent_tt.recording.calls import boundary
 from agent_tt.recording.tools import mark
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from agent_tt.recording.call_site import is_agent_file
-from agent_tt.recording.loaded_modules import changed_modules, namespace_of
+from agent_tt.recording.calls.site import is_agent_file
+from agent_tt.recording.modules.loaded_modules import changed_modules, namespace_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 
 from agent_tt.codec.encode import encode
 from agent_tt.model import CallEnd, NewCall
-from agent_tt.recording.beginning_calls import begin_call
-from agent_tt.recording.call_site import call_site
-from agent_tt.recording.call_spec import CallSpec
+from agent_tt.recording.calls.placement import begin_call
+from agent_tt.recording.calls.signature import Parameters, signature_of_call
+from agent_tt.recording.calls.site import call_site
+from agent_tt.recording.calls.spec import CallSpec
 from agent_tt.recording.scope import here
 from agent_tt.recording.session import SESSION
-from agent_tt.recording.signature import Parameters, signature_of_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.recording.answers import Served
+    from agent_tt.recording.calls.answers import Served
     from agent_tt.recording.scope import Scope
 
 __all__ = ["DrawKind", "draw"]

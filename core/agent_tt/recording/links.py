@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from agent_tt.model import CallKind, Effect, NewCall, NewRun
     from agent_tt.protocols import RunWriter, Store
     from agent_tt.providers import ModelCall
-    from agent_tt.recording.answers import Served
-    from agent_tt.recording.calls import RecordedCall
-    from agent_tt.recording.recorder import Recording
-    from agent_tt.recording.steps import RecordedStep
-    from agent_tt.recording.usage import Usage
+    from agent_tt.recording.calls.answers import Served
+    from agent_tt.recording.calls.recorded_call import RecordedCall
+    from agent_tt.recording.calls.usage import Usage
+    from agent_tt.recording.runs.recorder import Recording
+    from agent_tt.recording.steps.recorded_step import RecordedStep
 
 __all__ = ["Chain", "Given", "Link", "Place", "Reply", "Unrecorded"]
 

@@ -13,19 +13,19 @@ from agent_tt.config import load
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.model import AgentCode, ModelConfig, NewRun
 from agent_tt.model.facts import RunFacts
-from agent_tt.recording.checkpointing import parse_rules
-from agent_tt.recording.entry import Maker, agent_code, script_facts
-from agent_tt.recording.exceptions import MOST_TEXT
-from agent_tt.recording.kept_headers import as_metadata
-from agent_tt.recording.recorder import Recording
+from agent_tt.recording.calls.kept_headers import as_metadata
+from agent_tt.recording.errors.exceptions import MOST_TEXT
+from agent_tt.recording.runs.entry import Maker, agent_code, script_facts
+from agent_tt.recording.runs.recorder import Recording
+from agent_tt.recording.steps.checkpointing import parse_rules
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.recording.checkpointing import CheckpointRule
-    from agent_tt.recording.recorder import Durability, OnStoreError, StepsFrom
+    from agent_tt.recording.runs.recorder import Durability, OnStoreError, StepsFrom
+    from agent_tt.recording.steps.checkpointing import CheckpointRule
 
 __all__ = ["record"]
 
@@ -82,7 +82,7 @@ def record(
             the conversation with it is the state.
         headers: names of request headers that count as part of a question, beside those that always do; else those of
             the project's settings.
-        checkpoints: which steps get a checkpoint, see `agent_tt.recording.checkpointing`: `all`, `none`, `every:10`,
+        checkpoints: which steps get a checkpoint, see `recording.steps.checkpointing`: `all`, `none`, `every:10`,
             `error`, `write`, `sample:0.1`, a function of the step, or several of them.
         on_store_error: what becomes of the agent where the store cannot be written. With `continue` it goes on: the
             run is recorded into a file beside the store, or in the folder for temporary files, and taken into the

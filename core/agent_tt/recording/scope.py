@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextvars import Context
 
-    from agent_tt.recording.calls import RecordedCall
-    from agent_tt.recording.recorder import Recording
-    from agent_tt.recording.steps import RecordedStep
+    from agent_tt.recording.calls.recorded_call import RecordedCall
+    from agent_tt.recording.runs.recorder import Recording
+    from agent_tt.recording.steps.recorded_step import RecordedStep
 
 
 @dataclass(frozen=True, slots=True, eq=False)

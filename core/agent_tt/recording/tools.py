@@ -6,9 +6,9 @@ import functools
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast, overload
 
 from agent_tt.errors import UsageError
-from agent_tt.recording.boundary import recorded
-from agent_tt.recording.call_spec import CallSpec
-from agent_tt.recording.signature import Parameters
+from agent_tt.recording.calls.boundary import recorded
+from agent_tt.recording.calls.signature import Parameters
+from agent_tt.recording.calls.spec import CallSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,7 +19,7 @@ from agent_tt.history.digest import digest
 from agent_tt.providers.loose import parse
 from agent_tt.providers.reading import asked, provider_of, recognise
 from agent_tt.recording.links import Link, Place
-from agent_tt.recording.snapshot import gives_state
+from agent_tt.recording.steps.snapshot import gives_state
 from agent_tt.reentering.conversations import ConversationEdit
 from agent_tt.reentering.in_place import CannotChange, change_in_place, is_held_inside
 from agent_tt.reentering.requests import changed_arguments, changed_request
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from agent_tt.model import Edit
     from agent_tt.providers import ModelCall
     from agent_tt.providers.shapes import Json
-    from agent_tt.recording.calls import RecordedCall
-    from agent_tt.recording.recorder import Recording
-    from agent_tt.recording.steps import RecordedStep
+    from agent_tt.recording.calls.recorded_call import RecordedCall
+    from agent_tt.recording.runs.recorder import Recording
+    from agent_tt.recording.steps.recorded_step import RecordedStep
     from agent_tt.reentering.amendments import Amendment, Served
 
 __all__ = ["EditApplier"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_tt.recording.entry import fingerprint
+from agent_tt.recording.runs.entry import fingerprint
 
 if TYPE_CHECKING:
     from agent_tt.model import Run

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Edit
     from agent_tt.providers.shapes import Json, ModelCall
-    from agent_tt.recording.signature import Parameters
+    from agent_tt.recording.calls.signature import Parameters
 
 __all__ = ["changed_arguments", "changed_request"]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from agent_tt.codec.decode import decode
 from agent_tt.errors import NotRebuildable
 from agent_tt.model.facts import CallFacts
-from agent_tt.recording.cancellation import is_cancellation
-from agent_tt.recording.pace import AT_ONCE
+from agent_tt.recording.errors.cancellation import is_cancellation
+from agent_tt.recording.lanes.arrival import AT_ONCE
 from agent_tt.replaying.loaded_classes import LOADED
 from agent_tt.replaying.rebuilt_errors import rebuild_error
 from agent_tt.replaying.waiters import hang_in_trio
@@ -42,7 +42,7 @@ class Answer:
         return self._entry.pieces
 
     def wait(self, index: int = 0) -> None:
-        """Block until piece `index` is next; see `agent_tt.recording.answers.Served`."""
+        """Block until piece `index` is next; see `agent_tt.recording.calls.answers.Served`."""
         number = self._number(index)
         if number is not None:
             self._replay.turns.wait(number)

@@ -12,11 +12,11 @@ import shlex
 import socket
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.recording.calls import RecordedCall
-from agent_tt.recording.exchange import Asked, begin_exchange
+from agent_tt.recording.calls.exchange import Asked, begin_exchange
+from agent_tt.recording.calls.recorded_call import RecordedCall
+from agent_tt.recording.calls.served import served_answer
+from agent_tt.recording.calls.signature import signature_of_call
 from agent_tt.recording.scope import here
-from agent_tt.recording.served import served_answer
-from agent_tt.recording.signature import signature_of_call
 from agent_tt.redaction.values import asked as asked_value
 from agent_tt.seams.process_question import asked_of
 

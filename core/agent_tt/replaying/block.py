@@ -13,9 +13,9 @@ from agent_tt.intercepting.run_handoff import StoreOverride
 from agent_tt.model import AgentCode, NewRun
 from agent_tt.model.facts import RunFacts
 from agent_tt.patching.patches import patched_again
-from agent_tt.recording.loaded_modules import looking_anew, looking_once
-from agent_tt.recording.process_runs import process_of
-from agent_tt.recording.recorder import Recording
+from agent_tt.recording.modules.loaded_modules import looking_anew, looking_once
+from agent_tt.recording.runs.process_runs import process_of
+from agent_tt.recording.runs.recorder import Recording
 from agent_tt.recording.session import SESSION
 from agent_tt.replaying.attempts import answered_again
 from agent_tt.replaying.engine import Replay

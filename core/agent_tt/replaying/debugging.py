@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from agent_tt.errors import Interrupted, UsageError
-from agent_tt.recording.call_site import is_agent_code, is_agent_file
+from agent_tt.recording.calls.site import is_agent_code, is_agent_file
 from agent_tt.replaying.tape import DRAWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from types import FrameType, TracebackType
 
-    from agent_tt.recording.answers import Question
+    from agent_tt.recording.calls.answers import Question
     from agent_tt.replaying.engine import Replay
 
 __all__ = ["Debugger", "StoppedInDebugger", "debugging"]

@@ -11,8 +11,8 @@ from collections import defaultdict, deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agent_tt.recording.hooks import HOOKS
-from agent_tt.recording.kept_headers import headers_of
+from agent_tt.recording.calls.kept_headers import headers_of
+from agent_tt.recording.lanes.hooks import HOOKS
 from agent_tt.recording.scope import here
 from agent_tt.replaying.answer import Answer
 from agent_tt.replaying.divergence import HALTING, Divergence, Finding
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.errors import NotRebuildable
     from agent_tt.model import Call
-    from agent_tt.recording.answers import Question, Served
+    from agent_tt.recording.calls.answers import Question, Served
     from agent_tt.replaying.debugging import Debugger
     from agent_tt.replaying.matching import Match
     from agent_tt.replaying.report import ReplayReport

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.errors import NotRebuildable
     from agent_tt.model import Output
-    from agent_tt.recording.answers import Question
+    from agent_tt.recording.calls.answers import Question
     from agent_tt.replaying.divergence import ChangedPart
     from agent_tt.replaying.tape import Tape, TapeCall, TapeLane
 

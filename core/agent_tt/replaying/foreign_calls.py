@@ -13,7 +13,7 @@ import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_tt.recording.import_watch import ImportWatch
+from agent_tt.recording.modules.import_watch import ImportWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

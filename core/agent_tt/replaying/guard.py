@@ -28,9 +28,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from agent_tt.errors import AgentTTError
-from agent_tt.recording.call_site import is_agent_file, is_event_loop, shown_path
+from agent_tt.recording.calls.site import is_agent_file, is_event_loop, shown_path
 from agent_tt.recording.links import Link, Place
-from agent_tt.recording.native_libraries import (
+from agent_tt.recording.modules.native_libraries import (
     REACHES,
     find_library,
     is_everywhere,

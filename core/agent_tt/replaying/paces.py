@@ -1,6 +1,6 @@
 """Answers that came a known number of passes of their event loop behind the one before.
 
-`agent_tt.recording.pace` counts them: they decide whether who waits for the first of several answers finds two of them.
+`recording.lanes.arrival` counts them: they decide whether who waits for the first of several answers finds two of them.
 """
 
 from __future__ import annotations

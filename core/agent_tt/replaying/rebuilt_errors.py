@@ -2,7 +2,7 @@
 
 No code of the agent's runs for it: the object is made by the constructor of its nearest builtin base, and filled
 through the descriptors that Python itself made. Classes are looked up among those that are loaded; nothing is imported
-and nothing unpickled. `agent_tt.recording.exception_values` says how the envelopes are made.
+and nothing unpickled. `agent_tt.recording.errors.exception_values` says how the envelopes are made.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from agent_tt.codec.decode import decode
 from agent_tt.codec.wire import TYPE, VALUE, envelope_type
 from agent_tt.errors import NotRebuildable
-from agent_tt.recording.exception_values import KEPT_IN_C
+from agent_tt.recording.errors.exception_values import KEPT_IN_C
 from agent_tt.replaying.loaded_classes import LOADED, loaded_class
 from agent_tt.replaying.special_exceptions import MADE_BY
 from agent_tt.replaying.unusable import Unusable
@@ -39,7 +39,7 @@ _SHOWN_WHOLE: Final = 400
 
 
 def rebuild_error(value: Wire, *, text: str = "", unusable: Refuse | None = None) -> BaseException:
-    """The exception that `agent_tt.recording.exceptions` wrote down.
+    """The exception that `agent_tt.recording.errors.exceptions` wrote down.
 
     Args:
         value: its envelope, `ErrorInfo.value`.

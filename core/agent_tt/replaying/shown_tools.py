@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Call
     from agent_tt.providers.shapes import Asked, Message
-    from agent_tt.recording.model_turns import ModelTurn
+    from agent_tt.recording.steps.model_turns import ModelTurn
 
 __all__ = ["said_of_tools", "tools_shown_only"]
 
@@ -48,7 +48,7 @@ def tools_shown_only(calls: Iterable[Call]) -> dict[str, int]:
                 if not any(_is_call_of(asked, made) for made in since.pop(answered)):
                     found.setdefault(asked.name, step)
         if call.error is None:
-            from agent_tt.recording.model_turns import said_of  # only where a model was asked
+            from agent_tt.recording.steps.model_turns import said_of  # only where a model was asked
 
             said = said_of(turn, call.result).messages
             own = set(_answered(said))  # the provider ran these itself
@@ -64,7 +64,7 @@ def _turn_of(call: Call) -> ModelTurn | None:
     args = call.args
     if call.kind not in _ASKS or not isinstance(args, dict):
         return None
-    from agent_tt.recording.model_turns import asked_of  # reads providers' languages: most replays never do
+    from agent_tt.recording.steps.model_turns import asked_of  # reads providers' languages: most replays never do
 
     turn = asked_of(args)
     return turn if turn.call is not None or call.kind == "llm" else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from agent_tt.recording.process_runs import process_of
+from agent_tt.recording.runs.process_runs import process_of
 from agent_tt.recording.scope import here
 from agent_tt.replaying.divergence import Divergence
 from agent_tt.replaying.engine import Replay
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
-    from agent_tt.recording.answers import Question, Served
+    from agent_tt.recording.calls.answers import Question, Served
     from agent_tt.replaying.timeline import Timeline, Upcoming
 
 __all__ = ["Siblings", "siblings_of"]

@@ -1,6 +1,6 @@
 """Making exceptions again whose class has a constructor of its own, through that class's public way in.
 
-The facts are those of `agent_tt.recording.special_exceptions`.
+The facts are those of `agent_tt.recording.errors.exception_values`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_tt.recording.special_exceptions import PYDANTIC_ERROR
+from agent_tt.recording.errors.exception_values import PYDANTIC_ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -6,8 +6,8 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_tt.recording.hooks import Patch
-from agent_tt.recording.import_watch import ImportWatch
+from agent_tt.recording.lanes.hooks import Patch
+from agent_tt.recording.modules.import_watch import ImportWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict, deque
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.model import HELD_BACK
-from agent_tt.recording.pace import AT_ONCE
+from agent_tt.recording.lanes.arrival import AT_ONCE
 from agent_tt.replaying.course import read_calls
 from agent_tt.replaying.repeats import without_repeats
 from agent_tt.replaying.shown_tools import tools_shown_only
@@ -48,7 +48,7 @@ class TapeCall:
         index: its place in that lane, from 0.
         pieces: what reached the agent in pieces, with the end; empty for an answer in one piece.
         turns: of each piece (or of the one answer) the number that it waits for; None where nobody waits.
-        paces: how each came, by its place in `turns`; see `agent_tt.recording.pace`.
+        paces: how each came, by its place in `turns`; see `agent_tt.recording.lanes.arrival`.
         served: whether its answer has been handed out, or is being waited for.
         skipped_for: the later call of the same lane that was served before it.
         is_reported: whether it has been reported as missing.

@@ -9,8 +9,8 @@ import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent_tt.recording.concurrency.tasks import TRIO_RUN, trio_runner
-from agent_tt.recording.hooks import HOOKS, Patch
-from agent_tt.recording.import_watch import ImportWatch
+from agent_tt.recording.lanes.hooks import HOOKS, Patch
+from agent_tt.recording.modules.import_watch import ImportWatch
 from agent_tt.replaying.trio_loop import LONGEST_WAIT, TrioInside
 
 if TYPE_CHECKING:

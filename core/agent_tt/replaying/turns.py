@@ -2,7 +2,7 @@
 
 Who wants an answer waits until every answer with a smaller number has been given out, dropped, or turns out not to be
 wanted. Then it comes when none of the agent's threads and event loops has anything else to do, because that is when
-answers from outside come (see `agent_tt.recording.pace` for those that did not), and when its moment has come on the
+answers from outside come (see `recording.lanes.arrival` for those that did not), and when its moment has come on the
 clock of the replay (`agent_tt.replaying.timeline`). So whoever got one does what it does with it before the next comes.
 
 Without such a clock an answer comes as soon as it is its turn (`agent_tt.replaying.without_clock`).
@@ -20,7 +20,7 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
 
-from agent_tt.recording.timers import timers_fired
+from agent_tt.recording.lanes.timers import timers_fired
 from agent_tt.replaying.paces import Paces
 from agent_tt.replaying.timeline import Upcoming
 from agent_tt.replaying.waiters import TaskWaiter, ThreadWaiter, running_loop

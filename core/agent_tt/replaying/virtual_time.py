@@ -22,9 +22,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.errors import AgentTTError
-from agent_tt.recording.hooks import Patch
+from agent_tt.recording.lanes.hooks import Patch
 from agent_tt.recording.links import Link, Place
-from agent_tt.recording.rebinding import Rebinding
+from agent_tt.recording.modules.rebinding import Rebinding
 from agent_tt.recording.session import SESSION
 from agent_tt.replaying.loop_inside import LoopInside
 from agent_tt.replaying.sleepers import Gate, Joining, RestingLoop

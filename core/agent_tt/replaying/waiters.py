@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from agent_tt.recording.concurrency import tasks
-from agent_tt.recording.hooks import HOOKS
+from agent_tt.recording.lanes.hooks import HOOKS
 from agent_tt.replaying.sleepers import Gate
 from agent_tt.replaying.trio_loop import TrioLoop
 

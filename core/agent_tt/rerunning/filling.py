@@ -26,8 +26,8 @@ from agent_tt.intercepting.policy import EVERYTHING_LIVE, ToolPolicy
 from agent_tt.intercepting.run_handoff import take_run
 from agent_tt.launching.again import refusal_of
 from agent_tt.model import ErrorInfo
-from agent_tt.recording.exceptions import error_info, traceback_text
-from agent_tt.recording.outcome import run_status
+from agent_tt.recording.errors.exceptions import error_info, traceback_text
+from agent_tt.recording.errors.outcome import run_status
 from agent_tt.recording.scope import store_at_work
 from agent_tt.recording.session import SESSION
 from agent_tt.replaying.guard import stay_guarded

@@ -14,7 +14,7 @@ from agent_tt.forking.under_terms import under_terms
 from agent_tt.model import ErrorInfo, NewRun
 from agent_tt.model.facts import RunFacts
 from agent_tt.patching.patches import patched_again
-from agent_tt.recording.recorder import Recording
+from agent_tt.recording.runs.recorder import Recording
 from agent_tt.reentering.amendments import amended
 from agent_tt.reentering.past import read_prefix
 from agent_tt.reentering.refusal import why_not

@@ -17,7 +17,7 @@ from agent_tt.forking.under_terms import under_terms
 from agent_tt.intercepting.run_handoff import run_waits, while_importing
 from agent_tt.launching.again import finish_again, prepare_again
 from agent_tt.model import NewRun
-from agent_tt.recording.recorder import Recording
+from agent_tt.recording.runs.recorder import Recording
 from agent_tt.reentering.amendments import amended
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from agent_tt.forking.code import program_facts
 from agent_tt.model import AgentCode, ErrorInfo, NewRun
 from agent_tt.model.facts import ResumedFacts, RunFacts
 from agent_tt.querying.watches.kept_watches import hand_down_watches
-from agent_tt.recording.entry import fingerprint
+from agent_tt.recording.runs.entry import fingerprint
 from agent_tt.rerunning.accepting import from_where_it_changed
 from agent_tt.rerunning.ending import NO_ENTRY
 from agent_tt.rerunning.handle import RunHandle

@@ -17,7 +17,7 @@ from agent_tt.errors import AgentTTError, Interrupted, InvalidEntryPoint
 from agent_tt.forking.code import run_with_code
 from agent_tt.launching.again import refusal_of, unmatched_again
 from agent_tt.model.facts import RunFacts
-from agent_tt.recording.exceptions import error_info, traceback_text
+from agent_tt.recording.errors.exceptions import error_info, traceback_text
 from agent_tt.reentering.amendments import amending, read_amendments
 from agent_tt.replaying.block import open_tape, replaying
 from agent_tt.replaying.course import first_state

@@ -15,7 +15,7 @@ import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.recording.answers import question_of
+from agent_tt.recording.calls.answers import question_of
 from agent_tt.recording.scope import here
 from agent_tt.replaying.answer import Answer
 from agent_tt.replaying.divergence import Divergence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, NewCall
-    from agent_tt.recording.answers import Question, Served
+    from agent_tt.recording.calls.answers import Question, Served
     from agent_tt.replaying.repeats import Place
     from agent_tt.replaying.tape import TapeCall, TapeLane
     from agent_tt.resuming.past import Past

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from agent_tt.model.facts import CallFacts
 from agent_tt.protocols import KeepsOutput
-from agent_tt.recording.usage import NOTHING, Usage, usage_in
+from agent_tt.recording.calls.usage import NOTHING, Usage, usage_in
 from agent_tt.replaying.repeats import place_of
 from agent_tt.resuming.continued import ContinuedWriter
 

@@ -10,11 +10,11 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_tt.recording.calls import RecordedCall
-from agent_tt.recording.child_process import environment_for
-from agent_tt.recording.exchange import begin_exchange, is_watched
-from agent_tt.recording.hooks import Patch
-from agent_tt.recording.passing import passing
+from agent_tt.recording.calls.exchange import begin_exchange, is_watched
+from agent_tt.recording.calls.recorded_call import RecordedCall
+from agent_tt.recording.lanes.guard_bypass import passing
+from agent_tt.recording.lanes.hooks import Patch
+from agent_tt.recording.runs.child_process import environment_for
 from agent_tt.recording.scope import nowhere
 from agent_tt.recording.session import SESSION
 from agent_tt.seams.process_question import Outcome, asked_of, check_sent, recorded_outcome, within
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    from agent_tt.recording.answers import Served
+    from agent_tt.recording.calls.answers import Served
 
     Function = Callable[..., Any]
 

@@ -14,8 +14,8 @@ from agent_tt.codec.encode import encode
 from agent_tt.model import HELD_BACK, Judged
 from agent_tt.model.facts import CallFacts
 from agent_tt.providers import only_measures, read_answer, recognise
-from agent_tt.recording.calls import RecordedCall
-from agent_tt.recording.exchange import WITHHELD, begin_exchange
+from agent_tt.recording.calls.exchange import WITHHELD, begin_exchange
+from agent_tt.recording.calls.recorded_call import RecordedCall
 from agent_tt.recording.scope import here
 from agent_tt.recording.session import SESSION
 from agent_tt.redaction.answers import Veil
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import StreamEnd
     from agent_tt.providers import ModelCall
-    from agent_tt.recording.answers import Served
-    from agent_tt.recording.exchange import Asked
+    from agent_tt.recording.calls.answers import Served
+    from agent_tt.recording.calls.exchange import Asked
     from agent_tt.redaction.answers import Kept
 
 _LOG = logging.getLogger(__name__)

@@ -15,9 +15,9 @@ from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urls
 from agent_tt.errors import UsageError
 from agent_tt.history.digest import digest
 from agent_tt.model.facts import CallFacts
-from agent_tt.recording.edited_arguments import edited_value
-from agent_tt.recording.exchange import Asked
-from agent_tt.recording.kept_headers import headers_here
+from agent_tt.recording.calls.arguments import edited_value
+from agent_tt.recording.calls.exchange import Asked
+from agent_tt.recording.calls.kept_headers import headers_here
 from agent_tt.redaction.marks import MARK, canonical
 from agent_tt.redaction.names import is_secret_header
 from agent_tt.redaction.values import asked, asked_parameters, asked_text, redact_text

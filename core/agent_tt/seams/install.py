@@ -13,8 +13,8 @@ import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, Protocol
 
-from agent_tt.recording.hooks import HOOKS
-from agent_tt.recording.import_watch import ImportWatch
+from agent_tt.recording.lanes.hooks import HOOKS
+from agent_tt.recording.modules.import_watch import ImportWatch
 from agent_tt.redaction.given import GIVEN
 
 if TYPE_CHECKING:

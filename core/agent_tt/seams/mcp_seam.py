@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from agent_tt.codec.encode import encode
 from agent_tt.errors import UsageError
 from agent_tt.history.digest import digest
-from agent_tt.recording.calls import RecordedCall
-from agent_tt.recording.edited_arguments import edited_value
-from agent_tt.recording.exchange import Asked, begin_exchange, is_watched
-from agent_tt.recording.passing import passing
-from agent_tt.recording.rebinding import Rebinding
+from agent_tt.recording.calls.arguments import edited_value
+from agent_tt.recording.calls.exchange import Asked, begin_exchange, is_watched
+from agent_tt.recording.calls.recorded_call import RecordedCall
+from agent_tt.recording.lanes.guard_bypass import passing
+from agent_tt.recording.modules.rebinding import Rebinding
 from agent_tt.recording.scope import nowhere
 from agent_tt.redaction.values import asked as asked_value
 from agent_tt.seams.mcp_streams import RecordedTalk, ServedTalk
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Effect
-    from agent_tt.recording.answers import Served
+    from agent_tt.recording.calls.answers import Served
     from agent_tt.seams.mcp_streams import Frame
 
 _CALLS_A_TOOL: Final = "tools/call"

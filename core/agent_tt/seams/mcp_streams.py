@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import ToolDenied
-from agent_tt.recording.calls import RecordedCall
+from agent_tt.recording.calls.recorded_call import RecordedCall
 from agent_tt.recording.session import SESSION
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
-    from agent_tt.recording.answers import Served
+    from agent_tt.recording.calls.answers import Served
 
 Frame: TypeAlias = "dict[str, Any]"
 Ask: TypeAlias = "Callable[[Frame], RecordedCall | Served | None]"

@@ -14,11 +14,11 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_tt.recording.calls import RecordedCall
-from agent_tt.recording.child_process import environment_for
-from agent_tt.recording.exchange import begin_exchange, is_watched
-from agent_tt.recording.hooks import Patch
-from agent_tt.recording.passing import passing, passing_for
+from agent_tt.recording.calls.exchange import begin_exchange, is_watched
+from agent_tt.recording.calls.recorded_call import RecordedCall
+from agent_tt.recording.lanes.guard_bypass import passing, passing_for
+from agent_tt.recording.lanes.hooks import Patch
+from agent_tt.recording.runs.child_process import environment_for
 from agent_tt.recording.session import SESSION
 from agent_tt.seams.process_pipes import LostPipe, ReadPipe, WritePipe, over
 from agent_tt.seams.process_question import (
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from agent_tt.model import Effect
-    from agent_tt.recording.answers import Served
+    from agent_tt.recording.calls.answers import Served
 
     Function = Callable[..., Any]
     Process = subprocess.Popen[Any]

@@ -10,7 +10,7 @@ from agent_tt.recording.session import SESSION
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agent_tt.recording.answers import Served
+    from agent_tt.recording.calls.answers import Served
 
 __all__ = ["LostPipe", "ReadPipe", "Watcher", "WritePipe", "over"]
 

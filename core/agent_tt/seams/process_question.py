@@ -23,9 +23,9 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.encode import encode
-from agent_tt.recording.call_site import is_agent_file
-from agent_tt.recording.exchange import Asked
-from agent_tt.recording.signature import signature_of_call
+from agent_tt.recording.calls.exchange import Asked
+from agent_tt.recording.calls.signature import signature_of_call
+from agent_tt.recording.calls.site import is_agent_file
 from agent_tt.redaction.values import asked
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Effect
-    from agent_tt.recording.answers import Served
+    from agent_tt.recording.calls.answers import Served
 
 __all__ = [
     "KIND",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, cast
 
 from agent_tt.codec.decode import decode
 from agent_tt.model.facts import CallFacts
-from agent_tt.recording.exchange import WITHHELD
+from agent_tt.recording.calls.exchange import WITHHELD
 from agent_tt.seams.wire_answer import SWITCHING, Head
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Delivery
-    from agent_tt.recording.answers import Served
+    from agent_tt.recording.calls.answers import Served
 
 _SLACK_S: Final = 1.0
 _FRAMING: Final = frozenset({"transfer-encoding", "content-length", "connection"})

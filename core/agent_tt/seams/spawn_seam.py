@@ -6,8 +6,8 @@ import os
 import threading
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.recording.child_process import JOIN_VARIABLE, join_from_here
-from agent_tt.recording.hooks import Patch
+from agent_tt.recording.lanes.hooks import Patch
+from agent_tt.recording.runs.child_process import JOIN_VARIABLE, join_from_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

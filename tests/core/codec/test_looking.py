@@ -23,8 +23,8 @@ from tests.patience import PATIENCE_SECONDS
 import agent_tt
 from agent_tt.codec.encode import encode
 from agent_tt.codec.looking import is_looking, must_go_on, shortened
-from agent_tt.recording.exceptions import MOST_TEXT, error_info
-from agent_tt.recording.usage import NOTHING, usage_of
+from agent_tt.recording.calls.usage import NOTHING, usage_of
+from agent_tt.recording.errors.exceptions import MOST_TEXT, error_info
 
 RAISED = (SystemExit(3), KeyboardInterrupt(), GeneratorExit(), asyncio.CancelledError(), RecursionError(), ValueError())
 

@@ -24,7 +24,7 @@ from agent_tt.forking.stand_ins import ParentStandIns
 from agent_tt.forking.under_terms import links_of_run
 from agent_tt.intercepting.policy_enforcement import NotRecorded
 from agent_tt.model import NewRun
-from agent_tt.recording.answers import Question
+from agent_tt.recording.calls.answers import Question
 from agent_tt.recording.session import SESSION
 from agent_tt.store import open_store
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from fake_store import FakeStore
 
-from agent_tt.recording import recorder
+from agent_tt.recording.runs import recorder
 from agent_tt.recording.session import SESSION
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
 from agent_tt.history.digest import digest
 from agent_tt.model.facts import CallFacts
-from agent_tt.recording.changed_arguments import bring_to
+from agent_tt.recording.calls.arguments import bring_to
 from agent_tt.recording.links import Link, Place
 from agent_tt.recording.session import SESSION
 

@@ -15,7 +15,7 @@ import pytest
 import agent_tt
 from agent_tt.codec.encode import encode
 from agent_tt.comparing.values.states import compare_states
-from agent_tt.recording.signature import Parameters, signature_of_call
+from agent_tt.recording.calls.signature import Parameters, signature_of_call
 from agent_tt.store import open_store
 
 FRAMEWORK = """

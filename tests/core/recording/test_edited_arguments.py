@@ -9,8 +9,8 @@ import pytest
 
 from agent_tt.codec.decode import decode
 from agent_tt.errors import NotRebuildable, UsageError
-from agent_tt.recording.edited_arguments import FunctionCall, edited_value
-from agent_tt.recording.signature import Parameters
+from agent_tt.recording.calls.arguments import FunctionCall, edited_value
+from agent_tt.recording.calls.signature import Parameters
 from agent_tt.seams.http_request import HttpRequest, joined_headers, question_of
 
 

@@ -41,8 +41,8 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
-    monkeypatch.setattr("agent_tt.recording.fallback._PATIENCE_S", 0.05)
-    monkeypatch.setattr("agent_tt.recording.fallback._PATIENCE_AT_THE_END_S", 0.05)
+    monkeypatch.setattr("agent_tt.recording.runs.fallback._PATIENCE_S", 0.05)
+    monkeypatch.setattr("agent_tt.recording.runs.fallback._PATIENCE_AT_THE_END_S", 0.05)
     return tmp_path / "runs.db"
 
 

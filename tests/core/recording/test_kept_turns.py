@@ -9,7 +9,7 @@ import pytest
 import agent_tt
 from agent_tt.forking.muting import mute
 from agent_tt.history.digest import digest
-from agent_tt.recording.exchange import Asked, begin_exchange
+from agent_tt.recording.calls.exchange import Asked, begin_exchange
 from agent_tt.store import open_store
 
 RESPONSES, MESSAGES = "https://api.openai.com/v1/responses", "https://api.anthropic.com/v1/messages"

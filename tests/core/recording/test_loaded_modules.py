@@ -6,7 +6,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from agent_tt.recording.loaded_modules import changed_modules, looking_anew, looking_once
+from agent_tt.recording.modules.loaded_modules import changed_modules, looking_anew, looking_once
 
 if TYPE_CHECKING:
     import pytest

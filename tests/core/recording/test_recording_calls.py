@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import agent_tt
 from agent_tt.errors import UsageError
-from agent_tt.recording.signature import Parameters, signature_of_call
+from agent_tt.recording.calls.signature import Parameters, signature_of_call
 
 
 @agent_tt.tool(effect="read")

@@ -14,8 +14,8 @@ from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.request import ForkRequest
 from agent_tt.model import AgentCode, NewRun
 from agent_tt.model.facts import StepFacts
-from agent_tt.recording.checkpointing import parse_rules
-from agent_tt.recording.recorder import Recording
+from agent_tt.recording.runs.recorder import Recording
+from agent_tt.recording.steps.checkpointing import parse_rules
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from agent_tt.recording.concurrency.lane_checks import check_anyio
 from agent_tt.recording.concurrency.lane_labels import label_of_task
 from agent_tt.recording.concurrency.tasks import TRIO_RUN
 from agent_tt.recording.concurrency.trio_tasks import trio_places
-from agent_tt.recording.hooks import HOOKS
-from agent_tt.recording.passing import passing
+from agent_tt.recording.lanes.guard_bypass import passing
+from agent_tt.recording.lanes.hooks import HOOKS
 
 
 @agent_tt.tool(effect="read")

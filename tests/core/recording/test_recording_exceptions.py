@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_tt.recording.exceptions import error_info
+from agent_tt.recording.errors.exceptions import error_info
 
 
 class Detailed(Exception):

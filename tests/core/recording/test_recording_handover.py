@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import agent_tt
-from agent_tt.recording import handover
-from agent_tt.recording.handover import Handover
+from agent_tt.recording.lanes import thread_ordering as handover
+from agent_tt.recording.lanes.thread_ordering import Handover
 from agent_tt.recording.scope import here
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
-from agent_tt.recording.hooks import HOOKS, Hooks, Patch
+from agent_tt.recording.lanes.hooks import HOOKS, Hooks, Patch
 
 
 @agent_tt.tool(effect="read")

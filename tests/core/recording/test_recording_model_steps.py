@@ -14,8 +14,8 @@ import pytest
 import agent_tt
 from agent_tt.history.digest import digest
 from agent_tt.model.facts import StepFacts
-from agent_tt.recording.calls import RecordedCall
-from agent_tt.recording.exchange import Asked, begin_exchange
+from agent_tt.recording.calls.exchange import Asked, begin_exchange
+from agent_tt.recording.calls.recorded_call import RecordedCall
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:

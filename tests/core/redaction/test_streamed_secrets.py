@@ -28,7 +28,7 @@ from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 from agent_tt.model import HELD_BACK, Judged
-from agent_tt.recording.output import OutputTap
+from agent_tt.recording.runs.output import OutputTap
 from agent_tt.redaction.answers import Veil
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.growing import Growing, GrowingShown
@@ -124,7 +124,7 @@ def test_what_is_printed_is_kept_the_same_however_it_is_cut(text: str, places: l
 def test_what_a_program_prints_holds_no_secret_across_the_pieces_that_are_read(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setattr("agent_tt.recording.output._CHUNK", 64)
+    monkeypatch.setattr("agent_tt.recording.runs.output._CHUNK", 64)
     lines = "\n".join("MIIEvQIBADANBgkqhkiG9w0" + str(number) for number in range(40))
     with capsys.disabled():
         tap = OutputTap()

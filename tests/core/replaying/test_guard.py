@@ -24,7 +24,7 @@ from pathlib import Path
 import pytest
 
 from agent_tt.errors import AgentTTError
-from agent_tt.recording.native_libraries import links_to_world, uncovered_libraries
+from agent_tt.recording.modules.native_libraries import links_to_world, uncovered_libraries
 from agent_tt.recording.session import SESSION
 from agent_tt.replaying.guard import Rules, guarded
 

@@ -17,7 +17,7 @@ from tests.core.replaying.recorded import record
 from tests.core.web_server import OPENAI_ANSWER, serving
 
 import agent_tt
-from agent_tt.recording.hooks import HOOKS
+from agent_tt.recording.lanes.hooks import HOOKS
 from agent_tt.replaying.notes import RESERVATIONS
 
 REPLAYS = 2

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.model import Call, Run
-from agent_tt.recording.answers import Question
+from agent_tt.recording.calls.answers import Question
 from agent_tt.replaying.divergence import Divergence
 from agent_tt.replaying.engine import Replay
 from agent_tt.replaying.tape import Tape, lay_out

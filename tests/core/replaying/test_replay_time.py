@@ -213,7 +213,7 @@ def test_a_heart_beats_beside_a_thread_as_it_did(tmp_path):
 def test_time_passes_as_it_did(agent, tmp_path, monkeypatch):
     if agent in (jobs_as_they_end, jobs_that_tell_when_they_end, threads_that_put_into_a_queue):
         # A machine that is busy elsewhere may keep a thread from its answer for longer.
-        monkeypatch.setattr("agent_tt.recording.handover._MOMENT", 5.0)
+        monkeypatch.setattr("agent_tt.recording.lanes.thread_ordering._MOMENT", 5.0)
     recorded = record(tmp_path, agent)
     for _ in range(4):
         result, replay = recorded.replay(agent)

@@ -19,7 +19,7 @@ import uvloop
 
 from agent_tt.errors import AgentTTError
 from agent_tt.patching.clock import moved_on
-from agent_tt.recording.hooks import HOOKS
+from agent_tt.recording.lanes.hooks import HOOKS
 from agent_tt.replaying import virtual_time as module
 from agent_tt.replaying.busy_threads import BusyThreads
 from agent_tt.replaying.virtual_time import check_event_loop, virtual_time

@@ -10,7 +10,7 @@ from tests.core.seams.loopback import Loopback
 from tests.core.seams.runs import Kept, recorded, replayed
 
 import agent_tt
-from agent_tt.recording.import_watch import ImportWatch
+from agent_tt.recording.modules.import_watch import ImportWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,7 +16,7 @@ from tests.core.seams.runs import Kept, recorded, replayed
 
 import agent_tt
 from agent_tt.errors import StoreUnreadable
-from agent_tt.recording.calls import RecordedCall
+from agent_tt.recording.calls.recorded_call import RecordedCall
 from agent_tt.replaying.divergence import Divergence
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ import pytest
 from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
-from agent_tt.recording.fitness import need_attributes, need_members, need_parameters
-from agent_tt.recording.hooks import HOOKS
-from agent_tt.recording.import_watch import ImportWatch
+from agent_tt.recording.lanes.hooks import HOOKS
+from agent_tt.recording.modules.fitness import need_attributes, need_members, need_parameters
+from agent_tt.recording.modules.import_watch import ImportWatch
 from agent_tt.seams.install import LIBRARIES, SEAMS, Seams
 
 if TYPE_CHECKING:

@@ -135,7 +135,7 @@ def in_threads_of_a_loop(ask: AskNow) -> Any:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that is busy elsewhere may keep a thread from its answer for longer than others wait for it."""
-    monkeypatch.setattr("agent_tt.recording.handover._MOMENT", 5.0)
+    monkeypatch.setattr("agent_tt.recording.lanes.thread_ordering._MOMENT", 5.0)
 
 
 @pytest.mark.usefixtures("patient")

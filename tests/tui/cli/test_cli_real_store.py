@@ -290,7 +290,12 @@ def test_commands_load_no_recorder_and_no_event_loop(store: Path) -> None:
         ["fork", "seeker", "--at", "1", "--set", "limit=2"],
         ["compare", "seeker", "latest"],
     ]
-    heavy = ["asyncio", "agent_tt.recording.recorder", "agent_tt.recording.hooks", "agent_tt.replaying.engine"]
+    heavy = [
+        "asyncio",
+        "agent_tt.recording.runs.recorder",
+        "agent_tt.recording.lanes.hooks",
+        "agent_tt.replaying.engine",
+    ]
     script = (
         "import sys; from agent_tt_tui.cli.root import run\n"
         f"for command in {commands!r}:\n"

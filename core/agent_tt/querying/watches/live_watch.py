@@ -15,7 +15,7 @@ from agent_tt.querying.expressions import parse
 from agent_tt.querying.watches.kept_watches import asks_moments
 from agent_tt.querying.watches.step_ranges import StepRanges
 from agent_tt.querying.watches.step_search import Watch
-from agent_tt.recording.tracks import MAIN_TRACK
+from agent_tt.recording.steps.state_histories import MAIN_TRACK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

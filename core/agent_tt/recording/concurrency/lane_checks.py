@@ -9,7 +9,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from agent_tt.recording.concurrency.worker_threads import ANYIO
-from agent_tt.recording.fitness import need_attributes, need_members
+from agent_tt.recording.modules.fitness import need_attributes, need_members
 
 if TYPE_CHECKING:
     from types import ModuleType

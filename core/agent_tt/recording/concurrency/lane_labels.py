@@ -12,7 +12,7 @@ import functools
 from types import CoroutineType, FunctionType, MemberDescriptorType, MethodType
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_tt.recording.call_site import is_agent_file
+from agent_tt.recording.calls.site import is_agent_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

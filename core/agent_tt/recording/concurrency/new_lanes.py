@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from agent_tt.recording.call_site import call_site
-from agent_tt.recording.lanes import INHERITED, THREAD_LANES
-from agent_tt.recording.passing import is_below_a_call
+from agent_tt.recording.calls.site import call_site
+from agent_tt.recording.lanes.guard_bypass import is_below_a_call
+from agent_tt.recording.lanes.lanes import INHERITED, THREAD_LANES
 from agent_tt.recording.scope import CURRENT
 from agent_tt.recording.session import SESSION
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextvars import Context
 
-    from agent_tt.recording.lanes import Lane
+    from agent_tt.recording.lanes.lanes import Lane
     from agent_tt.recording.scope import Scope
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_tt.recording.rebinding import Rebinding
+from agent_tt.recording.modules.rebinding import Rebinding
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator

@@ -6,15 +6,15 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from agent_tt.recording.concurrency.new_lanes import in_lane, new_lane
-from agent_tt.recording.fitness import need_parameters
-from agent_tt.recording.passing import carried
+from agent_tt.recording.lanes.guard_bypass import carried
+from agent_tt.recording.modules.fitness import need_parameters
 from agent_tt.recording.scope import here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
 
-    from agent_tt.recording.lanes import Lane
+    from agent_tt.recording.lanes.lanes import Lane
     from agent_tt.recording.scope import Scope
 
     Function = Callable[..., Any]

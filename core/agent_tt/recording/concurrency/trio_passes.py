@@ -10,9 +10,9 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.recording.passing import is_below_a_call
+from agent_tt.recording.lanes.guard_bypass import is_below_a_call
+from agent_tt.recording.lanes.timers import count_fired
 from agent_tt.recording.scope import here
-from agent_tt.recording.timers import count_fired
 
 if TYPE_CHECKING:
     from collections.abc import Callable

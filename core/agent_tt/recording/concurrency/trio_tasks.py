@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from agent_tt.recording.concurrency.lane_labels import label_of_task
 from agent_tt.recording.concurrency.new_lanes import new_lane, place_here
 from agent_tt.recording.concurrency.trio_passes import count_expired, count_removed, count_rests, know_own
-from agent_tt.recording.fitness import need_attributes, need_members, need_parameters
-from agent_tt.recording.lanes import INHERITED
+from agent_tt.recording.lanes.lanes import INHERITED
+from agent_tt.recording.modules.fitness import need_attributes, need_members, need_parameters
 from agent_tt.recording.scope import here
 
 if TYPE_CHECKING:

@@ -1,0 +1,107 @@
+"""Where a call belongs when it begins: to the open step, or one of its own; to nothing, outside any recording."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent_tt.codec.looking import is_looking
+from agent_tt.errors import UsageError
+from agent_tt.model import NewCall
+from agent_tt.recording.calls.recorded_call import RecordedCall
+from agent_tt.recording.calls.signature import signature_of_call
+from agent_tt.recording.calls.site import call_site
+from agent_tt.recording.scope import here
+from agent_tt.recording.session import SESSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.recording.calls.spec import CallSpec
+    from agent_tt.recording.scope import Scope
+    from agent_tt.recording.steps.recorded_step import RecordedStep
+
+__all__ = ["begin_call", "begin_in"]
+
+
+class NotAnswered(BaseException):
+    """A call that an object made while it was looked at, in a replay. Whoever looks catches it."""
+
+
+def begin_call(spec: CallSpec, args: Sequence[object], kwargs: Mapping[str, object]) -> RecordedCall | None:
+    """Begin a call of the code that asks; None outside any recording, where the function simply runs.
+
+    Outside any step the call makes a step of its own, named after it.
+
+    Raises:
+        BaseException: a link refuses it (`ToolDenied`), or halts the agent (`Divergence`).
+    """
+    if spec.seen is not None:
+        spec.seen()
+    scope = here()
+    if scope is None:
+        if SESSION.chain.unrecorded_call:
+            _begin_unrecorded(spec, args, kwargs)
+        return None
+    return begin_in(scope, spec, lambda call: call.begin(args, kwargs))
+
+
+def _begin_unrecorded(spec: CallSpec, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
+    """Put a call that no recording reaches to the chain.
+
+    Raises:
+        BaseException: a link refuses it, or halts the agent.
+    """
+    chain, signature = SESSION.chain, ""
+    named: dict[str, Wire] = {}
+    if chain.serves:
+        if is_looking():
+            raise NotAnswered  # an object that we look at asks, not the agent: nothing of it was recorded
+        named = spec.parameters.bind(args, kwargs)
+        signature = signature_of_call(spec.kind, spec.name, named, without=spec.idempotency_key)
+    new = NewCall(spec.kind, spec.name, named, signature, spec.effect, lane="", meta=call_site(None))
+    for begins in chain.unrecorded_call:
+        begins(new, is_own_doing=False)
+
+
+def begin_in(
+    scope: Scope, spec: CallSpec, begin: Callable[[RecordedCall], None], *, signature: str = ""
+) -> RecordedCall | None:
+    """Begin a call in the open step of `scope`, else in a step of its own; None where the run has just ended.
+
+    Args:
+        scope: where the agent is.
+        spec: what is called.
+        begin: commits the call's intent.
+        signature: digest of the question, where it is known before.
+    """
+    try:
+        step = _step_for(scope, spec, signature)
+    except UsageError:
+        if scope.recording.is_open:
+            raise
+        return None  # another thread ended the run just now
+    if step is not None and step.is_open:
+        call = RecordedCall(scope, spec, step, owns_step=False)
+        begin(call)
+        return call
+    own = scope.recording.step(spec.title)
+    try:
+        own.open(is_current=False)
+    except UsageError:
+        if scope.recording.is_open:
+            raise
+        return None  # another thread ended the run just now
+    call = RecordedCall(scope, spec, own, owns_step=True)
+    try:
+        begin(call)
+    except BaseException as error:
+        own.close(error)
+        raise
+    return call
+
+
+def _step_for(scope: Scope, spec: CallSpec, signature: str) -> RecordedStep | None:
+    steps = scope.recording.model_steps
+    found = None if steps is None else steps.step_for(scope, spec, signature)
+    return scope.step if found is None else found

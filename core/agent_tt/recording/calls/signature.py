@@ -1,0 +1,125 @@
+"""What a call asked: its arguments by name, and the digest by which a replay recognises the same question."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING
+
+from agent_tt.history.digest import digest
+from agent_tt.recording.calls.tool_contexts import asked_of, stable
+from agent_tt.redaction.values import asked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import CallKind
+
+
+class Parameters:
+    """How one function names its arguments.
+
+    `f("1")`, `f(order_id="1")` and a call that leaves a default to the function bind to the same names. `self` and
+    `cls` of methods are dropped: they are who is asked, not what.
+    """
+
+    def __init__(self, function: Callable[..., object], *, has_receiver: bool | None = None) -> None:
+        self._signature = _signature_of(function)
+        self._receiver = (
+            _receiver_of(function, self._signature) if has_receiver is None else self._first() if has_receiver else None
+        )
+
+    def _first(self) -> str | None:
+        return None if self._signature is None else next(iter(self._signature.parameters), None)
+
+    def __contains__(self, name: str) -> bool:
+        return self._signature is not None and name in self._signature.parameters
+
+    @property
+    def takes_rest(self) -> bool:
+        """Whether the function takes arguments by any name."""
+        parameters = () if self._signature is None else self._signature.parameters.values()
+        return any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
+
+    def editable(self, named: Iterable[str]) -> tuple[str, ...]:
+        """Which of the names that `bind` gave are parameters, so that `replace` can give them another value."""
+        return () if self._signature is None else tuple(name for name in named if name in self._signature.parameters)
+
+    def values(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
+        """The arguments by name, defaults included; none where they do not fit."""
+        if self._signature is None:
+            return dict(kwargs)
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError:
+            return {}
+        bound.apply_defaults()
+        return dict(bound.arguments)
+
+    def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Wire]:
+        """The arguments as wire values, as they are now, without secrets; of contexts only what they are.
+
+        Where the function's parameters are not known, or do not take these arguments (the call will raise), the result
+        is `{"args": [...], "kwargs": {...}}`.
+        """
+        objects = self.objects(args, kwargs)
+        return {name: asked(asked_of(name, value, objects.keys()), name) for name, value in objects.items()}
+
+    def objects(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
+        """The arguments by the names that `bind` has for them."""
+        unnamed: dict[str, object] = {"args": list(args), "kwargs": dict(kwargs)}
+        if self._signature is None:
+            return unnamed
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError:
+            return unnamed
+        bound.apply_defaults()
+        named: dict[str, object] = {}
+        for name, value in bound.arguments.items():
+            if name == self._receiver:
+                continue
+            is_rest = self._signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
+            named[name] = list(value) if is_rest else value
+        return named
+
+    def replace(
+        self, args: Sequence[object], kwargs: Mapping[str, object], name: str, value: object
+    ) -> tuple[Sequence[object], Mapping[str, object]]:
+        """The same arguments with another value of one of the function's parameters."""
+        if self._signature is None:
+            return args, kwargs
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()  # else nothing could stand behind one that is left out
+        bound.arguments[name] = value
+        return bound.args, bound.kwargs
+
+
+def signature_of_call(kind: CallKind, name: str, args: Mapping[str, Wire], *, without: str | None = None) -> str:
+    """The hex digest (32 digits) of a question: kind, name and arguments, blind to the order of keys.
+
+    Args:
+        kind: kind of the call.
+        name: name of what is called.
+        args: arguments by name.
+        without: an argument that does not count: an idempotency key is another one each time.
+    """
+    asked: dict[str, Wire] = {key: stable(value) for key, value in args.items() if key != without}
+    return digest([kind, name, asked]).hex()
+
+
+def _signature_of(function: Callable[..., object]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):  # functions written in C often have none
+        return None
+
+
+def _receiver_of(function: Callable[..., object], signature: inspect.Signature | None) -> str | None:
+    """Name of the parameter that takes the object of a method, when `function` is written in a class."""
+    if signature is None or not signature.parameters or inspect.ismethod(function):
+        return None
+    owner = getattr(function, "__qualname__", "").rpartition(".")[0]
+    first = next(iter(signature.parameters))
+    in_class = bool(owner) and not owner.endswith("<locals>")
+    return first if in_class and first in {"self", "cls"} else None

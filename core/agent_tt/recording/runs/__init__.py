@@ -1,0 +1,11 @@
+"""Runs: one run while it is recorded, from its first row to its last.
+
+| module | what it does |
+|---|---|
+| `recorder` | one run while it is recorded |
+| `entry` | which code an agent runs and where a fork finds it again |
+| `journal`, `fallback` | the one way from a recording to its store, and where it goes when that fails |
+| `child_process`, `process_runs` | what other processes record into the run, and which of its process's runs it is |
+| `output` | what the agent prints on standard output |
+| `block` | the base of what is used in a `with` or `async with` block |
+"""

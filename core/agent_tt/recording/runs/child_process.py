@@ -1,0 +1,132 @@
+"""Processes that a recorded process starts or forks: what they record belongs to the same run.
+
+A process has a lane of its own, `<the lane that created it>/proc.N`, in which its main thread runs; further tasks and
+threads of it are lanes below that. One that is started is told by a variable of its environment which run, lane and
+call it belongs to. One that is forked goes on with what it finds in memory, and writes through a connection of its own.
+Whoever began the run ends it. Numbers of steps, calls and answers are taken inside the store's transactions, so that
+processes of one run cannot disturb each other, however they end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.recording.lanes.guard_bypass import share_ends
+from agent_tt.recording.lanes.lanes import THREAD_LANES
+from agent_tt.recording.scope import here
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.recording.lanes.lanes import Lane
+    from agent_tt.recording.runs.recorder import Recording
+
+__all__ = ["JOIN_VARIABLE", "Join", "environment_for", "join_from_here", "watch_forks"]
+
+JOIN_VARIABLE: Final = "AGENT_TT_JOIN"
+_LABEL: Final = "proc"
+_LAST: Final = -1000
+"""After everything else that `multiprocessing` does as a process ends: highest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """What a started process belongs to.
+
+    Attributes:
+        run: id of the run.
+        lane: its own lane.
+        inside: step and number of the call that started it; None where its start is not a recorded call.
+    """
+
+    run: str
+    lane: str
+    inside: Mapping[str, Wire] | None = None
+
+    def to_text(self) -> str:
+        """As the environment carries it."""
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def take(environment: MutableMapping[str, str] = os.environ) -> Join | None:
+        """What this process belongs to, None where nobody said so. Processes that it starts do not find it."""
+        text = environment.pop(JOIN_VARIABLE, None)
+        try:
+            return None if text is None else Join(**json.loads(text))
+        except (ValueError, TypeError):
+            return None
+
+
+def join_from_here(inside: Mapping[str, Wire] | None = None) -> Join | None:
+    """What a process that this code starts belongs to; None where its processes are not recorded into the run."""
+    scope = here()
+    recording = None if scope is None else scope.recording
+    if recording is None or recording.children_know is None or not recording.can_be_joined():
+        return None
+    return Join(recording.id, recording.lanes.current().child(_LABEL).id, inside)
+
+
+def environment_for(
+    given: Mapping[str, str] | None, inside: Mapping[str, Wire] | None = None
+) -> Mapping[str, str] | None:
+    """The environment of a process that this code starts with `given` (None: its own), with what it belongs to."""
+    scope = here()
+    known_by = None if scope is None else scope.recording.children_know
+    environment = os.environ if given is None else given
+    if known_by is None or known_by not in environment:
+        return given
+    join = join_from_here(inside)
+    return given if join is None else {**environment, JOIN_VARIABLE: join.to_text()}
+
+
+# ---------------------------------------------------------------- forks
+
+
+class _Forking(threading.local):
+    """The run of the process that this thread is about to fork, and the lane of it."""
+
+    into: tuple[Recording, Lane] | None = None
+
+
+_FORKING = _Forking()
+_IS_WATCHING = threading.Event()
+
+
+def watch_forks() -> None:
+    """From now on forked processes have lanes of their own. It cannot be taken back, and does nothing outside runs."""
+    if not _IS_WATCHING.is_set() and hasattr(os, "register_at_fork"):
+        _IS_WATCHING.set()
+        os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)
+
+
+def _before() -> None:
+    share_ends()
+    scope = here()
+    if scope is not None and scope.recording.can_be_joined():
+        _FORKING.into = scope.recording, scope.recording.lanes.current().child(_LABEL)
+
+
+def _in_parent() -> None:
+    _FORKING.into = None
+
+
+def _in_child() -> None:
+    into, _FORKING.into = _FORKING.into, None
+    if into is None:
+        return
+    recording, lane = into
+    THREAD_LANES.job, THREAD_LANES.thread = None, lane
+    recording.go_on_forked(lane)
+    util = sys.modules.get("multiprocessing.util")
+    if util is not None:  # its processes leave without saying so to anyone else; what was registered before is dropped
+        util.register_after_fork(recording, _end_with_multiprocessing)
+
+
+def _end_with_multiprocessing(recording: Recording) -> None:
+    sys.modules["multiprocessing.util"].Finalize(None, recording.end_forked, exitpriority=_LAST)

@@ -1,0 +1,462 @@
+"""One run while it is recorded, from its first row to its last."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
+
+from agent_tt.codec.looking import looking, must_go_on
+from agent_tt.errors import AgentTTError, UsageError
+from agent_tt.model.facts import RunFacts
+from agent_tt.protocols import KeepsOutput
+from agent_tt.recording.calls.kept_headers import headers_of
+from agent_tt.recording.calls.pending_draws import LEFT_OVER, HeldDraws
+from agent_tt.recording.calls.signature import Parameters
+from agent_tt.recording.errors.exceptions import error_info
+from agent_tt.recording.errors.outcome import run_status
+from agent_tt.recording.lanes.hooks import HOOKS
+from agent_tt.recording.lanes.lanes import Lanes
+from agent_tt.recording.lanes.timers import timers_fired
+from agent_tt.recording.modules.native_libraries import uncovered_libraries
+from agent_tt.recording.runs.block import Block
+from agent_tt.recording.runs.entry import Maker, agent_code, entering_frame
+from agent_tt.recording.runs.journal import Journal
+from agent_tt.recording.runs.output import OutputTap
+from agent_tt.recording.runs.process_runs import number_of_this_run
+from agent_tt.recording.scope import enter, innermost_step, leave, nowhere
+from agent_tt.recording.session import SESSION
+from agent_tt.recording.steps.checkpointing import Checkpoints, Rules
+from agent_tt.recording.steps.model_steps import ModelSteps
+from agent_tt.recording.steps.recorded_step import RecordedStep
+from agent_tt.recording.steps.snapshot import snapshot
+from agent_tt.recording.steps.state_histories import Tracks
+from agent_tt.recording.tools import mark
+from agent_tt.redaction.given import GIVEN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import AgentCode, NewRun, Output
+    from agent_tt.protocols import RunWriter, Store
+    from agent_tt.recording.concurrency.trio_passes import TrioStretch
+    from agent_tt.recording.lanes.arrival import Stretch
+    from agent_tt.recording.lanes.lanes import Lane
+    from agent_tt.recording.runs.fallback import FallbackWriter
+    from agent_tt.recording.scope import Scope
+
+_LOG = logging.getLogger(__name__)
+R = TypeVar("R")
+Durability = Literal["full", "normal"]
+StepsFrom = Literal["names", "model calls"]
+OnStoreError = Literal["continue", "stop"]
+"""Whether an agent whose store fails goes on, recorded elsewhere or not at all, or gets the error."""
+
+
+class Recording(Block):
+    """A run while it is recorded; made by `record(...)`.
+
+    Attributes:
+        checkpoints: which of its steps get a checkpoint.
+        lanes: its logical threads of control.
+        kept_headers: names of request headers that count as part of a question, beside those that always do.
+        held: what was drawn between its steps.
+        tracks: its state histories.
+        since_answer: what its event loop did since the latest answer reached the agent.
+        timers_before: how many of the agent's timers had fired then.
+        model_steps: what makes its steps, None where the agent names them.
+        is_ending: whether its run is being ended: steps that end now are followed by none.
+        inside: step and number of the call that started this process, where that is another process's; see
+            `agent_tt.recording.runs.child_process`.
+        children_know: the variable by which processes know that they are recorded too; None where they are not.
+    """
+
+    def __init__(
+        self,
+        new: NewRun,
+        state: object,
+        *,
+        store: str | os.PathLike[str] | None,
+        durability: Durability,
+        maker: Maker | None = None,
+        steps: StepsFrom = "names",
+        is_agents: bool = False,
+        rules: Rules = Rules(),  # noqa: B008  frozen: all steps
+        on_store_error: OnStoreError = "stop",
+    ) -> None:
+        self._new = new
+        self._maker = maker
+        self._is_agents = is_agents
+        self._store_path = store
+        self._durability: Durability = durability
+        self._store: Store | None = None
+        self._owns_store = True
+        self._on_store_error: OnStoreError = on_store_error
+        self._fallback: FallbackWriter | None = None
+        self._journal: Journal | None = None
+        self._tags = list(new.tags)
+        self._agent = state if new.code.restore == "attributes" else None
+        self._scope: Scope | None = None
+        self._process: int | None = None
+        self._lock = threading.RLock()
+        self._printed = OutputTap()
+        self._open_steps: list[RecordedStep] = []
+        self.tracks = Tracks(state)
+        self.is_ending = False
+        self.inside: Mapping[str, Wire] | None = None
+        self.children_know: str | None = None
+        self.checkpoints = Checkpoints(rules)
+        self.lanes = Lanes()
+        self.kept_headers = headers_of(new.metadata)
+        self.held = HeldDraws()
+        self.since_answer: Stretch | TrioStretch | None = None
+        self.timers_before = timers_fired()
+        self.model_steps = ModelSteps(self) if steps == "model calls" else None
+
+    # ------------------------------------------------------------ for agents
+
+    @property
+    def id(self) -> str:
+        """The run's id in its store.
+
+        Raises:
+            UsageError: the recording has not begun.
+        """
+        if self._journal is None:
+            raise UsageError("the run has no id before it begins", hint="use record(...) in a with statement")
+        return self._journal.run_id
+
+    def step(
+        self, name: str, state: object = None, *, agent: str | None = None, track: str | None = None
+    ) -> RecordedStep:
+        """A step of the run, for a `with` (or `async with`) block.
+
+        Args:
+            name: what the agent calls it.
+            state: the object that the step works on; else the run's own.
+            agent: which agent takes it. One that brings a state object of its own has a state history of its own.
+            track: name of the state history, where it is not to follow from the rest.
+        """
+        return RecordedStep(self, name, state=state, agent=agent, track=track)
+
+    def llm(self, function: Callable[..., R], /, *args: object, model: str | None = None, **kwargs: object) -> R:
+        """Call `function(*args, **kwargs)` as a model call and give its answer; an async one is awaited by the caller.
+
+        Args:
+            function: what asks the model.
+            args: its arguments.
+            model: the model that is asked; also given to a function that takes a parameter of this name.
+            kwargs: its arguments by name.
+        """
+        if model is not None and "model" in Parameters(function):
+            kwargs["model"] = model
+        asked = mark(function, "llm", None, model=model)
+        return asked(*args, **kwargs)
+
+    def note(self, text: str) -> None:
+        """Write a note on the step that this code is in, or on the run."""
+        self.check_open("a note cannot be written")
+        step = innermost_step(self)
+        number = None if step is None else step.number
+        self.journal.write(lambda _: self._write_note(number, text))
+
+    def _write_note(self, step: int | None, text: str) -> None:
+        if self._fallback is not None:
+            self._fallback.add_note(step, "note", text)
+        else:
+            cast("Store", self._store).add_note(self.journal.run_id, step, "note", text)
+
+    def tag(self, *tags: str) -> None:
+        """Add tags to the run."""
+        self.check_open("a tag cannot be written")
+        with self._lock:
+            self._tags += [tag for tag in dict.fromkeys(tags) if tag not in self._tags]
+            every = tuple(self._tags)
+        self.journal.write(lambda _: self._write_tags(every))
+
+    def _write_tags(self, tags: Sequence[str]) -> None:
+        if self._fallback is not None:
+            self._fallback.set_tags(tags)
+        else:
+            cast("Store", self._store).set_tags(self.journal.run_id, tags)
+
+    # ------------------------------------------------------------ for the recorder's other parts
+
+    @property
+    def journal(self) -> Journal:
+        """What writes the run."""
+        if self._journal is None:
+            raise UsageError("the recording has not begun", hint="use record(...) in a with statement")
+        return self._journal
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the run has begun and not ended."""
+        return self._journal is not None and self._journal.is_open
+
+    @property
+    def code(self) -> AgentCode:
+        """The code that the agent runs, as it was found when `record(...)` was called."""
+        return self._new.code
+
+    @property
+    def model(self) -> str | None:
+        """The model that the agent is configured with."""
+        return None if self._new.model is None else self._new.model.model
+
+    def snapshot(self, state: object) -> object:
+        """What is kept of a state object; see `agent_tt.recording.steps.snapshot`."""
+        with looking():
+            return snapshot(state, is_agent=state is not None and state is self._agent)
+
+    def check_open(self, what: str) -> None:
+        """Refuse `what` before the run has begun and after it has ended.
+
+        Raises:
+            UsageError: `what`, and why.
+        """
+        if not self.is_open:
+            raise UsageError(
+                f"{what}: its recording is not running",
+                hint="use it inside `with agent_tt.record(...) as run:`",
+            )
+
+    @property
+    def step_around(self) -> int | None:
+        """The step of another process that the steps of this one are nested in."""
+        step = None if self.inside is None else self.inside.get("step")
+        return step if isinstance(step, int) else None
+
+    def can_be_joined(self) -> bool:
+        """Whether processes that are started or forked now can record into the run."""
+        return self.is_open
+
+    def go_on_forked(self, lane: Lane) -> None:
+        """In a process that was forked from the one that records: go on in `lane`, and end nothing of the other's."""
+        self._lock = threading.RLock()
+        self._open_steps.clear()
+        self._printed.drop()
+        self.held = HeldDraws()
+        self.lanes.go_on_forked(lane)
+        self.journal.go_on_forked()
+        if self.model_steps is not None:
+            self.model_steps = ModelSteps(self)
+
+    def add_open_step(self, step: RecordedStep) -> None:
+        """Remember a step that has begun."""
+        with self._lock:
+            self._open_steps.append(step)
+
+    def remove_open_step(self, step: RecordedStep) -> None:
+        """Forget a step that has ended."""
+        with self._lock:
+            if step in self._open_steps:  # not so in a process that was forked inside it
+                self._open_steps.remove(step)
+
+    # ------------------------------------------------------------ beginning and ending
+
+    def _enter(self) -> None:
+        if self._journal is not None:
+            raise UsageError("a recording was used twice", hint="call record(...) for each run")
+        self._find_agent()
+        if self._is_agents:
+            self._say_which()
+        with nowhere():
+            writer = self._writer()
+        self._process = os.getpid()
+        self._journal = Journal(writer)
+        self.lanes.begin_here()
+        HOOKS.acquire()
+        GIVEN.learn(os.environ)
+        self._scope = enter(self, None)
+        self._printed.open()
+        for begun in SESSION.chain.run_begun:
+            begun(self)
+
+    def _say_which(self) -> None:
+        """Say which of its process's recordings it is, where a replay has to start the whole program again."""
+        process = number_of_this_run()
+        if RunFacts.script.is_in(self._new.metadata):
+            self._new = replace(self._new, metadata={**self._new.metadata, **process})
+
+    def _find_agent(self) -> None:
+        """Take who enters the recording for the agent, where a function made it for others and has returned."""
+        frame = entering_frame()
+        if self._maker is None or frame is None or self._maker.is_around(frame):
+            return
+        state = self.tracks.main.state
+        code = agent_code(frame, state=state, agent=None, version=self._new.code.version)
+        if code.entry is not None:
+            self._new = replace(self._new, code=code)
+            self._agent = state if code.restore == "attributes" else None
+
+    def _writer(self) -> RunWriter:
+        """The open end of a run: of one that a link hands over, else of a new one."""
+        state = self._first_state()
+        writer = self._handed_over(self._new, state)
+        if writer is not None:
+            return writer
+        if self.goes_on_without_store:
+            return self._falling_back(self._new, state)
+        self._store = open_for_recording(self._store_path, self._durability)
+        try:
+            return self._store.begin_run(self._new, state)
+        except BaseException:
+            self._store.close()
+            raise
+
+    def _handed_over(self, new: NewRun, state: object) -> RunWriter | None:
+        """The open end of a run that a link says where to write; None where none does."""
+        for open_run in SESSION.chain.open_run:
+            opened = open_run(new, state)
+            if opened is not None:
+                self._store, writer = opened
+                self._owns_store = False
+                return writer
+        return None
+
+    @property
+    def goes_on_without_store(self) -> bool:
+        """Whether the agent goes on where the store fails. A fork's never does: each of its effects is on record."""
+        return self._on_store_error == "continue" and not SESSION.chain.rules
+
+    def _falling_back(self, new: NewRun, state: object, joins: str | None = None) -> FallbackWriter:
+        """The open end of a run that goes on elsewhere where the store fails.
+
+        Raises:
+            UsageError: which store it is cannot be told.
+        """
+        from agent_tt.recording.runs.fallback import FallbackWriter
+
+        path = store_path_of(self._store_path)
+        self._fallback = FallbackWriter(
+            lambda: open_for_recording(path, self._durability), path, self._durability, new, state, joins
+        )
+        return self._fallback
+
+    def _first_state(self) -> object:
+        try:
+            return self.snapshot(self.tracks.main.state)
+        except BaseException as error:
+            if must_go_on(error):
+                raise
+            _LOG.warning("run %r has no initial state: it could not be read", self._new.name, exc_info=True)
+            return None
+
+    def _exit(self, error: BaseException | None) -> None:
+        if self._scope is not None:
+            leave(self._scope)
+        if self._process == os.getpid():
+            self.journal.when_free(lambda: self._finish(error))
+            if error is None:
+                for goes_on in SESSION.chain.before_going_on:
+                    goes_on()  # what follows the run may not be to come either
+        elif self._journal is not None and self._journal.is_open:  # a process that the agent forked ends only its own
+            self.end_forked(error)
+
+    def end_forked(self, error: BaseException | None = None) -> None:
+        """End what a process that was forked has open."""
+        with contextlib.suppress(AgentTTError):  # logged and remembered
+            if self.model_steps is not None:
+                self.model_steps.finish(error)
+            self._abandon_open_steps()
+
+    def _finish(self, error: BaseException | None) -> None:
+        journal, self.is_ending = self.journal, True
+        printed = self._printed.close()
+        try:
+            if self.model_steps is not None:
+                self.model_steps.finish(error)
+            self._abandon_open_steps()
+            if self.held and not journal.failures:
+                with self.step(LEFT_OVER) as step:
+                    self.held.write_all(journal, step.number)
+            self._keep_last_states()
+            self._say_unseen()
+            for ends in SESSION.chain.run_ends:
+                error = ends(error)
+            status = run_status(error, failures=journal.failures)
+            journal.finish(status, None if error is None or status == "succeeded" else error_info(error))
+            if printed is not None and self.inside is None:
+                self._keep_output(printed)
+        except AgentTTError:
+            if error is None:
+                raise
+            _LOG.warning("the end of run %s could not be recorded", self.journal.run_id)
+        finally:
+            HOOKS.release()
+            with nowhere():
+                if self._fallback is not None:
+                    self._fallback.close()
+                if self._owns_store and self._store is not None:
+                    self._store.close()
+
+    def _keep_output(self, printed: Output) -> None:
+        """Write down what was printed. Where nothing was recorded at all there is no run to write it to."""
+        if self._fallback is not None:
+            with nowhere():
+                self._fallback.keep_output(printed)
+            return
+        store: object = self._store
+        if not isinstance(store, KeepsOutput):
+            return
+        try:
+            with nowhere():
+                store.keep_output(self.journal.run_id, printed)
+        except AgentTTError:
+            _LOG.warning("what run %s printed could not be recorded", self.journal.run_id, exc_info=True)
+
+    def _say_unseen(self) -> None:
+        """Write down which libraries of the process no guard sees, for who forks the run. A replay says it itself."""
+        store, names = self._store, () if SESSION.chain.serves else uncovered_libraries()
+        if store is None or not names or not self.journal.run_id or self.journal.failures:
+            return
+        try:
+            with nowhere():
+                store.set_metadata(self.journal.run_id, RunFacts.unseen_libraries.entry(tuple(names)))
+        except AgentTTError:
+            _LOG.warning("which libraries no guard sees could not be recorded", exc_info=True)
+
+    def _keep_last_states(self) -> None:
+        """Take the checkpoint of the last step of each state history, where the rules have left it out."""
+        for track, number, live in self.checkpoints.last():
+            try:
+                state = self.snapshot(live)
+            except BaseException as error:
+                if must_go_on(error):
+                    raise
+                _LOG.warning("step %s has no checkpoint: its state could not be read", number, exc_info=True)
+                continue
+            self._take_checkpoint(number, state, track)
+
+    def _take_checkpoint(self, number: int, state: object, track: str) -> None:
+        self.journal.write(lambda writer: writer.take_checkpoint(number, state, track=track))
+
+    def _abandon_open_steps(self) -> None:
+        with self._lock:
+            left = self._open_steps[::-1]
+        for step in left:
+            step.abandon()
+
+
+def open_for_recording(path: str | os.PathLike[str] | None, durability: Durability) -> Store:
+    """The store to record into, made where there is none: `path`, else the one that belongs to this project or user."""
+    from agent_tt.store import open_store
+
+    return open_store(store_path_of(path), create=True, durability=durability)
+
+
+def store_path_of(path: str | os.PathLike[str] | None) -> Path:
+    """The file to record into: `path`, else the one that belongs to this project or user.
+
+    Raises:
+        UsageError: a settings file cannot be read, or something in it is unknown.
+    """
+    from agent_tt.store.locate import resolve_store_path
+
+    return resolve_store_path(None if path is None else Path(path))

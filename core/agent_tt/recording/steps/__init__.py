@@ -1,0 +1,11 @@
+"""Steps: the parts of a run, and the states after them.
+
+| module | what it does |
+|---|---|
+| `recorded_step` | one step, and what is told about it |
+| `model_steps`, `model_turns` | steps of a run whose agent names none: one for each model call |
+| `conversations`, `kept_turns` | which of those belong to one conversation, and what the provider keeps of it |
+| `checkpointing` | which steps get a checkpoint |
+| `state_histories` | which state object each state history follows |
+| `snapshot` | what is kept of a state object |
+"""
