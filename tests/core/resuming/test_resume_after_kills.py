@@ -45,14 +45,11 @@ from collections import Counter
 from pathlib import Path
 
 import agent_tt
-import agent_tt.recording.begun as begun
 import agent_tt.rerunning.from_recording
 from agent_tt import _child
-from agent_tt.rerunning import process
-from agent_tt import _resume_child
 from agent_tt.recording.links import Link, Place
 from agent_tt.recording.session import SESSION
-from agent_tt.replaying import agent_process
+from agent_tt.rerunning import process
 from agent_tt.resuming import Happened
 from agent_tt.store import open_store
 
