@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from agent_tt.model.facts import CallFacts
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -173,14 +175,14 @@ class ModelAnswer:
         What is not known is left out.
         """
         facts: dict[str, Json] = {
-            "model": self.model or None,
-            "finish_reason": self.finish_reason or None,
-            "tokens_in": self.tokens.input,
-            "tokens_out": self.tokens.output,
-            "tokens_cached": self.tokens.cached or None,
-            "tokens_reasoning": self.tokens.reasoning or None,
-            "cost_usd": self.cost_usd,
-            "answer_error": self.error or None,
+            CallFacts.model.key: self.model or None,
+            CallFacts.finish_reason.key: self.finish_reason or None,
+            CallFacts.tokens_in.key: self.tokens.input,
+            CallFacts.tokens_out.key: self.tokens.output,
+            CallFacts.tokens_cached.key: self.tokens.cached or None,
+            CallFacts.tokens_reasoning.key: self.tokens.reasoning or None,
+            CallFacts.cost_usd.key: self.cost_usd,
+            CallFacts.answer_error.key: self.error or None,
         }
         return {name: fact for name, fact in facts.items() if fact is not None}
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from agent_tt.history.payload import pack
-from agent_tt.model import AgentCode, Edit, ErrorInfo, ModelConfig
+from agent_tt.model import ErrorInfo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import CallStatus, EditTarget, Effect, RunStatus, StepStatus, WayBackIn
+    from agent_tt.model import CallStatus, Effect, RunStatus, StepStatus
 
 __all__ = [
     "ANY",
@@ -25,26 +25,19 @@ __all__ = [
     "WHOLE",
     "Kind",
     "call_status",
-    "code_from_wire",
     "draft_of",
-    "edits_from_wire",
-    "edits_to_wire",
     "effect",
     "error_from_text",
     "error_to_text",
-    "fields_of",
     "fitted",
     "integer",
     "mapping_from_text",
     "mapping_to_text",
-    "model_from_wire",
     "run_status",
     "sound",
     "sound_tree",
     "step_status",
-    "strings_of",
     "text",
-    "way_back_in",
 ]
 
 _RUN_STATUSES: Final[Mapping[object, RunStatus]] = {
@@ -55,29 +48,6 @@ _RUN_STATUSES: Final[Mapping[object, RunStatus]] = {
     "crashed": "crashed",
     "unknown": "unknown",
 }
-_RESTORES: Final[Mapping[str, Literal["state", "load_state", "attributes"]]] = {
-    "state": "state",
-    "load_state": "load_state",
-    "attributes": "attributes",
-}
-_EDIT_OPS: Final[Mapping[str, Literal["set", "insert", "delete", "move", "mute"]]] = {
-    "set": "set",
-    "insert": "insert",
-    "delete": "delete",
-    "move": "move",
-    "mute": "mute",
-}
-_EDIT_TARGETS: Final[Mapping[str, EditTarget]] = {
-    "state": "state",
-    "result": "result",
-    "error": "error",
-    "answer": "answer",
-    "system": "system",
-    "model": "model",
-    "parameter": "parameter",
-    "step": "step",
-}
-_WAYS_BACK_IN: Final[Mapping[str, WayBackIn]] = {"restore": "restore", "replay": "replay"}
 _STEP_STATUSES: Final[Mapping[object, StepStatus]] = {
     "running": "running",
     "ok": "ok",
@@ -222,88 +192,6 @@ def error_from_text(found: object) -> ErrorInfo | None:
 def sound(words: str) -> str:
     """`words` without lone surrogates, which UTF-8 cannot hold."""
     return words if words.isascii() else words.encode("utf-8", "backslashreplace").decode()
-
-
-def fields_of(code: AgentCode | ModelConfig | None) -> Wire:
-    """Agent code or model configuration as a wire mapping of what is set; None when nothing is."""
-    if code is None:
-        return None
-    facts: dict[str, Wire] = {name: value for name, value in asdict(code).items() if value is not None}
-    return facts or None
-
-
-def code_from_wire(found: Wire) -> AgentCode:
-    """Agent code, from what `fields_of` gave."""
-    facts = found if isinstance(found, dict) else {}
-    return AgentCode(
-        entry=text(facts.get("entry")),
-        version=text(facts.get("version")),
-        fingerprint=text(facts.get("fingerprint")),
-        root=text(facts.get("root")),
-        cwd=text(facts.get("cwd")),
-        interpreter=text(facts.get("interpreter")),
-        restore=_RESTORES.get(text(facts.get("restore")) or ""),
-    )
-
-
-def model_from_wire(found: Wire) -> ModelConfig | None:
-    """A model configuration, from what `fields_of` gave."""
-    if not isinstance(found, dict):
-        return None
-    temperature = found.get("temperature")
-    return ModelConfig(
-        model=text(found.get("model")),
-        temperature=temperature if isinstance(temperature, int | float) else None,
-        max_tokens=integer(found.get("max_tokens")),
-        seed=integer(found.get("seed")),
-        prompt_version=text(found.get("prompt_version")),
-    )
-
-
-def edits_to_wire(edits: Sequence[Edit]) -> Wire:
-    """Edits as a wire list; None when there are none."""
-    return [_edit_to_wire(edit) for edit in edits] or None
-
-
-def _edit_to_wire(edit: Edit) -> Wire:
-    facts: dict[str, Wire] = {"op": edit.op, "path": edit.path, "value": edit.value, "old": edit.old, "to": edit.to}
-    if edit.target != "state":
-        facts["target"] = edit.target
-    return facts | {key: fact for key, fact in (("step", edit.step), ("call", edit.call)) if fact is not None}
-
-
-def edits_from_wire(found: Wire) -> tuple[Edit, ...]:
-    """Edits, from what `edits_to_wire` gave. One of something that this version does not know is left out."""
-    found = found if isinstance(found, list) else []
-    return tuple(edit for facts in found if isinstance(facts, dict) and (edit := _edit(facts)) is not None)
-
-
-def _edit(facts: dict[str, Wire]) -> Edit | None:
-    op, target = _EDIT_OPS.get(text(facts.get("op")) or ""), _EDIT_TARGETS.get(text(facts.get("target")) or "state")
-    if op is None or target is None:
-        return None
-    return Edit(
-        op=op,
-        path=text(facts.get("path")) or "",
-        value=facts.get("value"),
-        old=facts.get("old"),
-        to=text(facts.get("to")),
-        target=target,
-        step=integer(facts.get("step")),
-        call=integer(facts.get("call")),
-    )
-
-
-def way_back_in(found: Wire) -> WayBackIn | None:
-    """How a fork's agent got to its first step; None where that is not said."""
-    return _WAYS_BACK_IN.get(text(found) or "")
-
-
-def strings_of(found: Wire) -> dict[str, str]:
-    """The entries of a mapping whose values are texts."""
-    if not isinstance(found, dict):
-        return {}
-    return {name: value for name, value in found.items() if isinstance(value, str)}
 
 
 def draft_of(kind: type) -> type:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.history.proofs import RUNS, STEPS
 from agent_tt.history.rows import MOST_RUNS
+from agent_tt.model.facts.stored import RunMeta, StepMeta
 from agent_tt.store import columns, deliveries
 
 if TYPE_CHECKING:
@@ -24,10 +25,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.history.rows import Rows, Transaction
 
-__all__ = ["COUNTS", "counted_steps", "meta_with_counts", "missing_rows"]
-
-COUNTS: Final = "counts"
-"""The key of `runs.meta`: [own steps, own answers], as of the last time that the run ended."""
+__all__ = ["meta_with_counts", "missing_rows"]
 
 _MOST_NAMED: Final = 20
 """How many missing steps are named one by one; the rest are given as a number."""
@@ -43,11 +41,11 @@ def meta_with_counts(tx: Transaction, run: int, more: Mapping[str, Wire] = Mappi
         more: other facts that its end adds.
     """
     ((meta,),) = tx.query("SELECT meta FROM runs WHERE run = ?", (run,)) or [(None,)]
-    facts = {**columns.mapping_from_text(meta), **more, COUNTS: _count_rows(tx, run)}
+    facts = {**columns.mapping_from_text(meta), **more, **RunMeta.counts.entry(_count_rows(tx, run))}
     return columns.mapping_to_text(facts) or "{}"
 
 
-def _count_rows(rows: Rows, run: int) -> Wire:
+def _count_rows(rows: Rows, run: int) -> tuple[int, int]:
     low, high = deliveries.keys_of(run)
     ((steps, calls, pieces),) = rows.query(
         "SELECT (SELECT count(*) FROM steps WHERE run = ?),"
@@ -55,22 +53,7 @@ def _count_rows(rows: Rows, run: int) -> Wire:
         " (SELECT count(*) FROM deliveries WHERE id BETWEEN ? AND ?)",
         (run, run, low, high),
     )
-    return [steps, calls + pieces]
-
-
-def counted_steps(facts: Mapping[str, Wire]) -> int | None:
-    """How many own steps a run had at its end; None where that is not said.
-
-    Args:
-        facts: what `runs.meta` holds.
-    """
-    return _counted(facts)[0]
-
-
-def _counted(facts: Mapping[str, Wire]) -> tuple[int | None, int | None]:
-    found = facts.get(COUNTS)
-    steps, answers = found if isinstance(found, list) and len(found) == 2 else (None, None)
-    return columns.integer(steps), columns.integer(answers)
+    return steps, calls + pieces
 
 
 def missing_rows(rows: Rows, run: int) -> Iterator[tuple[int | None, str]]:
@@ -85,7 +68,7 @@ def missing_rows(rows: Rows, run: int) -> Iterator[tuple[int | None, str]]:
     for row in RUNS.read(rows, "run = ?", (run,)):
         parent, fork_step, meta = row[6], row[7], row[14]
         # What a damaged row counts is not known.
-        steps, answers = _counted(columns.mapping_from_text(meta)) if RUNS.holds(row) else (None, None)
+        steps, answers = RunMeta.counts.of(columns.mapping_from_text(meta)) if RUNS.holds(row) else (None, None)
         is_fork = columns.integer(parent) is not None
         yield from _missing_steps(rows, run, 1 + ((columns.integer(fork_step) or 0) if is_fork else 0), steps or 0)
         yield from _missing_calls(rows, run)
@@ -107,7 +90,7 @@ def _missing_steps(rows: Rows, run: int, first: int, counted: int) -> Iterator[t
 
 def _missing_calls(rows: Rows, run: int) -> Iterator[tuple[int | None, str]]:
     counted = {
-        step: columns.integer(columns.mapping_from_text(meta).get("calls")) or 0
+        step: StepMeta.calls.of(columns.mapping_from_text(meta)) or 0
         for step, meta in rows.query("SELECT step, meta FROM steps WHERE run = ? AND meta IS NOT NULL", (run,))
     }
     numbers: dict[object, set[object]] = {}

@@ -12,6 +12,7 @@ import secrets
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import RunNotFound
+from agent_tt.model.facts.stored import RunMeta
 
 if TYPE_CHECKING:
     from agent_tt.history.rows import Rows
@@ -27,10 +28,10 @@ _LENGTH: Final = 12
 _BACK: Final = re.compile(r"(?P<name>.+)~(?P<back>\d{1,9})", re.DOTALL)
 _LOOKALIKES: Final = str.maketrans("ilo", "110")
 _MOST_LISTED: Final = 5
-_FORMER: Final = """SELECT run FROM runs r WHERE instr(meta, '"former_names"') AND EXISTS (
+_FORMER: Final = f"""SELECT run FROM runs r WHERE instr(meta, '"{RunMeta.former_names.key}"') AND EXISTS (
   SELECT 1 FROM json_each(CASE WHEN typeof(r.meta) = 'text' THEN CASE WHEN json_valid(r.meta) THEN r.meta END END,
-    '$.former_names') WHERE value = ?)
-  ORDER BY hidden, started_us DESC, run DESC LIMIT 1"""
+    '$.{RunMeta.former_names.key}') WHERE value = ?)
+  ORDER BY hidden, started_us DESC, run DESC LIMIT 1"""  # noqa: S608  # our own
 
 
 def new_run_id() -> str:

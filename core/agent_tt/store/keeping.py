@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.errors import IsPinned, NotFound, RunNotFound, UsageError
 from agent_tt.history.proofs import NOTES, RUNS
 from agent_tt.model.fact_text import TEXT_FACTS
+from agent_tt.model.facts.stored import RunMeta
 from agent_tt.store import columns, door, naming
 from agent_tt.store.liveness import now_us
 from agent_tt.store.run_rows import LABEL, descendants, label_of
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 _MOST_LISTED: Final = 5
+_METADATA: Final = RunMeta.metadata.key
 _FORMER_NAMES_KEPT: Final = 20
 
 
@@ -101,10 +103,8 @@ def rename(tx: Transaction, run_id: str, name: str) -> None:
 def _set_name(tx: Transaction, run: int, name: str) -> None:
     def remember(facts: dict[str, Wire]) -> None:
         ((old,),) = tx.query("SELECT name FROM runs WHERE run = ?", (run,))
-        known = facts.get("former_names")
-        before = [text for text in known if isinstance(text, str)] if isinstance(known, list) else []
-        kept: list[Wire] = [text for text in before if text not in (old, name)]
-        facts["former_names"] = [*kept, old][-_FORMER_NAMES_KEPT:]
+        kept = (former for former in RunMeta.former_names.of(facts) if former not in (old, name))
+        RunMeta.former_names.put(facts, (*kept, old)[-_FORMER_NAMES_KEPT:])
 
     _change_facts(tx, run, remember)
     RUNS.update(tx, (run,), {"name": name})
@@ -138,7 +138,7 @@ def pinned_names(rows: Rows, runs: Sequence[int]) -> list[str]:
     names: list[str] = []
     for run in runs:
         ((name, meta),) = rows.query("SELECT name, meta FROM runs WHERE run = ?", (run,))
-        if columns.mapping_from_text(meta).get("pinned") is True:
+        if RunMeta.pinned.of(columns.mapping_from_text(meta)):
             names.append(str(name))
     return names
 
@@ -162,7 +162,7 @@ def checked_metadata(metadata: Mapping[str, Wire]) -> dict[str, Wire]:
 
 def change_metadata(tx: Transaction, run: int, metadata: Mapping[str, Wire], remove: Sequence[str]) -> None:
     """Merges into a run's metadata."""
-    _change_facts(tx, run, lambda facts: facts.update(metadata=_merged(facts.get("metadata"), metadata, remove)))
+    _change_facts(tx, run, lambda facts: facts.update({_METADATA: _merged(facts.get(_METADATA), metadata, remove)}))
 
 
 def name_checkpoint(tx: Transaction, run: int, step: int, name: str | None) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.errors import Damaged, RunNotFound, StepNotFound
 from agent_tt.history.proofs import RUNS, STEPS
 from agent_tt.history.rows import whole
+from agent_tt.model.facts.stored import RunMeta
 from agent_tt.store import columns
-from agent_tt.store.counts import counted_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -286,7 +286,7 @@ def last_own_step(rows: Rows, run: int, fork_step: int) -> int | None:
     """
     found = STEPS.read(rows, "run = ? ORDER BY step DESC LIMIT 1", (run,))
     meta = rows.query("SELECT meta FROM runs WHERE run = ?", (run,))
-    counted = counted_steps(columns.mapping_from_text(meta[0][0])) if meta else None
+    counted = RunMeta.counts.of(columns.mapping_from_text(meta[0][0]))[0] if meta else None
     last = found[0][1] - fork_step if found and STEPS.holds(found[0]) else None
     if last is not None and (counted is None or last >= counted):
         return fork_step + int(last)

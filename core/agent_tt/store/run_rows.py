@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from agent_tt.errors import RunNotFound
 from agent_tt.history.proofs import NOTES, RUNS, STEPS, TAGS
 from agent_tt.model import Label, Note, Run
+from agent_tt.model.facts.stored import RunMeta
 from agent_tt.store import columns
 from agent_tt.store.columns import ANY, COUNT, NAME, TEXT, WHOLE
-from agent_tt.store.counts import counted_steps
 from agent_tt.store.lineage import last_own_step
 from agent_tt.store.liveness import Owner, is_alive
 from agent_tt.store.usage import NO_USAGE, Usage, inherited_usage, usage_of_runs
@@ -20,7 +20,6 @@ from agent_tt.store.usage import NO_USAGE, Usage, inherited_usage, usage_of_runs
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agent_tt.codec.wire import Wire
     from agent_tt.history.rows import Rows, SqlValue
     from agent_tt.model import RunStatus
 
@@ -132,8 +131,8 @@ class RunRows:
     def _read(self, rows: Sequence[Sequence[Any]]) -> None:
         if not rows:
             return
-        facts = {row[0]: columns.mapping_from_text(row[_META]) for row in rows}
-        own = {number: usage for number, of in facts.items() if (usage := Usage.from_wire(of.get("usage"))) is not None}
+        facts = {row[0]: RunMeta(columns.mapping_from_text(row[_META])) for row in rows}
+        own = {number: usage for number, of in facts.items() if (usage := Usage.from_wire(of.usage)) is not None}
         silent = [number for number in facts if number not in own]
         own |= usage_of_runs(self._rows, silent) if silent else {}
         forks = [row[0] for row in rows if row[_PARENT] is not None]
@@ -146,11 +145,11 @@ class RunRows:
             proven = RUNS.holds(tuple(row[: _PROOF + 1]))
             self._known[number] = (row, _run(sound, facts[number], usage) if proven else _damaged(sound))
 
-    def _with_certain_ends(self, facts: Mapping[int, Mapping[str, Wire]], rows: Sequence[Sequence[Any]]) -> set[int]:
+    def _with_certain_ends(self, facts: Mapping[int, RunMeta], rows: Sequence[Sequence[Any]]) -> set[int]:
         """The runs whose last step is the one that their end counted, or that is proven where none was counted."""
         certain, uncounted = set[int](), list[int]()
         for row in rows:
-            number, counted = row[0], counted_steps(facts[row[0]])
+            number, counted = row[0], facts[row[0]].counts[0]
             if row[_LAST] is None or (counted is not None and row[_LAST] == _shared(row) + counted):
                 certain.add(number)
             elif counted is None:
@@ -188,10 +187,9 @@ class RunRows:
         return {run: tuple(those) for run, those in tags.items()}
 
 
-def _run(row: Sequence[Any], facts: Mapping[str, Wire], usage: Usage) -> Run:
+def _run(row: Sequence[Any], facts: RunMeta, usage: Usage) -> Run:
     _, run_id, name, status, _, _, parent, fork_step, started, ended, error, owner, beat, hidden, *rest = row
     _, _, parent_id, last, *_ = rest
-    metadata, former = facts.get("metadata"), facts.get("former_names")
     shared = 0 if parent is None or fork_step is None else fork_step
     return Run(
         id=run_id,
@@ -199,9 +197,9 @@ def _run(row: Sequence[Any], facts: Mapping[str, Wire], usage: Usage) -> Run:
         status=shown_status(status, owner, beat),
         started_us=started,
         ended_us=ended,
-        code=columns.code_from_wire(facts.get("code")),
-        model=columns.model_from_wire(facts.get("model")),
-        user_id=columns.text(facts.get("user_id")),
+        code=facts.code,
+        model=facts.model,
+        user_id=facts.user_id,
         parent=parent_id,
         fork_step=fork_step,
         steps=last if last is not None and last >= 0 else shared,
@@ -210,14 +208,14 @@ def _run(row: Sequence[Any], facts: Mapping[str, Wire], usage: Usage) -> Run:
         cost_usd=usage.cost_usd,
         unpriced=usage.unpriced or 0,
         error=columns.error_from_text(error),
-        metadata=metadata if isinstance(metadata, dict) else {},
-        edits=columns.edits_from_wire(facts.get("edits")),
-        way_back_in=columns.way_back_in(facts.get("way_back_in")),
-        policy=dict(kept) if isinstance(kept := facts.get("policy"), dict) else {},
-        origin=columns.strings_of(facts.get("origin")),
-        pinned=facts.get("pinned") is True,
+        metadata=facts.metadata.raw,
+        edits=facts.edits,
+        way_back_in=facts.way_back_in,
+        policy=facts.policy,
+        origin=facts.origin,
+        pinned=facts.pinned,
         archived=bool(hidden),
-        former_names=tuple(text for text in former if isinstance(text, str)) if isinstance(former, list) else (),
+        former_names=facts.former_names,
     )
 
 

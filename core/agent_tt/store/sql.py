@@ -16,6 +16,8 @@ from agent_tt.codec.paths import parse_path, to_wire_path
 from agent_tt.errors import AgentTTError, Damaged, InvalidPath, NotFound, PathNotFound, ReadOnlySource, UsageError
 from agent_tt.history.payload import unpack_call_value
 from agent_tt.history.proofs import CALLS, PROOF_SIZE, RUNS, TABLES, part_digest
+from agent_tt.model.facts.shapes import LIST
+from agent_tt.model.facts.stored import RunMeta
 from agent_tt.store import columns
 from agent_tt.store.connection import connect
 from agent_tt.store.run_rows import shown_status
@@ -289,8 +291,8 @@ class Queries:
     def _edit_part(self, part: str, run: SqlValue, number: SqlValue) -> SqlValue:
         """The old or new value of a fork's edit, as JSON."""
         row = self._row("runs", "meta", (run,))
-        edits = columns.mapping_from_text(None if row is None else row[0]).get("edits")
-        edit = edits[number] if isinstance(edits, list) and isinstance(number, int) and number < len(edits) else None
+        edits = LIST.read(columns.mapping_from_text(None if row is None else row[0]).get(RunMeta.edits.key))
+        edit = edits[number] if isinstance(number, int) and number < len(edits) else None
         return json.dumps(edit.get(part) if isinstance(edit, dict) else None)
 
     def _run_status(self, run: SqlValue) -> SqlValue:

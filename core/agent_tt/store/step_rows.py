@@ -13,6 +13,7 @@ from agent_tt.errors import StepNotFound, StoreUnreadable
 from agent_tt.history.proofs import DELTAS, STEPS, PartDigest, part_digest
 from agent_tt.history.rows import whole
 from agent_tt.model import Step
+from agent_tt.model.facts.stored import StepMeta
 from agent_tt.store import columns
 from agent_tt.store.columns import ANY, COUNT, NAME, NUMBER, TEXT, WHOLE
 
@@ -62,15 +63,14 @@ class _Facts(NamedTuple):
 
     @classmethod
     def of(cls, meta: object) -> _Facts:
-        facts = columns.mapping_from_text(meta)
-        extra = facts.get("extra")
+        facts = StepMeta(columns.mapping_from_text(meta))
         part = part_digest(meta) if isinstance(meta, str) else None
         return cls(
             None if part is None else PartDigest(part),
-            columns.integer(facts.get("calls")) or 0,
-            columns.text(facts.get("decision")),
-            columns.integer(facts.get("repeat_of")),
-            extra if type(extra) is dict else {},
+            facts.calls or 0,
+            facts.decision,
+            facts.repeat_of,
+            facts.extra.raw,
         )
 
 

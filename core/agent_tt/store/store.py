@@ -13,6 +13,7 @@ from agent_tt.history.append import fork_track
 from agent_tt.history.proofs import NOTES, RUNS, TAGS
 from agent_tt.history.training import DictionaryTrainer
 from agent_tt.model import Note
+from agent_tt.model.facts.stored import RunMeta
 from agent_tt.protocols import NO_STATE
 from agent_tt.store import columns, door, ids, keeping, outputs, questions
 from agent_tt.store.connection import waiting_at_most
@@ -127,9 +128,9 @@ class SqliteStore(StoreReader):
             raise StepNotFound(f"there is no step {step} to fork at: the run has {self.lineage.count(parent)}")
         position = self.lineage.position(parent, step)
         facts: dict[str, Wire] = {
-            "edits": door.admit(columns.edits_to_wire(edits)),
-            "policy": {name: door.admit(rule) for name, rule in policy.items()} if policy else None,
-            "way_back_in": way_back_in,
+            RunMeta.edits.key: door.admit(RunMeta.edits.shape.write(tuple(edits))),
+            RunMeta.policy.key: {name: door.admit(rule) for name, rule in policy.items()} if policy else None,
+            RunMeta.way_back_in.key: way_back_in,
         }
         with self.database.transaction() as tx:
             keeping.row_number(tx, parent_id)  # nobody deleted it since
@@ -156,7 +157,7 @@ class SqliteStore(StoreReader):
                 raise StoreUnreadable(f"run {run_id} is over ({status}) and cannot be resumed", hint="Fork it again.")
             now, before = now_us(), columns.mapping_from_text(meta)
             facts = {**before, **_facts(new)}
-            facts["metadata"] = _merged(before.get("metadata"), door.admit_mapping(new.metadata))
+            facts[RunMeta.metadata.key] = {**RunMeta.metadata.of(before).raw, **door.admit_mapping(new.metadata)}
             changes: dict[str, SqlValue] = {
                 "owner": current_owner().to_json(),
                 "beat_us": now,
@@ -221,7 +222,7 @@ class SqliteStore(StoreReader):
             if shown not in ("crashed", "interrupted"):
                 raise UsageError(f"run {run_id} did not break off: it is {shown}", hint="`agent-tt runs` shows it.")
             facts = columns.mapping_from_text(meta)
-            facts.pop("usage", None)  # of the steps so far; there will be more
+            facts.pop(RunMeta.usage.key, None)  # of the steps so far; there will be more
             RUNS.update(
                 tx,
                 (run,),
@@ -411,10 +412,10 @@ class SqliteStore(StoreReader):
 def _facts(new: NewRun) -> dict[str, Wire]:
     """What a recorder says about a run, as `runs.meta` keeps it."""
     facts: dict[str, Wire] = {
-        "code": columns.fields_of(new.code),
-        "model": columns.fields_of(new.model),
-        "user_id": None if new.user_id is None else door.admit_text(new.user_id),
-        "metadata": door.admit_mapping(new.metadata) or None,
+        **RunMeta.code.entry(new.code),
+        **RunMeta.model.entry(new.model),
+        RunMeta.user_id.key: None if new.user_id is None else door.admit_text(new.user_id),
+        RunMeta.metadata.key: door.admit_mapping(new.metadata) or None,
     }
     return {name: fact for name, fact in facts.items() if fact is not None}
 
@@ -422,10 +423,6 @@ def _facts(new: NewRun) -> dict[str, Wire]:
 def _text(words: str | None) -> str | None:
     """A text that is agent-tt's own: a path in it may hold bytes that are not UTF-8."""
     return None if words is None else columns.sound(words)
-
-
-def _merged(before: Wire, more: Mapping[str, Wire]) -> Wire:
-    return {**(before if isinstance(before, dict) else {}), **more}
 
 
 def _add_tags(tx: Transaction, run: int, tags: Sequence[str]) -> None:

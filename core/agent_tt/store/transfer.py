@@ -11,6 +11,7 @@ from agent_tt.errors import Damaged
 from agent_tt.history.hashing import blob_names
 from agent_tt.history.proofs import DELTAS, DICTS, KEYFRAMES, RUNS, SWEEPS, TABLES, TRACKS
 from agent_tt.history.rows import SEQ_BITS, row_key
+from agent_tt.model.facts.stored import CodeFacts, RunMeta
 from agent_tt.store import columns, ids
 from agent_tt.store.deliveries import keys_of
 
@@ -115,11 +116,11 @@ class _Copier:
         meta = columns.mapping_from_text(facts["meta"])
         if self._tx.query("SELECT 1 FROM runs WHERE id = ?", (old_id,)):
             facts["id"] = ids.new_run_id()
-            origin = meta.get("origin")
-            meta["origin"] = {**(origin if isinstance(origin, dict) else {}), "run": str(old_id)}
-        code = meta.get("code")
+            meta |= RunMeta.origin.entry({**RunMeta.origin.of(meta), "run": str(old_id)})
+        code = meta.get(RunMeta.code.key)
         if self._root is not None and isinstance(code, dict):
-            meta["code"] = {**code, "root": self._root, "cwd": self._root}
+            moved = CodeFacts.root.entry(self._root) | CodeFacts.cwd.entry(self._root)
+            meta[RunMeta.code.key] = {**code, **moved}
         facts["meta"] = columns.mapping_to_text(meta) or "{}"
         parent = facts["parent"]
         facts["parent"] = self._runs.get(parent) if isinstance(parent, int) else None

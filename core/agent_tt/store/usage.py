@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from agent_tt.model.facts import StepFacts, StepMeta
+from agent_tt.model.facts import StepFacts
+from agent_tt.model.facts.stored import StepMeta
 from agent_tt.store import columns
 from agent_tt.store.columns import ANY, COUNT, NUMBER, WHOLE
 

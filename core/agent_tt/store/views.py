@@ -12,6 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from agent_tt.model.facts import CallFacts, PolicyFacts
+from agent_tt.model.facts.stored import ModelFacts, RunMeta, StepMeta
+
 __all__ = ["FUNCTIONS", "VIEWS", "Column", "View"]
 
 
@@ -66,8 +69,9 @@ def _time(column: str) -> str:
     return f"{whole} || printf('.%06dZ', {column} % 1000000)"
 
 
-def _fact(column: str, path: str) -> str:
-    """A fact of a JSON column; where large parts of it are kept elsewhere, the rest of it is one level down."""
+def _fact(column: str, *keys: str) -> str:
+    """A fact of a JSON column, by its keys; where large parts of it are kept elsewhere, the rest is one level down."""
+    path = ".".join(keys)
     inside = f"coalesce(json_extract({column}, '$.{path}'), json_extract({column}, '$.v.{path}'))"
     return f"CASE WHEN json_valid({column}) THEN {inside} END"
 
@@ -93,7 +97,7 @@ def _of_steps(value: str) -> str:
 
 def _calls() -> str:
     """How many calls a step made; of one that has not ended, its rows say so."""
-    return f"coalesce({_fact('s.meta', 'calls')}, {_COUNTED})"
+    return f"coalesce({_fact('s.meta', StepMeta.calls.key)}, {_COUNTED})"
 
 
 _COUNTED: Final = "(SELECT count(*) FROM main.calls c WHERE c.run = s.run AND c.step = s.step)"
@@ -119,7 +123,7 @@ VIEWS: Final = (
             Column("status", _STATUS, "running, succeeded, failed, interrupted, crashed"),
             Column("agent", "r.agent", "its entry point"),
             Column("version", "r.agent_version", "the agent's version"),
-            Column("model", _fact("r.meta", "model.model")),
+            Column("model", _fact("r.meta", RunMeta.model.key, ModelFacts.model.key)),
             Column("parent", "(SELECT p.id FROM main.runs p WHERE p.run = r.parent AND is_proven('runs', p.run))",
                    "the id of the run that it is a fork of"),
             Column("fork_step", "r.fork_step", "the step of the parent at which it begins"),
@@ -134,8 +138,8 @@ VIEWS: Final = (
             *_error("runs", "r.run"),
             Column("tags", "(SELECT json_group_array(t.tag) FROM temp.tags t WHERE t.run = r.id)", "a JSON list"),
             Column("archived", "r.hidden", "1 where lists leave it out"),
-            Column("pinned", f"coalesce({_fact('r.meta', 'pinned')}, 0)", "1 where it is kept from deletion"),
-            Column("metadata", _fact("r.meta", "metadata"), "facts written down about it, a JSON object"),
+            Column("pinned", f"coalesce({_fact('r.meta', RunMeta.pinned.key)}, 0)", "1 where it is kept from deletion"),
+            Column("metadata", _fact("r.meta", RunMeta.metadata.key), "facts written down about it, a JSON object"),
         ),
         "FROM main.runs r WHERE is_proven('runs', r.run)",
     ),
@@ -178,16 +182,17 @@ VIEWS: Final = (
             Column("started", _time("c.started_us")),
             Column("ended", _time("c.ended_us")),
             Column("ms", "(c.ended_us - c.started_us) / 1000.0"),
-            Column("model", _fact("c.meta", "model")),
-            Column("tokens_in", _fact("c.meta", "tokens_in")),
-            Column("tokens_out", _fact("c.meta", "tokens_out")),
-            Column("cost_usd", _fact("c.meta", "cost_usd")),
+            Column("model", _fact("c.meta", CallFacts.model.key)),
+            Column("tokens_in", _fact("c.meta", CallFacts.tokens_in.key)),
+            Column("tokens_out", _fact("c.meta", CallFacts.tokens_out.key)),
+            Column("cost_usd", _fact("c.meta", CallFacts.cost_usd.key)),
             Column("args", _part("args"), "JSON, typed values as envelopes"),
             Column("result", _part("result"), "JSON"),
             *_error("calls", _CALL_KEY),
-            Column("file", _fact("c.meta", "file"), "where in the agent's code it was made"),
-            Column("line", _fact("c.meta", "line")),
-            Column("policy", _fact("c.meta", "policy.word"), "of a fork: live, recorded, stub, ask, deny"),
+            Column("file", _fact("c.meta", CallFacts.file.key), "where in the agent's code it was made"),
+            Column("line", _fact("c.meta", CallFacts.line.key)),
+            Column("policy", _fact("c.meta", CallFacts.policy.key, PolicyFacts.word.key),
+                   "of a fork: live, recorded, stub, ask, deny"),
         ),
         f"FROM main.calls c {_of_run('c')} is_proven('calls', {_CALL_KEY})",
     ),
@@ -199,9 +204,9 @@ VIEWS: Final = (
             Column("step", "n.step"),
             Column("call", _fact("n.body", "call"), "the call that waited"),
             Column("asked", _time("n.created_us")),
-            Column("decision", _fact("n.body", "decision.word"), "run, give, raise, refuse, stop"),
-            Column("why", _fact("n.body", "decision.why")),
-            Column("decided_by", _fact("n.body", "decision.by")),
+            Column("decision", _fact("n.body", "decision", "word"), "run, give, raise, refuse, stop"),
+            Column("why", _fact("n.body", "decision", "why")),
+            Column("decided_by", _fact("n.body", "decision", "by")),
         ),
         f"FROM main.notes n {_of_run('n')} n.kind = 'question'"
         f" AND is_proven('notes', n.note)",
@@ -239,7 +244,8 @@ VIEWS: Final = (
             Column("old", "edit_part('old', r.run, e.key)", "JSON"),
             Column("value", "edit_part('value', r.run, e.key)", "JSON"),
         ),
-        "FROM main.runs r JOIN json_each(CASE WHEN json_valid(r.meta) THEN json_extract(r.meta, '$.edits') END) e"
+        "FROM main.runs r JOIN json_each(CASE WHEN json_valid(r.meta)"
+        f" THEN json_extract(r.meta, '$.{RunMeta.edits.key}') END) e"
         " WHERE is_proven('runs', r.run)",
     ),
 )  # fmt: skip

@@ -7,10 +7,11 @@ agent forked can go on recording beside its parent.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.history.append import TrackWriter, create_track, fork_track
 from agent_tt.history.proofs import RUNS, STEPS
+from agent_tt.model.facts.stored import RunMeta, StepMeta
 from agent_tt.protocols import NO_STATE
 from agent_tt.store import columns, door, questions
 from agent_tt.store.call_writer import CallWriter
@@ -36,6 +37,11 @@ if TYPE_CHECKING:
     from agent_tt.store.questions import AskedQuestion
 
 __all__ = ["JoinedRunWriter", "SqliteRunWriter"]
+
+_CALLS: Final = StepMeta.calls.key
+_REPEAT_OF: Final = StepMeta.repeat_of.key
+_DECISION: Final = StepMeta.decision.key
+_EXTRA: Final = StepMeta.extra.key
 
 
 class SqliteRunWriter:
@@ -173,10 +179,10 @@ class SqliteRunWriter:
         fingerprint = calls.fingerprint
         repeat_of = None if fingerprint is None else self._seen.get(fingerprint)
         facts: dict[str, Wire] = {
-            "calls": len(calls.kinds) or None,
-            "repeat_of": repeat_of,
-            "decision": None if end.decision is None else door.admit_text(end.decision),
-            "extra": door.admit_mapping(end.extra) or None,
+            _CALLS: len(calls.kinds) or None,
+            _REPEAT_OF: repeat_of,
+            _DECISION: None if end.decision is None else door.admit_text(end.decision),
+            _EXTRA: door.admit_mapping(end.extra) or None,
         }
         changes: dict[str, SqlValue] = {
             "kind": calls.kind,
@@ -326,7 +332,7 @@ class SqliteRunWriter:
                 track.flush(tx)
             now = self._clock.now_us()
             for (number,) in tx.query("SELECT step FROM steps WHERE run = ? AND status = 'running'", (self._run,)):
-                counted: dict[str, Wire] = {"calls": len(self._calls_of(tx, number).kinds) or None}
+                counted = StepMeta.calls.entry(len(self._calls_of(tx, number).kinds) or None)
                 broken: dict[str, SqlValue] = {"status": "interrupted", "ended_us": now}
                 STEPS.update(tx, (self._run, number), {**broken, "meta": columns.mapping_to_text(counted)})
             usage = usage_of_steps(tx, self._run).to_wire()
@@ -337,7 +343,7 @@ class SqliteRunWriter:
                     "status": status,
                     "ended_us": now,
                     "error": columns.error_to_text(door.admit_error(error)),
-                    "meta": meta_with_counts(tx, self._run, {"usage": usage}),
+                    "meta": meta_with_counts(tx, self._run, RunMeta.usage.entry(usage)),
                 },
             )
         self._tracks.clear()

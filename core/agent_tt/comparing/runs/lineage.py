@@ -40,8 +40,8 @@ def shared_by_checkpoint(steps_a: list[Step], steps_b: list[Step]) -> int:
     """Count the leading steps that are the same checkpoints of another system's file: branches of one thread."""
     shared = 0
     for step_a, step_b in zip(steps_a, steps_b, strict=False):
-        checkpoint = step_a.extra.get("checkpoint_id")
-        if checkpoint is None or checkpoint != step_b.extra.get("checkpoint_id"):
+        checkpoint = step_a.facts.checkpoint_id
+        if checkpoint is None or checkpoint != step_b.facts.checkpoint_id:
             break
         shared += 1
     return shared

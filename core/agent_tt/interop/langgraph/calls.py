@@ -18,6 +18,7 @@ from agent_tt.codec.wire import VALUE, envelope_type, is_envelope
 from agent_tt.interop.langgraph.envelopes import opaque
 from agent_tt.interop.langgraph.messages import find_tool_call, messages_in, words_of
 from agent_tt.model import Call, ErrorInfo
+from agent_tt.model.facts import CallFacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from agent_tt.interop.langgraph.rows import WriteRow
     from agent_tt.interop.langgraph.tasks import Task
     from agent_tt.model import CallKind, CallStatus
+    from agent_tt.model.facts import Fact
 
 __all__ = ["CallMaker", "decision", "error_info", "strongest", "tokens"]
 
@@ -73,7 +75,7 @@ class CallMaker:
         for task in tasks:
             lane = lanes.get(task.id, "main")
             for inner in task.called if results else ():
-                meta: dict[str, Wire] = {"task_id": inner.id}
+                meta = CallFacts.task_id.entry(inner.id)
                 self._add(calls, "tool", "task", lane, result=self._result(inner), error=self._error(inner), meta=meta)
             for write in task.results if results else ():
                 for message in messages_in(self.read(write)):
@@ -91,9 +93,9 @@ class CallMaker:
     def _message(self, calls: list[Call], message: Message, channel: str, lane: str) -> None:
         if message.kind == "ai":
             meta: dict[str, Wire] = {
-                "model": message.model,
-                "tokens_in": message.tokens_in,
-                "tokens_out": message.tokens_out,
+                CallFacts.model.key: message.model,
+                CallFacts.tokens_in.key: message.tokens_in,
+                CallFacts.tokens_out.key: message.tokens_out,
             }
             said = {key: value for key, value in meta.items() if value is not None}
             asked = {channel: self._channels()[channel]} if channel in self._channels() else None
@@ -185,7 +187,7 @@ def strongest(calls: Iterable[Call]) -> str | None:
     What a tool does to the world is not in the file, so it counts as writing, as a tool does that was recorded without
     its effect. A task of a functional workflow is not a tool but the workflow's own code, and counts for nothing.
     """
-    kinds = {call.kind for call in calls if "task_id" not in call.meta}
+    kinds = {call.kind for call in calls if not CallFacts.task_id.is_in(call.meta)}
     if "human" in kinds:
         return "human"
     return "write" if "tool" in kinds else "llm" if "llm" in kinds else None
@@ -203,9 +205,9 @@ def decision(calls: Iterable[Call]) -> str | None:
     return "; ".join(filter(None, said))[:_LONGEST_DECISION] or None
 
 
-def tokens(calls: Iterable[Call], which: str) -> int | None:
+def tokens(calls: Iterable[Call], which: Fact[int | None]) -> int | None:
     """The sum of `tokens_in` or `tokens_out`; None where no call says."""
-    known = [count for call in calls if type(count := call.meta.get(which)) is int]
+    known = [count for call in calls if (count := which.of(call.meta)) is not None]
     return sum(known) if known else None
 
 

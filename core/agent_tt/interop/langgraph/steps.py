@@ -10,6 +10,7 @@ from agent_tt.interop.langgraph.checkpoint import is_internal
 from agent_tt.interop.langgraph.layout import node_of
 from agent_tt.interop.langgraph.tasks import node_names
 from agent_tt.model import ErrorInfo, Step
+from agent_tt.model.facts import CallFacts, StepFacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,8 +62,8 @@ class StepMaker:
             parent=row.parent,
             started_us=started,
             ended_us=ended,
-            tokens_in=tokens(calls, "tokens_in"),
-            tokens_out=tokens(calls, "tokens_out"),
+            tokens_in=tokens(calls, CallFacts.tokens_in),
+            tokens_out=tokens(calls, CallFacts.tokens_out),
             error=error,
             track=row.namespace or MAIN_TRACK,
             seq=row.seq,
@@ -116,24 +117,24 @@ class StepMaker:
     def _extra(self, row: Row) -> dict[str, Wire]:
         own = row.checkpoint
         extra: dict[str, Wire] = {
-            "checkpoint_id": own.id if own is not None else None,
-            "parent_checkpoint_id": own.parent
+            StepFacts.checkpoint_id.key: own.id if own is not None else None,
+            StepFacts.parent_checkpoint_id.key: own.parent
             if own is not None
             else row.before.id
             if row.before is not None
             else None,
-            "source": own.source if own is not None else "task",
-            "next": self._next(own),
-            "langgraph_step": own.superstep if own is not None else None,
-            "checkpoint_ns": row.namespace,
-            "branch": self.branch_of(row.number),
+            StepFacts.source.key: own.source if own is not None else "task",
+            StepFacts.next.key: self._next(own),
+            StepFacts.langgraph_step.key: own.superstep if own is not None else None,
+            StepFacts.checkpoint_ns.key: row.namespace,
+            StepFacts.branch.key: self.branch_of(row.number),
         }
         if own is None:
             (task,) = row.tasks
-            extra["task_id"] = task.id or None
-            extra["attempt"] = row.attempt
+            StepFacts.task_id.put(extra, task.id or None)
+            StepFacts.attempt.put(extra, row.attempt)
             if not row.attempt:
-                extra["pending_writes"] = self._pending(task)
+                StepFacts.pending_writes.put(extra, self._pending(task))
         return extra
 
     def _next(self, own: CheckpointRow | None) -> Wire:

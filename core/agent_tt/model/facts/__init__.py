@@ -6,9 +6,10 @@ Nothing else spells them: a key is named by its fact, `CallFacts.pace.key`, and 
 |---|---|
 | `fact` | a fact, a record of facts, the shape of a value |
 | `shapes` | the shapes that several records use |
-| `runs` | `Run.metadata` |
-| `steps` | `steps.meta`, `Step.extra` |
+| `runs` | `Run.metadata`: what agent-tt writes there, beside the free names of people and agents |
+| `steps` | `Step.extra` |
 | `calls` | `Call.meta` |
+| `stored` | what a store keeps with these: `runs.meta` and `steps.meta` |
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from agent_tt.model.facts.runs import (
     WithoutEffectFacts,
 )
 from agent_tt.model.facts.shapes import Place, place_said
-from agent_tt.model.facts.steps import StepFacts, StepMeta
+from agent_tt.model.facts.steps import StepFacts
 
 __all__ = [
     "BisectedFacts",
@@ -47,7 +48,6 @@ __all__ = [
     "RunFacts",
     "Shape",
     "StepFacts",
-    "StepMeta",
     "SweepFacts",
     "TermFacts",
     "UserFacts",

@@ -1,4 +1,4 @@
-"""What is said of a run beside its columns: the keys of `runs.meta`, and those of ours in `Run.metadata`.
+"""What agent-tt says of a run in its metadata: the keys of ours in `Run.metadata`.
 
 People and agents put into the metadata what they like, under any other key.
 """

@@ -1,11 +1,11 @@
-"""What is said of a step beside its columns: the keys of `steps.meta`, and of `extra` in it, which is `Step.extra`."""
+"""What the source of a step says of it besides: the keys of `Step.extra`, which is `extra` in `steps.meta`."""
 
 from __future__ import annotations
 
-from agent_tt.model.facts.fact import Fact, Facts, Flag, record
-from agent_tt.model.facts.shapes import LIST, TEXT, VALUE, WHOLE
+from agent_tt.model.facts.fact import Fact, Facts, Flag
+from agent_tt.model.facts.shapes import LIST, TEXT, TRUTH, WHOLE
 
-__all__ = ["StepFacts", "StepMeta"]
+__all__ = ["StepFacts"]
 
 
 class StepFacts(Facts):
@@ -23,18 +23,9 @@ class StepFacts(Facts):
     next = Fact(LIST, "of a LangGraph run: the nodes that run next")
     langgraph_step = Fact(WHOLE, "of a LangGraph run: the number of its superstep")
     checkpoint_ns = Fact(TEXT, "of a LangGraph run: the namespace of its checkpoints")
-    branch = Fact(VALUE, "of a LangGraph run: the branch of the thread that it lies in")
-    task_id = Fact(TEXT, "of a task in flight in a LangGraph run")
-    attempt = Fact(VALUE, "of a task in flight in a LangGraph run: it was tried before")
-    pending_writes = Fact(VALUE, "of a task in flight in a LangGraph run: what it has written")
-
-
-class StepMeta(Facts):
-    """The object in `steps.meta`."""
-
-    __slots__ = ()
-
-    calls = Fact(WHOLE, "how many calls it made; said at its end")
-    repeat_of = Fact(WHOLE, "the step that this one repeats")
-    decision = Fact(TEXT, "what the agent decided, in its own words")
-    extra = Fact(record(StepFacts), "what its source says of it besides")
+    branch = Fact(TEXT, "of a LangGraph run: id of the run, a branch of the thread, that it first belonged to")
+    task_id = Fact(TEXT, "of a task in a LangGraph run: its id")
+    attempt = Fact(
+        TRUTH, "of a task in a LangGraph run: it failed, or waited, in a superstep that came to its end later"
+    )
+    pending_writes = Fact(LIST, "of a task in a LangGraph run whose superstep has not ended: what it has written")

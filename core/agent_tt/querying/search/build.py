@@ -299,7 +299,7 @@ def _facts(step: Step) -> list[object]:
         step.seq,
         step.lane,
         step.ended_us,
-        step.extra.get("checkpoint_id"),
+        step.facts.checkpoint_id,
     ]
 
 
