@@ -1,6 +1,7 @@
 """The pages that users read, the README and `docs/`, and their parts that are made from the code.
 
-Those are tables of commands, keys and views: `python tests/tui/readme_parts.py` writes them.
+Those are tables of commands, keys and views, and the reference of the file format:
+`python -m tests.tui.readme_parts` writes them.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from tests.tui.format_parts import column_tables, fact_tables, file_table, form_sections
 
 from agent_tt.store.views import FUNCTIONS, VIEWS
 from agent_tt_tui.cli.root import COMMANDS
@@ -102,7 +105,15 @@ def view_tables() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-TABLES: Final[Mapping[str, Callable[[], str]]] = {"commands": command_table, "keys": key_table, "views": view_tables}
+TABLES: Final[Mapping[str, Callable[[], str]]] = {
+    "commands": command_table,
+    "keys": key_table,
+    "views": view_tables,
+    "format-file": file_table,
+    "format-tables": column_tables,
+    "format-facts": fact_tables,
+    "format-forms": form_sections,
+}
 """What makes the text between `<!-- NAME: … -->` and `<!-- /NAME -->`, by name."""
 
 

@@ -50,7 +50,7 @@ def test_the_readme_is_short():
 
 @pytest.mark.parametrize("page", TEXTS)
 def test_the_tables_of_a_page_are_made_from_the_code(page):
-    assert with_tables(TEXTS[page]) == TEXTS[page], "run: python tests/tui/readme_parts.py"
+    assert with_tables(TEXTS[page]) == TEXTS[page], "run: python -m tests.tui.readme_parts"
 
 
 @pytest.mark.parametrize("name", TABLES)

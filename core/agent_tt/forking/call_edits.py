@@ -167,7 +167,7 @@ def edited_call(call: Call, pieces: Sequence[Delivery], edits: Sequence[Edit]) -
     for edit in edits:
         call, pieces = _edited(call, pieces, edit)
     facts = {key: fact for key, fact in call.meta.items() if key not in _HOW_IT_CAME}
-    return replace(call, meta={**facts, **CallFacts.edited.true()}), pieces
+    return replace(call, meta=facts), pieces
 
 
 def _edited(call: Call, pieces: Sequence[Delivery], edit: Edit) -> tuple[Call, Sequence[Delivery]]:

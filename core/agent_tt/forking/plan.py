@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from agent_tt.forking.policies import ToolPolicy
     from agent_tt.forking.request import ForkRequest
     from agent_tt.model import Edit, Step, WayBackIn
+    from agent_tt.model.facts import SweepFacts
     from agent_tt.protocols import RunSource
 
 __all__ = ["ForkPlan", "plan_fork"]
@@ -83,7 +84,7 @@ class ForkPlan:
     answered: int = 0
     accepts_changes: bool = False
     terms: Terms = field(default_factory=Terms)
-    sweep: Mapping[str, Wire] | None = None
+    sweep: SweepFacts | None = None
 
     @property
     def by(self) -> WayBackIn:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from agent_tt.recording.errors.outcome import run_status
+from agent_tt.model.facts import LimitFacts
 from agent_tt.recording.links import Link, Place
 
 if TYPE_CHECKING:
@@ -77,26 +78,26 @@ class Limits:
     def to_mapping(self) -> dict[str, Wire]:
         """Those that are set, by name."""
         named: dict[str, Wire] = {
-            "stop_at": self.stop_at,
-            "seconds": self.seconds,
-            "tokens": self.tokens,
-            "cost_usd": self.cost_usd,
-            "memory": self.memory,
-            "breaks": list(self.breaks) or None,
+            LimitFacts.stop_at.key: self.stop_at,
+            LimitFacts.seconds.key: self.seconds,
+            LimitFacts.tokens.key: self.tokens,
+            LimitFacts.cost_usd.key: self.cost_usd,
+            LimitFacts.memory.key: self.memory,
+            LimitFacts.breaks.key: list(self.breaks) or None,
         }
         return {name: limit for name, limit in named.items() if limit is not None}
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Wire]) -> Limits:
         """What `to_mapping` wrote; what is not a number from 0, or no text, limits nothing."""
-        breaks = mapping.get("breaks")
+        said = LimitFacts(mapping)
         return cls(
-            stop_at=_whole(mapping.get("stop_at")),
-            seconds=_amount(mapping.get("seconds")),
-            tokens=_whole(mapping.get("tokens")),
-            cost_usd=_amount(mapping.get("cost_usd")),
-            memory=_whole(mapping.get("memory")),
-            breaks=tuple(each for each in breaks if isinstance(each, str)) if isinstance(breaks, list) else (),
+            stop_at=_whole(said.stop_at),
+            seconds=_amount(said.seconds),
+            tokens=_whole(said.tokens),
+            cost_usd=_amount(said.cost_usd),
+            memory=_whole(said.memory),
+            breaks=said.breaks,
         )
 
 
@@ -277,10 +278,9 @@ def _dollars(amount: float) -> str:
     return f"${amount:,.2f}" if round(amount, 2) == round(amount, 6) else f"${amount:,.4g}"
 
 
-def _whole(value: Wire) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+def _whole(limit: int | None) -> int | None:
+    return limit if limit is not None and limit >= 0 else None
 
 
-def _amount(value: Wire) -> float | None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number and 0 <= value < float("inf") else None  # type: ignore[arg-type, operator]
+def _amount(limit: float | None) -> float | None:
+    return float(limit) if limit is not None and 0 <= limit < float("inf") else None

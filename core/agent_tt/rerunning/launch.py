@@ -161,7 +161,7 @@ def _new_run(plan: ForkPlan) -> NewRun:
         facts.pop(fact.key, None)
     facts.pop(RunFacts.process.key, None)  # its own says which it is; until then it is none of the recorded one's runs
     if plan.sweep is not None:
-        facts[RunFacts.fork_sweep.key] = dict(plan.sweep)
+        RunFacts.fork_sweep.put(facts, plan.sweep)
     if kept := plan.terms.to_mapping():
         facts[RunFacts.fork_terms.key] = kept
     return NewRun(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import ReadOnlySource, UsageError
-from agent_tt.model.facts import ResumedFacts, place_said
+from agent_tt.model.facts import DecidedFacts, ResumedFacts, place_said
 from agent_tt.protocols import check_proven
 from agent_tt.questions import is_held
 from agent_tt.replaying.repeats import entries_of, place_of
@@ -123,14 +123,14 @@ class ResumePlan:
 
     def to_wire(self) -> dict[str, Wire]:
         """As the run's metadata keeps it."""
-        decided: list[Wire] = [
-            {"step": step, "call": call, "happened": said is not None, "result": None if said is None else said.wire}
-            for (step, call), said in sorted(self.decided.items())
-        ]
+        decided = tuple(
+            DecidedFacts.said(place, happened=said is not None, result=None if said is None else said.wire)
+            for place, said in sorted(self.decided.items())
+        )
         marks = {} if self.marks is None else self.marks.to_wire()
         redo = ResumedFacts.redo_unrecorded.true() if self.redo_unrecorded else {}
         run = ResumedFacts.run.entry(self.run.id) | ResumedFacts.status.entry(self.run.status)
-        return {**run, **marks, **redo, ResumedFacts.decided.key: decided}
+        return {**run, **marks, **redo, **ResumedFacts.decided.entry(decided)}
 
 
 def plan_resume(source: RunSource, run: Run) -> ResumePlan:

@@ -1,4 +1,4 @@
-"""The file format, number 2: the tables, and where the rest of it is described.
+"""The file format, number 2: the tables, and where the rest of it is described. `docs/format.md` is made of it.
 
 A store is one SQLite file in WAL mode, with pages of 4096 bytes. Its `application_id` is "ATT1"; `user_version` and
 `format` in `meta` are the format's number, and a reader refuses any other. Times are integer microseconds since the
@@ -47,29 +47,8 @@ comparison use no row that is not as it was written; what is shown in its place 
 never written over. This shows damage and careless edits: anybody can compute the proofs again, and against them only a
 signature helps.
 
-**Facts in JSON.** Keys that are absent mean "not said", unknown ones are ignored.
-
-| column | keys |
-|---|---|
-| `runs.meta` | `code`, `model`: the fields of `AgentCode` and `ModelConfig`; `user_id`, `metadata`, `origin` |
-| the same | `edits`, `policy` (words by name, see `intercepting.policy`), `way_back_in` of a fork |
-| the same | `usage`: [tokens in, tokens out, dollars, calls without a price] of its own steps, at its end |
-| the same | `counts`: [own steps, own answers], at its end; see `store.counts` |
-| the same | `pinned`: true; `former_names` of a run that was renamed, oldest first |
-| `notes.body` | of kind `label`, one for a checkpoint: `name`, `metadata`; of `note` and `bookmark` it is the text |
-| the same | of `watch`, an expression that is kept with a run: `letter`, `name`, `where`, `break`, `off` |
-| the same | of `effect`, a call of a fork's process that nothing recorded: see `forking.outside` |
-| the same | of `question`, about a call that waits: `call`, `editable`, `can_give`, `trouble`, `owner`, `decision` |
-| the same | of `output`, see `agent_tt.model.output`: `size`, `text`, `tail`, `digest`, `columns`, `lines` |
-| `foreign_marks.body` | of kind `run`: `name`, `former_names`, `tags`, `metadata`, `removed`, `pinned`, `archived` |
-| the same | of `label`: `name` ("" takes the file's own away), `metadata`, `removed`; else as `notes.body` |
-| `steps.meta` | `calls` how many, `repeat_of` the step that this one repeats, `decision`, `extra` |
-| `calls.meta` | `file`, `line`, `model`, `tokens_in`, `tokens_out`, `cost_usd`, `inside` the call around it, ... |
-| the same | `cancelled`: the agent stopped waiting; `lane_unsure`: why another lane may ask this in another run |
-| the same | `policy`, of a fork: `word`, `source` and `place` of the rule that decided; `from`, whose answer it got |
-| the same | `answered`, what a person decided of it; `args_asked`, of edited arguments what the agent gave |
-| `error` | `class` as `module:Name`, `message`, `traceback`, `value` the exception's envelope |
-| `runs.owner` | `host`, `boot`, `pid`, `start` of the process that records it; of `sweeps.owner` that drives it |
+**Facts in JSON.** `COLUMNS` says what each column holds. The keys of `runs.meta`, `steps.meta` and `calls.meta` are the
+facts of `agent_tt.model.facts`. Keys that are absent mean "not said", unknown ones are ignored.
 
 **Sweeps.** A sweep of a run is one row: what is varied, as JSON, and in `owner` the process that drives it now. Which
 of its runs are there is not written down beside: they are the run's forks whose `runs.meta` names the sweep, with cell
@@ -97,9 +76,12 @@ that other rows name are AUTOINCREMENT, because one that came back after a delet
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-__all__ = ["APPLICATION_ID", "FOREIGN_MARKS", "FORMAT_VERSION", "PAGE_SIZE", "STATEMENTS", "SWEEPS"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["APPLICATION_ID", "COLUMNS", "FOREIGN_MARKS", "FORMAT_VERSION", "PAGE_SIZE", "STATEMENTS", "SWEEPS"]
 
 FORMAT_VERSION: Final = 2
 """Rises only when older readers would be wrong; added tables, columns, indexes, views and envelope types do not raise
@@ -170,3 +152,168 @@ STATEMENTS: Final = (
     """CREATE VIEW pieces AS SELECT r.id AS run, d.id & 4294967295 AS number, d.step, d.call, d.kind,
   d.data FROM deliveries d JOIN runs r ON r.run = d.id >> 32""",
 )
+
+COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
+    "meta": {
+        "key": "`format`, `created_by`, `gc_epoch`; `made_at`, see [who made a file](#who-made-a-file); `spill TOKEN`,"
+        " see [spill files](#spill-files)",
+        "value": "the number of the format; the version that made the file; how often blobs were deleted; …",
+    },
+    "runs": {
+        "run": "the number that other tables use",
+        "id": "the id that people see: 12 characters",
+        "name": "what people call it",
+        "status": "`running`, `succeeded`, `failed`, `interrupted` or `crashed`",
+        "agent": "its entry point",
+        "agent_version": "the agent's own version name",
+        "parent": "of a fork: the run that it was forked from",
+        "fork_step": "of a fork: the parent's step whose checkpoint it starts from",
+        "started_us": "when it began",
+        "ended_us": "when it ended",
+        "error": "JSON of the exception that ended it: `class` as `module:Name`, `message`, `traceback`, `value`",
+        "owner": "JSON of the process that records it: `host`, `boot`, `pid`, `start`",
+        "beat_us": "when that process last said that it is alive",
+        "hidden": "1 of an archived run",
+        "meta": "JSON, see [runs.meta](#runsmeta)",
+    },
+    "tracks": {
+        "track": "the number that other tables use",
+        "run": "whose it is",
+        "name": "`main`, or another one",
+        "parent": "of a fork's: the track that it goes on from",
+        "fork_seq": "of a fork's: the number of its first checkpoint",
+        "indexed_to": "the last checkpoint that `changes` knows; -1 for none",
+        "dict": "the dictionary that new rows are compressed with; 0 for none",
+    },
+    "steps": {
+        "run": "whose it is",
+        "step": "its number",
+        "parent_step": "the step that it is nested in",
+        "kind": "its strongest call: `write`, `read`, `http`, `llm`, `other` or `human`",
+        "name": "what the agent calls it",
+        "agent": "which agent took it, in runs of several",
+        "lane": "the logical thread of control that it ran in",
+        "status": "`running`, `ok`, `error` or `interrupted`",
+        "started_us": "when it began",
+        "ended_us": "when it ended",
+        "tokens_in": "tokens that models read in it",
+        "tokens_out": "tokens that models wrote in it",
+        "cost_usd": "US dollars, of the calls whose price is known",
+        "error": "JSON, as in `runs`",
+        "track": "the track of the checkpoint taken when it ended",
+        "seq": "the number of that checkpoint; without it the newest earlier one is shown",
+        "meta": "JSON, see [steps.meta](#stepsmeta)",
+    },
+    "calls": {
+        "run": "whose it is",
+        "step": "the step that made it",
+        "call": "its number in that step, from 1",
+        "lane": "the logical thread of control that made it",
+        "lane_seq": "its place in that lane, from 1",
+        "kind": "`llm`, `tool`, `http`, `subprocess`, `socket`, `clock`, `rng`, `id`, `env` or `human`",
+        "name": "what is called",
+        "effect": "`read` or `write`; NULL where nobody knows",
+        "status": "`pending`, `ok`, `error` or `denied`",
+        "signature": "digest of kind, name and arguments",
+        "args": "a value: what was asked",
+        "result": "a value: what came back",
+        "error": "JSON, as in `runs`",
+        "refs": "hashes of the blobs that the row names",
+        "started_us": "when its intent was committed",
+        "ended_us": "when its answer was committed",
+        "delivered": "run-wide number under which the answer reached the agent, from 1; of one in pieces, its end's",
+        "meta": "JSON in the form of a value, see [calls.meta](#callsmeta)",
+    },
+    "deliveries": {
+        "id": "`run << 32 | number`, the number run-wide and counted with `calls.delivered`",
+        "step": "the step of its call",
+        "call": "the number of its call",
+        "kind": "`chunk` for a piece; `end`, `error` or `closed` for the end of the answer",
+        "at_us": "when it was committed",
+        "data": "a value: the piece, or what a generator returned",
+        "refs": "hashes of the blobs that the row names",
+    },
+    "deltas": {
+        "id": "`track << 32 | seq`",
+        "digest": "digest of the whole state",
+        "chain": "digest over this row and the one before it",
+        "dict": "the dictionary that `ops` is compressed with; 0 for none",
+        "size": "bytes of the operations before compression",
+        "flags": "1: other steps were open on the track",
+        "refs": "hashes of the blobs that the row names",
+        "ops": "operations that turn the state before into this one",
+        "track": "the upper half of `id`",
+        "seq": "the lower half of `id`",
+    },
+    "keyframes": {
+        "id": "as in `deltas`",
+        "size": "bytes of the state before compression",
+        "refs": "hashes of the blobs that the row names",
+        "state": "the whole state",
+    },
+    "blobs": {
+        "id": "the number made from the hash, or the next one that is free",
+        "hash": "20 bytes of BLAKE2b over the content",
+        "form": "`json`, or `raw` for bytes",
+        "size": "bytes before compression",
+        "data": "the content",
+    },
+    "dicts": {
+        "id": "the number made from its hash",
+        "copy": "0 or 1: it is kept twice",
+        "agent": "the entry point whose states it was trained on",
+        "data": "the content",
+    },
+    "paths": {"id": "the number made from its text", "path": "a JSON array of keys and positions"},
+    "changes": {
+        "track": "the track",
+        "path": "the path",
+        "block": "which 64 checkpoints",
+        "touched": "bit map: it, or something in it, changed",
+        "struct": "bit map: it was set, deleted, spliced or moved",
+        "grown": "bit map: it was appended to",
+        "len0": "of a list: its length before the first of these appends",
+    },
+    "tags": {"run": "the run", "tag": "the tag"},
+    "notes": {
+        "note": "its number",
+        "run": "the run",
+        "step": "the step; NULL for the run",
+        "kind": "`note`, `bookmark`, `label`, `watch`, `effect`, `question` or `output`",
+        "body": "text of a note or bookmark; else JSON. Of `label`: `name`, `metadata`. Of `watch`, an expression:"
+        " `letter`, `name`, `where`, `break`, `off`. Of `question`, about a call that waits: `call`, `editable`,"
+        " `can_give`, `trouble`, `owner`, `decision`. Of `output`, what the run printed: `size`, `text`, `tail`,"
+        " `digest`, `columns`, `lines`. Of `effect`: a call of a fork's process that nothing recorded",
+        "created_us": "when it was written",
+    },
+    "seals": {
+        "name": "the table",
+        "owner": "the run whose rows they are; 0 for the whole file",
+        "n": "how many there are",
+        "a": "sum of the first halves of their digests",
+        "b": "sum of the second halves",
+    },
+    "sweeps": {
+        "sweep": "its number in the file",
+        "id": "the id that people see",
+        "run": "the run that it forks",
+        "number": "its number among the sweeps of that run",
+        "step": "the step that its forks begin after",
+        "definition": "JSON: what is varied",
+        "created_us": "when it was begun",
+        "owner": "JSON of the process that drives it, as in `runs`",
+        "beat_us": "when that process last said that it is alive",
+    },
+    "foreign_marks": {
+        "mark": "its number",
+        "file": "the file that the run lies in",
+        "run": "the run or thread in there",
+        "checkpoint": "an id that the file gives to the checkpoint; NULL where it has none",
+        "step": "the number of its step then; NULL for the run",
+        "kind": "`run`, or a kind of `notes`",
+        "body": "as `notes.body`; of `run` JSON: `name`, `former_names`, `tags`, `metadata`, `removed`, `pinned`,"
+        ' `archived`; of `label` also `removed`, and a `name` of "" takes the file\'s own away',
+        "created_us": "when it was written",
+    },
+}
+"""What each column says; `proof` of any table is the digest of its row."""

@@ -13,6 +13,7 @@ from agent_tt.forking.edits import apply_edits
 from agent_tt.forking.plan import ForkPlan, plan_fork
 from agent_tt.forking.policies import configured_policy, written_rules
 from agent_tt.model import Run
+from agent_tt.model.facts import SweepFacts
 from agent_tt.querying.expressions.tree import CALL_NAMES, facts
 from agent_tt.querying.expressions.values import Missing, at
 from agent_tt.sweeping.axes import edit_of
@@ -235,7 +236,7 @@ def sample_of(plan: ForkPlan, sweep: SweepRow, cell: Cell, sample: int, attempt:
         plan,
         name=run_name(sweep.name, cell.number, sample, attempt),
         terms=terms,
-        sweep={"id": sweep.id, "cell": cell.number, "sample": sample},
+        sweep=SweepFacts.at(sweep.id, cell.number, sample),
     )
 
 

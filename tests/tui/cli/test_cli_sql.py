@@ -180,7 +180,7 @@ def test_a_query_that_takes_too_long_ends_at_ctrl_c(store: Path, query: str) -> 
 
 
 def test_the_tables_of_views_are_made_from_the_code() -> None:
-    assert with_tables(TEXT) == TEXT, "run: python tests/tui/readme_parts.py"
+    assert with_tables(TEXT) == TEXT, "run: python -m tests.tui.readme_parts"
 
 
 @pytest.mark.parametrize("line", EXAMPLES)

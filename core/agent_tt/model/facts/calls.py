@@ -108,7 +108,6 @@ class CallFacts(Facts):
     policy = Fact(record(PolicyFacts), "of a fork: the rule that decided about it; absent for what runs by default")
     answered = Fact(record(DecisionFacts), "what somebody decided about a call that waited")
     args_asked = Fact(OBJECT, "of a call whose arguments were edited before it went out: those, as the agent gave them")
-    edited = Flag("its answer is one that a person edited")
     again = Fact(PLACE, "of a resumed run: the earlier call that this one replaces")
     copy_of = Fact(
         PLACE, "of a resumed run: the earlier call that this one repeats word for word; it was not made again"

@@ -12,6 +12,7 @@ from agent_tt.model.facts.shapes import LIST, NUMBER, OBJECT, PLACES, TEXT, TEXT
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
+    from agent_tt.model.facts.shapes import Place
 
 __all__ = [
     "BisectedFacts",
@@ -73,8 +74,13 @@ class DecidedFacts(Facts):
 
     step = Fact(WHOLE, "its step")
     call = Fact(WHOLE, "its number in there")
-    happened = Flag("it did happen: it is not made again")
+    happened = Fact(TRUTH, "whether it did happen: then it is not made again")
     result = Fact(VALUE, "what it gave")
+
+    @classmethod
+    def said(cls, place: Place, *, happened: bool, result: Wire) -> DecidedFacts:
+        """What was said of the call at that place."""
+        return cls({cls.step.key: place[0], cls.call.key: place[1], cls.happened.key: happened, cls.result.key: result})
 
 
 class ResumedFacts(Facts):
@@ -124,6 +130,11 @@ class SweepFacts(Facts):
     id = Fact(TEXT, "id of the sweep")
     cell = Fact(WHOLE, "the combination of values that it tries")
     sample = Fact(WHOLE, "which of the runs of that combination it is")
+
+    @classmethod
+    def at(cls, sweep: str, cell: int, sample: int) -> SweepFacts:
+        """What the metadata of that run says."""
+        return cls({cls.id.key: sweep, cls.cell.key: cell, cls.sample.key: sample})
 
 
 class WithoutEffectFacts(Facts):
