@@ -17,7 +17,6 @@ loaded, never a file that is read.
 from __future__ import annotations
 
 import importlib
-import logging
 import os
 import sys
 from dataclasses import dataclass
@@ -36,7 +35,6 @@ _OURS: Final = "agent-tt"
 _PREFIX: Final = "agent_tt."
 _INFO: Final = (".dist-info", ".egg-info")
 _OUR_INFO: Final = "agent_tt-"
-_LOG: Final = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -84,11 +82,13 @@ class Plugins(Generic[T]):
         self._loaded: dict[Plugin, T] = {}
         self._told: set[Plugin] = set()
         self._ours: tuple[tuple[str, T], ...] = ()
-        self._others: tuple[object, tuple[tuple[str, T], ...]] = ((), ())
+        self._others: tuple[tuple[str, T], ...] = ()
+        self._looked_in: list[str] = []
 
     def add(self, name: str, found: T) -> None:
         """Add one that this process brings itself, without an entry point; it takes the place of one of that name."""
         self._added[name] = found
+        self._looked_in = []
 
     @property
     def added(self) -> Mapping[str, T]:
@@ -103,10 +103,11 @@ class Plugins(Generic[T]):
 
     def others(self) -> tuple[tuple[str, T], ...]:
         """Those of this process, then those of other packages, with their names; one that cannot be used is told."""
-        scanned = _scan_here()
-        if self._others[0] is not scanned:
-            self._others = scanned, tuple(self._usable())
-        return (*self._added.items(), *self._others[1])
+        if self._looked_in != sys.path:
+            looked_in = list(sys.path)
+            self._others = (*self._added.items(), *self._usable())
+            self._looked_in = looked_in
+        return self._others
 
     def all(self) -> Iterator[tuple[str, T]]:
         """Yield ours, then the others, which are looked for only where that is come to."""
@@ -156,7 +157,7 @@ class Plugins(Generic[T]):
                 yield plugin.name, self.load(plugin)
             elif plugin not in self._told:
                 self._told.add(plugin)
-                _LOG.warning(
+                _warn(
                     "the plug-in %s %s (%s, %s). It is left out. Update or uninstall %s; `agent-tt plugins` lists all.",
                     *(plugin, why, plugin.group, plugin.value, plugin.package),
                 )
@@ -196,6 +197,12 @@ def load_place(place: str) -> object:
     return found
 
 
+def _warn(text: str, *args: object) -> None:
+    import logging  # which takes longer to import than all else here
+
+    logging.getLogger(__name__).warning(text, *args)
+
+
 def _said_of(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
@@ -233,7 +240,7 @@ def _scan(folders: tuple[str, ...]) -> tuple[Plugin, ...]:
                 if entry.group.startswith(_PREFIX)
             ]
         except Exception as error:  # noqa: BLE001  files that others wrote
-            _LOG.warning("the entry points in %s are left out: %s", info, _said_of(error))
+            _warn("the entry points in %s are left out: %s", info, _said_of(error))
     return tuple(found)
 
 

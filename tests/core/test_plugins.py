@@ -36,7 +36,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
     for group in (SOURCES, PROVIDERS, EXECUTORS):
-        for name, empty in (("_loaded", {}), ("_told", set()), ("_others", ((), ()))):
+        for name, empty in (("_loaded", {}), ("_told", set()), ("_looked_in", [])):
             monkeypatch.setattr(group, name, empty)
         monkeypatch.setattr(group, "_ours", ())
     before = set(sys.modules)

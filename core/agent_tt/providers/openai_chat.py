@@ -47,7 +47,8 @@ class OpenAIChat(Provider):
         if request.cloud is not None:
             return replace(call, model=request.cloud[0], streamed=request.cloud[1])
         if request.path.endswith(("/chat/completions", _AGENTS)):
-            return replace(call, model=text(request.body.get("agent_id")) or call.model)
+            agent = text(request.body.get("agent_id"))
+            return replace(call, model=agent) if agent else call
         if request.last == "invocations":
             return call if request.hosted_model else None
         if request.last != "chat":

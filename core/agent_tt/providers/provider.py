@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final
 from urllib.parse import quote
 
@@ -39,7 +38,7 @@ _COUNTING: Final = "count-tokens"
 _MODEL_IN_ADDRESS: Final = re.compile(r"(/(?:models|model|deployments)/)([^/:?]+)")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Request:
     """A request that may ask a model, as providers see it. Hosts say nothing: proxies and models at home speak alike.
 
@@ -51,23 +50,23 @@ class Request:
     path: str
     body: dict[str, Json]
 
-    @cached_property
+    @property
     def last(self) -> str:
         """The last part of the path."""
         return self.path.rpartition("/")[2]
 
-    @cached_property
+    @property
     def messages(self) -> list[dict[str, Json]]:
         """The `messages` of the body; none where it has no such list."""
         return dicts(self.body.get("messages"))
 
-    @cached_property
+    @property
     def hosted_model(self) -> str:
         """The model that a host names in the path; empty where none does."""
         found = _HOSTED.search(self.path)
         return "" if found is None else found[1]
 
-    @cached_property
+    @property
     def cloud(self) -> tuple[str, bool] | None:
         """The model, and whether its answer comes in pieces, where a cloud hands on what its maker takes."""
         found = _CLOUD.search(self.path)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-import logging
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar, cast
 from urllib.parse import unquote, urlsplit
 
@@ -47,7 +47,6 @@ _OURS: Final = {
 """Ours, those whose form is the most particular first."""
 
 _FIRST_ERROR: Final = 400
-_LOG: Final = logging.getLogger(__name__)
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -78,11 +77,14 @@ def asked(question: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | No
         return question(*args, **kwargs)
     except RecursionError:  # JSON that is nested very deeply
         return None
-    except Exception as error:  # noqa: BLE001  an agent that is recorded must go on
+    except Exception as error:
         where = question.__qualname__
         if where not in _TOLD:
             _TOLD.add(where)
-            _LOG.warning("%s raised %s: it is passed over", where, type(error).__name__, exc_info=True)
+            import logging
+
+            text = "%s raised %s: it is passed over"
+            logging.getLogger(__name__).warning(text, where, type(error).__name__, exc_info=True)
         return None
 
 
@@ -105,7 +107,7 @@ def recognise(method: str, url: str, headers: Headers, body: bytes | str | Json)
         return None
     path = _path_of(url)
     request: Request | None = None
-    for name, provider in PROVIDERS.all():
+    for name, provider in PROVIDERS.all() if path.endswith(_ends_of_ours()[0]) else PROVIDERS.others():
         if not path.endswith(provider.PATHS):
             continue
         if request is None:
@@ -129,12 +131,19 @@ def only_measures(method: str, url: str, headers: Headers, body: bytes | str | J
     if method.upper() != "POST":
         return False
     path = _path_of(url)
-    for _, provider in PROVIDERS.all():
+    for _, provider in PROVIDERS.all() if path.endswith(_ends_of_ours()[1]) else PROVIDERS.others():
         if path.endswith(tuple(provider.MEASURES)):
             parsed = _parsed_body(body, headers)
             if isinstance(parsed, dict) and asked(provider.measures, Request(path, parsed)):
                 return True
     return False
+
+
+@lru_cache(maxsize=1)
+def _ends_of_ours() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the paths end in that ours look at: those of requests to models, and of those that measure."""
+    ours = [provider for _, provider in PROVIDERS.ours()]
+    return tuple({end for each in ours for end in each.PATHS}), tuple({end for each in ours for end in each.MEASURES})
 
 
 def _path_of(url: str) -> str:
