@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import subprocess
 import sys
 import tomllib
@@ -73,6 +74,19 @@ def test_a_provider_of_another_package_is_asked_after_ours(site: Path) -> None:
     chat = recognise("POST", "https://host/v1/chat/completions", {}, {"messages": [{"role": "user", "content": "x"}]})
     assert chat is not None
     assert chat.api == "openai-chat"
+
+
+def test_the_provider_of_the_documentation_is_one(site: Path) -> None:
+    text = (ROOT / "docs/contributing.md").read_text()
+    (code,) = re.findall(r"```py\n(.*?)```", text, re.DOTALL)
+    entries = "[agent_tt.providers]\nhello = agent_tt_hello:Hello\n"
+    assert '[project.entry-points."agent_tt.providers"]\nhello = "agent_tt_hello:Hello"\n' in text
+    install(site, "agent-tt-hello", "1", entries, agent_tt_hello=code)
+    call = recognise("POST", "https://host/hello", {}, {"say": "good day"})
+    assert call is not None
+    assert (call.api, call.model, call.messages[0].text) == ("hello", "hello-1", "good day")
+    assert [each.text for each in read_answer(call, 200, {}, b'{"said": "to you too"}').messages] == ["to you too"]
+    del sys.modules["agent_tt_hello"]
 
 
 def test_ours_need_no_look_at_what_is_installed(site: Path) -> None:

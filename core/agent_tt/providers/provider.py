@@ -81,22 +81,7 @@ class Provider(ABC):
     A provider is made once, without arguments, and keeps nothing between calls. `read_request` and `read_answer` are
     enough to show what was said and counted; each other method has a default, which says that the format does not have
     that. What a method is given was sent by anybody: JSON that may be anything (`agent_tt.providers.loose` helps). One
-    that raises has nothing to say.
-
-    ```python
-    class Hello(Provider):
-        PATHS = ("/hello",)
-
-        def read_request(self, request):
-            if "say" not in request.body:
-                return None
-            said = Message("user", text(request.body["say"]))
-            return ModelCall(model="hello-1", messages=(said,), conversation={"say": request.body["say"]})
-
-        def read_answer(self, pieces):
-            said = text(pieces.whole.get("said"))
-            return ModelAnswer(messages=(Message("assistant", said),), turns=(said,))
-    ```
+    that raises has nothing to say. `docs/contributing.md` has one of ten lines.
     """
 
     PATHS: ClassVar[tuple[str, ...]]
