@@ -1,5 +1,5 @@
 # `make check` is what CI runs. Every target works in the environment of the `python` that is first on PATH.
-.PHONY: check lint types layers test quick bench flips mutants pictures samples
+.PHONY: check lint types layers test quick bench peers flips mutants pictures samples
 
 check: lint types layers test
 
@@ -27,6 +27,10 @@ bench:
 	python tests/benchmarks/bench_compare.py
 	python tests/benchmarks/bench_find.py
 	python -m tests.benchmarks.bench_http
+
+# The same small agent forked by agent-tt and by other tools, which are installed for it: some minutes.
+peers:
+	nice python -m tests.benchmarks.refund_peers
 
 # 2,000 single flipped bits, each verified and replayed: some minutes.
 flips:

@@ -1,7 +1,7 @@
 """The pages that users read, the README and `docs/`, and their parts that are made from the code.
 
-Those are tables of commands, keys and views, and the reference of the file format:
-`python -m tests.tui.readme_parts` writes them.
+Those are tables of commands, keys and views, of what the benchmark of other tools found, and the reference of the file
+format: `python -m tests.tui.readme_parts` writes them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tests.benchmarks.refund_peers import tables as peers
 from tests.tui.format_parts import column_tables, fact_tables, file_table, form_sections
 
 from agent_tt.store.views import FUNCTIONS, VIEWS
@@ -113,6 +114,8 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "format-tables": column_tables,
     "format-facts": fact_tables,
     "format-forms": form_sections,
+    "peers": lambda: peers.markdown(peers.load()),
+    "peer-details": lambda: peers.details(peers.load()),
 }
 """What makes the text between `<!-- NAME: … -->` and `<!-- /NAME -->`, by name."""
 

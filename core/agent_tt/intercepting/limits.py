@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from agent_tt.recording.errors.outcome import run_status
 from agent_tt.model.facts import LimitFacts
+from agent_tt.recording.errors.outcome import run_status
 from agent_tt.recording.links import Link, Place
 
 if TYPE_CHECKING:
