@@ -7,6 +7,7 @@ to what it sends; and each lane goes on for real when its recorded part is used 
 
 | module | what it does |
 |---|---|
+| `amendment` | what a fork changes, as data |
 | `amendments` | the edits of a fork, and of the forks that it came from, and while what they are applied |
 | `amended` | how they are applied |
 | `in_place` | edits of an agent's own objects |

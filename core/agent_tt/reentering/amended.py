@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from agent_tt.recording.calls.recorded_call import RecordedCall
     from agent_tt.recording.runs.recorder import Recording
     from agent_tt.recording.steps.recorded_step import RecordedStep
-    from agent_tt.reentering.amendments import Amendment, Served
+    from agent_tt.reentering.amendment import Amendment, Served
 
 __all__ = ["EditApplier"]
 

@@ -6,13 +6,13 @@ What applies them (`amended`) is loaded only where there are any.
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from agent_tt.errors import AgentTTError
 from agent_tt.forking.without_effect import keep_without_effect
 from agent_tt.recording.scope import store_at_work
 from agent_tt.recording.session import SESSION
+from agent_tt.reentering.amendment import Amendment, Served
 from agent_tt.replaying.course import course_of
 
 if TYPE_CHECKING:
@@ -22,53 +22,10 @@ if TYPE_CHECKING:
     from agent_tt.model import Edit, Run
     from agent_tt.protocols import RunSource, Store
 
-__all__ = ["Amendment", "Served", "amended", "amending", "read_amendments"]
+__all__ = ["amended", "amending", "read_amendments"]
 
 _REQUESTS = frozenset({"system", "model", "parameter"})
 """What edits of later requests change."""
-
-
-class Served(Protocol):
-    """What answers the calls of the process from a recording."""
-
-    def next_step(self, lane: str, signature: str) -> int | None:
-        """The step of the recorded call that stands next for a lane that asks; None where none is left."""
-        ...
-
-    def refuse_edit(self, message: str, step: int | None) -> BaseException:
-        """What to raise because an edit cannot be applied: the agent halts."""
-        ...
-
-    def passed(self) -> None:
-        """An edit has been applied: from here on it need not do what was recorded."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Amendment:
-    """What one fork changes.
-
-    Attributes:
-        step: the last step that it kept.
-        states: edits of the state, by the step after whose end they are made (0: of the input).
-        before: the states that these edits are for.
-        requests: edits of every later request.
-        root: the project root.
-        run_id: the fork.
-        places: where the edits of `states` stand among all that the fork has, by the same steps.
-        request_places: the same of `requests`.
-        answers: of those states that are conversations the id under which the provider keeps them, by the same steps.
-    """
-
-    step: int
-    states: Mapping[int, tuple[Edit, ...]] = field(default_factory=dict)
-    before: Mapping[int, Wire] = field(default_factory=dict)
-    requests: tuple[Edit, ...] = ()
-    root: str | None = None
-    run_id: str = ""
-    places: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    request_places: tuple[int, ...] = ()
-    answers: Mapping[int, str] = field(default_factory=dict)
 
 
 def read_amendments(source: RunSource, run: Run) -> tuple[Amendment, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from agent_tt.codec.decode import decode
 from agent_tt.errors import NotRebuildable
@@ -18,16 +18,35 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, Delivery
-    from agent_tt.replaying.engine import Replay
-    from agent_tt.replaying.tape import TapeCall
+    from agent_tt.replaying.tape import Tape, TapeCall
+    from agent_tt.replaying.turns import Turns
 
 __all__ = ["Answer"]
+
+
+class _Replay(Protocol):
+    """What gives the answer out (`agent_tt.replaying.engine.Replay`): each method gives what is to be raised."""
+
+    tape: Tape
+    turns: Turns
+
+    def check(self) -> None: ...
+
+    def gone(self, entry: TapeCall) -> BaseException: ...
+
+    def cancelled(self, entry: TapeCall) -> None: ...
+
+    def read_past(self, entry: TapeCall, why: str) -> BaseException: ...
+
+    def cannot_rebuild(self, entry: TapeCall, why: NotRebuildable) -> BaseException: ...
+
+    def check_sent(self, entry: TapeCall, index: int, recorded: Wire, value: Wire) -> None: ...
 
 
 class Answer:
     """A `Served` of a replay."""
 
-    def __init__(self, replay: Replay, entry: TapeCall) -> None:
+    def __init__(self, replay: _Replay, entry: TapeCall) -> None:
         self._replay = replay
         self._entry = entry
 

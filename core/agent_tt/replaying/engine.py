@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict, deque
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from agent_tt.recording.calls.kept_headers import headers_of
 from agent_tt.recording.lanes.hooks import HOOKS
@@ -40,13 +40,24 @@ if TYPE_CHECKING:
     from agent_tt.errors import NotRebuildable
     from agent_tt.model import Call
     from agent_tt.recording.calls.answers import Question, Served
-    from agent_tt.replaying.debugging import Debugger
     from agent_tt.replaying.matching import Match
     from agent_tt.replaying.report import ReplayReport
     from agent_tt.replaying.tape import Tape, TapeCall, TapeLane
     from agent_tt.replaying.timeline import Timeline, Upcoming
 
 __all__ = ["Replay"]
+
+
+class Onlooker(Protocol):
+    """Looks at a replay as it goes on, and may stop the agent: a debugger."""
+
+    def asked(self, question: Question) -> bool:
+        """A call is about to be answered; whether it is the onlooker's own, and not the replay's."""
+        ...
+
+    def step_opened(self, number: int) -> None:
+        """A step begins."""
+        ...
 
 
 class Replay:
@@ -88,7 +99,7 @@ class Replay:
         self.state_compared = False
         self.output_compared = False
         self.on_served: Callable[[int], None] | None = None
-        self.debugger: Debugger | None = None
+        self.debugger: Onlooker | None = None
         self.failure: Finding | None = None
         self.is_halted = False
         self.is_amended = False

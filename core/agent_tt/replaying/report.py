@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 from agent_tt.comparing.values.words import Segment
 from agent_tt.errors import AgentFailed
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import ErrorInfo, Run
-    from agent_tt.replaying.engine import Replay
+    from agent_tt.replaying.notes import Notes
+    from agent_tt.replaying.tape import Tape
 
 __all__ = [
     "VERDICT_WORDS",
@@ -216,7 +217,25 @@ def report_from_json(shape: dict[str, Any]) -> ReplayReport:
     )
 
 
-def report_of(replay: Replay, agent: AgentEnd | None = None) -> ReplayReport:
+class Replayed(Protocol):
+    """What a report is made of: a replay that is over (`agent_tt.replaying.engine.Replay`)."""
+
+    tape: Tape
+    is_observing: bool
+    notes: Notes
+    served: int
+    drawn: int
+    at_end: list[Finding]
+    state_compared: bool
+    output_compared: bool
+    failure: Finding | None
+    is_halted: bool
+
+    @property
+    def findings(self) -> tuple[Finding, ...]: ...
+
+
+def report_of(replay: Replayed, agent: AgentEnd | None = None) -> ReplayReport:
     """The report of a replay that is over."""
     run, end = replay.tape.run, AgentEnd() if agent is None else agent
     # Where the agent was halted, or failed, its state and output end there too, and say nothing more.
@@ -245,7 +264,7 @@ def report_of(replay: Replay, agent: AgentEnd | None = None) -> ReplayReport:
     )
 
 
-def _known_of(replay: Replay, end: AgentEnd) -> Iterator[Note]:
+def _known_of(replay: Replayed, end: AgentEnd) -> Iterator[Note]:
     """What a recording does not hold, so that nothing was compared with it."""
     if not replay.tape.calls:
         yield Note("nothing recorded", "the run holds no call, so none was compared")

@@ -13,7 +13,7 @@ r"""Running a recorded agent again: where its beginning comes from, and what fol
 | `accepting` | going live from where the code has changed |
 | `process` | the process itself: with which Python, where, in which environment |
 | `handle`, `ending` | what can be done with an agent that runs; how it ended |
-| `filling` | the child's side of a run that is filled |
+| `filling`, `filled` | the child's side of a run that is filled |
 | `from_state`, `from_recording` | the two beginnings |
 | `replayed` | the child's side of a replay |
 | `run_again` | starting the agent as it was started; tracebacks that begin in its code |

@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import agent_tt.seams.install  # noqa: F401  requests are calls from the first on, whatever imports their library
 from agent_tt.errors import (
@@ -22,99 +22,27 @@ from agent_tt.errors import (
 )
 from agent_tt.forking.guarding import guarding
 from agent_tt.forking.under_terms import leave_soon, links_of_run
-from agent_tt.intercepting.policy import EVERYTHING_LIVE, ToolPolicy
 from agent_tt.intercepting.run_handoff import take_run
-from agent_tt.launching.again import refusal_of
-from agent_tt.model import ErrorInfo
 from agent_tt.recording.errors.exceptions import error_info, traceback_text
 from agent_tt.recording.errors.outcome import run_status
-from agent_tt.recording.scope import store_at_work
 from agent_tt.recording.session import SESSION
 from agent_tt.replaying.guard import stay_guarded
-from agent_tt.replaying.program_end import end_program, leave
+from agent_tt.replaying.program_end import end_program
 from agent_tt.rerunning.ending import DIVERGED
+from agent_tt.rerunning.filled import Beginning, Filled, say
 from agent_tt.rerunning.run_again import without_own_frames
 from agent_tt.store import open_patiently
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agent_tt.launching.outside_tools import Held
-    from agent_tt.model import Run, RunStatus
-    from agent_tt.protocols import Store
+    from agent_tt.model import Run
     from agent_tt.rerunning.rerun import Rerun
 
-__all__ = ["Beginning", "Filled", "fill"]
+__all__ = ["fill"]
 
 _REFUSALS: Final = (InvalidEntryPoint, NotRebuildable)
 """What keeps an agent from being started."""
-
-
-class Beginning(Protocol):
-    """Gets the agent of a run to where it goes on for real."""
-
-    @property
-    def writes_to(self) -> Store:
-        """The store that the recording of the agent fills the run of."""
-        ...
-
-    @property
-    def is_halted(self) -> bool:
-        """Whether the agent was halted, because it does not ask again what was recorded."""
-        ...
-
-    def run_agent(self) -> None:
-        """Run the agent, with the edits and limits of the run."""
-        ...
-
-    def broke_off(self, status: RunStatus, error: ErrorInfo | None) -> None:
-        """Write down the end of a run that no recording of the agent ends."""
-        ...
-
-    def why_halted(self) -> tuple[str, ...]:
-        """What is said of an agent that does not ask again what was recorded; nothing of any other."""
-        ...
-
-    def ended(self) -> None:
-        """Write down what is known only at the end."""
-        ...
-
-
-class Filled:
-    """The run that this process fills, and what is written into it beside its recording.
-
-    Attributes:
-        store: the store that holds it.
-        run: the run as it was when its process began.
-        is_fork: whether it is a fork, which has a policy and is guarded.
-        policy: what it does with its calls.
-    """
-
-    def __init__(self, store: Store, run: Run) -> None:
-        """Initialise it with its store."""
-        self.store = store
-        self.run = run
-        self.is_fork = run.parent is not None
-        self.policy = ToolPolicy.from_mapping(run.policy) if self.is_fork else EVERYTHING_LIVE
-
-    def note(self, step: int | None, text: str) -> None:
-        """Write a note on a step, or on the run."""
-        self.write(step, "note", text)
-
-    def write(self, step: int | None, kind: str, text: str) -> None:
-        """Write a note of a kind."""
-        with store_at_work():
-            self.store.add_note(self.run.id, step, kind, text)
-
-    def refuse_held(self, broke_off: Callable[[RunStatus, ErrorInfo], None], held: Held) -> None:
-        """End before a function runs that writes, and whose calls cannot be held; a fork may have allowed it."""
-        name = held.path.rpartition(".")[2]
-        is_allowed = self.is_fork and self.policy.decide("tool", name, "write").word == "live"
-        if held.effect == "write" and not is_allowed:
-            error = refusal_of(held)
-            broke_off("failed", ErrorInfo("agent_tt.errors:UsageError", error.message))
-            _say(error.message, error.hint)
-            leave(error.exit_code)
 
 
 def fill(rerun: Rerun) -> int:
@@ -129,7 +57,7 @@ def fill(rerun: Rerun) -> int:
         with closing(open_patiently(Path(rerun.store))) as store, ExitStack() as guard:
             code = _fill(Filled(store, store.run(rerun.run)), rerun, guard)
     except AgentTTError as error:
-        _say(error.message, error.hint)
+        say(error.message, error.hint)
         code = error.exit_code
     return leave_soon(code) if rerun.follows == "edited" else code
 
@@ -175,7 +103,7 @@ def _fill(filled: Filled, rerun: Rerun, guard: ExitStack) -> int:
         _tell(outcome)
     code, why = _exit_code(outcome), beginning.why_halted()
     if why and run_status(outcome) != "interrupted":
-        _say(*why)
+        say(*why)
         code = DIVERGED
     if filled.is_fork and (beginning.is_halted or rerun.begins == "state"):
         leave_soon(code)
@@ -197,14 +125,9 @@ def _silent(run: Run) -> InvalidEntryPoint:
 
 def _tell(outcome: BaseException | None) -> None:
     if isinstance(outcome, _REFUSALS):
-        _say(outcome.message, outcome.hint)
+        say(outcome.message, outcome.hint)
     elif outcome is not None and not isinstance(outcome, SystemExit):
         print(traceback_text(outcome), end="", file=sys.stderr)  # noqa: T201  as Python does
-
-
-def _say(*lines: str) -> None:
-    """Write lines to where the launcher reads what the child says."""
-    print(*filter(None, lines), sep="\n", file=sys.stderr)  # noqa: T201
 
 
 def _exit_code(outcome: BaseException | None) -> int:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from agent_tt.replaying.divergence import Finding
     from agent_tt.replaying.guard import Attempt
     from agent_tt.replaying.virtual_time import VirtualTime
-    from agent_tt.rerunning.filling import Filled
+    from agent_tt.rerunning.filled import Filled
 
 __all__ = ["FromRecording"]
 
@@ -47,7 +47,7 @@ _CANNOT_REENTER: Final = "agent_tt.errors:CannotReenter"
 
 
 class FromRecording:
-    """The beginning of a run whose agent is given again what was recorded; see `agent_tt.rerunning.filling.Beginning`.
+    """The beginning of a run whose agent is given again what was recorded; see `agent_tt.rerunning.filled.Beginning`.
 
     Args:
         filled: the run that is filled.

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from agent_tt.forking.entry_point import EntryPoint
     from agent_tt.model import ErrorInfo, RunStatus
     from agent_tt.protocols import Store
-    from agent_tt.rerunning.filling import Filled
+    from agent_tt.rerunning.filled import Filled
 
 __all__ = ["FromState"]
 
 
 class FromState:
-    """The beginning of a fork that is handed its state; see `agent_tt.rerunning.filling.Beginning`."""
+    """The beginning of a fork that is handed its state; see `agent_tt.rerunning.filled.Beginning`."""
 
     is_halted = False
 
