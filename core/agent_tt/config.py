@@ -10,7 +10,7 @@
 | `calls` | a table: dotted path of a function that `agent-tt record` records to `read`, `write` or `llm` |
 | `on_store_error` | `continue` or `stop`: whether an agent goes on where its store cannot be written |
 | `headers` | a list: names of request headers that count as part of a question, beside those that always do |
-| `policy` | a table: what a fork does with calls; see `agent_tt.intercepting.policy_tables` |
+| `policy` | a table: what a fork does with calls; see `agent_tt.intercepting.rules` |
 | `search_index` | `true` or `false`: whether searches keep an index in the user's cache folder |
 
 The environment (`AGENT_TT_STORE`, `AGENT_TT_THEME`, `AGENT_TT_GLYPHS`, `AGENT_TT_FORK_POLICY`, and
@@ -55,7 +55,7 @@ PolicySource: TypeAlias = Literal["user", "project", "environment"]
 
 @dataclass(frozen=True, slots=True)
 class PolicyTable:
-    """What one source says of the policy of forks; see `agent_tt.intercepting.policy_tables`.
+    """What one source says of the policy of forks; see `agent_tt.intercepting.rules`.
 
     Attributes:
         source: What says it.

@@ -10,15 +10,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from agent_tt.forking.shown_tools import ShownTools
-from agent_tt.intercepting.policy import Rule, effect_of
+from agent_tt.intercepting.policy import effect_of
 from agent_tt.intercepting.policy_enforcement import is_own_doing
+from agent_tt.intercepting.rules import Rule
 from agent_tt.model.facts import CallFacts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from agent_tt.forking.declared_tools import DeclaredTool
-    from agent_tt.intercepting.policy import ToolPolicy, Word
+    from agent_tt.intercepting.policy import ToolPolicy
+    from agent_tt.intercepting.rules import Word
     from agent_tt.model import Call, CallKind, Effect, Run, Step
     from agent_tt.protocols import RunSource
 

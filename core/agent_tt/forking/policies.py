@@ -11,18 +11,8 @@ from typing import TYPE_CHECKING
 from agent_tt import config
 from agent_tt.errors import UsageError
 from agent_tt.forking.prepared import given_answer
-from agent_tt.intercepting.policy import (
-    BOUNDARIES,
-    WORDS,
-    Rule,
-    Source,
-    ToolPolicy,
-    Word,
-    is_about_network,
-    is_pattern,
-    read_rule,
-)
-from agent_tt.intercepting.policy_tables import read_assignment, rules_of
+from agent_tt.intercepting.policy import ToolPolicy, is_about_network, is_pattern
+from agent_tt.intercepting.rules import BOUNDARIES, WORDS, Rule, Source, Word, read_assignment, read_rule, rules_of
 from agent_tt.model.error_text import error_from_text
 from agent_tt.recording.calls.answers import Question
 

@@ -8,7 +8,7 @@ session of the process (`agent_tt.recording.session`) holds the chain. The recor
 | `run_handoff` | which run a recording fills, or into which store it writes |
 | `limits` | how far a fork may go |
 | `recorded_responses` | answers from a recording, or made up |
-| `policy`, `policy_tables` | which calls are made, answered, asked about and refused; how people write that |
+| `policy`, `rules` | which calls are made, answered, asked about and refused; how people write that |
 | `policy_enforcement` | carrying that out |
 | `approvals` | asking a person about a call, through the store |
 | `inherited` | the chain of a Python process that a forked agent starts |

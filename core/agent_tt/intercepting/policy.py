@@ -24,52 +24,34 @@ connections or models, a call that is let run starts no process that they have n
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, cast
+from typing import TYPE_CHECKING, Final, cast
 
-from agent_tt.codec.parse import parse_value
-from agent_tt.errors import InvalidValue, ToolDenied, UsageError
+from agent_tt.errors import ToolDenied, UsageError
+from agent_tt.intercepting.rules import BOUNDARIES, SOURCES, Rule, read_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.intercepting.rules import Source
     from agent_tt.model import CallKind, Effect
 
 __all__ = [
-    "BOUNDARIES",
     "EVERYTHING_LIVE",
     "POLICY_VARIABLE",
-    "WORDS",
-    "Rule",
-    "Source",
     "ToolPolicy",
-    "Word",
     "denied",
     "effect_of",
     "is_about_network",
     "is_pattern",
     "policy_texts",
-    "read_rule",
 ]
-
-Word = Literal["live", "recorded", "stub", "ask", "deny"]
-Source = Literal["default", "user", "project", "environment", "you"]
-
-WORDS: Final[tuple[Word, ...]] = ("live", "recorded", "stub", "ask", "deny")
-BOUNDARIES: Final = ("*llm", "*read", "*write", "*http", "*subprocess", "*socket")
-
-_SOURCES: Final[tuple[Source, ...]] = ("default", "user", "project", "environment", "you")
-"""From the weakest on."""
-
-_OR_ASK: Final = "recorded-or-ask"
-_SPELLED: Final = ("live", "recorded", _OR_ASK, "stub", "error", "ask", "deny")
 
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 """Methods of requests that ask for nothing to be changed (RFC 9110, section 9.2.1)."""
@@ -109,78 +91,6 @@ def effect_of(kind: CallKind, name: str, effect: Effect | None) -> Effect | None
     if kind == "http" and name.partition(" ")[0].upper() not in _SAFE_METHODS:
         return "write"
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """What becomes of the calls that a rule is for.
-
-    Attributes:
-        word: what is done with them.
-        value: of a `stub` the answer that is given, a wire value; of a request `{"status", "headers", "body"}`.
-        error: of a `stub` the exception that is raised in its place, `TimeoutError: no answer`; None for none.
-        otherwise: what follows where nothing was `recorded` that answers a call.
-        source: who said so.
-        place: the file that says so; "" where none does.
-    """
-
-    word: Word
-    value: Wire = None
-    error: str | None = None
-    otherwise: Literal["halt", "ask"] = "halt"
-    source: Source = "you"
-    place: str = ""
-
-    @property
-    def text(self) -> str:
-        """The rule as it is written: `ask`, `recorded-or-ask`, `stub:{"paid": true}`, `error:TimeoutError: late`."""
-        if self.word == "stub":
-            return f"stub:{json.dumps(self.value, ensure_ascii=False)}" if self.error is None else f"error:{self.error}"
-        return _OR_ASK if self.word == "recorded" and self.otherwise == "ask" else self.word
-
-    @property
-    def where(self) -> str:
-        """Where it comes from, for people: `default`, `you`, the environment's name or the path of a file."""
-        return self.place or self.source
-
-    def to_wire(self) -> Wire:
-        """As it is kept: its text; with where it comes from unless its name says that, see `ToolPolicy.to_mapping`."""
-        return {"rule": self.text, "source": self.source, "place": self.place}
-
-
-def read_rule(text: str, *, source: Source = "you", place: str = "", about: str = "") -> Rule:
-    """Read a rule as people write it.
-
-    Args:
-        text: `live`, `recorded`, `recorded-or-ask`, `stub:JSON`, `error:Class: text`, `ask` or `deny`.
-        source: who says so.
-        place: the file that says so.
-        about: what stands before it in messages: `pyproject.toml: policy.charge`.
-
-    Raises:
-        UsageError: it is none of these, or its value is not valid JSON.
-    """
-    head = f"{about}: " if about else ""
-    word, colon, rest = text.strip().partition(":")
-    rule = Rule("live", source=source, place=place)
-    if word == "stub" and colon:
-        try:
-            return replace(rule, word="stub", value=parse_value(rest))
-        except InvalidValue as error:
-            raise UsageError(f"{head}the value of stub: {error.message}", hint=error.hint) from error
-    if word == "error" and rest.strip():
-        return replace(rule, word="stub", error=rest.strip())
-    if word in ("stub", "error"):
-        example = 'stub:{"paid": true}' if word == "stub" else "error:TimeoutError: no answer"
-        raise UsageError(f"{head}{word} does not say what is given", hint=f"for example {example}")
-    if not colon and word == _OR_ASK:
-        return replace(rule, word="recorded", otherwise="ask")
-    if not colon and word in WORDS:
-        return replace(rule, word=word)
-    close = difflib.get_close_matches(word, _SPELLED, n=1)
-    known = f"Known are {', '.join(_SPELLED)}."
-    hint = known if not close else f"Did you mean {close[0]}? {known}"
-    raise UsageError(f"{head}{text!r} is not a word of a policy", hint=hint)
 
 
 _DEFAULTS: Final[tuple[tuple[str, Rule], ...]] = (
@@ -321,7 +231,7 @@ class ToolPolicy:
         for name, kept in mapping.items():
             facts: Mapping[str, Wire] = kept if isinstance(kept, dict) else {"rule": kept}
             usual = "default" if name in BOUNDARIES else "you"
-            source = next((each for each in _SOURCES if each == facts.get("source")), cast("Source", usual))
+            source = next((each for each in SOURCES if each == facts.get("source")), cast("Source", usual))
             place = facts.get("place")
             where = place if isinstance(place, str) else ""
             try:
@@ -394,10 +304,10 @@ def is_about_network(name: str) -> bool:
 def _rank(name: str, rule: Rule) -> tuple[int, int, int]:
     """How strong a rule is."""
     if name in BOUNDARIES:
-        return _SOURCES.index(rule.source), 0, int(name not in ("*read", "*write"))
+        return SOURCES.index(rule.source), 0, int(name not in ("*read", "*write"))
     if is_pattern(name):
-        return _SOURCES.index(rule.source), 1, sum(letter not in "*?[]" for letter in name)
-    return _SOURCES.index(rule.source), 2, 0
+        return SOURCES.index(rule.source), 1, sum(letter not in "*?[]" for letter in name)
+    return SOURCES.index(rule.source), 2, 0
 
 
 def policy_texts(mapping: Mapping[str, Wire]) -> dict[str, str]:

@@ -18,7 +18,8 @@ import threading
 from typing import TYPE_CHECKING, Protocol
 
 from agent_tt.errors import ToolDenied, UsageError
-from agent_tt.intercepting.policy import Rule, denied, effect_of
+from agent_tt.intercepting.policy import denied, effect_of
+from agent_tt.intercepting.rules import Rule
 from agent_tt.model import OWN_DOING
 from agent_tt.model.error_text import error_from_text
 from agent_tt.model.facts import CallFacts, PolicyFacts

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 from agent_tt.codec.encode import encode
 from agent_tt.model import CallEnd, NewCall
 from agent_tt.recording.calls.placement import begin_call
-from agent_tt.recording.calls.signature import Parameters, signature_of_call
+from agent_tt.recording.calls.signature import CallSpec, Parameters, signature_of_call
 from agent_tt.recording.calls.site import call_site
-from agent_tt.recording.calls.spec import CallSpec
 from agent_tt.recording.scope import here
 from agent_tt.recording.session import SESSION
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast, overload
 
 from agent_tt.errors import UsageError
 from agent_tt.recording.calls.boundary import recorded
-from agent_tt.recording.calls.signature import Parameters
-from agent_tt.recording.calls.spec import CallSpec
+from agent_tt.recording.calls.signature import CallSpec, Parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable

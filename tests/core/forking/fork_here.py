@@ -11,8 +11,9 @@ import agent_tt
 from agent_tt.forking.guarding import guarding
 from agent_tt.forking.ledger import effects_of
 from agent_tt.intercepting.approvals import Approvals
-from agent_tt.intercepting.policy import ToolPolicy, read_rule
+from agent_tt.intercepting.policy import ToolPolicy
 from agent_tt.intercepting.policy_enforcement import PolicyEnforcement
+from agent_tt.intercepting.rules import read_rule
 from agent_tt.intercepting.run_handoff import RunHandoff
 from agent_tt.model import NewRun
 from agent_tt.recording.session import SESSION

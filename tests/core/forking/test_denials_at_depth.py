@@ -20,7 +20,8 @@ from tests.core.web_server import OPENAI_ANSWER, serving
 
 import agent_tt
 from agent_tt.errors import ToolDenied, UsageError
-from agent_tt.intercepting.policy import ToolPolicy, is_about_network, read_rule
+from agent_tt.intercepting.policy import ToolPolicy, is_about_network
+from agent_tt.intercepting.rules import read_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,7 +14,7 @@ from agent_tt.forking.declared_tools import DeclaredTool, declared_tools
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.request import ForkRequest
 from agent_tt.forking.shown_tools import ShownTools
-from agent_tt.intercepting.policy import Rule
+from agent_tt.intercepting.rules import Rule
 from agent_tt.model import AgentCode, Call, CallEnd, NewCall, NewStep, Run, StepEnd
 
 OPENAI, RESPONSES = "https://api.openai.com/v1/chat/completions", "https://api.openai.com/v1/responses"

@@ -16,8 +16,9 @@ import agent_tt
 from agent_tt.errors import QuestionClosed, ToolDenied, UsageError
 from agent_tt.intercepting.approvals import Approvals
 from agent_tt.intercepting.limits import LimitEnforcement, LimitReached, Limits
-from agent_tt.intercepting.policy import Rule, ToolPolicy
+from agent_tt.intercepting.policy import ToolPolicy
 from agent_tt.intercepting.policy_enforcement import PolicyEnforcement
+from agent_tt.intercepting.rules import Rule
 from agent_tt.intercepting.run_handoff import RunHandoff
 from agent_tt.model import NewRun
 from agent_tt.recording.session import SESSION

@@ -11,8 +11,9 @@ import pytest
 
 import agent_tt
 from agent_tt.errors import ToolDenied
-from agent_tt.intercepting.policy import ToolPolicy, read_rule
+from agent_tt.intercepting.policy import ToolPolicy
 from agent_tt.intercepting.policy_enforcement import PolicyEnforcement
+from agent_tt.intercepting.rules import read_rule
 from agent_tt.model import Call
 from agent_tt.recording.links import Chain, Link, Place, Reply
 from agent_tt.recording.session import SESSION, Session

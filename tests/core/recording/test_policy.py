@@ -10,19 +10,16 @@ import pytest
 from agent_tt import config
 from agent_tt.errors import ToolDenied, UsageError
 from agent_tt.intercepting.policy import (
-    BOUNDARIES,
     EVERYTHING_LIVE,
     POLICY_VARIABLE,
-    Rule,
     ToolPolicy,
     denied,
     effect_of,
     is_about_network,
     is_pattern,
     policy_texts,
-    read_rule,
 )
-from agent_tt.intercepting.policy_tables import check_name, read_assignment, rules_of
+from agent_tt.intercepting.rules import BOUNDARIES, Rule, check_name, read_assignment, read_rule, rules_of
 from agent_tt.model import CallKind
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ import pytest
 
 import agent_tt
 from agent_tt.errors import ToolDenied
-from agent_tt.intercepting.policy import Rule, ToolPolicy
+from agent_tt.intercepting.policy import ToolPolicy
 from agent_tt.intercepting.policy_enforcement import PolicyEnforcement
+from agent_tt.intercepting.rules import Rule
 from agent_tt.intercepting.run_handoff import RunHandoff, take_run
 from agent_tt.recording.session import SESSION
 

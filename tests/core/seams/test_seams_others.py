@@ -14,7 +14,8 @@ from tests.core.seams.runs import recorded, replayed
 import agent_tt
 from agent_tt.errors import ToolDenied
 from agent_tt.forking.under_terms import links_of_run
-from agent_tt.intercepting.policy import ToolPolicy, read_rule
+from agent_tt.intercepting.policy import ToolPolicy
+from agent_tt.intercepting.rules import read_rule
 from agent_tt.model import NewRun
 from agent_tt.recording.session import SESSION
 from agent_tt.store import open_store

@@ -6,7 +6,7 @@
 | `placement` | where a call belongs when it begins |
 | `exchange` | one call that crosses the network: a question, answered in pieces |
 | `boundary`, `streams` | wrapping functions of every nature so that their calls are recorded |
-| `spec`, `signature` | what is known of a function or request before it is called, and its digest |
+| `signature` | what is known of a function or request before it is called, and the digest of a question |
 | `facts`, `site` | what is shown of a call beside its arguments; which line of the agent makes it |
 | `arguments` | what a function did to its arguments, and what goes out where a person changed them |
 | `tool_contexts` | what is given to a tool beside its question, and is shown and not compared |

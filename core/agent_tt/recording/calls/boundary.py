@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 
     from agent_tt.recording.calls.recorded_call import RecordedCall
-    from agent_tt.recording.calls.spec import CallSpec
+    from agent_tt.recording.calls.signature import CallSpec
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -28,9 +28,8 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.model import NewCall
 from agent_tt.recording.calls.placement import begin_in
-from agent_tt.recording.calls.signature import Parameters
+from agent_tt.recording.calls.signature import CallSpec, Parameters
 from agent_tt.recording.calls.site import call_site
-from agent_tt.recording.calls.spec import CallSpec
 from agent_tt.recording.lanes.guard_bypass import is_passing
 from agent_tt.recording.scope import here
 from agent_tt.recording.session import SESSION

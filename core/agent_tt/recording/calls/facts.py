@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.recording.calls.recorded_call import RecordedCall
-    from agent_tt.recording.calls.spec import CallSpec
+    from agent_tt.recording.calls.signature import CallSpec
     from agent_tt.recording.runs.recorder import Recording
 
 __all__ = ["facts_of", "unsure_here"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.recording.calls.spec import CallSpec
+    from agent_tt.recording.calls.signature import CallSpec
     from agent_tt.recording.scope import Scope
     from agent_tt.recording.steps.recorded_step import RecordedStep
 

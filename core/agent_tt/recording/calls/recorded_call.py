@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from agent_tt.model import StreamEnd
     from agent_tt.recording.calls.answers import Served
     from agent_tt.recording.calls.arguments import GivenArguments
-    from agent_tt.recording.calls.spec import CallSpec
+    from agent_tt.recording.calls.signature import CallSpec
     from agent_tt.recording.calls.usage import Usage
     from agent_tt.recording.links import Given, Link, Reply
     from agent_tt.recording.scope import Scope

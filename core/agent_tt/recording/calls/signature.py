@@ -1,8 +1,12 @@
-"""What a call asked: its arguments by name, and the digest by which a replay recognises the same question."""
+"""What is known of a call before it is made: its function, its arguments by name, and the digest of what it asks.
+
+By that digest a replay recognises the same question.
+"""
 
 from __future__ import annotations
 
 import inspect
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_tt.history.digest import digest
@@ -13,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import CallKind
+    from agent_tt.model import CallKind, Effect
+
+__all__ = ["CallSpec", "Parameters", "signature_of_call"]
 
 
 class Parameters:
@@ -123,3 +129,35 @@ def _receiver_of(function: Callable[..., object], signature: inspect.Signature |
     first = next(iter(signature.parameters))
     in_class = bool(owner) and not owner.endswith("<locals>")
     return first if in_class and first in {"self", "cls"} else None
+
+
+@dataclass(frozen=True, slots=True)
+class CallSpec:
+    """What is known of a function whose calls are recorded.
+
+    Attributes:
+        kind: `tool` or `llm`.
+        name: what the calls are called.
+        effect: what a tool does to the world; None for a model call.
+        parameters: how the function names its arguments.
+        idempotency_key: the argument by which the outside world recognises a repeated call.
+        model: the model that is called, where it is known.
+        can_wait: whether a coroutine makes it, which awaits `until_live` before it does.
+        seen: called as each call begins, recorded or not.
+    """
+
+    kind: CallKind
+    name: str
+    effect: Effect | None
+    parameters: Parameters
+    idempotency_key: str | None = None
+    model: str | None = None
+    can_wait: bool = False
+    seen: Callable[[], None] | None = None
+
+    @property
+    def title(self) -> str:
+        """What a step is called that holds such a call alone: of a request the model it asks, else where it goes."""
+        method, _, address = self.name.partition(" ")
+        place = address.partition("://")[2]
+        return (self.model or f"{method} {place}") if place else self.name

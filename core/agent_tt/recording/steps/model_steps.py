@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallEnd
     from agent_tt.recording.calls.recorded_call import RecordedCall
-    from agent_tt.recording.calls.spec import CallSpec
+    from agent_tt.recording.calls.signature import CallSpec
     from agent_tt.recording.runs.recorder import Recording
     from agent_tt.recording.scope import Scope
     from agent_tt.recording.steps.model_turns import ModelTurn
