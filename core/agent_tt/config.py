@@ -11,6 +11,7 @@
 | `on_store_error` | `continue` or `stop`: whether an agent goes on where its store cannot be written |
 | `headers` | a list: names of request headers that count as part of a question, beside those that always do |
 | `policy` | a table: what a fork does with calls; see `agent_tt.intercepting.rules` |
+| `redaction` | a table: what else is secret, patterns by name; see `agent_tt.redaction.own` |
 | `search_index` | `true` or `false`: whether searches keep an index in the user's cache folder |
 
 The environment (`AGENT_TT_STORE`, `AGENT_TT_THEME`, `AGENT_TT_GLYPHS`, `AGENT_TT_FORK_POLICY`, and
@@ -42,7 +43,7 @@ StoreErrorSetting: TypeAlias = Literal["continue", "stop"]
 _GLYPHS: Final = ("auto", "unicode", "ascii")
 _KEYS: Final = (
     *("store", "theme", "glyphs", "keys", "calls", "headers", "checkpoints", "policy", "search_index"),
-    "on_store_error",
+    *("on_store_error", "redaction"),
 )
 _POLICY_VARIABLE: Final = "AGENT_TT_FORK_POLICY"
 """The table of a policy, as JSON. (`AGENT_TT_POLICY` is what a fork hands on to the processes that it starts.)"""
@@ -84,6 +85,7 @@ class Config:
         checkpoints: Which steps `agent-tt record` takes a checkpoint of; None where nobody said.
         on_store_error: Whether an agent goes on where its store cannot be written; None where nobody said: it does.
         policies: What a fork does with calls, from the weakest source to the strongest.
+        redaction: Patterns by name of what else is secret.
         search_index: Whether searches keep an index in the user's cache folder; None where nobody said, which is yes.
     """
 
@@ -96,6 +98,7 @@ class Config:
     checkpoints: str | None = None
     on_store_error: StoreErrorSetting | None = None
     policies: tuple[PolicyTable, ...] = ()
+    redaction: Mapping[str, str] = field(default_factory=dict)
     search_index: bool | None = None
 
 
@@ -136,6 +139,7 @@ def _merge(weak: Config, strong: Config) -> Config:
         checkpoints=strong.checkpoints or weak.checkpoints,
         on_store_error=strong.on_store_error or weak.on_store_error,
         policies=(*weak.policies, *strong.policies),
+        redaction={**weak.redaction, **strong.redaction},
         search_index=weak.search_index if strong.search_index is None else strong.search_index,
     )
 
@@ -236,6 +240,7 @@ def _read_table(table: Mapping[str, object], path: Path, section: str, source: P
         checkpoints=_text(table, "checkpoints", path),
         on_store_error=_on_store_error(_text(table, "on_store_error", path), path),
         policies=(_policy(table["policy"], f"{path}: policy", str(path), source),) if "policy" in table else (),
+        redaction=_patterns(table["redaction"], path) if "redaction" in table else {},
         search_index=_truth(table, "search_index", path),
     )
 
@@ -287,6 +292,18 @@ def _calls(value: object, path: Path) -> dict[str, CallEffect]:
         f"{path}: calls must be a table of {', '.join(_EFFECTS)} by dotted path",
         hint='For example calls = { "my_app.api.charge" = "write" }.',
     )
+
+
+def _patterns(value: object, path: Path) -> dict[str, str]:
+    from agent_tt.redaction.own import check_patterns
+
+    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+        raise UsageError(
+            f"{path}: redaction must be a table of patterns by name",
+            hint="For example redaction = { customer = 'KD-[0-9]{6}' }.",
+        )
+    check_patterns(value, f"{path}: redaction")
+    return value
 
 
 def _names(value: object, path: Path) -> tuple[str, ...]:

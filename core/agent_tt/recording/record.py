@@ -16,6 +16,7 @@ from agent_tt.model.facts import RunFacts
 from agent_tt.recording.calls.kept_headers import as_metadata
 from agent_tt.recording.errors.exceptions import MOST_TEXT
 from agent_tt.recording.runs.entry import Maker, agent_code, script_facts
+from agent_tt.recording.runs.kept_patterns import own_patterns
 from agent_tt.recording.runs.recorder import Recording
 from agent_tt.recording.steps.checkpointing import parse_rules
 
@@ -121,7 +122,7 @@ def record(
             raise
         _LOG.warning("which code run %r runs could not be found out", name, exc_info=True)
         code = AgentCode(entry=agent, version=version)
-    facts |= as_metadata(headers)
+    facts |= as_metadata(headers) | own_patterns()
     new = NewRun(
         name=name,
         code=code,

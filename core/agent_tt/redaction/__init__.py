@@ -9,6 +9,7 @@
 | `json_value` | values of JSON in a text, to any depth |
 | `spans` | places in a text |
 | `marks` | what stands for a secret: the same in every question, numbered and as long in answers |
+| `own` | patterns of a project's own: what they may be, and where they fit |
 | `given` | secrets that answers gave to the agent, recognised when it hands them on |
 | `values` | wire values without their secrets |
 | `open_ends` | what of a text more text may still change |

@@ -14,6 +14,7 @@ from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.json_value import JsonValue, is_description
 from agent_tt.redaction.named import holds_hint, names_in
 from agent_tt.redaction.names import SCHEMA_PARENTS, kind_of
+from agent_tt.redaction.own import OWN
 from agent_tt.redaction.shapes import may_begin_secret
 
 if TYPE_CHECKING:
@@ -95,6 +96,8 @@ def open_end(text: str, found: Sequence[Span], run: int) -> OpenEnd:
         if begun is not None:
             end = max(begun.start(), run)
         end = min(end, _given_start(text, run))
+    if OWN:
+        end = min(end, OWN.open_from(text))
     login = _LOGIN.search(text, max(0, len(text) - _LONGEST_LOGIN))
     if login is not None:
         end = min(end, login.start("it"))
@@ -130,6 +133,7 @@ def stays_calm(text: str, before: int, run: int) -> bool:
     return not (
         holds_hint(text[max(0, before - _LONGEST_HINT) :])
         or may_begin_secret(grown)
+        or OWN.open_from(grown) < len(grown)
         or _BEGUN.search(grown) is not None
     )
 

@@ -16,6 +16,7 @@ from agent_tt.redaction.judging import is_placeholder, is_wordy
 from agent_tt.redaction.marks import is_mark
 from agent_tt.redaction.named import named_secrets
 from agent_tt.redaction.names import is_secret_parameter
+from agent_tt.redaction.own import OWN
 from agent_tt.redaction.spans import Span, apart
 
 if TYPE_CHECKING:
@@ -122,6 +123,8 @@ def secrets_in(text: str) -> list[Span]:
     if "=" in text and ("?" in text or "&" in text or ";" in text):
         found += _parameters(text)
     found += named_secrets(text)
+    if OWN:
+        found += OWN.spans(text)
     return apart(found) if found else found
 
 

@@ -29,6 +29,7 @@ from agent_tt.redaction.names import (
     kind_of,
     within,
 )
+from agent_tt.redaction.own import OWN
 from agent_tt.redaction.shapes import secrets_in
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def redact_text(text: str, *, hide: Hide | None = None) -> str:
         return text
     shown = text if hide is not None else unnumbered(text)  # what a replay gave
     hide = hide or marked
-    if len(text) >= _SHORTEST:
+    if len(text) >= _SHORTEST or OWN:
         shown = replaced(shown, secrets_in(shown), hide)
     for secret in GIVEN.secrets:
         if secret in shown:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from agent_tt.recording.calls.kept_headers import headers_of
 from agent_tt.recording.lanes.hooks import HOOKS
+from agent_tt.recording.runs.kept_patterns import use_patterns_of
 from agent_tt.recording.scope import here
 from agent_tt.replaying.answer import Answer
 from agent_tt.replaying.divergence import HALTING, Divergence, Finding
@@ -104,6 +105,7 @@ class Replay:
         self.is_halted = False
         self.is_amended = False
         self._whole = whole
+        use_patterns_of(tape.run.metadata)
         self._matching = Matching(tape)
         self._lock = threading.RLock()  # reentrant: the garbage collector may finish an agent's generators inside it
         self._findings: list[Finding] = []

@@ -195,6 +195,7 @@ class RunFacts(Facts):
     patched = Fact(TEXTS, "what was recorded around it by patches: `clock`, `random`, `ids`, `env`")
     process = Fact(record(ProcessFacts), "the process that recorded it")
     headers = Fact(_WORDS, "names of HTTP headers that count as part of a question")
+    redaction = Fact(TEXT_BY_NAME, "the patterns of its project's own for what is secret, by name")
     model_parameters = Fact(OBJECT, "what the agent said of its model beside the fields of `model`")
     calls = Fact(TEXT_BY_NAME, "functions named from outside: the effect (`read`, `write`, `llm`) by dotted path")
     calls_named = Fact(TEXT_BY_NAME, "under which names they are recorded, by dotted path")
