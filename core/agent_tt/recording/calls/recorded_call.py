@@ -416,6 +416,7 @@ class RecordedCall:
                 return
             self._is_over = True
         self.end.come()
+        self.given = None  # the agent's own objects: nobody changes them any more
         number, step = self.number, self._step
         if number is None:
             return
