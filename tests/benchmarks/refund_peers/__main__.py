@@ -27,6 +27,8 @@ def main() -> int:
     if options.markdown:
         print(markdown(load()), end="")
         return 0
+    if options.write and options.only != keys:
+        parser.error("--write takes what was found of all tools, and --only tries some")
     with tempfile.TemporaryDirectory(prefix="refund-peers-") as temporary:
         report = _try_all(options.only, options.environments or Path(temporary))
     if options.write:

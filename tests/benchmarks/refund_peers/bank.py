@@ -17,7 +17,8 @@ class Bank:
 
     def __init__(self, server: ThreadingHTTPServer) -> None:
         self.paid: list[int] = []
-        self.url = f"http://127.0.0.1:{server.server_address[1]}/refunds"
+        self.port = str(server.server_address[1])
+        self.url = f"http://127.0.0.1:{self.port}/refunds"
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.benchmarks.refund_peers.trial import FAILED, Outcome
+from tests.benchmarks.refund_peers.trial import FAILED, PAID, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +87,9 @@ def markdown(report: Report) -> str:
     found: dict[str, list[str]] = {}
     for result in report.results:
         if result.known:
-            kind = result.outcomes[0].result if result.forks else "not paid: they replay, and do not go on from a step"
+            kind = result.outcomes[0].result
+            if not result.forks and kind != PAID:
+                kind = "not paid: they replay, and do not go on from a step"
             found.setdefault(kind, []).append(result.title)
     rows = [f"| {what} | {', '.join(titles)} |" for what, titles in found.items()]
     made = f"Found on {report.date} by `{COMMAND}`, each tool used as its own documentation shows."

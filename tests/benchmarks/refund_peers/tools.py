@@ -1,7 +1,7 @@
 """The tools that are tried: their versions, where their documentation says how to fork, and the ways that are tried.
 
-The first way of each is what the documentation shows, without any option. Further ways are documented options that may
-hold back a tool that writes.
+The first way of each is what the documentation shows, without any option. Further ways are documented options that
+hold back a tool that writes, or let it run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ class Way:
     name: str
     """What is done, in a few words of Markdown."""
     argument: str = "fork"
-    """What the agent's module is called with."""
+    """What the agent's module is called with to fork."""
+    recorded_by: str = "record"
+    """What it is called with to record."""
     typed: str = ""
     """What is typed on its standard input."""
 
@@ -56,7 +58,8 @@ TOOLS: Final = (
         "docs/fork.md",
         (
             Way("`agent-tt fork refund --at 1 --set ticket.amount=90`"),
-            Way("the same with `--allow refund`", "allow"),
+            Way("the same where no function is marked as a tool", "unmarked", recorded_by="record-unmarked"),
+            Way("the first with `--allow refund`", "allow"),
         ),
     ),
     Tool(

@@ -53,7 +53,8 @@ def environment_of(tool: Tool, folder: Path) -> Path:
     if not tool.requirements:
         return Path(sys.executable)
     python = folder / tool.key / "bin" / "python"
-    if (folder / tool.key / "installed").exists():
+    installed = folder / tool.key / "installed"
+    if installed.exists() and installed.read_text().split() == list(tool.requirements):
         return python
     base = sys.executable if tool.python is None else shutil.which(f"python{tool.python}")
     if base is None:
@@ -64,7 +65,7 @@ def environment_of(tool: Tool, folder: Path) -> Path:
         if done.returncode:
             lines = done.stderr.strip().splitlines() or ["no reason given"]
             raise NotInstalledError(lines[-1])
-    (folder / tool.key / "installed").touch()
+    installed.write_text("\n".join(tool.requirements))
     return python
 
 
@@ -73,7 +74,10 @@ def try_tool(tool: Tool, python: Path) -> list[Outcome]:
     outcomes = []
     for way in tool.ways:
         with tempfile.TemporaryDirectory(prefix=f"refund-{tool.key}-") as folder:
-            outcomes.append(_try_way(tool, way, python, Path(folder)))
+            try:
+                outcomes.append(_try_way(tool, way, python, Path(folder)))
+            except subprocess.TimeoutExpired:
+                outcomes.append(Outcome(way.name, FAILED, (), f"took more than {TIME_LIMIT} seconds"))
     return outcomes
 
 
@@ -103,7 +107,7 @@ def _try_way(tool: Tool, way: Way, python: Path, folder: Path) -> Outcome:
                 check=False,
             )
 
-        recorded = run("record")
+        recorded = run(way.recorded_by)
         if recorded.returncode or len(bank.paid) != 1 or _read(marks) != ["asked", "replied"]:
             return Outcome(way.name, FAILED, (), f"recording: {_last(recorded.stderr)}")
         marks.unlink()  # what is left there now, the fork leaves
@@ -117,7 +121,7 @@ def _try_way(tool: Tool, way: Way, python: Path, folder: Path) -> Outcome:
         result, said = FAILED, _last(forked.stderr or forked.stdout)
     else:
         result = STOPPED if "asked" not in left else HELD if "replied" in left else ENDED
-    return Outcome(way.name, result, amounts, said)
+    return Outcome(way.name, result, amounts, said.replace(bank.port, "PORT"))
 
 
 def _read(marks: Path) -> list[str]:

@@ -14,7 +14,7 @@ def refund(order, amount):
     return desk.refund(order, amount)
 
 
-def main(state=None):
+def main(state=None, pay=refund):
     state = state or {"ticket": None, "decision": None, "refund": None, "reply": None}
     with agent_tt.record("refund", state=state) as run:
         if state["ticket"] is None:
@@ -27,11 +27,16 @@ def main(state=None):
             with run.step("refund", state):
                 desk.comes_to_the_refund()
                 try:
-                    state["refund"] = refund(**state["ticket"])
+                    state["refund"] = pay(**state["ticket"])
                 except agent_tt.ToolDenied:
                     state["refund"] = "not paid"
         with run.step("reply", state):
             state["reply"] = desk.reply(state["refund"])
+
+
+def unmarked(state=None):
+    """The same agent where nothing says which of its functions is a tool."""
+    main(state, pay=desk.refund)
 
 
 def fork(*options):
@@ -44,10 +49,11 @@ def fork(*options):
     return done.returncode
 
 
-WAYS = {"fork": (), "allow": ("--allow", "refund")}
+WAYS = {"fork": (), "unmarked": ("--agent", "with_agent_tt:unmarked"), "allow": ("--allow", "refund")}
+AGENTS = {"record": main, "record-unmarked": unmarked}
 
 if __name__ == "__main__":
-    if sys.argv[1] == "record":
-        main()
+    if sys.argv[1] in AGENTS:
+        AGENTS[sys.argv[1]]()
     else:
         sys.exit(fork(*WAYS[sys.argv[1]]))
