@@ -93,6 +93,20 @@ def test_an_index_follows_a_run_that_grows_and_reads_what_is_not_over(store: Sql
     finder.close()
 
 
+def test_a_text_of_a_step_that_was_over_late_is_shown_where_it_first_stands(store: SqliteStore, folder: Path) -> None:
+    writer = store.begin_run(NewRun("run"), {"count": 0})
+    late = writer.open_step(NewStep("the same work", lane="one"))
+    writer.close_step(writer.open_step(NewStep("the same work", lane="two")), StepEnd("ok"), {"count": 1})
+    finder = Finder(store, use_index=True, folder=folder)
+    assert steps_with(finder, "same") == [1, 2]
+    writer.close_step(late, StepEnd("ok"), {"count": 2})
+    writer.finish("succeeded")
+    found = finder.found(parse("same"))
+    assert [(hit.step, hit.times, hit.last) for hit in found.hits] == [(1, 2, 2)]
+    assert found == Finder(store, use_index=False).found(parse("same"))
+    finder.close()
+
+
 def test_texts_that_repeat_are_kept_once(store: SqliteStore, folder: Path) -> None:
     writer = store.begin_run(NewRun("run"), {"count": 0})
     for number in range(1, 50):
@@ -321,8 +335,8 @@ def test_a_file_that_is_too_large_loses_the_runs_that_were_searched_longest_ago(
         if name == "one":
             monkeypatch.setattr(build, "MOST_BYTES", Cache(store.path, folder).size() * 3 // 2)
     kept = Cache(store.path, folder)
-    assert store.run("three").id in kept.run_ids()
-    assert store.run("one").id not in kept.run_ids()
+    assert store.run("three").id in kept.runs()
+    assert store.run("one").id not in kept.runs()
     kept.close()
 
 

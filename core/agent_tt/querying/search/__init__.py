@@ -12,4 +12,11 @@
 | `build`, `write` | filling it, and taking out of it |
 | `lookup`, `grams` | searching it |
 | `finder` | all of it together: what commands and screens ask |
+
+The index is FTS5 of SQLite with its trigram tokenizer, over texts that are kept once, their places beside them.
+On 100,000 steps (1.1 million places) a keystroke takes up to 70 ms of the processor for words, at the 95th percentile;
+a row of FTS5 for each place, counted and ordered by bm25, takes 0.8 to 1.6 s, and bm25 over texts kept once up to
+0.4 s, since it scores every match before it gives the best. SQLite 3.40 folds 390 capital letters otherwise than Python
+does and would miss them, so texts are folded before they are indexed; places as plain rows made the index half as large
+again and keystrokes about a quarter slower on 5,000 steps, so they are packed.
 """

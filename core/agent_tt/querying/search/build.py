@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import orjson
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Run, Step
     from agent_tt.protocols import RunSource
-    from agent_tt.querying.search.cache import Cache
+    from agent_tt.querying.search.cache import Cache, Indexed
     from agent_tt.querying.search.recorded import Text
     from agent_tt.querying.search.requests import Request
 
@@ -82,12 +83,12 @@ class Builder:
         """
         self.of = sum(max(0, run.steps - _own_start(run)) + 1 for run in runs)
         self.done = 0
-        self._note_use(runs)
-        seen = self._seen()
+        known = self._cache.runs()
+        self._note_use(known[run.id] for run in runs if run.id in known)
         for run in runs:
             before = self.done
             looks = self._looks_of(run)
-            while not cancelled() and (looks is None or seen.get(run.id) != looks):
+            while not cancelled() and (looks is None or run.id not in known or known[run.id].seen != looks):
                 try:
                     for step in self._index(run, self._source.step_count(run.id), cancelled):
                         self.done = before + step - _own_start(run)
@@ -108,28 +109,20 @@ class Builder:
             return None
         return f"{run.status} {run.steps} {run.ended_us}"
 
-    def _seen(self) -> dict[str, str]:
-        with self._cache.using() as connection:
-            return dict(connection.execute("SELECT id, seen FROM runs WHERE seen IS NOT NULL"))
-
     def _note_seen(self, run: Run, looks: str) -> None:
         with self._cache.writing() as connection:
             connection.execute("UPDATE runs SET seen = ? WHERE id = ?", (looks, run.id))
 
-    def _note_use(self, runs: Sequence[Run]) -> None:
+    def _note_use(self, runs: Iterable[Indexed]) -> None:
         """Write down that runs are searched, unless that was said a short time ago."""
-        with self._cache.using() as connection:
-            noted = dict(connection.execute("SELECT id, used_us FROM runs"))
-        due = [run.id for run in runs if run.id in noted and (noted[run.id] or 0) < self._begun - _NOTED_US]
+        due = [(self._begun, run.number) for run in runs if (run.used_us or 0) < self._begun - _NOTED_US]
         if due:
             with self._cache.writing() as connection:
-                connection.executemany(
-                    "UPDATE runs SET used_us = ? WHERE id = ?", [(self._begun, each) for each in due]
-                )
+                connection.executemany("UPDATE runs SET used_us = ? WHERE no = ?", due)
 
     def forget_missing(self, keep: Iterable[str]) -> None:
         """Delete what is indexed of runs that are not there any more."""
-        gone = set(self._cache.run_ids()) - set(keep)
+        gone = set(self._cache.runs()) - set(keep)
         if gone:
             forget(self._cache, gone)
 
@@ -147,17 +140,15 @@ class Builder:
             row = self._cache.run(run.id)
             if row is None:
                 raise _Elsewhere
-        self._index_opened(run, row)
-        if row["upto"] >= end:
+        row = self._index_opened(run, row)
+        if row.upto >= end:
             return
-        start = int(row["upto"]) + 1
+        start = row.upto + 1
         if texts is None or start > texts.first + 1:
             texts = RunTexts(self._source, run, start)
-        row = self._cache.run(run.id) or row
-        for batch in self._batches_of(run, texts, start, end, cancelled):
-            self._write(run, row, batch)
-            row = {**row, "upto": batch.upto, "open": json.dumps(batch.open), "part": row["part"] + 1}
-            yield batch.upto
+        for batch in self._batches_of(run, row, texts, start, end, cancelled):
+            row = self._write(run, row, batch)
+            yield row.upto
 
     def _begin(self, run: Run, texts: RunTexts) -> None:
         brought = [(texts.first, order, text) for order, text in enumerate(texts.begin(), start=texts.first_order)]
@@ -170,11 +161,9 @@ class Builder:
                     "UPDATE runs SET upto = ?, part = 1, used_us = ? WHERE no = ?", (texts.first, _now(), number)
                 )
 
-    def _index_opened(self, run: Run, row: dict[str, object]) -> None:
-        """Index steps that were not over when they were looked at, and are now."""
-        waiting: list[int] = json.loads(str(row["open"]))
-        if not waiting:
-            return
+    def _index_opened(self, run: Run, row: Indexed) -> Indexed:
+        """Index steps that were not over when they were looked at, and are now; say what is indexed then."""
+        waiting: list[int] = json.loads(row.still_open)
         brought: list[tuple[int, int, Text]] = []
         requests: list[Request] = []
         left: list[int] = []
@@ -187,16 +176,12 @@ class Builder:
                 requests += texts.requests
             else:
                 left.append(number)
-        if len(left) < len(waiting):
-            upto = int(str(row["upto"]))
-            self._write(run, row, _Batch(brought, upto, left, requests))
-            row["open"], row["part"] = json.dumps(left), int(str(row["part"])) + 1
+        return row if len(left) == len(waiting) else self._write(run, row, _Batch(brought, row.upto, left, requests))
 
     def _batches_of(
-        self, run: Run, texts: RunTexts, start: int, end: int, cancelled: Callable[[], bool]
+        self, run: Run, row: Indexed, texts: RunTexts, start: int, end: int, cancelled: Callable[[], bool]
     ) -> Iterator[_Batch]:
-        row = self._cache.run(run.id) or {"open": "[]"}
-        batch = _Batch([], start - 1, json.loads(row["open"]))
+        batch = _Batch([], start - 1, json.loads(row.still_open))
         most, characters = _FIRST_BATCH, 0
         for step in steps_of(texts, start, end):
             if cancelled():
@@ -216,22 +201,27 @@ class Builder:
         if batch.upto >= start:
             yield batch
 
-    def _write(self, run: Run, row: dict[str, object], batch: _Batch) -> None:
+    def _write(self, run: Run, row: Indexed, batch: _Batch) -> Indexed:
+        """Write a batch, unless somebody else wrote about the run since; say what is indexed then."""
         mark = self._mark(run, batch.upto, batch.open)
         with self._cache.writing() as connection:
-            found = connection.execute("SELECT no, upto, part, open FROM runs WHERE id = ?", (run.id,)).fetchone()
-            if found is None or (found[1], found[2]) != (row["upto"], row["part"]):
+            now = self._cache.run(run.id)
+            if now is None or (now.number, now.upto, now.part) != (row.number, row.upto, row.part):
                 raise _Elsewhere
-            write_texts(connection, found[0], found[2], batch.texts)
-            write_requests(connection, found[0], found[2], batch.requests)
+            write_texts(connection, now.number, now.part, batch.texts)
+            write_requests(connection, now.number, now.part, batch.requests)
+            now = now._replace(
+                upto=batch.upto, part=now.part + 1, still_open=json.dumps(batch.open), mark=mark, used_us=_now()
+            )
             connection.execute(
-                "UPDATE runs SET upto = ?, part = part + 1, open = ?, mark = ?, used_us = ? WHERE no = ?",
-                (batch.upto, json.dumps(batch.open), mark, _now(), found[0]),
+                "UPDATE runs SET upto = ?, part = ?, open = ?, mark = ?, used_us = ? WHERE no = ?",
+                (now.upto, now.part, now.still_open, now.mark, now.used_us, now.number),
             )
         self._batches += 1
         if self._batches % _SETTLE_EVERY == 0:
             self._cache.settle()
             self._make_room(run)
+        return now
 
     def _make_room(self, run: Run) -> None:
         """Drop the runs that were searched longest ago, and not now, while the file is too large."""
@@ -248,13 +238,12 @@ class Builder:
 
     # -------------------------------------------------------------------- whether it is still the same run
 
-    def _is_same(self, run: Run, row: dict[str, object]) -> bool:
-        if row["first"] != RunTexts(self._source, run).first:
+    def _is_same(self, run: Run, row: Indexed) -> bool:
+        if row.first != RunTexts(self._source, run).first:
             return False
-        if row["mark"] is None:
+        if row.mark is None:
             return True
-        start = int(json.loads(str(row["mark"]))["from"])
-        return row["mark"] == self._mark(run, int(str(row["upto"])), json.loads(str(row["open"])), start)
+        return row.mark == self._mark(run, row.upto, json.loads(row.still_open), int(json.loads(row.mark)["from"]))
 
     def _mark(self, run: Run, upto: int, still_open: Sequence[int], start: int | None = None) -> str:
         """What tells whether the steps that were indexed have changed."""
@@ -272,22 +261,14 @@ class Builder:
         return json.dumps({"from": start, "digest": digest_of(orjson.dumps(facts, default=str)).hex()})
 
 
+@dataclass(slots=True)
 class _Batch:
-    """Texts to be written, and how far the run is indexed then."""
+    """Texts to be written, each with its step and position, the requests, and how far the run is indexed then."""
 
-    __slots__ = ("open", "requests", "texts", "upto")
-
-    def __init__(
-        self,
-        texts: list[tuple[int, int, Text]],
-        upto: int,
-        still_open: list[int],
-        requests: Sequence[Request] = (),
-    ) -> None:
-        self.texts = texts
-        self.requests = [*requests]
-        self.upto = upto
-        self.open = still_open
+    texts: list[tuple[int, int, Text]]
+    upto: int
+    open: list[int]
+    requests: list[Request] = field(default_factory=list)
 
 
 def _facts(step: Step) -> list[object]:

@@ -25,7 +25,7 @@ import sqlite3
 import time
 from contextlib import contextmanager, suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agent_tt.querying.search.files import (
     CacheLost,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["MOST_BYTES", "Cache", "Progress", "can_index", "first_id", "last_id", "run_of"]
+__all__ = ["MOST_BYTES", "Cache", "Indexed", "can_index", "first_id", "last_id", "run_of"]
 
 _VERSION: Final = 3
 _APPLICATION_ID: Final = 0x41545453
@@ -83,18 +83,33 @@ _TABLES: Final = (
 )
 
 
-class Progress(NamedTuple):
-    """How far a run is indexed.
+class Indexed(NamedTuple):
+    """What is indexed of a run.
 
     Attributes:
+        id: the run.
         number: its number in the index.
+        first: the step before the first one that it recorded itself.
         upto: the last step that was looked at.
+        part: how often something was written about it.
         still_open: the steps that were not over then, as JSON.
+        mark: what tells whether the steps that were indexed have changed; None where none was.
+        seen: what the run looked like when all of it was indexed; None before that.
+        used_us: when it was searched, to the hour; microseconds since 1970.
     """
 
+    id: str
     number: int
+    first: int
     upto: int
+    part: int
     still_open: str
+    mark: str | None
+    seen: str | None
+    used_us: int | None
+
+
+_INDEXED: Final = "SELECT id, no, first, upto, part, open, mark, seen, used_us FROM runs"
 
 
 @cache
@@ -218,23 +233,16 @@ class Cache:
             )
         return int((pages - free) * page)
 
-    def run(self, run_id: str) -> dict[str, Any] | None:
-        """The row of a run; None where it is not indexed."""
+    def run(self, run_id: str) -> Indexed | None:
+        """What is indexed of a run; None where nothing is."""
         with self.using() as connection:
-            found = connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,))
-            row = found.fetchone()
-            return None if row is None else dict(zip((column[0] for column in found.description), row, strict=True))
+            row = connection.execute(f"{_INDEXED} WHERE id = ?", (run_id,)).fetchone()
+        return None if row is None else Indexed(*row)
 
-    def progress(self) -> dict[str, Progress]:
-        """How far each run is indexed, by its id."""
+    def runs(self) -> dict[str, Indexed]:
+        """What is indexed of each run, by its id."""
         with self.using() as connection:
-            rows = connection.execute("SELECT id, no, upto, open FROM runs").fetchall()
-        return {run_id: Progress(*row) for run_id, *row in rows}
-
-    def run_ids(self) -> dict[str, int]:
-        """The ids of all runs that are indexed, with their numbers."""
-        with self.using() as connection:
-            return dict(connection.execute("SELECT id, no FROM runs"))
+            return {row[0]: Indexed(*row) for row in connection.execute(_INDEXED)}
 
     # -------------------------------------------------------------------- the file
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
-    from agent_tt.querying.search.cache import Progress
+    from agent_tt.querying.search.cache import Indexed
     from agent_tt.querying.search.hits import By
     from agent_tt.querying.search.query import Query
     from agent_tt.querying.search.recorded import Text
@@ -254,7 +254,7 @@ class Finder:
     def _look_up(self, cache: Cache, asked: _Asked) -> Iterator[Hits]:
         due = time.monotonic() + _FIRST_SNAPSHOT_S
         gathered = Gathered(asked.query, asked.by)
-        rows = cache.progress()
+        rows = cache.runs()
         stretches: list[Stretch] = []
         requests: dict[int, list[Request]] = {}
         done = of = 0
@@ -279,7 +279,7 @@ class Finder:
                 due = time.monotonic() + _SNAPSHOT_S
         yield gathered.hits(asked.limit, searched=indexed)
 
-    def _forget_open(self, rows: Mapping[str, Progress]) -> None:
+    def _forget_open(self, rows: Mapping[str, Indexed]) -> None:
         """Let go of what was read of steps that are over now."""
         for run, step in list(self._open):
             if run not in rows or step not in json.loads(rows[run].still_open):

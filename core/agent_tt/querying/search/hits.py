@@ -99,10 +99,6 @@ class Hits:
     searched: float = 1.0
 
 
-Later: TypeAlias = "tuple[int, Callable[[], list[Place]]]"
-"""The first step of further places of a text, and what reads them."""
-
-
 class Place(NamedTuple):
     """Where a text stands.
 
@@ -123,6 +119,22 @@ class Place(NamedTuple):
     def again(self, request: Request) -> Place:
         """The same place in a later request."""
         return Place(request.step, request.order, request.call, self.path, (self.step, self.order))
+
+
+class Later(NamedTuple):
+    """Further places of a text, not read yet.
+
+    Attributes:
+        first: the first step of them.
+        last: the last one.
+        uses: how many they are.
+        read: reads them.
+    """
+
+    first: int
+    last: int
+    uses: int
+    read: Callable[[], Iterable[Place]]
 
 
 @dataclass(slots=True)
@@ -146,10 +158,10 @@ class _Matched:
     def all_places(self) -> Iterator[Place]:
         """All places in order; parts that come later are read when they are reached."""
         heap = list(self.places)  # which is in order
-        parts = sorted(self.later, key=lambda part: part[0])
+        parts = sorted(self.later, key=lambda part: part.first)
         while heap or parts:
-            while parts and (not heap or parts[0][0] <= heap[0].step):
-                for place in parts.pop(0)[1]():
+            while parts and (not heap or parts[0].first <= heap[0].step):
+                for place in parts.pop(0).read():
                     heapq.heappush(heap, place)
             if heap:
                 yield heapq.heappop(heap)
@@ -223,9 +235,6 @@ class Gathered:
         text: str,
         found: Found,
         places: Sequence[Place],
-        *,
-        uses: int | None = None,
-        last: int | None = None,
         later: Sequence[Later] = (),
     ) -> None:
         """Take a text that holds what is searched for.
@@ -237,8 +246,6 @@ class Gathered:
             text: the text.
             found: where it holds that.
             places: where it stands, in order; the first ones where there are `later` ones.
-            uses: how often it stands anywhere; the number of places where not given.
-            last: the last step that has it; that of the last place where not given.
             later: the other places.
         """
         known = self._matched.get((rank, kind, text))
@@ -246,8 +253,8 @@ class Gathered:
             known = self._matched[rank, kind, text] = _Matched(run, rank, kind, text, found)
             self._characters += len(text)
         known.places += places
-        known.uses += len(places) if uses is None else uses
-        known.last = max(known.last, places[-1].step if last is None else last)
+        known.uses += len(places) + sum(part.uses for part in later)
+        known.last = max(known.last, places[-1].step, *(part.last for part in later))
         known.later += later
 
     def hits(self, limit: int, *, searched: float = 1.0) -> Hits:
@@ -313,9 +320,10 @@ def _steps(matched: Iterable[_Matched]) -> list[int]:
     first = min((each.rank for each in matched), default=0)
     for each in matched:
         if each.rank == first:
-            for places in itertools.chain([each.places], (more() for _, more in each.later)):
-                found.update(place.step for place in places)
-                noted += len(places)
+            for places in itertools.chain([each.places], (part.read() for part in each.later)):
+                steps = [place.step for place in places]
+                found.update(steps)
+                noted += len(steps)
                 if noted >= _MOST_STEPS:
                     return sorted(found)
     return sorted(found)

@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from agent_tt.querying.search.cache import first_id, last_id, run_of
 from agent_tt.querying.search.folding import fold
 from agent_tt.querying.search.grams import grams_of
-from agent_tt.querying.search.hits import Place
+from agent_tt.querying.search.hits import Later, Place
 from agent_tt.querying.search.read import AGENT, CALL, FOREVER, OF_CALLS, OF_REQUESTS
 from agent_tt.querying.search.requests import Requests
 from agent_tt.querying.search.write import read_requests, unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from agent_tt.querying.search.cache import Cache
-    from agent_tt.querying.search.hits import By, Gathered, Later
+    from agent_tt.querying.search.hits import By, Gathered
     from agent_tt.querying.search.query import Found, Query
     from agent_tt.querying.search.requests import Request
 
@@ -78,15 +78,6 @@ class _Row(NamedTuple):
     first: int
     last: int
     places: bytes
-
-
-class _Part(NamedTuple):
-    """Further places of a text, not read yet."""
-
-    number: int
-    first: int
-    last: int
-    uses: int
 
 
 def look_up(
@@ -147,6 +138,7 @@ class _Search:
         self._kinds = [kind for kind in query.kinds if query.tool is None or kind in OF_CALLS]
         self._calls = self._places_of(CALL, query.tool)
         self._agents = self._places_of(AGENT, query.agent)
+        self._is_any = self._calls is None and self._agents is None
         self._characters = 0
         self._taken: set[int] = set()
         self._first = 0
@@ -216,28 +208,32 @@ class _Search:
         chosen = numbers[bisect_left(numbers, low) : bisect_right(numbers, high)]
         for at in range(0, len(chosen), _MOST_ASKED):
             some = chosen[at : at + _MOST_ASKED]
-            marks = ", ".join("?" * len(some))
-            sql = f"SELECT {_COLUMNS} FROM texts t WHERE t.id IN ({marks}) ORDER BY t.id"  # noqa: S608  # words of ours
-            yield from map(_Row._make, self._connection.execute(sql, some))
+            yield from self._select("texts t", f"t.id IN ({', '.join('?' * len(some))}) ORDER BY t.id", some)
 
     def _rows(self, low: int, high: int, expression: str | None, *, repeated: bool) -> Iterator[_Row]:
+        """The texts in a range that may hold something, and may lie in the steps that are searched."""
         bounds, values = "", list[int]()
         if self._query.last is not None:
             bounds, values = " AND t.first <= ?", [self._query.last]
         if self._query.first is not None and not repeated:
             bounds, values = f"{bounds} AND t.last >= ?", [*values, self._query.first]
         if expression is not None:
-            rows = self._connection.execute(
-                f"SELECT {_COLUMNS} FROM grams JOIN texts t ON t.id = grams.rowid"  # noqa: S608  # words of ours
-                f" WHERE grams MATCH ? AND grams.rowid BETWEEN ? AND ?{bounds} ORDER BY grams.rowid",
-                (expression, low, high, *values),
-            )
-        else:
-            rows = self._connection.execute(
-                f"SELECT {_COLUMNS} FROM texts t WHERE t.id BETWEEN ? AND ?{bounds} ORDER BY t.id",  # noqa: S608
-                (low, high, *values),
-            )
-        return map(_Row._make, rows)
+            return self._holding("grams", expression, low, high, bounds, values)
+        return self._select("texts t", f"t.id BETWEEN ? AND ?{bounds} ORDER BY t.id", [low, high, *values])
+
+    def _holding(
+        self, table: str, expression: str, low: int, high: int, bounds: str = "", values: Sequence[int] = ()
+    ) -> Iterator[_Row]:
+        """The texts in a range that have an entry in a table of FTS5."""
+        return self._select(
+            f"{table} JOIN texts t ON t.id = {table}.rowid",
+            f"{table} MATCH ? AND {table}.rowid BETWEEN ? AND ?{bounds} ORDER BY {table}.rowid",
+            [expression, low, high, *values],
+        )
+
+    def _select(self, tables: str, where: str, values: Sequence[int | str]) -> Iterator[_Row]:
+        sql = f"SELECT {_COLUMNS} FROM {tables} WHERE {where}"  # noqa: S608  # words of ours
+        return map(_Row._make, self._connection.execute(sql, values))
 
     # -------------------------------------------------------------------- gathering
 
@@ -250,13 +246,9 @@ class _Search:
         for kind in self._kinds:
             for low, high in self._ranges(kind):
                 try:
-                    rows = self._connection.execute(
-                        f"SELECT {_COLUMNS} FROM words JOIN texts t ON t.id = words.rowid"  # noqa: S608
-                        " WHERE words MATCH ? AND words.rowid BETWEEN ? AND ? ORDER BY words.rowid",
-                        (expression, low, high),
-                    )
+                    rows = self._holding("words", expression, low, high)
                     full = False
-                    for last in self._gather(kind, map(_Row._make, rows), _MOST_WHOLE):
+                    for last in self._gather(kind, rows, _MOST_WHOLE):
                         full = last is None
                         yield 0.0
                 except sqlite3.OperationalError as error:
@@ -292,65 +284,55 @@ class _Search:
             self._first = row.first
 
     def _take(self, stretch: Stretch, kind: int, row: _Row, found: Found) -> None:
-        first, last = self._query.first or 0, _lowest(self._query.last, stretch.last)
-        places = [Place(*place) for place in unpacked(row.places)]
+        """Take a text at its places in the steps that are searched; parts that all lie there are read when need be."""
+        first = self._query.first or 0
+        last = min(end for end in (self._query.last, stretch.last, FOREVER) if end is not None)
         self._characters += len(row.text)
-        end = FOREVER if last is None else last
-        if kind in OF_REQUESTS:
-            self._take_asked(stretch, kind, row, found, places, first, end)
-            return
-        parts = self._parts(row.id, first, end) if row.uses > len(places) else []
-        if self._calls is None and self._agents is None:
-            self._take_steps(stretch, kind, row, found, places, parts, first, end)
-            return
-        places += (place for part in parts for place in self._part(row.id, part.number))
-        calls, agents = (None if each is None else each.get(stretch.run, set()) for each in (self._calls, self._agents))
-        kept = [
-            place
-            for place in places
-            if first <= place.step <= end
-            and (calls is None or (place.step, place.call) in calls)
-            and (agents is None or (place.step, None) in agents)
-        ]
-        if kept:
-            self._into.take(stretch.shown, stretch.rank, kind, row.text, found, kept)
-
-    def _take_asked(
-        self, stretch: Stretch, kind: int, row: _Row, found: Found, places: list[Place], first: int, last: int
-    ) -> None:
-        """Take a text of arguments at its places between two steps, those where later requests repeat it among them."""
-        if row.uses > len(places):
-            places += (place for part in self._parts(row.id, 0, last) for place in self._part(row.id, part.number))
-        requests = self._requests_of(stretch.run)
-        calls, agents = (None if each is None else each.get(stretch.run, set()) for each in (self._calls, self._agents))
-        kept: list[Place] = []
+        places = [Place(*place) for place in unpacked(row.places)]
+        is_asked = kind in OF_REQUESTS
+        parts = self._parts(row.id, 0 if is_asked else first, last) if row.uses > len(places) else []
         later: list[Later] = []
-        uses = latest = 0
-        for place in places:
-            again = requests.again(place.step, place.call, place.path, first, last) if place.step <= last else []
-            if calls is None and agents is None:
-                kept += (place,) if first <= place.step <= last else ()
-                if again:
-                    later.append((again[0].step, partial(_repeated, place, again)))
-                    uses, latest = uses + len(again), max(latest, again[-1].step)
-                continue
-            kept += (
-                each
-                for each in (place, *_repeated(place, again))
-                if first <= each.step <= last
-                and (calls is None or (each.step, each.call) in calls)
-                and (agents is None or (each.step, None) in agents)
-            )
-        if not kept and later:  # there is always a first place
-            later.sort(key=lambda part: part[0])
-            kept = later.pop(0)[1]()
-            uses -= len(kept)
+        if is_asked:
+            places += (place for part in parts for place in part.read())
+            kept, later = self._asked(stretch.run, places, first, last)
+        else:
+            kept = self._meant(stretch.run, places, first, last)
+            for part in parts:
+                is_whole = first <= part.first and part.last <= last
+                if is_whole and self._is_any and kept and kept[0].step <= part.first:  # a step may be over late
+                    later.append(part)
+                else:
+                    kept += self._meant(stretch.run, part.read(), first, last)
         if kept:
             kept.sort()
-            uses, latest = uses + len(kept), max(latest, kept[-1].step)
-            self._into.take(
-                stretch.shown, stretch.rank, kind, row.text, found, kept, uses=uses, last=latest, later=later
-            )
+            self._into.take(stretch.shown, stretch.rank, kind, row.text, found, kept, later)
+
+    def _asked(self, run: int, places: Sequence[Place], first: int, last: int) -> tuple[list[Place], list[Later]]:
+        """The places of a text of arguments between two steps, those where later requests repeat it among them."""
+        requests = self._requests_of(run)
+        kept = self._meant(run, places, first, last)
+        later: list[Later] = []
+        for place in places:
+            again = requests.again(place.step, place.call, place.path, first, last) if place.step <= last else []
+            if not self._is_any:
+                kept += self._meant(run, _repeated(place, again), first, last)
+            elif again:
+                later.append(Later(again[0].step, again[-1].step, len(again), partial(_repeated, place, again)))
+        if not kept and later:  # there is always a first place
+            later.sort(key=lambda part: part.first)
+            kept += later.pop(0).read()
+        return kept, later
+
+    def _meant(self, run: int, places: Iterable[Place], first: int, last: int) -> list[Place]:
+        """The places that lie between two steps, and are of a call and of an agent that the search is kept to."""
+        kept = [place for place in places if first <= place.step <= last]
+        if self._calls is not None:
+            calls = self._calls.get(run, ())
+            kept = [place for place in kept if (place.step, place.call) in calls]
+        if self._agents is not None:
+            agents = self._agents.get(run, ())
+            kept = [place for place in kept if (place.step, None) in agents]
+        return kept
 
     def _requests_of(self, run: int) -> Requests:
         known = self._requests.get(run)
@@ -360,35 +342,14 @@ class _Search:
             known = self._requests[run] = Requests([*recorded, *self._open_requests.get(run, ())])
         return known
 
-    def _take_steps(
-        self, stretch: Stretch, kind: int, row: _Row, found: Found, places: list[Place], parts: list[_Part], *steps: int
-    ) -> None:
-        """Take a text at its places between two steps; parts of places that all lie there are read when need be."""
-        first, last = steps
-        places = [place for place in places if first <= place.step <= last]
-        later: list[Later] = []
-        uses, latest = 0, max((place.step for place in places), default=0)
-        for part in parts:
-            if places and first <= part.first and part.last <= last:
-                later.append((part.first, partial(self._part, row.id, part.number)))
-                uses, latest = uses + part.uses, max(latest, part.last)
-            else:
-                places += (place for place in self._part(row.id, part.number) if first <= place.step <= last)
-                latest = max(latest, max((place.step for place in places), default=0))
-        if places:
-            uses += len(places)
-            self._into.take(
-                stretch.shown, stretch.rank, kind, row.text, found, places, uses=uses, last=latest, later=later
-            )
-
-    def _parts(self, text: int, first: int, last: int) -> list[_Part]:
+    def _parts(self, text: int, first: int, last: int) -> list[Later]:
         """The parts of the further places of a text that reach between two steps."""
         with self._cache.using() as connection:
             parts = connection.execute(
                 "SELECT part, first, last, uses FROM more WHERE text = ? AND last >= ? AND first <= ? ORDER BY first",
                 (text, first, last),
             ).fetchall()
-        return [_Part(*part) for part in parts]
+        return [Later(start, end, uses, partial(self._part, text, part)) for part, start, end, uses in parts]
 
     def _part(self, text: int, part: int) -> list[Place]:
         with self._cache.using() as connection:
@@ -401,23 +362,14 @@ class _Search:
             return None
         found: dict[int, set[tuple[int, int | None]]] = {}
         for low, high in self._ranges(kind):
-            for row in self._rows_between(low, high):
+            for row in self._select("texts t", "t.id BETWEEN ? AND ?", (low, high)):
                 if name in fold(row.text) and run_of(row.id) in self._stretches:
                     places = [Place(*place) for place in unpacked(row.places)]
-                    parts = self._parts(row.id, 0, FOREVER)
-                    places += (place for part in parts for place in self._part(row.id, part.number))
+                    places += (place for part in self._parts(row.id, 0, FOREVER) for place in part.read())
                     found.setdefault(run_of(row.id), set()).update((place.step, place.call) for place in places)
         return found
-
-    def _rows_between(self, low: int, high: int) -> Iterator[_Row]:
-        sql = f"SELECT {_COLUMNS} FROM texts t WHERE t.id BETWEEN ? AND ?"  # noqa: S608  # words of ours
-        return map(_Row._make, self._connection.execute(sql, (low, high)))
 
 
 def _repeated(place: Place, requests: Sequence[Request]) -> list[Place]:
     """A place in each of some later requests."""
     return [place.again(each) for each in requests]
-
-
-def _lowest(one: int | None, other: int | None) -> int | None:
-    return other if one is None else one if other is None else min(one, other)

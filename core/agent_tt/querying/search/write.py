@@ -40,8 +40,8 @@ def forget(cache: Cache, run_ids: Iterable[str]) -> None:
     Raises:
         CacheLost: the file cannot be used.
     """
-    known = cache.run_ids()
-    gone = [known[run_id] for run_id in set(run_ids) if run_id in known]
+    known = cache.runs()
+    gone = [known[run_id].number for run_id in set(run_ids) if run_id in known]
     if not gone:
         return
     with cache.using() as connection:
