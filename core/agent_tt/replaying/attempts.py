@@ -21,8 +21,6 @@ from agent_tt.redaction.values import asked as asked_value
 from agent_tt.seams.process_question import asked_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallKind
     from agent_tt.replaying.engine import Replay
@@ -72,15 +70,12 @@ def _words(line: str) -> list[str]:
         return line.split()
 
 
-def answered_again(
-    replay: Replay, attempt: Attempt, otherwise: Callable[[Attempt], BaseException]
-) -> BaseException | None:
+def answered_again(replay: Replay, attempt: Attempt) -> BaseException | None:
     """What to raise in place of an attempt: what the recorded run was told when it tried this.
 
     Args:
         replay: what answers.
-        attempt: what is tried.
-        otherwise: makes what is raised where nothing of that kind was recorded here.
+        attempt: what is tried. Where nothing of that kind was recorded here, the replay is halted.
 
     Returns:
         None where the recorded run was let through up to what it was denied: it looked up a name of this machine.
@@ -91,20 +86,27 @@ def answered_again(
     scope, question = here(), call_of(attempt)
     denied = None if scope is None else replay.next_denied(scope.recording.lanes.current().id, question.signature)
     if denied is None or denied.kind != question.kind:
-        return otherwise(attempt)
+        return _halted(replay, attempt)
     if denied.signature != question.signature:
-        return None if attempt.event in LOOK_UPS and _is_own_look_up(attempt) else otherwise(attempt)
+        return None if attempt.event in LOOK_UPS and _is_own_look_up(attempt) else _halted(replay, attempt)
     begun = begin_exchange(question)
     served = begun.served if isinstance(begun, RecordedCall) else begun
     if served is None:
-        return otherwise(attempt)
+        return _halted(replay, attempt)
     try:
         served_answer(served)
     except BaseException as error:  # noqa: BLE001  it is given to who raises it
         if isinstance(begun, RecordedCall):
             begun.failed(error)
         return error
-    return otherwise(attempt)
+    return _halted(replay, attempt)
+
+
+def _halted(replay: Replay, attempt: Attempt) -> BaseException:
+    """What halts an agent that tries something that was not recorded."""
+    facts = {"file": attempt.file, "line": attempt.line, "function": attempt.function}
+    site: dict[str, Wire] = {key: fact for key, fact in facts.items() if fact is not None}
+    return replay.unrecorded_effect(attempt.event, attempt.target, site)
 
 
 # ---------------------------------------------------------------- names of this machine

@@ -27,12 +27,10 @@ from agent_tt.replaying.virtual_time import virtual_time
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from agent_tt.codec.wire import Wire
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
-    from agent_tt.replaying.guard import Attempt
     from agent_tt.replaying.numbering import StateCheck
     from agent_tt.replaying.siblings import Siblings
 
@@ -116,11 +114,6 @@ def replaying(replay: Replay, check: StateCheck | None = None, siblings: Sibling
         steps="model calls" if is_process else "names",
     )
 
-    def refuse(attempt: Attempt) -> BaseException:
-        facts = {"file": attempt.file, "line": attempt.line, "function": attempt.function}
-        site: Mapping[str, Wire] = {key: fact for key, fact in facts.items() if fact is not None}
-        return replay.unrecorded_effect(attempt.event, attempt.target, site)
-
     with (
         looking_once(),
         quiet(),
@@ -131,7 +124,7 @@ def replaying(replay: Replay, check: StateCheck | None = None, siblings: Sibling
         ),
         around,
         patched_again(replay.tape.run.facts.patched, root),
-        guarded(partial(answered_again, replay, otherwise=refuse), root=root) as guard,
+        guarded(partial(answered_again, replay), root=root) as guard,
         looking_anew(),
     ):
         if replay.tape.run.incomplete is not None:

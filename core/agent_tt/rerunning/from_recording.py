@@ -32,11 +32,9 @@ from agent_tt.resuming.plan import decided_before
 from agent_tt.resuming.writer import ResumedStore
 
 if TYPE_CHECKING:
-    from agent_tt.codec.wire import Wire
     from agent_tt.model import RunStatus
     from agent_tt.protocols import Store
     from agent_tt.replaying.divergence import Finding
-    from agent_tt.replaying.guard import Attempt
     from agent_tt.replaying.virtual_time import VirtualTime
     from agent_tt.rerunning.filled import Filled
 
@@ -94,8 +92,7 @@ class FromRecording:
                 new = NewRun(run.name, run.code, run.model)
                 stack.enter_context(Recording(new, None, store=None, durability="full", steps="model calls"))
             stack.enter_context(patched_again(run.facts.patched, root))
-            refuse = partial(answered_again, engine, otherwise=self._refuse)
-            stack.enter_context(guarded(refuse, root=root, rules=Rules(passes=engine.passes)))
+            stack.enter_context(guarded(partial(answered_again, engine), root=root, rules=Rules(passes=engine.passes)))
             try:
                 run_again(engine.tape, self._state, tell=partial(self._filled.refuse_held, self.broke_off))
             finally:
@@ -138,11 +135,6 @@ class FromRecording:
     def _why_not(self, failure: Finding) -> str:
         store, run = self._filled.store, self._run
         return why_not(failure, run, run if run.parent is None else store.run(run.parent))
-
-    def _refuse(self, attempt: Attempt) -> BaseException:
-        facts = {"file": attempt.file, "line": attempt.line, "function": attempt.function}
-        site: dict[str, Wire] = {key: fact for key, fact in facts.items() if fact is not None}
-        return self._engine.unrecorded_effect(attempt.event, attempt.target, site)
 
     def _go_live(self, step: int | None) -> None:
         """The first call for real: everybody waits as long as they say. The guard asks each lane for itself."""
