@@ -52,6 +52,12 @@ def file_table() -> str:
     return _table(("in the file", "is"), rows) + "\n"
 
 
+def words() -> str:
+    """What the schema says of runs, states, calls and the rest."""
+    _, first, rest = (schema.__doc__ or "").partition("**Runs.**")
+    return f"{first}{rest}"
+
+
 def column_tables() -> str:
     """Every table with its columns, and what of it is proven."""
     connection = sqlite3.connect(":memory:")

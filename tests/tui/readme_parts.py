@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tests.benchmarks.refund_peers import tables as peers
-from tests.tui.format_parts import column_tables, fact_tables, file_table, form_sections
+from tests.tui.format_parts import column_tables, fact_tables, file_table, form_sections, words
 
 from agent_tt.store.views import FUNCTIONS, VIEWS
 from agent_tt_tui.cli.root import COMMANDS
@@ -111,6 +111,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "keys": key_table,
     "views": view_tables,
     "format-file": file_table,
+    "format-words": words,
     "format-tables": column_tables,
     "format-facts": fact_tables,
     "format-forms": form_sections,

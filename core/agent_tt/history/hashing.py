@@ -1,4 +1,8 @@
-"""Hashes that name content, and the row numbers made from them: the same in every file."""
+"""Hashes that name content, and the row numbers made from them: the same in every file.
+
+The hash of a blob or dictionary is BLAKE2b of 20 bytes over its content. The number made from a hash is its first 8
+bytes, big-endian, without the lowest bit. That of a path is made from BLAKE2b of 8 bytes over its JSON array.
+"""
 
 from __future__ import annotations
 

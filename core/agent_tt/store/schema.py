@@ -7,6 +7,8 @@ imported, called or unpickled.
 
 | what | described in |
 |---|---|
+| what each column says | `COLUMNS` |
+| the keys of `runs.meta`, `steps.meta` and `calls.meta` | `agent_tt.model.facts` |
 | values that JSON lacks: envelopes | `agent_tt.codec` |
 | operations on a state; JSON with its large parts as blobs | `history.ops`, `history.payload` |
 | frames, dictionaries; hashes and the numbers made from them | `history.frames`, `history.hashing` |
@@ -47,8 +49,8 @@ comparison use no row that is not as it was written; what is shown in its place 
 never written over. This shows damage and careless edits: anybody can compute the proofs again, and against them only a
 signature helps.
 
-**Facts in JSON.** `COLUMNS` says what each column holds. The keys of `runs.meta`, `steps.meta` and `calls.meta` are the
-facts of `agent_tt.model.facts`. Keys that are absent mean "not said", unknown ones are ignored.
+**Facts in JSON.** A key that is absent is not said. One whose value is malformed counts as absent, and one that a
+reader does not know is ignored.
 
 **Sweeps.** A sweep of a run is one row: what is varied, as JSON, and in `owner` the process that drives it now. Which
 of its runs are there is not written down beside: they are the run's forks whose `runs.meta` names the sweep, with cell
@@ -60,7 +62,7 @@ it has none), `step` its number then, null for the run.
 
 **Blobs.** A `refs` column holds the 20-byte hashes of the blobs that its row names, joined, each once or in the
 order of the references. `blobs.id` is the number made from the hash, or the next one that is free; the hash
-decides. `form` is `json`, or `raw` for bytes that are no JSON.
+decides. `form` is `json`, or `raw` for bytes that are not JSON.
 
 **Taken in.** `incomplete` in the `metadata` of `runs.meta` is `step`, the last one that was recorded, and `reason`, why
 nothing was after it. Keys `spill TOKEN` of `meta` name the spill files that were taken in; see `store.spill`.
@@ -69,9 +71,9 @@ nothing was after it. Keys `spill TOKEN` of `meta` name the spill files that wer
 `store.provenance`. Without it, or on another machine, nothing that the file names is run unasked.
 
 Views are for people with an SQLite browser, may change at any time, and no program reads them; those of `agent-tt sql`
-are made for one connection (`store.views`). Tables without row
-numbers are those whose rows stay small: large rows in an index b-tree make the file several times larger. Row numbers
-that other rows name are AUTOINCREMENT, because one that came back after a deletion would point a live reader elsewhere.
+are made for one connection (`store.views`). Tables without row numbers are those whose rows stay small: large rows in
+an index b-tree make the file several times larger. Row numbers that other rows name are AUTOINCREMENT, because one that
+came back after a deletion would point a live reader elsewhere.
 """
 
 from __future__ import annotations

@@ -36,13 +36,13 @@ class Shape(Generic[T]):
         words: for the reference of the format: `text`, `list of texts`.
         read: makes the value; of None (it is absent) and of what is malformed, the value that stands for nothing.
         write: the value as it stands in JSON.
-        record: of an object with keys of its own, what lists them: facts, or a dataclass whose fields they are.
+        record: of an object with keys of its own, what lists them.
     """
 
     words: str
     read: Callable[[Wire], T]
     write: Callable[[T], Wire] = lambda value: cast("Wire", value)
-    record: type | None = None
+    record: type[Facts] | None = None
 
 
 class Fact(Generic[T]):
@@ -54,11 +54,13 @@ class Fact(Generic[T]):
         what: what it says, for the reference of the format.
     """
 
-    __slots__ = ("_read", "key", "shape", "what")
+    __slots__ = ("_absent", "_is_plain", "_read", "key", "shape", "what")
 
     def __init__(self, shape: Shape[T], what: str, *, key: str = "") -> None:
         self.shape, self.what, self.key = shape, what, key
         self._read = shape.read
+        self._absent = absent = shape.read(None)
+        self._is_plain = absent is None or absent is False or absent == ()  # can be given out again: nobody changes it
 
     def __set_name__(self, owner: type[Facts], name: str) -> None:
         self.key = self.key or name
@@ -70,7 +72,10 @@ class Fact(Generic[T]):
     def __get__(self, facts: Facts, owner: type[Facts]) -> T: ...
 
     def __get__(self, facts: Facts | None, owner: type[Facts]) -> Self | T:
-        return self if facts is None else self._read(facts.raw.get(self.key))
+        if facts is None:
+            return self
+        found = facts.raw.get(self.key)
+        return self._absent if found is None and self._is_plain else self._read(found)
 
     def of(self, raw: Mapping[str, Wire]) -> T:
         """The value that an object has for it."""
@@ -128,7 +133,9 @@ F = TypeVar("F", bound=Facts)
 
 def record(kind: type[F]) -> Shape[F]:
     """The shape of an object inside another one; a view of nothing where it is absent or not an object."""
-    return Shape("object", lambda found: _view(kind, found), lambda facts: dict(facts.raw), kind)
+    return Shape(
+        "object", lambda found: kind(found if isinstance(found, dict) else {}), lambda facts: dict(facts.raw), kind
+    )
 
 
 def records(kind: type[F]) -> Shape[tuple[F, ...]]:
@@ -139,10 +146,6 @@ def records(kind: type[F]) -> Shape[tuple[F, ...]]:
         lambda every: [dict(one.raw) for one in every],
         kind,
     )
-
-
-def _view(kind: type[F], found: Wire) -> F:
-    return kind(found if isinstance(found, dict) else {})
 
 
 def _listed(found: Wire) -> list[Wire]:

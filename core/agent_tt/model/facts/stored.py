@@ -59,6 +59,9 @@ class CodeFacts(Facts):
     restore = Fact(TEXT, "how a fork hands it a state: `state`, `load_state` or `attributes`")
 
 
+_CODE: Final = tuple(fact.key for fact in CodeFacts.every())
+
+
 class ModelFacts(Facts):
     """The fields of `ModelConfig`."""
 
@@ -94,16 +97,10 @@ def _set_fields(fields: AgentCode | ModelConfig | None) -> Wire:
 
 
 def _code(found: Wire) -> AgentCode:
-    said = CodeFacts(found if isinstance(found, dict) else {})
-    return AgentCode(
-        entry=said.entry,
-        version=said.version,
-        fingerprint=said.fingerprint,
-        root=said.root,
-        cwd=said.cwd,
-        interpreter=said.interpreter,
-        restore=_RESTORES.get(said.restore),
-    )
+    # Each run in a list of thousands is read so: its fields are not looked up one by one.
+    known = {} if not isinstance(found, dict) else found
+    entry, version, fingerprint, root, cwd, interpreter, restore = [TEXT.read(known.get(key)) for key in _CODE]
+    return AgentCode(entry, version, fingerprint, root, cwd, interpreter, _RESTORES.get(restore))
 
 
 def _model(found: Wire) -> ModelConfig | None:
@@ -114,13 +111,15 @@ def _model(found: Wire) -> ModelConfig | None:
 
 
 def _edits(found: Wire) -> tuple[Edit, ...]:
-    every = (EditFacts(said) for said in (found if isinstance(found, list) else ()) if isinstance(said, dict))
+    if not isinstance(found, list):
+        return ()
+    every = (EditFacts(said) for said in found if isinstance(said, dict))
     return tuple(edit for said in every if (edit := _edit(said)) is not None)
 
 
 def _edit(said: EditFacts) -> Edit | None:
     """The edit; None of one of something that this version does not know."""
-    op, target = _OPS.get(said.op), _TARGETS.get(said.target)
+    op, target = _OPS.get(said.op), _TARGETS.get(said.target or None)
     if op is None or target is None:
         return None
     return Edit(op, said.path or "", said.value, said.old, said.to, target, said.step, said.call)
@@ -139,7 +138,7 @@ def _edit_to_wire(edit: Edit) -> Wire:
 
 def _counts(found: Wire) -> tuple[int | None, int | None]:
     steps, answers = found if isinstance(found, list) and len(found) == len(("steps", "answers")) else (None, None)
-    return WHOLE.read(steps), WHOLE.read(answers)
+    return steps if type(steps) is int else None, answers if type(answers) is int else None
 
 
 class RunMeta(Facts):
