@@ -25,7 +25,7 @@ from agent_tt.store.in_place import Place, keep_forever, open_descriptors
 from agent_tt.store.sqlite_errors import BUSY_TIMEOUT_S, SQLITE_ERRORS, Translation, our_error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
     from types import TracebackType
@@ -68,7 +68,7 @@ class Database:
         self.lock = threading.RLock()
         self._durability = durability
         self.translated = Translation(path)
-        self._commits = 0
+        self._commits = self._opened = 0
         self._closed = False
         self._is_lost = False
         self.whole: Transaction | None = None
@@ -90,6 +90,7 @@ class Database:
                 connection.execute(f"PRAGMA synchronous = {self._durability}")
         self._is_forced = True
         self._commits += 1  # what another connection to the file knew counts no more
+        self._opened += 1
         return connection
 
     def close(self) -> None:
@@ -182,7 +183,14 @@ class Database:
             if self._durability == "full" and durable is not self._is_forced:
                 connection.execute(f"PRAGMA synchronous = {'full' if durable else 'normal'}")
                 self._is_forced = durable
-            return OpenTransaction(connection, self._commits).__enter__()
+            return OpenTransaction(connection, self._version_within).__enter__()
+
+    def _version_within(self) -> int | None:
+        """What `Transaction.version` gives inside a transaction of this connection."""
+        known = self._place.changes()
+        if known is None:
+            return int(self._connection.execute("PRAGMA data_version").fetchone()[0]) << 32 | self._commits
+        return self._opened << 32 | known
 
     def committed(self) -> None:
         """Count a commit, and move the log into the file from time to time; only a transaction's block calls this."""
@@ -328,17 +336,15 @@ class _LockedTransaction:
 class OpenTransaction:
     """What a transaction offers; its errors are translated by the block around it."""
 
-    __slots__ = ("_commits", "_connection", "_seals")
+    __slots__ = ("_connection", "_seals", "_version")
 
-    def __init__(self, connection: sqlite3.Connection, commits: int | None = None) -> None:
+    def __init__(self, connection: sqlite3.Connection, version: Callable[[], int | None] | None = None) -> None:
         self._connection = connection
-        self._commits = commits
+        self._version = version
         self._seals: dict[tuple[str, SqlValue], list[int]] = {}
 
     def version(self) -> int | None:
-        if self._commits is None:
-            return None
-        return int(self._connection.execute("PRAGMA data_version").fetchone()[0]) << 32 | self._commits
+        return None if self._version is None else self._version()
 
     def query(self, sql: str, parameters: Sequence[SqlValue] = (), /) -> list[Row]:
         return self._connection.execute(sql, parameters).fetchall()

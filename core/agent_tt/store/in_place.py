@@ -11,6 +11,7 @@ question.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -35,6 +36,8 @@ application id: its size and its change counter are among them. Of its log those
 whenever the log starts over. Of the index of the log those before what each commit changes.
 
 <https://www.sqlite.org/fileformat2.html>, <https://www.sqlite.org/walformat.html>."""
+_CHANGES_AT, _CHANGES_SIZE = 8, 4
+"""Where the index of the log counts commits, in the order of bytes of the machine; see the second of these pages."""
 _TICK_NS, _COARSE_TICK_NS, _SECOND_NS = 20_000_000, 2_000_000_000, 1_000_000_000
 """How coarse the times of files may be: a tick of the kernel, but two seconds where they are whole seconds."""
 
@@ -83,6 +86,20 @@ class Place:
             self._folder_facts = facts
             self._remember_beginnings()
         return trouble
+
+    def changes(self) -> int | None:
+        """How many commits the index of the log has counted (as 32 bits); None where that cannot be told.
+
+        Exact while the caller holds the file's write lock, for a fifth of what asking SQLite costs.
+        """
+        number = self.numbers[2]
+        if number is None:
+            return None
+        try:
+            found = os.pread(number, _CHANGES_SIZE, _CHANGES_AT)
+        except OSError:
+            return None
+        return int.from_bytes(found, sys.byteorder) if len(found) == _CHANGES_SIZE else None
 
     def _is_as_before(self) -> bool:
         """Whether no name in the folder was changed, and every descriptor leads to a file that begins as ours did."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import tempfile
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.core.store.recordings import begin, new_store
 from agent_tt.errors import StoreUnreadable
 from agent_tt.model import CallEnd, NewCall, NewStep, StepEnd
 from agent_tt.store import open_store
+from agent_tt.store.in_place import Place
 
 DEEDS = ("open", "begin", "piece", "end", "close", "mark", "fail")
 
@@ -103,3 +105,28 @@ def test_a_step_that_the_end_of_its_run_breaks_off_counts_the_calls_of_other_pro
         other.join_run(writer.run_id).begin_call(step, NewCall("tool", "search", {}, "ab" * 16))
     writer.finish("interrupted")
     assert store.database.query("SELECT json_extract(meta, '$.calls') FROM steps") == [(1,)]
+
+
+@pytest.mark.parametrize("is_counted", [True, False])
+def test_a_version_is_the_one_after_the_last_exactly_if_nobody_else_wrote(tmp_path, monkeypatch, is_counted):
+    """As the index of the log counts, and where that cannot be read, as SQLite says."""
+    if not is_counted:
+        monkeypatch.setattr(Place, "changes", lambda _: None)
+    with closing(new_store(tmp_path)) as store, closing(sqlite3.connect(store.path, isolation_level=None)) as other:
+        assert (store.database._place.changes() is not None) == is_counted
+
+        def version() -> int:
+            with store.database.transaction() as tx:
+                tx.execute("INSERT INTO paths(path) VALUES('one more')")
+                found = tx.version()
+            assert found is not None
+            return found
+
+        first = version()
+        assert version() == first + 1
+        store.database.checkpoint("FULL")
+        assert version() == first + 2
+        store.database.checkpoint("TRUNCATE")
+        assert version() == first + 3
+        other.execute("INSERT INTO paths(path) VALUES('somebody else''s')")
+        assert version() > first + 4
