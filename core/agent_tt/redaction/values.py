@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import functools
 import re
 from operator import is_
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -61,15 +62,15 @@ class _Clean:
     """
 
     def __init__(self) -> None:
-        self._version = -1
-        self._seen: set[object] = set()
+        self.version = -1
+        self.kept: set[object] = set()
 
     def seen(self) -> set[object]:
         """What is known to be clean; to be asked for anew each time, since there may be one more secret."""
-        version, seen = GIVEN.version, self._seen
-        if self._version != version or len(seen) > _MOST_REMEMBERED:
-            seen = self._seen = set()
-            self._version = version
+        version, seen = GIVEN.version, self.kept
+        if self.version != version or len(seen) > _MOST_REMEMBERED:
+            seen = self.kept = set()
+            self.version = version
         return seen
 
 
@@ -144,10 +145,6 @@ def given_keys(value: Wire) -> Wire:
     return value
 
 
-def _given_text(text: str) -> str:
-    return redact_text(text, hide=GIVEN.hide)
-
-
 def redact_text(text: str, *, hide: Hide | None = None) -> str:
     """A text without secrets.
 
@@ -155,9 +152,11 @@ def redact_text(text: str, *, hide: Hide | None = None) -> str:
         text: any text.
         hide: gives what stands for a secret; None for what stands for one in a question.
     """
-    seen, known = _CLEAN.seen(), _remembered(text)
-    if known in seen:
+    # Most texts end here, a hundred times a call: without a function called for what `seen` and `_remembered` say.
+    known = text if len(text) < _REMEMBERED_FROM else (hash(text), len(text))
+    if _CLEAN.version == GIVEN.version and known in _CLEAN.kept:
         return text
+    seen = _CLEAN.seen()
     shown = text if hide is not None else unnumbered(text)  # what a replay gave
     hide = hide or marked
     if len(text) >= _SHORTEST or OWN:
@@ -168,6 +167,9 @@ def redact_text(text: str, *, hide: Hide | None = None) -> str:
     if shown is text and not may_hold_mark(text):
         seen.add(known)
     return shown
+
+
+_given_text: Final = functools.partial(redact_text, hide=GIVEN.hide)
 
 
 def marked(secret: str) -> str:
