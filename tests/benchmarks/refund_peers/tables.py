@@ -92,7 +92,10 @@ def markdown(report: Report) -> str:
                 kind = "not paid: they replay, and do not go on from a step"
             found.setdefault(kind, []).append(result.title)
     rows = [f"| {what} | {', '.join(titles)} |" for what, titles in found.items()]
-    made = f"Found on {report.date} by `{COMMAND}`, each tool used as its own documentation shows."
+    made = (
+        f"Found on {report.date} by `{COMMAND}`, each tool used as its own documentation shows, without options.\n"
+        "[Some can be told](docs/peers.md#how-far-this-goes) to hold it back."
+    )
     return "\n".join(["| the refund was | forked with |", "|---|---|", *rows, "", made]) + "\n"
 
 
