@@ -12,6 +12,7 @@ from agent_tt.history.diff import diff
 from agent_tt.history.digest import digest
 from agent_tt.history.ops import trace
 from agent_tt.model import Call, Edit, ErrorInfo, Label, Note, Problem, Run, Step
+from agent_tt.protocols import RunSource
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -52,10 +53,11 @@ class MemoryCursor:
         return self.state
 
 
-class MemorySource:
+class MemorySource(RunSource):
     """Implements what comparing and querying ask of a source."""
 
     read_only = False
+    path = Path()
 
     def __init__(self, path: str = "memory.db") -> None:
         self.path = Path(path)

@@ -11,6 +11,7 @@ from agent_tt.errors import Damaged, RunNotFound, StepNotFound
 from agent_tt.history.diff import diff
 from agent_tt.history.ops import trace
 from agent_tt.model import Call, Label, Note, Problem, Run, Step
+from agent_tt.protocols import RunSource
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,13 +33,15 @@ class FakeCursor:
         return self.state
 
 
-class FakeSource:
+class FakeSource(RunSource):
     """A `RunSource` of one run on one track, whose facts a test may change at any time.
 
     Attributes:
         asked: Numbers of the steps whose states were read.
         damaged: Numbers of the steps whose states cannot be.
     """
+
+    path, read_only = FilePath("fake.db"), False
 
     def __init__(
         self,
@@ -50,7 +53,6 @@ class FakeSource:
         read_only: bool = False,
         calls: dict[int, list[Call]] | None = None,
     ) -> None:
-        self.path = FilePath("fake.db")
         self.read_only = read_only
         self.states = list(states)
         self.all_steps = list(steps) if steps is not None else [step(n) for n in range(1, len(states))]

@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING
 
 from agent_tt.comparing.steps.effects import EffectRow, Effects, effects_in
 from agent_tt.comparing.steps.unrecorded_effects import effects_outside
-from agent_tt.protocols import ListsCalls
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from agent_tt.model import Call, Run
     from agent_tt.protocols import RunSource
 
@@ -38,9 +35,8 @@ def effects_of(source: RunSource, run: Run, *, values: bool = True) -> Effects:
 def _in_run(source: RunSource, run: Run, *, values: bool) -> Effects:
     start = (run.fork_step or 0) + 1
     is_running = run.status == "running"
-    if not isinstance(source, ListsCalls):
-        steps = [step for step in source.steps(run.id, start) if step.calls]
-        calls: Iterable[Call] = (call for step in steps for call in source.calls(run.id, step.number))
+    if not source.capabilities.pages:
+        calls = source.call_page(run.id, start, source.step_count(run.id) + 1)
         return effects_in(calls, is_running=is_running)
     heads = source.call_heads(run.id, start)
     effects = effects_in(heads, is_running=is_running)

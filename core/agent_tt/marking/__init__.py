@@ -7,7 +7,6 @@ people wrote down about them: names, notes, bookmarks, tags, facts, pins, the ar
 |---|---|
 | `book` | finds the own store, opens it when there is something to read, makes it when the first mark is made |
 | `overlay` | what marks mean: which run and step they are about now, and what it looks like with them |
-| `names` | which run a word names where names are marks too |
 | `reading` | hands on what marks have no part in |
 | `source` | reads and writes through both |
 """

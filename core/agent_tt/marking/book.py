@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 from agent_tt.errors import AgentTTError, StoreBusy
 from agent_tt.store.foreign_marks import ForeignMarks
 from agent_tt.store.locate import own_store_path
-from agent_tt.store.opening import open_database
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from agent_tt.store.connection import Database
     from agent_tt.store.foreign_marks import ForeignMark
 
 __all__ = ["MarkBook"]
@@ -35,22 +33,22 @@ class MarkBook:
         self._file = file
         self._path: Path | None = None
         self._lock = threading.RLock()
-        self._database: Database | None = None
+        self._store: ForeignMarks | None = None
         self._unreadable = False
         self._known: tuple[int, Sequence[ForeignMark]] = (0, ())
 
     def close(self) -> None:
         """Let go of the own store."""
         with self._lock:
-            if self._database is not None:
-                self._database.close()
+            if self._store is not None:
+                self._store.close()
 
     def version(self) -> int:
         """A number that differs after the own store changed; 0 as long as there is none."""
         with self._lock:
             try:
-                database = self._reading()
-                return 0 if database is None else 1 + database.version()
+                store = self._reading()
+                return 0 if store is None else 1 + store.version()
             except AgentTTError as error:
                 self._give_up(error)
                 return 0
@@ -71,21 +69,21 @@ class MarkBook:
             StoreUnreadable: it cannot be opened.
         """
         with self._lock:
-            if self._database is None or self._database.read_only:
-                database = open_database(self._place(), create=True)
-                if self._database is not None:
-                    self._database.close()
-                self._database, self._unreadable, self._known = database, False, (0, ())
-            return self._marks(self._database)
+            if self._store is None or self._store.read_only:
+                store = self._open(read_only=False)
+                if self._store is not None:
+                    self._store.close()
+                self._store, self._unreadable, self._known = store, False, (0, ())
+            return self._store
 
-    def _reading(self) -> Database | None:
-        if self._database is None and not self._unreadable and self._place().exists():
-            self._database = open_database(self._place(), read_only=True)
-        return self._database
+    def _reading(self) -> ForeignMarks | None:
+        if self._store is None and not self._unreadable and self._place().exists():
+            self._store = self._open(read_only=True)
+        return self._store
 
     def _read(self) -> Sequence[ForeignMark]:
         try:
-            return () if self._database is None else self._marks(self._database).all()
+            return () if self._store is None else self._store.all()
         except AgentTTError as error:
             self._give_up(error)
             return ()
@@ -101,5 +99,5 @@ class MarkBook:
             self._path = own_store_path(self._file)
         return self._path
 
-    def _marks(self, database: Database) -> ForeignMarks:
-        return ForeignMarks(database, os.path.realpath(self._file))
+    def _open(self, *, read_only: bool) -> ForeignMarks:
+        return ForeignMarks(self._place(), os.path.realpath(self._file), read_only=read_only)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.errors import StepNotFound
 from agent_tt.model import Label, Note
-from agent_tt.protocols import Anchored
 from agent_tt.store.foreign_marks import Place
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ class Overlay:
 
     def __init__(self, source: RunSource, marks: Sequence[ForeignMark]) -> None:
         self._source = source
-        self._anchored = source if isinstance(source, Anchored) else None
+        self._anchors = source.capabilities.anchors
         self._by_run: dict[str, list[ForeignMark]] = {}
         for mark in marks:
             self._by_run.setdefault(mark.place.run, []).append(mark)
@@ -49,8 +48,7 @@ class Overlay:
         last = self._source.step_count(run_id)
         if step is not None and not 0 <= step <= last:
             raise StepNotFound(f"there is no step {step}: the last one is {last}")
-        thread, checkpoint = (run_id, None) if self._anchored is None else self._anchored.anchor(run_id, step)
-        return Place(thread, checkpoint, step)
+        return Place(*self._source.anchor(run_id, step), step)
 
     def run(self, run: Run) -> Run:
         """A run with what was written down about it."""
@@ -113,7 +111,7 @@ class Overlay:
         if not self._by_run:
             return []
         if run_id not in self._about:
-            known = {run_id} if self._anchored is None else {self._anchored.anchor(run_id, None)[0], run_id}
+            known = {self._source.anchor(run_id, None)[0], run_id}
             self._about[run_id] = [
                 (mark, step)
                 for mark in sorted((mark for run in known for mark in self._by_run.get(run, ())), key=lambda m: m.id)
@@ -124,9 +122,9 @@ class Overlay:
     def _steps(self, mark: ForeignMark, run_id: str) -> Sequence[int | None]:
         """Where in a run a mark belongs: one place, or none."""
         place = mark.place
-        if place.checkpoint is None or self._anchored is None:
+        if place.checkpoint is None or not self._anchors:
             return [place.step] if place.run == run_id else []
-        found = self._anchored.anchored_at(run_id, place.checkpoint, own=not place.step)
+        found = self._source.anchored_at(run_id, place.checkpoint, own=not place.step)
         return [] if found is None else [found if place.step else place.step]
 
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent_tt.protocols import RunSource
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path as FilePath
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.ops import Op
-    from agent_tt.model import Call, Delivery, Problem, Step
-    from agent_tt.protocols import Cursor, RunSource
+    from agent_tt.model import Call, Delivery, Output, Problem, Step, Sweep
+    from agent_tt.protocols import Capabilities, Cursor
     from agent_tt.questions import CallQuestion
 
 __all__ = ["Reading"]
 
 
-class Reading:
+class Reading(RunSource):
     """The part of a `RunSource` that another one answers.
 
     Attributes:
@@ -25,6 +28,11 @@ class Reading:
 
     def __init__(self, reader: RunSource) -> None:
         self.reader = reader
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Those of the source itself."""
+        return self.reader.capabilities
 
     @property
     def path(self) -> FilePath:
@@ -47,6 +55,22 @@ class Reading:
     def calls(self, run_id: str, step: int) -> list[Call]:
         """The calls of one step."""
         return self.reader.calls(run_id, step)
+
+    def call_page(self, run_id: str, start: int, stop: int) -> list[Call]:
+        """The calls of steps start..stop-1: arguments (of models the signature), results and errors, no more."""
+        return self.reader.call_page(run_id, start, stop)
+
+    def call_heads(self, run_id: str, start: int = 1) -> list[Call]:
+        """The calls of all steps from `start` on, without arguments, results and errors."""
+        return self.reader.call_heads(run_id, start)
+
+    def with_values(self, run_id: str, head: Call) -> Call:
+        """One of them with arguments, error and result."""
+        return self.reader.with_values(run_id, head)
+
+    def output(self, run_id: str) -> Output | None:
+        """What a run printed; None where that was not kept."""
+        return self.reader.output(run_id)
 
     def deliveries(self, run_id: str, step: int, call: int) -> list[Delivery]:
         """What reached the agent of a call that answers in pieces."""
@@ -76,13 +100,49 @@ class Reading:
         """16 bytes that are equal exactly when two states are."""
         return self.reader.digest(run_id, step)
 
+    def digest_page(self, run_id: str, start: int, stop: int) -> dict[int, bytes]:
+        """What `digest` gives for steps start..stop-1."""
+        return self.reader.digest_page(run_id, start, stop)
+
     def last_write(self, run_id: str, step: int, path: Path) -> int | None:
         """The step that wrote the value now at `path`."""
         return self.reader.last_write(run_id, step, path)
 
+    def written_at(self, run_id: str, step: int, path: Path) -> tuple[int, Path] | None:
+        """The step that `last_write` gives, and where the value was just after it."""
+        return self.reader.written_at(run_id, step, path)
+
     def next_write(self, run_id: str, step: int, path: Path) -> int | None:
         """The first later step that changed the value at `path`."""
         return self.reader.next_write(run_id, step, path)
+
+    def steps_touching(self, run_id: str, first: int, last: int, path: Path) -> set[int]:
+        """Steps first..last at whose end something else may lie at a place of the state; perhaps too many."""
+        return self.reader.steps_touching(run_id, first, last, path)
+
+    def steps_calling(self, run_id: str, first: int, last: int, wanted: Mapping[str, str]) -> set[int]:
+        """Steps first..last with a call whose facts are as `wanted`."""
+        return self.reader.steps_calling(run_id, first, last, wanted)
+
+    def anchor(self, run_id: str, step: int | None) -> tuple[str, str | None]:
+        """The thread of a run and the id of its checkpoint `step`, which stay."""
+        return self.reader.anchor(run_id, step)
+
+    def anchored_at(self, run_id: str, checkpoint: str, *, own: bool) -> int | None:
+        """The step of a run that an id of `anchor` names."""
+        return self.reader.anchored_at(run_id, checkpoint, own=own)
+
+    def sweeps(self) -> list[Sweep]:
+        """All sweeps, newest first."""
+        return self.reader.sweeps()
+
+    def sweep(self, ref: str) -> Sweep:
+        """The sweep that `ref` names."""
+        return self.reader.sweep(ref)
+
+    def damage(self, run_id: str, last: int | None = None) -> Problem | None:
+        """The first thing that is wrong with the rows of a run that a replay or a fork would use."""
+        return self.reader.damage(run_id, last)
 
     def damaged_steps(self, run_id: str) -> list[int]:
         """Checkpoints that hold, or need, something damaged."""

@@ -6,37 +6,36 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from agent_tt.errors import IsPinned, ReadOnlySource
-from agent_tt.marking import names
+from agent_tt.errors import ReadOnlySource
 from agent_tt.marking.book import MarkBook
 from agent_tt.marking.overlay import LABEL, RUN, Overlay, merge_metadata
 from agent_tt.marking.reading import Reading
 from agent_tt.model import Label, Note
-from agent_tt.protocols import Store
+from agent_tt.protocols import MarkedRuns
+from agent_tt.protocols.references import find_run
 from agent_tt.store import door, keeping, naming
 from agent_tt.store.foreign_marks import Change
-from agent_tt.store.reader import StoreReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
 
-    from agent_tt.codec.wire import Path, Wire
-    from agent_tt.model import Call, NoteKind, Output, Problem, Run
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import NoteKind, Run
     from agent_tt.protocols import RunSource
     from agent_tt.store.foreign_marks import ForeignMark
 
     _Changing: TypeAlias = Callable[[dict[str, Wire]], None]
 
-__all__ = ["MarkedSource", "MarkedStore", "marked"]
+__all__ = ["MarkedSource", "marked"]
 
 
 def marked(source: RunSource) -> MarkedSource:
     """A source that is only read, with the marks on its runs in the user's own store; it closes the source."""
-    return MarkedStore(source) if isinstance(source, StoreReader) else MarkedSource(source)
+    return MarkedSource(source)
 
 
-class MarkedSource(Reading):
+class MarkedSource(Reading, MarkedRuns):
     """A `RunSource` that also takes `Marks`. Safe to use from several threads.
 
     Attributes:
@@ -77,7 +76,7 @@ class MarkedSource(Reading):
         """The run that `ref` names, by what it is called now or was before."""
         if not self._overlay().renamed():
             return self.reader.run(ref)
-        return names.find_run(self.reader, self.runs(archived=True), ref)
+        return find_run(self.runs(archived=True), ref, self.reader.run)
 
     def step_number(self, run: Run, ref: str) -> int:
         """The step that `ref` names; the name of a checkpoint is good too."""
@@ -103,7 +102,7 @@ class MarkedSource(Reading):
 
     def _shown(self, mark: int) -> int:
         """The number of a note as people see it: below zero where the file counts notes of its own."""
-        return -mark if isinstance(self.reader, Store) else mark
+        return -mark if self.capabilities.records else mark
 
     # ---------------------------------------------------------------- writing, into the own store
 
@@ -176,12 +175,12 @@ class MarkedSource(Reading):
         run, name = self.run(run_id), naming.tidy(door.admit_text(name))
         if name == run.name:
             return
-        names.check_name(name, run, runs)
+        naming.check_name(name, run, runs)
         new = {run.id: name}
         for fork in self.forks(run_id, deep=True):
             if fork.name.startswith(f"{run.name}/"):
                 new[fork.id] = name + fork.name[len(run.name) :]
-                names.check_free(new[fork.id], fork, runs)
+                naming.check_free(new[fork.id], fork, runs)
         called = {each.id: each.name for each in runs}
         overlay = self._overlay()
         self._book.writing().change(
@@ -215,12 +214,8 @@ class MarkedSource(Reading):
         Raises:
             IsPinned: a run to be archived is pinned.
         """
-        held = [run.name for run in map(self.run, run_ids) if run.pinned] if archived else []
-        if held:
-            verb = "is" if len(held) == 1 else "are"
-            raise IsPinned(
-                f"{keeping.listed(held)} {verb} pinned: nothing was archived", runs=held, hint="Unpin first."
-            )
+        if archived:
+            keeping.check_unpinned([run.name for run in map(self.run, run_ids) if run.pinned])
         self._change(run_ids, lambda facts: facts.update(archived=archived))
 
     def _change(self, run_ids: Sequence[str], change: _Changing) -> None:
@@ -232,48 +227,6 @@ class MarkedSource(Reading):
         overlay = self._overlay()
         place = overlay.place(run_id, step)
         self._book.writing().change([Change(overlay.holder(run_id, LABEL, step), place, LABEL, change)])
-
-
-class MarkedStore(MarkedSource):
-    """A store that is only read: what it can do beyond the protocol, it can do here too."""
-
-    reader: StoreReader
-
-    def output(self, run_id: str) -> Output | None:
-        """What a run printed; None where that was not kept."""
-        return self.reader.output(run_id)
-
-    def call_heads(self, run_id: str, start: int = 1) -> list[Call]:
-        """The calls of all steps from `start` on, without arguments, results and errors."""
-        return self.reader.call_heads(run_id, start)
-
-    def damage(self, run_id: str, last: int | None = None) -> Problem | None:
-        """The first thing that is wrong with the rows of a run that a replay or a fork would use."""
-        return self.reader.damage(run_id, last)
-
-    def with_values(self, run_id: str, head: Call) -> Call:
-        """A call with arguments, error and result."""
-        return self.reader.with_values(run_id, head)
-
-    def call_page(self, run_id: str, start: int, stop: int) -> list[Call]:
-        """The calls of steps start..stop-1: arguments (not those of models), results and errors."""
-        return self.reader.call_page(run_id, start, stop)
-
-    def digest_page(self, run_id: str, start: int, stop: int) -> dict[int, bytes]:
-        """The digests of the checkpoints of steps start..stop-1."""
-        return self.reader.digest_page(run_id, start, stop)
-
-    def written_at(self, run_id: str, step: int, path: Path) -> tuple[int, Path] | None:
-        """The step that `last_write` gives, and where the value was just after it."""
-        return self.reader.written_at(run_id, step, path)
-
-    def steps_touching(self, run_id: str, first: int, last: int, path: Path) -> set[int]:
-        """The steps that may have changed what is at a path."""
-        return self.reader.steps_touching(run_id, first, last, path)
-
-    def steps_calling(self, run_id: str, first: int, last: int, wanted: Mapping[str, str]) -> set[int]:
-        """The steps that have a call of the wanted kind."""
-        return self.reader.steps_calling(run_id, first, last, wanted)
 
 
 def _renaming(old: str, name: str) -> _Changing:

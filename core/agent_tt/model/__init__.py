@@ -7,6 +7,8 @@
 | `runs` | a run, the code and the model behind it, the edits of a fork |
 | `steps` | its steps, their calls, what reached the agent in pieces |
 | `output` | what a run printed |
+| `owners` | which process records a run |
+| `sweeps` | what was varied over a fork |
 | `marks` | notes, labels, what was deleted, what `verify` found |
 | `writing` | what a recorder says of them, before they are and when they are over |
 | `error_text`, `fact_text` | exceptions and facts as people type them |
@@ -36,8 +38,10 @@ from agent_tt.model.kinds import (
 )
 from agent_tt.model.marks import Deletion, Label, Note, Problem
 from agent_tt.model.output import Output
+from agent_tt.model.owners import Owner
 from agent_tt.model.runs import AgentCode, Edit, ErrorInfo, ModelConfig, Run
 from agent_tt.model.steps import Call, Delivery, Step
+from agent_tt.model.sweeps import Sweep
 from agent_tt.model.writing import HELD_BACK, CallEnd, Judged, NewCall, NewRun, NewStep, StepEnd
 
 __all__ = [
@@ -67,6 +71,7 @@ __all__ = [
     "Note",
     "NoteKind",
     "Output",
+    "Owner",
     "Problem",
     "Run",
     "RunStatus",
@@ -74,5 +79,6 @@ __all__ = [
     "StepEnd",
     "StepStatus",
     "StreamEnd",
+    "Sweep",
     "WayBackIn",
 ]

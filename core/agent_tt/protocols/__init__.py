@@ -1,7 +1,10 @@
-"""The two protocols behind which every store lies: `RunSource` reads, `Store` also writes.
+"""The storage boundary: what everything above a store speaks, and what a backend has to implement.
 
 Everything above (recorder, forks, comparison, commands, screens) speaks only these. A conformance suite in
-`tests/core/conformance` is run on every implementation. What is only read takes `Marks` as well: they lie elsewhere.
+`tests/core/conformance` is run on every implementation.
+
+`RunSource` is read, `MarkedRuns` also takes what people write down, `Store` also records. A source implements six
+primitives, and the base class derives the rest; what it can do beyond, it states in `capabilities`.
 
 Numbers: steps count from 1; checkpoint k is the state after step k and checkpoint 0 the initial input. In a fork, steps
 up to `fork_step` are its parent's (`Step.inherited`), and checkpoint `fork_step` is the *edited* state.
@@ -9,6 +12,9 @@ up to `fork_step` are its parent's (`Step.inherited`), and checkpoint `fork_step
 | module | says |
 |---|---|
 | `reading` | what any source of runs can be asked |
+| `capabilities` | what a source can do beyond that |
+| `derived` | what follows from rows, steps and states where a source does not know it itself |
+| `references` | which run or step a word names |
 | `marks` | what people may write down about runs |
 | `writing` | what a store takes |
 | `proven` | refusing to use what is damaged |
@@ -16,23 +22,18 @@ up to `fork_step` are its parent's (`Step.inherited`), and checkpoint `fork_step
 
 from __future__ import annotations
 
-from agent_tt.protocols.marks import Anchored, MarkedRuns, Marks
-from agent_tt.protocols.proven import Proves, check_count, check_proven, check_run, check_shown
-from agent_tt.protocols.reading import Cursor, HoldsOutput, ListsCalls, PagesCalls, RunSource
-from agent_tt.protocols.writing import NO_STATE, KeepsOutput, OpenQuestion, RunWriter, Store
+from agent_tt.protocols.capabilities import Capabilities
+from agent_tt.protocols.marks import MarkedRuns
+from agent_tt.protocols.proven import check_count, check_proven, check_run, check_shown
+from agent_tt.protocols.reading import Cursor, RunSource
+from agent_tt.protocols.writing import NO_STATE, OpenQuestion, RunWriter, Store
 
 __all__ = [
     "NO_STATE",
-    "Anchored",
+    "Capabilities",
     "Cursor",
-    "HoldsOutput",
-    "KeepsOutput",
-    "ListsCalls",
     "MarkedRuns",
-    "Marks",
     "OpenQuestion",
-    "PagesCalls",
-    "Proves",
     "RunSource",
     "RunWriter",
     "Store",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from abc import abstractmethod
+from typing import TYPE_CHECKING
 
 from agent_tt.protocols.reading import RunSource
 
@@ -13,29 +14,30 @@ if TYPE_CHECKING:
     from agent_tt.model import Note
 
 
-class Marks(Protocol):
-    """What people may write down about runs and checkpoints. Each method is one durable commit."""
+class MarkedRuns(RunSource):
+    """Runs that can be read, and about which people may write something down. Each method is one durable commit."""
 
+    @abstractmethod
     def add_note(self, run_id: str, step: int | None, kind: str, body: str) -> Note:
         """Write a note, a bookmark or a watch."""
-        ...
 
+    @abstractmethod
     def change_note(self, note_id: int, body: str) -> None:
         """Replace what a note, a bookmark or a watch says.
 
         Raises:
             NotFound: it is gone.
         """
-        ...
 
+    @abstractmethod
     def delete_note(self, note_id: int) -> None:
         """Remove a note, a bookmark or a watch."""
-        ...
 
+    @abstractmethod
     def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
         """Replace a run's tags."""
-        ...
 
+    @abstractmethod
     def set_metadata(
         self, run_id: str, metadata: Mapping[str, Wire], *, remove: Sequence[str] = (), step: int | None = None
     ) -> None:
@@ -51,8 +53,8 @@ class Marks(Protocol):
             UsageError: `purpose` or `ticket` is not text.
             StepNotFound: the run has no such step.
         """
-        ...
 
+    @abstractmethod
     def rename_run(self, run_id: str, name: str) -> None:
         """Give a run another name; forks called after it (`NAME/fork-N`, and theirs) are renamed with it.
 
@@ -61,8 +63,8 @@ class Marks(Protocol):
         Raises:
             UsageError: another run has that name, or it could not be told from something else that names a run.
         """
-        ...
 
+    @abstractmethod
     def name_checkpoint(self, run_id: str, step: int, name: str | None) -> None:
         """Give a checkpoint a name, or take it away.
 
@@ -70,46 +72,15 @@ class Marks(Protocol):
             UsageError: another checkpoint of the run has that name, or it reads as a number.
             StepNotFound: the run has no such step.
         """
-        ...
 
+    @abstractmethod
     def set_pinned(self, run_ids: Sequence[str], *, pinned: bool) -> None:
         """Pin runs, which are then neither archived nor deleted, or unpin them; what is pinned is listed."""
-        ...
 
+    @abstractmethod
     def set_archived(self, run_ids: Sequence[str], *, archived: bool) -> None:
         """Leave runs out of lists, or bring them back; all of them, or none.
 
         Raises:
             IsPinned: a run to be archived is pinned.
         """
-        ...
-
-
-@runtime_checkable
-class Anchored(Protocol):
-    """A `RunSource` whose runs and numbers move as its file grows, and whose checkpoints have ids that stay.
-
-    So that what is written down about a checkpoint stays with it.
-    """
-
-    def anchor(self, run_id: str, step: int | None) -> tuple[str, str | None]:
-        """What stays: the thread of a run and the id of its checkpoint `step`; of its last one for None and 0.
-
-        Raises:
-            StepNotFound: the run has no such step.
-        """
-        ...
-
-    def anchored_at(self, run_id: str, checkpoint: str, *, own: bool) -> int | None:
-        """The step of a run that an id of `anchor` names; None where the run has none.
-
-        Args:
-            run_id: the run.
-            checkpoint: the id.
-            own: only if it is none of those that the run shares with the one that it left.
-        """
-        ...
-
-
-class MarkedRuns(RunSource, Marks, Protocol):
-    """Runs that can be read, and about which something can be written down."""

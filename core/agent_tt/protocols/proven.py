@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import Damaged
 
 if TYPE_CHECKING:
-    from agent_tt.model import Call, Delivery, Problem, Run, Step
+    from agent_tt.model import Call, Delivery, Run, Step
     from agent_tt.protocols.reading import RunSource
 
 _HINT: Final = "`agent-tt verify` shows what else is damaged."
-
-
-@runtime_checkable
-class Proves(Protocol):
-    """A `RunSource` that can tell whether what it holds is as it was recorded."""
-
-    def damage(self, run_id: str, last: int | None = None) -> Problem | None:
-        """The first thing that is wrong with the rows of a run and of its ancestors; None where all are as recorded.
-
-        Args:
-            run_id: the run.
-            last: leave out what is wrong with later steps than this.
-        """
-        ...
 
 
 def check_proven(source: RunSource, run: Run, last: int | None = None) -> None:
@@ -39,7 +25,7 @@ def check_proven(source: RunSource, run: Run, last: int | None = None) -> None:
         Damaged: names the run, and step and call where they are known.
     """
     check_run(run)
-    problem = source.damage(run.id, last) if isinstance(source, Proves) else None
+    problem = source.damage(run.id, last)
     if problem is not None:
         raise Damaged(f"{run.name} ({run.id}) cannot be used: {problem.what}", hint=_HINT)
 

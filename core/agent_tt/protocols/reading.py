@@ -1,16 +1,32 @@
-"""Reading runs: a source of them, and a cursor that moves along one."""
+"""Reading runs: a source of them, and a cursor that moves along one.
+
+A source of runs answers six questions: where it is (`path`), whether it changed (`version`), its `runs`, and of a run
+the `steps`, `calls` and `state`. `RunSource` derives all the rest from these; a source overrides what it knows itself,
+or can find out faster, and says so in `capabilities`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from agent_tt.codec.paths import get
+from agent_tt.errors import RunNotFound, StepNotFound
+from agent_tt.history.digest import digest
+from agent_tt.protocols import derived, references
+from agent_tt.protocols.capabilities import Capabilities
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path as FilePath
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.ops import Op
-    from agent_tt.model import Call, Delivery, Label, Note, Output, Problem, Run, Step
+    from agent_tt.model import Call, Delivery, Label, Note, Output, Problem, Run, Step, Sweep
     from agent_tt.questions import CallQuestion
+
+__all__ = ["Cursor", "RunSource"]
 
 
 class Cursor(Protocol):
@@ -39,31 +55,29 @@ class Cursor(Protocol):
         ...
 
 
-@runtime_checkable
-class RunSource(Protocol):
+class RunSource(ABC):
     """Runs that can be read.
 
     Every method may be called from any thread; none holds a lock or transaction when it returns.
     """
 
     @property
-    def path(self) -> FilePath:
-        """The file."""
-        ...
+    def capabilities(self) -> Capabilities:
+        """What this source can do beyond what every source can."""
+        return Capabilities()
+
+    # ---------------------------------------------------------------- what every source answers itself
 
     @property
-    def read_only(self) -> bool:
-        """True for files of other systems and for stores opened to read."""
-        ...
+    @abstractmethod
+    def path(self) -> FilePath:
+        """The file."""
 
-    def close(self) -> None:
-        """Let go of the file. Further calls are errors."""
-        ...
-
+    @abstractmethod
     def version(self) -> int:
         """A number that differs after anyone changed the file; cheap enough to ask ten times a second."""
-        ...
 
+    @abstractmethod
     def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:
         """Runs, newest first.
 
@@ -71,7 +85,41 @@ class RunSource(Protocol):
             archived: those that were archived too.
             limit: at most so many; a page of many runs costs what it returns.
         """
-        ...
+
+    @abstractmethod
+    def steps(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Step]:
+        """Steps start..stop-1 in order (stop None: to the end); a page costs what it returns, wherever it lies."""
+
+    @abstractmethod
+    def calls(self, run_id: str, step: int) -> list[Call]:
+        """The calls of one step in order of starting, with arguments and results.
+
+        Raises:
+            StepNotFound: no such step.
+        """
+
+    @abstractmethod
+    def state(self, run_id: str, step: int) -> Wire:
+        """The state after `step`, the caller's own copy.
+
+        A step without a checkpoint gives the newest earlier one of its track.
+
+        Raises:
+            StepNotFound: no such step.
+            Damaged: it cannot be rebuilt at all (single damaged values are placeholders instead).
+        """
+
+    # ---------------------------------------------------------------- the file
+
+    @property
+    def read_only(self) -> bool:
+        """True for files of other systems and for stores opened to read."""
+        return True
+
+    def close(self) -> None:  # noqa: B027  # a source that holds nothing open has nothing to do
+        """Let go of the file. Further calls are errors."""
+
+    # ---------------------------------------------------------------- runs and steps
 
     def forks(self, run_id: str, *, deep: bool = False) -> list[Run]:
         """The runs that were forked from a run, oldest first, archived ones too.
@@ -80,7 +128,7 @@ class RunSource(Protocol):
             run_id: the run.
             deep: also what was forked from those, each after what it was forked from.
         """
-        ...
+        return derived.forks(self.runs(archived=True), run_id, deep=deep)
 
     def run(self, ref: str) -> Run:
         """The run that `ref` names.
@@ -92,29 +140,57 @@ class RunSource(Protocol):
         Raises:
             RunNotFound: nothing, or several, fit; `nearest` offers names.
         """
-        ...
+        runs = self.runs(archived=True)
+        known = {run.id: run for run in runs}
+        return references.find_run(
+            runs, ref, lambda word: known[references.resolve_run(word, list(known), str(self.path))]
+        )
 
     def step_number(self, run: Run, ref: str) -> int:
         """The step that `ref` names: a number (0 is the input), `~1` (the last but one), `@error` (the first failed).
 
+        The name of a checkpoint will do too.
+
         Raises:
             StepNotFound: out of range, or no step failed.
         """
-        ...
+        named = [label.step for label in self.labels(run.id).values() if label.name == ref]
+        return named[0] if named else references.resolve_step(ref, self.step_count(run.id), lambda: self._failed(run))
+
+    def _failed(self, run: Run) -> int | None:
+        return next((step.number for step in self.steps(run.id) if step.status == "error"), None)
 
     def step_count(self, run_id: str) -> int:
         """Number of the last step, 0 when there is none."""
-        ...
+        return len(self.steps(run_id))
 
-    def steps(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Step]:
-        """Steps start..stop-1 in order (stop None: to the end); a page costs what it returns, wherever it lies."""
-        ...
+    def check_step(self, run_id: str, step: int) -> None:
+        """Refuse a step that a run does not have.
 
-    def calls(self, run_id: str, step: int) -> list[Call]:
-        """The calls of one step in order of starting, with arguments and results."""
-        ...
+        Raises:
+            StepNotFound: there is no such step.
+        """
+        last = self.step_count(run_id)
+        if not 0 <= step <= last:
+            raise StepNotFound(f"there is no step {step}: the last one is {last}")
 
-    def deliveries(self, run_id: str, step: int, call: int) -> list[Delivery]:
+    # ---------------------------------------------------------------- calls
+
+    def call_page(self, run_id: str, start: int, stop: int) -> list[Call]:
+        """The calls of steps start..stop-1 in order: arguments (of models signatures), results and errors, no more."""
+        steps = self.steps(run_id, start, stop)
+        return [call for step in steps if step.calls for call in self.calls(run_id, step.number)]
+
+    def call_heads(self, run_id: str, start: int = 1) -> list[Call]:
+        """The calls of all steps from `start` on, in order, without arguments, results and errors."""
+        whole = self.call_page(run_id, start, self.step_count(run_id) + 1)
+        return [replace(call, args=None, result=None, error=None) for call in whole]
+
+    def with_values(self, run_id: str, head: Call) -> Call:
+        """A call of `call_heads` with arguments, error and result; `…` may stand for each large part of a result."""
+        return next((call for call in self.calls(run_id, head.step) if call.number == head.number), head)
+
+    def deliveries(self, run_id: str, step: int, call: int) -> list[Delivery]:  # noqa: ARG002  # of what overrides it
         """What reached the agent of a call that answers in pieces, in order; also of one that is still pending.
 
         Empty for a call answered in one piece (`Call.delivered` is its number) and where no such call is known.
@@ -122,18 +198,14 @@ class RunSource(Protocol):
         Raises:
             StepNotFound: no such step.
         """
-        ...
+        self.check_step(run_id, step)
+        return []
 
-    def state(self, run_id: str, step: int) -> Wire:
-        """The state after `step`, the caller's own copy.
+    def output(self, run_id: str) -> Output | None:  # noqa: ARG002  # of what overrides it
+        """What a run printed on standard output, without what it has of its parent; None where that was not kept."""
+        return None
 
-        A step without a checkpoint gives the newest earlier one of its track.
-
-        Raises:
-            StepNotFound: no such step.
-            Damaged: it cannot be rebuilt at all (single damaged values are placeholders instead).
-        """
-        ...
+    # ---------------------------------------------------------------- states
 
     def value(self, run_id: str, step: int, path: Path) -> Wire:
         """One value of a state, without handing out the rest.
@@ -141,89 +213,134 @@ class RunSource(Protocol):
         Raises:
             PathNotFound: the state has nothing there.
         """
-        ...
+        return get(self.state(run_id, step), path)
 
     def cursor(self, run_id: str, step: int) -> Cursor:
         """A cursor that stands at `step`. One cursor belongs to one thread at a time."""
-        ...
+        return derived.StateCursor(lambda at: self.state(run_id, at), step)
 
     def base_step(self, run_id: str, step: int) -> int | None:
         """The checkpoint that `changes(step)` are against: the previous one on the same track; None for the first."""
-        ...
+        return derived.base_step(self.steps(run_id, 1, step + 1), step)
 
     def changes(self, run_id: str, step: int) -> list[Op]:
         """The operations that turned checkpoint `base_step` into `step`. Empty when nothing changed."""
-        ...
+        return derived.changes(self, run_id, step)
 
     def digest(self, run_id: str, step: int) -> bytes | None:
         """16 bytes that are equal exactly when the states are (key order apart); None where it is not known."""
-        ...
+        return digest(self.state(run_id, step))
+
+    def digest_page(self, run_id: str, start: int, stop: int) -> dict[int, bytes]:
+        """What `digest` gives for steps start..stop-1; those that took no checkpoint of their own may be missing."""
+        numbers = [step.number for step in self.steps(run_id, start, stop) if step.seq is not None]
+        return {number: found for number in numbers if (found := self.digest(run_id, number)) is not None}
+
+    # ---------------------------------------------------------------- who wrote what
 
     def last_write(self, run_id: str, step: int, path: Path) -> int | None:
         """The step that wrote the value now at `path` in checkpoint `step`; None when none did.
 
         The value is followed through shifts of the lists that it is in.
         """
-        ...
+        found = self.written_at(run_id, step, path)
+        return None if found is None else found[0]
+
+    def written_at(self, run_id: str, step: int, path: Path) -> tuple[int, Path] | None:
+        """The step that `last_write` gives, and where the value was just after it."""
+        return derived.written_at(self, run_id, step, path)
 
     def next_write(self, run_id: str, step: int, path: Path) -> int | None:
         """The first later step that changed the value at `path`, None when none does."""
-        ...
+        return derived.next_write(self, run_id, step, path)
 
-    def damaged_steps(self, run_id: str) -> list[int]:
+    def steps_touching(self, run_id: str, first: int, last: int, path: Path) -> set[int]:  # noqa: ARG002  # of what overrides it
+        """Steps first..last at whose end something else may lie at a place of the state; perhaps too many.
+
+        Args:
+            run_id: the run.
+            first: the first step.
+            last: the last one.
+            path: the place as people write it; only what leads to it counts, not the value that was there.
+        """
+        return set(range(first, last + 1))
+
+    def steps_calling(self, run_id: str, first: int, last: int, wanted: Mapping[str, str]) -> set[int]:
+        """Steps first..last with a call whose facts are as `wanted`: `kind`, `name`, `effect`, `status`, `lane`."""
+        calls = self.call_page(run_id, max(first, 1), last + 1)
+        return {call.step for call in calls if all(getattr(call, name) == word for name, word in wanted.items())}
+
+    # ---------------------------------------------------------------- what people wrote down
+
+    def notes(self, run_id: str) -> list[Note]:  # noqa: ARG002  # of what overrides it
+        """Notes, bookmarks, watches and unrecorded effects of a run."""
+        return []
+
+    def labels(self, run_id: str) -> dict[int, Label]:  # noqa: ARG002  # of what overrides it
+        """Names and metadata that people gave to checkpoints of a run, by step; a name is good for `step_number`."""
+        return {}
+
+    def questions(self, run_id: str | None = None) -> list[CallQuestion]:  # noqa: ARG002  # of what overrides it
+        """The calls that wait for somebody's decision, the oldest question first: of one run, or of all."""
+        return []
+
+    def anchor(self, run_id: str, step: int | None) -> tuple[str, str | None]:  # noqa: ARG002  # of what overrides it
+        """What stays: the thread of a run and the id of its checkpoint `step`; of its last one for None and 0.
+
+        Where numbers stay themselves, that is the run and no id.
+
+        Raises:
+            StepNotFound: the run has no such step.
+        """
+        return run_id, None
+
+    def anchored_at(self, run_id: str, checkpoint: str, *, own: bool) -> int | None:  # noqa: ARG002  # of what overrides it
+        """The step of a run that an id of `anchor` names; None where the run has none.
+
+        Args:
+            run_id: the run.
+            checkpoint: the id.
+            own: only if it is none of those that the run shares with the one that it left.
+        """
+        return None
+
+    # ---------------------------------------------------------------- sweeps
+
+    def sweeps(self) -> list[Sweep]:
+        """All sweeps, newest first; those that are damaged are left out, and `verify` names them."""
+        return []
+
+    def sweep(self, ref: str) -> Sweep:
+        """The sweep that `ref` names: its id or the unique beginning of it, `RUN/sweep-1`, or `latest`.
+
+        An old name of the run will do.
+
+        Raises:
+            RunNotFound: nothing, or several, fit; or the source can hold none.
+        """
+        if not self.capabilities.records:
+            raise RunNotFound(f"{self.path} holds no sweeps", hint="they are kept in a store of agent-tt")
+        return references.find_sweep(self.sweeps(), ref, lambda name: self.run(name).id)
+
+    # ---------------------------------------------------------------- damage
+
+    def damage(self, run_id: str, last: int | None = None) -> Problem | None:  # noqa: ARG002  # of what overrides it
+        """The first thing wrong with the rows of a run and its ancestors; None where nothing is, or nothing is proven.
+
+        Args:
+            run_id: the run.
+            last: leave out what is wrong with later steps than this.
+        """
+        return None
+
+    def damaged_steps(self, run_id: str) -> list[int]:  # noqa: ARG002  # of what overrides it
         """Checkpoints that hold, or need, something damaged.
 
         Empty when all is well, or when nothing is known yet to be wrong.
         """
-        ...
-
-    def notes(self, run_id: str) -> list[Note]:
-        """Notes, bookmarks, watches and unrecorded effects of a run."""
-        ...
-
-    def questions(self, run_id: str | None = None) -> list[CallQuestion]:
-        """The calls that wait for somebody's decision, the oldest question first: of one run, or of all."""
-        ...
-
-    def labels(self, run_id: str) -> dict[int, Label]:
-        """Names and metadata that people gave to checkpoints of a run, by step; a name is good for `step_number`."""
-        ...
+        return []
 
     def verify(self, run_id: str | None = None) -> list[Problem]:
-        """Check chain, digests and blobs of a run, or everything; an empty list means whole."""
-        ...
-
-
-@runtime_checkable
-class ListsCalls(Protocol):
-    """A `RunSource` that can list calls without reading what they carried; others are asked for them step by step."""
-
-    def call_heads(self, run_id: str, start: int = 1) -> list[Call]:
-        """The calls of all steps from `start` on, in order, without arguments, results and errors."""
-        ...
-
-    def with_values(self, run_id: str, head: Call) -> Call:
-        """One of them with arguments, error and result; `…` stands for each large part of a result."""
-        ...
-
-
-@runtime_checkable
-class HoldsOutput(Protocol):
-    """A `RunSource` that holds what runs printed; of others that is not known."""
-
-    def output(self, run_id: str) -> Output | None:
-        """What a run printed on standard output, without what it has of its parent; None where that was not kept."""
-        ...
-
-
-@runtime_checkable
-class PagesCalls(Protocol):
-    """A `RunSource` that can give the calls of many steps at once; others are asked for them step by step."""
-
-    def call_page(self, run_id: str, start: int, stop: int) -> list[Call]:
-        """The calls of steps start..stop-1 in order: arguments (of models signatures), results and errors, no more."""
-        ...
-
-    def digest_page(self, run_id: str, start: int, stop: int) -> dict[int, bytes]:
-        """What `digest` gives for steps start..stop-1; those that took no checkpoint of their own may be missing."""
-        ...
+        """Check all that is stored of a run, or of every run; an empty list means whole."""
+        chosen = [run.id for run in self.runs(archived=True)] if run_id is None else [run_id]
+        return [problem for each in chosen for problem in derived.unreadable(self, each)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Protocol
 
 from agent_tt.protocols.marks import MarkedRuns
 
@@ -21,31 +22,30 @@ if TYPE_CHECKING:
         NewRun,
         NewStep,
         Output,
+        Owner,
         Run,
         RunStatus,
         StepEnd,
+        Sweep,
         WayBackIn,
     )
     from agent_tt.questions import Decision, NewQuestion
 
 
-@runtime_checkable
-class KeepsOutput(Protocol):
-    """A `Store` that keeps what runs print."""
-
-    def keep_output(self, run_id: str, output: Output) -> None:
-        """Write down what the process of a run printed, in place of what was written down of it before."""
-        ...
-
-
-@runtime_checkable
-class Store(MarkedRuns, Protocol):
+class Store(MarkedRuns):
     """A `RunSource` that also writes. Each method is one durable commit; many processes may write at once."""
 
-    def begin_run(self, new: NewRun, state: Wire | object) -> RunWriter:
-        """Start a run: its row is committed before this returns, with `state` as checkpoint 0."""
-        ...
+    @abstractmethod
+    def begin_run(self, new: NewRun, state: Wire | object, *, run_id: str | None = None) -> RunWriter:
+        """Start a run: its row is committed before this returns, with `state` as checkpoint 0.
 
+        Args:
+            new: what is said of it.
+            state: what its agent begins with; `NO_STATE` is kept as null until a step brings a state.
+            run_id: its id, where it was drawn before; no run of the store may have it.
+        """
+
+    @abstractmethod
     def begin_fork(
         self,
         parent_id: str,
@@ -63,24 +63,24 @@ class Store(MarkedRuns, Protocol):
 
         The name is `PARENT/fork-N`, unless `new.name` is not empty.
         """
-        ...
 
+    @abstractmethod
     def adopt_run(self, run_id: str, new: NewRun, state: Wire | object) -> RunWriter:
         """Take over a fork's row in the process that runs its agent, which is its owner from now on.
 
         Numbering goes on after `fork_step`. `state` is what the agent starts from; where it differs from the edited
         checkpoint, the difference is part of the first step's changes.
         """
-        ...
 
+    @abstractmethod
     def join_run(self, run_id: str) -> RunWriter:
         """Write into a run that another process began and will end; to finish the writer ends nothing of the run.
 
         Raises:
             RunNotFound: no such run.
         """
-        ...
 
+    @abstractmethod
     def reopen_run(self, run_id: str) -> None:
         """Let a run that broke off (crashed, interrupted) go on: it is running, and waits to be adopted.
 
@@ -89,12 +89,16 @@ class Store(MarkedRuns, Protocol):
         Raises:
             UsageError: it runs, or has ended by itself.
         """
-        ...
 
+    @abstractmethod
     def set_run_status(self, run_id: str, status: RunStatus, error: ErrorInfo | None = None) -> None:
         """Write down how a run ended that cannot say it itself (crashed, stopped before it began)."""
-        ...
 
+    @abstractmethod
+    def keep_output(self, run_id: str, output: Output) -> None:
+        """Write down what the process of a run printed, in place of what was written down of it before."""
+
+    @abstractmethod
     def answer_question(self, question: int, decision: Decision) -> None:
         """Write down what somebody decides of a call that waits; its process goes on with it.
 
@@ -102,16 +106,16 @@ class Store(MarkedRuns, Protocol):
             QuestionNotFound: there is no such question.
             QuestionClosed: it was answered already, or the process that asked is gone.
         """
-        ...
 
+    @abstractmethod
     def stop_questions(self, run_id: str) -> None:
         """Let every call of a run that waits know that the run is stopped: nobody decides any more."""
-        ...
 
+    @abstractmethod
     def plan_deletion(self, run_ids: Sequence[str], *, with_forks: bool = False) -> list[Run]:
         """What `delete_runs` would delete now, forks after what they were forked from; raises what it would raise."""
-        ...
 
+    @abstractmethod
     def delete_runs(self, run_ids: Sequence[str], *, with_forks: bool = False) -> Deletion:
         """Delete runs with everything that belongs to them alone, all of them or none.
 
@@ -124,7 +128,60 @@ class Store(MarkedRuns, Protocol):
             IsRunning: one of them is running.
             IsPinned: one of them is pinned.
         """
-        ...
+
+    def restore_file(self, run_id: str) -> None:  # a store that is not one file has nothing to put back
+        """Make the store's file again where somebody removed it, with what this open store still sees of a run."""
+
+    # ---------------------------------------------------------------- sweeps
+
+    @abstractmethod
+    def begin_sweep(self, run_id: str, step: int, definition: Mapping[str, Wire], *, driven: bool = True) -> Sweep:
+        """Write a new sweep of a run.
+
+        Args:
+            run_id: the run.
+            step: the step after which its runs begin to differ.
+            definition: what is varied.
+            driven: whether this process drives it from now on; else nobody does.
+
+        Raises:
+            RunNotFound: the run is not there any more.
+        """
+
+    @abstractmethod
+    def claim_sweep(self, sweep_id: str, definition: Mapping[str, Wire] | None = None) -> None:
+        """Let this process drive a sweep that nobody drives.
+
+        Args:
+            sweep_id: the sweep.
+            definition: what takes the place of its definition; None keeps that.
+
+        Raises:
+            IsRunning: somebody drives it.
+            RunNotFound: it is not there any more.
+        """
+
+    @abstractmethod
+    def beat_sweep(self, sweep_id: str) -> None:
+        """Write down that this process still drives a sweep."""
+
+    @abstractmethod
+    def release_sweep(self, sweep_id: str) -> None:
+        """Let others drive a sweep that this process drove."""
+
+    @abstractmethod
+    def settle_run(self, run_id: str) -> Owner | None:
+        """Make sure that a run runs, or never will.
+
+        The process that was to fill it may be gone, before it took the run over even: then the run is written down as
+        crashed in the same transaction, and a process that comes too late finds it over.
+
+        Returns:
+            The process that records it; None where it is over.
+
+        Raises:
+            RunNotFound: the run is not there any more.
+        """
 
 
 class OpenQuestion(Protocol):

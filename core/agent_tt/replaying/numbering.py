@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, cast
 from agent_tt.codec.encode import encode
 from agent_tt.errors import AgentTTError
 from agent_tt.history.digest import digest
-from agent_tt.protocols import NO_STATE, HoldsOutput
+from agent_tt.protocols import NO_STATE
 from agent_tt.redaction.values import redact
 from agent_tt.replaying.course import course_of
 from agent_tt.replaying.findings import changed_output, changed_state
@@ -69,7 +69,7 @@ class StateCheck:
     def __init__(self, source: RunSource, replay: Replay, *, is_output_compared: bool = True) -> None:
         run = replay.tape.run
         self._path = source.path
-        self.recorded_output = source.output(run.id) if isinstance(source, HoldsOutput) else None
+        self.recorded_output = source.output(run.id)
         self._is_output_compared = is_output_compared
         course = course_of(source, run)
         self.first_step = course[0].first
@@ -195,7 +195,7 @@ class NumberingStore:
         """This object, for who asks for a store: no other method is used in recording."""
         return cast("Store", self)
 
-    def begin_run(self, new: NewRun, state: object) -> _Writer:  # noqa: ARG002  the shape of a Store
+    def begin_run(self, new: NewRun, state: object, *, run_id: str | None = None) -> _Writer:  # noqa: ARG002  the shape of a Store
         """Begin a run that is not kept."""
         number = next(self._begun)
         if number == self._checked and self._check is not None:

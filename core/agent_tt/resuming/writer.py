@@ -15,7 +15,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from agent_tt.model.facts import CallFacts
-from agent_tt.protocols import KeepsOutput
 from agent_tt.recording.calls.usage import NOTHING, Usage, usage_in
 from agent_tt.replaying.repeats import place_of
 from agent_tt.resuming.continued import ContinuedWriter
@@ -91,7 +90,7 @@ class ResumedStore:
 
     def keep_output(self, run_id: str, output: Output) -> None:
         """Write down what the run printed: the agent ran from its beginning, so this is all of it."""
-        if isinstance(self._store, KeepsOutput) and not self._resumption.is_halted:
+        if not self._resumption.is_halted:
             self._store.keep_output(run_id, output)
 
     def set_tags(self, run_id: str, tags: Sequence[str]) -> None:

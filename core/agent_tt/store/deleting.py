@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.errors import HasForks, IsPinned, IsRunning
 from agent_tt.history.hashing import blob_names
 from agent_tt.history.proofs import BLOBS, DICTS, META, RUNS, TABLES
 from agent_tt.history.rows import row_key
@@ -71,31 +70,8 @@ def _plan(rows: Rows, run_ids: Sequence[str], *, with_forks: bool) -> tuple[list
     below = dict.fromkeys(fork for run in chosen for fork in descendants(rows, run))
     numbers = sorted({*chosen, *below} if with_forks else chosen)
     runs = RunRows(rows).several(numbers)
-    _check(rows, runs, numbers, left=[fork for fork in below if fork not in numbers])
+    keeping.check_deletion(runs, RunRows(rows).several([fork for fork in below if fork not in numbers]))
     return runs, numbers
-
-
-def _check(rows: Rows, runs: Sequence[Run], numbers: Sequence[int], *, left: Sequence[int]) -> None:
-    running = [run.name for run in runs if run.status == "running"]
-    if running:
-        verb = "is" if len(running) == 1 else "are"
-        raise IsRunning(f"{keeping.listed(running)} {verb} running", runs=running, hint="Stop it first, or wait.")
-    if left:
-        names = [run.name for run in RunRows(rows).several(left)]
-        raise HasForks(
-            f"{keeping.listed(names)} descend{'s' if len(names) == 1 else ''} from {keeping.listed(_names(runs))}"
-            " and cannot be read without it",
-            runs=names,
-            hint="--with-forks deletes them too.",
-        )
-    pinned = keeping.pinned_names(rows, numbers)
-    if pinned:
-        verb = "is" if len(pinned) == 1 else "are"
-        raise IsPinned(f"{keeping.listed(pinned)} {verb} pinned", runs=pinned, hint="Unpin first.")
-
-
-def _names(runs: Sequence[Run]) -> list[str]:
-    return [run.name for run in runs]
 
 
 def _delete_rows(tx: Transaction, run: int) -> None:

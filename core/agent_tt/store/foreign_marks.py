@@ -13,13 +13,14 @@ from agent_tt.history.proofs import FOREIGN_MARKS
 from agent_tt.store import columns, door
 from agent_tt.store.columns import COUNT, NAME, TEXT, WHOLE
 from agent_tt.store.liveness import now_us
+from agent_tt.store.opening import open_database
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from agent_tt.codec.wire import Wire
     from agent_tt.history.rows import Transaction
-    from agent_tt.store.connection import Database
 
 __all__ = ["Change", "ForeignMark", "ForeignMarks", "Place"]
 
@@ -83,11 +84,34 @@ class Change:
 
 
 class ForeignMarks:
-    """The marks in one store on the runs of one other file."""
+    """The marks in one store on the runs of one other file.
 
-    def __init__(self, database: Database, file: str) -> None:
-        self._database = database
+    Args:
+        path: the store.
+        file: the other file, by its real path.
+        read_only: only read; else the store is made where there is none.
+
+    Raises:
+        ReadOnlySource: the store cannot be made or written.
+        StoreUnreadable: it cannot be opened.
+    """
+
+    def __init__(self, path: Path, file: str, *, read_only: bool) -> None:
+        self._database = open_database(path, create=not read_only, read_only=read_only)
         self._file = columns.sound(file)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be written down."""
+        return self._database.read_only
+
+    def close(self) -> None:
+        """Lets go of the store."""
+        self._database.close()
+
+    def version(self) -> int:
+        """A number that differs after the store changed."""
+        return self._database.version()
 
     def all(self) -> list[ForeignMark]:
         """All of them, oldest first; those that are damaged are left out, and `verify` names them."""

@@ -8,41 +8,24 @@ from __future__ import annotations
 
 import difflib
 import re
-import secrets
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import RunNotFound
 from agent_tt.model.facts.stored import RunMeta
+from agent_tt.protocols.references import LATEST, normalise
+from agent_tt.protocols.references import new_id as new_run_id
 
 if TYPE_CHECKING:
     from agent_tt.history.rows import Rows
 
 __all__ = ["LATEST", "fork_name", "new_run_id", "normalise", "resolve"]
 
-LATEST: Final = "latest"
-"""The word for the newest run."""
-
-_ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
-_DIGITS: Final = 10
-_LENGTH: Final = 12
 _BACK: Final = re.compile(r"(?P<name>.+)~(?P<back>\d{1,9})", re.DOTALL)
-_LOOKALIKES: Final = str.maketrans("ilo", "110")
 _MOST_LISTED: Final = 5
 _FORMER: Final = f"""SELECT run FROM runs r WHERE instr(meta, '"{RunMeta.former_names.key}"') AND EXISTS (
   SELECT 1 FROM json_each(CASE WHEN typeof(r.meta) = 'text' THEN CASE WHEN json_valid(r.meta) THEN r.meta END END,
     '$.{RunMeta.former_names.key}') WHERE value = ?)
   ORDER BY hidden, started_us DESC, run DESC LIMIT 1"""  # noqa: S608  # our own
-
-
-def new_run_id() -> str:
-    """A random id. The file's UNIQUE constraint catches the clash that never comes."""
-    first = secrets.choice(_ALPHABET[_DIGITS:])
-    return first + "".join(secrets.choice(_ALPHABET) for _ in range(_LENGTH - 1))
-
-
-def normalise(typed: str) -> str:
-    """A typed id as it would be stored: lower case, with `o` read as 0 and `i`, `l` as 1."""
-    return typed.strip().lower().translate(_LOOKALIKES)
 
 
 def resolve(rows: Rows, ref: str) -> int:

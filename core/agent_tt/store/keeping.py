@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.errors import IsPinned, NotFound, RunNotFound, UsageError
+from agent_tt.errors import HasForks, IsPinned, IsRunning, NotFound, RunNotFound, UsageError
 from agent_tt.history.proofs import NOTES, RUNS
 from agent_tt.model.fact_text import TEXT_FACTS
 from agent_tt.model.facts.stored import RunMeta
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.history.rows import Rows, Transaction
-    from agent_tt.model import Label
+    from agent_tt.model import Label, Run
 
 __all__ = [
     "change_metadata",
     "change_note",
+    "check_deletion",
+    "check_unpinned",
     "checked_metadata",
     "label_metadata",
     "listed",
@@ -39,7 +41,6 @@ __all__ = [
 
 _MOST_LISTED: Final = 5
 _METADATA: Final = RunMeta.metadata.key
-_FORMER_NAMES_KEPT: Final = 20
 
 
 def row_number(rows: Rows, run_id: str) -> int:
@@ -103,8 +104,8 @@ def rename(tx: Transaction, run_id: str, name: str) -> None:
 def _set_name(tx: Transaction, run: int, name: str) -> None:
     def remember(facts: dict[str, Wire]) -> None:
         ((old,),) = tx.query("SELECT name FROM runs WHERE run = ?", (run,))
-        kept = (former for former in RunMeta.former_names.of(facts) if former not in (old, name))
-        RunMeta.former_names.put(facts, (*kept, old)[-_FORMER_NAMES_KEPT:])
+        before = RunMeta.former_names.of(facts)
+        RunMeta.former_names.put(facts, tuple(naming.former_names(before, old, name)))
 
     _change_facts(tx, run, remember)
     RUNS.update(tx, (run,), {"name": name})
@@ -126,11 +127,49 @@ def set_archived(tx: Transaction, run_ids: Sequence[str], *, archived: bool) -> 
         IsPinned: one that is to go is pinned.
     """
     runs = [row_number(tx, run_id) for run_id in run_ids]
-    if archived and (held := pinned_names(tx, runs)):
-        verb = "is" if len(held) == 1 else "are"
-        raise IsPinned(f"{listed(held)} {verb} pinned: nothing was archived", runs=held, hint="Unpin first.")
+    if archived:
+        check_unpinned(pinned_names(tx, runs))
     for run in runs:
         RUNS.update(tx, (run,), {"hidden": int(archived)})
+
+
+def check_unpinned(pinned: Sequence[str]) -> None:
+    """Refuse to archive runs of which some, named here, are pinned.
+
+    Raises:
+        IsPinned: there is one.
+    """
+    if pinned:
+        verb = "is" if len(pinned) == 1 else "are"
+        raise IsPinned(f"{listed(pinned)} {verb} pinned: nothing was archived", runs=pinned, hint="Unpin first.")
+
+
+def check_deletion(runs: Sequence[Run], left: Sequence[Run]) -> None:
+    """Refuse to delete runs that have to stay.
+
+    Args:
+        runs: those to be deleted.
+        left: those that descend from them and are not.
+
+    Raises:
+        IsRunning, HasForks, IsPinned: one of them has to stay.
+    """
+    running = [run.name for run in runs if run.status == "running"]
+    if running:
+        verb = "is" if len(running) == 1 else "are"
+        raise IsRunning(f"{listed(running)} {verb} running", runs=running, hint="Stop it first, or wait.")
+    if left:
+        names = [run.name for run in left]
+        raise HasForks(
+            f"{listed(names)} descend{'s' if len(names) == 1 else ''} from {listed([run.name for run in runs])}"
+            " and cannot be read without it",
+            runs=names,
+            hint="--with-forks deletes them too.",
+        )
+    pinned = [run.name for run in runs if run.pinned]
+    if pinned:
+        verb = "is" if len(pinned) == 1 else "are"
+        raise IsPinned(f"{listed(pinned)} {verb} pinned", runs=pinned, hint="Unpin first.")
 
 
 def pinned_names(rows: Rows, runs: Sequence[int]) -> list[str]:

@@ -6,7 +6,6 @@ owner's own host the process itself is looked for; elsewhere its heartbeat must 
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import signal
@@ -14,12 +13,12 @@ import threading
 import time
 import weakref
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import AgentTTError
 from agent_tt.history.proofs import RUNS
+from agent_tt.model import Owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -85,41 +84,6 @@ class Clock:
     def now_us(self) -> int:
         """Microseconds since the epoch, UTC, had nobody set the wall clock since; inside `as_if` as `now_us`."""
         return self._ahead_us + _monotonic_ns() // 1000 if _MOMENT.at_us is None else _MOMENT.at_us
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """The process that records a run.
-
-    Attributes:
-        host: the machine's name, with its process-id namespace where there is one (containers).
-        boot: the machine's boot, "" where it cannot be told.
-        pid: the process id.
-        start: when the process started, in clock ticks since boot; 0 where it cannot be told.
-    """
-
-    host: str
-    boot: str
-    pid: int
-    start: int
-
-    def to_json(self) -> str:
-        """As the column `owner` keeps it."""
-        return json.dumps(asdict(self))
-
-    @staticmethod
-    def from_json(text: object) -> Owner | None:
-        """The owner that a column names, None if it names none."""
-        try:
-            found = json.loads(text) if isinstance(text, str) else None
-        except ValueError:
-            return None
-        if not isinstance(found, dict):
-            return None
-        host, boot, pid, start = (found.get(name) for name in ("host", "boot", "pid", "start"))
-        if isinstance(host, str) and isinstance(boot, str) and isinstance(pid, int) and isinstance(start, int):
-            return Owner(host, boot, pid, start)
-        return None
 
 
 def current_owner() -> Owner:

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import UsageError
 from agent_tt.store import ids
 
 if TYPE_CHECKING:
-    from agent_tt.history.rows import Rows
+    from collections.abc import Sequence
 
-__all__ = ["check_checkpoint_name", "check_form", "check_run_name", "tidy"]
+    from agent_tt.history.rows import Rows
+    from agent_tt.model import Run
+
+__all__ = [
+    "check_checkpoint_name",
+    "check_form",
+    "check_free",
+    "check_name",
+    "check_run_name",
+    "former_names",
+    "renamed",
+    "tidy",
+]
+
+_FORMER_NAMES_KEPT: Final = 20
 
 LONGEST: Final = 200
 """Characters of a name."""
@@ -97,3 +112,42 @@ def check_checkpoint_name(name: str, others: set[str]) -> None:
         raise UsageError(f"{name!r} reads as a step of a run", hint="Leave out the @.")
     if name in others:
         raise UsageError(f"another checkpoint of the run is called {name!r} already")
+
+
+def check_name(name: str, run: Run, runs: Sequence[Run]) -> None:
+    """Refuse a name that would not name this run alone.
+
+    Args:
+        name: the new name, tidied.
+        run: the run to be renamed.
+        runs: all runs.
+
+    Raises:
+        UsageError: says what else the name means.
+    """
+    parent = next((each.name for each in runs if each.id == run.parent), None)
+    check_form(name, parent_name=parent)
+    check_free(name, run, runs)
+
+
+def check_free(name: str, run: Run, runs: Sequence[Run]) -> None:
+    """Refuse a name that another run has.
+
+    Raises:
+        UsageError: another run is called that, or has that id.
+    """
+    others = [each for each in runs if each.id != run.id]
+    if any(name == each.id or ids.normalise(name) == each.id for each in others):
+        raise UsageError(f"{name!r} is the id of another run")
+    if any(name == each.name for each in others):
+        raise UsageError(f"there is a run called {name!r} already", hint="`agent-tt runs --all` lists them.")
+
+
+def renamed(run: Run, name: str) -> Run:
+    """A run by another name; what it was called names it still."""
+    return replace(run, name=name, former_names=tuple(former_names(run.former_names, run.name, name)))
+
+
+def former_names(before: Sequence[str], old: str, new: str) -> list[str]:
+    """The names that a run had before, oldest first; of many the last ones."""
+    return [*(name for name in before if name not in (old, new)), old][-_FORMER_NAMES_KEPT:]

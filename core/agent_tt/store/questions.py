@@ -7,6 +7,7 @@ running and the process that asks is there: no row need be changed for one that 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.errors import QuestionClosed, QuestionNotFound
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from agent_tt.questions import DecisionWord, NewQuestion
     from agent_tt.store.connection import Database
 
-__all__ = ["AskedQuestion", "ask", "decide", "open_questions", "stop_questions"]
+__all__ = ["AskedQuestion", "admitted", "ask", "check_open", "decide", "open_questions", "stop_questions"]
 
 _WORDS: Final[Mapping[str, DecisionWord]] = {
     "run": "run",
@@ -138,18 +139,44 @@ def decide(tx: Transaction, number: int, decision: Decision) -> None:
         raise QuestionNotFound(f"there is no question {number}", hint="`agent-tt answer` lists those that wait.")
     ((body, name, status, owner, beat),) = found
     facts = columns.mapping_from_text(body)
-    before = _decision(facts.get("decision"))
+    asker = Owner.from_json(facts.get("owner"))
+    is_waiting = asker is not None and _waits(asker, status, owner, beat)
+    check_open(number, name, _decision(facts.get("decision")), is_waiting=is_waiting)
+    facts["decision"] = _to_wire(decision)
+    NOTES.update(tx, (number,), {"body": columns.mapping_to_text(facts)})
+
+
+def check_open(number: int, name: str, before: Decision | None, *, is_waiting: bool) -> None:
+    """Refuse a decision that nobody waits for.
+
+    Args:
+        number: the question.
+        name: what its run is called.
+        before: what was decided already.
+        is_waiting: whether the process that asked is there, and its run goes on.
+
+    Raises:
+        QuestionClosed: it was decided already, or nobody waits for the decision any more.
+    """
     if before is not None and before.word != "stop":
         by = f" ({before.by})" if before.by else ""
         raise QuestionClosed(f"question {number} of {name} was answered already: {before.word}{by}")
-    asker = Owner.from_json(facts.get("owner"))
-    if before is not None or asker is None or not _waits(asker, status, owner, beat):
+    if before is not None or not is_waiting:
         raise QuestionClosed(
             f"nobody waits for an answer to question {number} of {name} any more: that process is gone, or was stopped",
             hint="`agent-tt answer` lists those that wait.",
         )
-    facts["decision"] = _to_wire(decision)
-    NOTES.update(tx, (number,), {"body": columns.mapping_to_text(facts)})
+
+
+def admitted(decision: Decision) -> Decision:
+    """A decision as it may be stored."""
+    return replace(
+        decision,
+        args=door.admit_mapping(decision.args),
+        value=door.admit(decision.value),
+        error=door.admit_error(decision.error),
+        why=door.admit_text(decision.why),
+    )
 
 
 def _waits(asker: Owner, status: object, owner: object, beat: object) -> bool:
@@ -172,13 +199,13 @@ def _stop(tx: Transaction, where: str, given: tuple[SqlValue, ...]) -> None:
 
 
 def _to_wire(decision: Decision) -> Wire:
-    error = decision.error
+    decision = admitted(decision)
     facts: dict[str, Wire] = {
         "word": decision.word,
-        "args": door.admit_mapping(decision.args) or None,
-        "value": door.admit(decision.value),
-        "error": None if error is None else columns.error_to_text(door.admit_error(error)),
-        "why": door.admit_text(decision.why) or None,
+        "args": dict(decision.args) or None,
+        "value": decision.value,
+        "error": columns.error_to_text(decision.error),
+        "why": decision.why or None,
         "by": decision.by or None,
     }
     return {key: fact for key, fact in facts.items() if fact is not None}

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.codec.paths import get
-from agent_tt.errors import StepNotFound
 from agent_tt.history.cursor import TrackCursor
 from agent_tt.history.index import PathIndex
 from agent_tt.history.log import StateLog
 from agent_tt.history.proofs import CALLS, DELIVERIES, DELTAS, RUNS, STEPS, TRACKS
 from agent_tt.history.states import load
 from agent_tt.model import Problem
-from agent_tt.store import deliveries, ids, outputs
+from agent_tt.protocols import Capabilities, RunSource
+from agent_tt.store import deliveries, ids, outputs, sweeps
 from agent_tt.store.call_rows import CallRows
 from agent_tt.store.damage_watch import DamageWatch
 from agent_tt.store.lineage import Lineage, Position
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.ops import Op
-    from agent_tt.model import Call, Delivery, Label, Note, Output, Run, Step
+    from agent_tt.model import Call, Delivery, Label, Note, Output, Run, Step, Sweep
     from agent_tt.questions import CallQuestion
     from agent_tt.store.connection import Database
 
@@ -47,11 +46,13 @@ _CALL_COLUMNS: Final = ("kind", "name", "effect", "status", "lane")
 _USED: Final = (RUNS, TRACKS, STEPS, CALLS, DELIVERIES)
 """Tables of what a replay or a fork uses of a run, beside its states, which are checked as they are read."""
 
+_ABILITIES: Final = Capabilities(pages=True, indexes=True, records=True, redacted=True)
+
 _CURSORS_KEPT: Final = 4
 """Tracks whose state a cursor keeps while it stands on another."""
 
 
-class StoreReader:
+class StoreReader(RunSource):
     """Reads one store file. Safe to use from several threads.
 
     Attributes:
@@ -69,6 +70,11 @@ class StoreReader:
         self._steps = StepRows(database, self.lineage, self._runs)
         self._calls = CallRows(database, self.lineage, self.log.blobs)
         self._damage = DamageWatch(self.log, self.lineage)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """All but anchors: numbers of runs and steps never change here."""
+        return _ABILITIES
 
     @property
     def path(self) -> FilePath:
@@ -128,8 +134,8 @@ class StoreReader:
         Raises:
             StepNotFound: no such step.
         """
+        self.check_step(run_id, step)
         run = self.lineage.number(run_id)
-        self.check_step(run, step)
         if step == 0:
             return []
         return self._calls.of_step(run, step)
@@ -156,19 +162,10 @@ class StoreReader:
         Raises:
             StepNotFound: no such step.
         """
+        self.check_step(run_id, step)
         run = self.lineage.number(run_id)
-        self.check_step(run, step)
         holder = self.lineage.holder(run, step) if step else run
         return deliveries.read(self.database, self.log.blobs, holder, step, call)
-
-    def check_step(self, run: int, step: int) -> None:
-        """Refuses a step that a run does not have.
-
-        Raises:
-            StepNotFound: there is no such step.
-        """
-        if not 0 <= step <= self.lineage.count(run):
-            raise StepNotFound(f"there is no step {step}: the last one is {self.lineage.count(run)}")
 
     # ---------------------------------------------------------------- states
 
@@ -181,14 +178,6 @@ class StoreReader:
         """
         position = self.lineage.position(self.lineage.number(run_id), step)
         return load(self.log, position.track, position.seq).value
-
-    def value(self, run_id: str, step: int, path: Path) -> Wire:
-        """One value of a state.
-
-        Raises:
-            PathNotFound: the state has nothing there.
-        """
-        return get(self.state(run_id, step), path)
 
     def cursor(self, run_id: str, step: int) -> StoreCursor:
         """A cursor that stands at `step`.
@@ -315,6 +304,10 @@ class StoreReader:
         """Calls that wait for somebody's decision, the oldest question first: of one run, or of all."""
         run = None if run_id is None else self.lineage.number(run_id)
         return open_questions(self.database, self._calls.value, run)
+
+    def sweeps(self) -> list[Sweep]:
+        """All sweeps, newest first; those that are damaged are left out."""
+        return sweeps.all_sweeps(self.database)
 
     def labels(self, run_id: str) -> dict[int, Label]:
         """Names and metadata of checkpoints of a run, by step."""

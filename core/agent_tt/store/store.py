@@ -14,8 +14,8 @@ from agent_tt.history.proofs import NOTES, RUNS, TAGS
 from agent_tt.history.training import DictionaryTrainer
 from agent_tt.model import Note
 from agent_tt.model.facts.stored import RunMeta
-from agent_tt.protocols import NO_STATE
-from agent_tt.store import columns, door, ids, keeping, outputs, questions
+from agent_tt.protocols import NO_STATE, Store
+from agent_tt.store import columns, door, ids, keeping, outputs, questions, sweeps
 from agent_tt.store.connection import waiting_at_most
 from agent_tt.store.counts import meta_with_counts
 from agent_tt.store.liveness import Heart, current_owner, now_us
@@ -26,10 +26,23 @@ from agent_tt.store.writer import JoinedRunWriter, SqliteRunWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from agent_tt.codec.wire import Wire
     from agent_tt.history.rows import SqlValue, Transaction
-    from agent_tt.model import Deletion, Edit, ErrorInfo, NewRun, NoteKind, Output, Run, RunStatus, WayBackIn
+    from agent_tt.model import (
+        Deletion,
+        Edit,
+        ErrorInfo,
+        NewRun,
+        NoteKind,
+        Output,
+        Owner,
+        Run,
+        RunStatus,
+        Sweep,
+        WayBackIn,
+    )
     from agent_tt.questions import Decision
     from agent_tt.store.connection import Database, Durability
 
@@ -77,7 +90,7 @@ def open_patiently(path: str | Path) -> SqliteStore:
         return open_store(path)
 
 
-class SqliteStore(StoreReader):
+class SqliteStore(StoreReader, Store):
     """One store file. Safe to use from several threads; each writing method is one durable commit."""
 
     def __init__(self, database: Database) -> None:
@@ -372,7 +385,7 @@ class SqliteStore(StoreReader):
     def _marking(self, run_id: str, step: int | None) -> Iterator[tuple[Transaction, int]]:
         """A transaction that writes something down about a run or a checkpoint of it, which must be there."""
         if step is not None:
-            self.check_step(self.lineage.number(run_id), step)
+            self.check_step(run_id, step)
         with self.database.transaction() as tx:
             yield tx, keeping.row_number(tx, run_id)
 
@@ -389,6 +402,46 @@ class SqliteStore(StoreReader):
         """
         with self.database.transaction() as tx:
             keeping.set_archived(tx, run_ids, archived=archived)
+
+    def begin_sweep(self, run_id: str, step: int, definition: Mapping[str, Wire], *, driven: bool = True) -> Sweep:
+        """Writes a new sweep of a run.
+
+        Raises:
+            RunNotFound: the run is not there any more.
+        """
+        return sweeps.begin(self.database, run_id, step, definition, driven=driven)
+
+    def claim_sweep(self, sweep_id: str, definition: Mapping[str, Wire] | None = None) -> None:
+        """Lets this process drive a sweep that nobody drives.
+
+        Raises:
+            IsRunning: somebody drives it.
+            RunNotFound: it is not there any more.
+        """
+        sweeps.claim(self.database, sweep_id, definition)
+
+    def beat_sweep(self, sweep_id: str) -> None:
+        """Writes down that this process still drives a sweep."""
+        sweeps.beat(self.database, sweep_id)
+
+    def release_sweep(self, sweep_id: str) -> None:
+        """Lets others drive a sweep that this process drove."""
+        sweeps.release(self.database, sweep_id)
+
+    def settle_run(self, run_id: str) -> Owner | None:
+        """Gives the process that records a run; a run whose process is gone is written down as crashed."""
+        return sweeps.settle(self.database, run_id)
+
+    def restore_file(self, run_id: str) -> None:
+        """Makes the file again where it was removed and its folder is there, with one run that is still seen here."""
+        if not self.path.exists() and self.path.parent.is_dir():
+            from agent_tt.store import transfer
+
+            transfer.restore_file(self, run_id)
+
+    def as_one(self) -> AbstractContextManager[object]:
+        """Makes one transaction of all that this thread writes inside."""
+        return self.database.as_one()
 
     def plan_deletion(self, run_ids: Sequence[str], *, with_forks: bool = False) -> list[Run]:
         """What `delete_runs` would delete now; raises what it would raise, and changes nothing."""

@@ -19,16 +19,13 @@ from agent_tt.model import ErrorInfo
 from agent_tt.model.facts import RunFacts
 from agent_tt.store import open_store
 from agent_tt.store.liveness import current_owner
-from agent_tt.store.sweeps import Sweeps
 from agent_tt.supervising.processes import Processes, process_of, send
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agent_tt.model import Run
+    from agent_tt.model import Owner, Run
     from agent_tt.protocols import Store
-    from agent_tt.store import SqliteStore
-    from agent_tt.store.liveness import Owner
 
 __all__ = ["GRACE_SECONDS", "RunElsewhere", "stop_run"]
 
@@ -56,7 +53,7 @@ class RunElsewhere:
         """0 when the run is over, however it ended; None while it goes on."""
         try:
             with closing(open_store(self._store)) as store:
-                return 0 if _owner(store, self.run_id) is None else None
+                return 0 if store.settle_run(self.run_id) is None else None
         except RunNotFound:  # somebody deleted it, which is refused while it runs
             return 0
 
@@ -94,7 +91,7 @@ def stop_run(path: Path, run_id: str, *, grace: float = GRACE_SECONDS) -> Run:
     """
     with closing(open_store(path)) as store:
         run = store.run(run_id)
-        owner = _owner(store, run_id)
+        owner = store.settle_run(run_id)
         if owner is None:
             raise UsageError(
                 f"{run.name} does not run: it is {store.run(run_id).status}", hint="`agent-tt runs` shows what runs"
@@ -120,19 +117,15 @@ def stop_run(path: Path, run_id: str, *, grace: float = GRACE_SECONDS) -> Run:
         return store.run(run_id)
 
 
-def _owner(store: SqliteStore, run_id: str) -> Owner | None:
-    return Sweeps(store.database).settle(run_id)
-
-
-def _settle(store: SqliteStore, run_id: str) -> None:
+def _settle(store: Store, run_id: str) -> None:
     """Wait until the killed process is seen to be gone."""
     deadline = time.monotonic() + GRACE_SECONDS
-    while _owner(store, run_id) is not None and time.monotonic() < deadline:
+    while store.settle_run(run_id) is not None and time.monotonic() < deadline:
         time.sleep(_POLL_SECONDS)
 
 
-def _is_over(store: SqliteStore, run_id: str, processes: Processes, *, is_ours: bool) -> bool:
-    return _owner(store, run_id) is None and (not is_ours or processes.is_gone())
+def _is_over(store: Store, run_id: str, processes: Processes, *, is_ours: bool) -> bool:
+    return store.settle_run(run_id) is None and (not is_ours or processes.is_gone())
 
 
 def _process(run: Run, owner: Owner) -> tuple[psutil.Process, bool]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from agent_tt.errors import AgentFailed, Interrupted
 from agent_tt.store import open_store
 from agent_tt.store.provenance import check_made_here
-from agent_tt.store.sweeps import Sweeps
 from agent_tt.sweeping.definition import definition_of
 from agent_tt.sweeping.matrix import MatrixReader
 from agent_tt.sweeping.running import SweepDriver
@@ -65,7 +64,7 @@ def _written(plan: SweepPlan, *, driven: bool) -> str:
     store = open_store(path)
     try:
         definition = plan.definition.to_mapping()
-        return Sweeps(store.database).begin(plan.run.id, plan.step, definition, driven=driven).id
+        return store.begin_sweep(plan.run.id, plan.step, definition, driven=driven).id
     finally:
         store.close()
 
@@ -81,11 +80,10 @@ def take_up(path: Path, name: str, *, jobs: int | None = None, max_cost: float |
     """
     store = open_store(path)
     try:
-        sweeps = Sweeps(store.database)
-        sweep = sweeps.one(name)
+        sweep = store.sweep(name)
         check_made_here(path, store.run(sweep.run))
         definition = definition_of(sweep.definition).with_jobs(jobs, max_cost)
-        sweeps.claim(sweep.id, None if jobs is None and max_cost is None else definition.to_mapping())
+        store.claim_sweep(sweep.id, None if jobs is None and max_cost is None else definition.to_mapping())
     finally:
         store.close()
     return Claimed(path, sweep.id, definition)

@@ -11,21 +11,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from agent_tt.comparing.steps.outcome import final_state, last_words
-from agent_tt.errors import AgentTTError, InvalidExpression, RunNotFound
+from agent_tt.errors import AgentTTError, InvalidExpression
 from agent_tt.model import STOPPED_BY_LIMIT
 from agent_tt.querying.watches.step_search import Watch
-from agent_tt.store.sweeps import Sweeps
 from agent_tt.sweeping.definition import Cell, Definition, definition_of
 from agent_tt.sweeping.intervals import wilson
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agent_tt.model import Run
+    from agent_tt.model import Run, Sweep
     from agent_tt.protocols import RunSource
     from agent_tt.querying.expressions.values import Value
     from agent_tt.querying.predicates import Predicate
-    from agent_tt.store.sweeps import SweepRow
 
 __all__ = [
     "CRASHES_KEPT",
@@ -168,7 +166,7 @@ class Matrix:
         broken: how many runs broke off and count for nothing.
     """
 
-    sweep: SweepRow
+    sweep: Sweep
     definition: Definition
     run: Run | None
     cells: tuple[MatrixCell, ...]
@@ -214,17 +212,14 @@ class MatrixReader:
     """
 
     def __init__(self, source: RunSource, sweep: str, definition: Definition | None = None) -> None:
-        found = Sweeps.of(source)
-        if found is None:
-            raise RunNotFound(f"{source.path} holds no sweeps", hint="they are kept in a store of agent-tt")
-        self._source, self._sweeps = source, found
-        self._id = found.one(sweep).id
+        self._source = source
+        self._id = source.sweep(sweep).id
         self._given = definition
         self._known: dict[str, Sample] = {}
 
     def read(self) -> Matrix:
         """How far it is now."""
-        sweep = self._sweeps.one(self._id)
+        sweep = self._source.sweep(self._id)
         definition = self._given or definition_of(sweep.definition)
         asked = definition.predicates
         begun: defaultdict[tuple[int, int], list[Run]] = defaultdict(list)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.forking.boundary import Expected
+    from agent_tt.model import Sweep
     from agent_tt.protocols import RunSource
-    from agent_tt.store.sweeps import SweepRow
 
 __all__ = ["SweepPlan", "plan_cell", "plan_sweep", "run_name", "sample_of"]
 
@@ -219,7 +219,7 @@ def plan_cell(source: RunSource, run: Run | str, definition: Definition, cell: C
     return plan_fork(source, run, request)
 
 
-def sample_of(plan: ForkPlan, sweep: SweepRow, cell: Cell, sample: int, attempt: int) -> ForkPlan:
+def sample_of(plan: ForkPlan, sweep: Sweep, cell: Cell, sample: int, attempt: int) -> ForkPlan:
     """One sample of a cell, as the run that it becomes.
 
     Args:

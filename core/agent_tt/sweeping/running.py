@@ -18,7 +18,6 @@ from agent_tt.errors import AgentTTError
 from agent_tt.rerunning.launch import start_fork
 from agent_tt.store import open_store
 from agent_tt.store.liveness import BEAT_S
-from agent_tt.store.sweeps import Sweeps
 from agent_tt.supervising.keeper import TerminalLost
 from agent_tt.supervising.stopping import RunElsewhere
 from agent_tt.sweeping.matrix import MatrixReader, place_of
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_tt.forking.plan import ForkPlan
+    from agent_tt.protocols import Store
     from agent_tt.questions import CallQuestion, Decision
-    from agent_tt.store import SqliteStore
     from agent_tt.sweeping.definition import Definition
     from agent_tt.sweeping.matrix import Matrix, MatrixCell, Sample
 
@@ -142,17 +141,16 @@ class SweepDriver:
                 try:
                     self._stop_all()
                 finally:
-                    Sweeps(store.database).release(self._id)
+                    store.release_sweep(self._id)
                     store.close()
         except BaseException as error:  # noqa: BLE001  raised again where somebody waits for it
             self._error = error
         finally:
             self._news.put(None)
 
-    def _to_the_end(self, store: SqliteStore) -> None:
-        sweeps = Sweeps(store.database)
+    def _to_the_end(self, store: Store) -> None:
         reader = MatrixReader(store, self._id, self._definition)
-        self._adopt(store, sweeps)
+        self._adopt(store)
         matrix = reader.read()
         todo = deque(
             _Task(cell, sample)
@@ -172,7 +170,7 @@ class SweepDriver:
             changed |= self._reap()
             if time.monotonic() - beaten > BEAT_S:
                 beaten = time.monotonic()
-                sweeps.beat(self._id)
+                store.beat_sweep(self._id)
             if not changed:
                 self._stopping.wait(_POLL_SECONDS)
                 continue
@@ -187,16 +185,16 @@ class SweepDriver:
         elif self._ending != "too dear":
             self._ending = "stopped" if self._stopping.is_set() else "given up"
 
-    def _adopt(self, store: SqliteStore, sweeps: Sweeps) -> None:
+    def _adopt(self, store: Store) -> None:
         """Settle what was under way when the sweep was last driven: it goes on, or is over for good."""
-        for fork in store.forks(sweeps.one(self._id).run):
+        for fork in store.forks(store.sweep(self._id).run):
             place = place_of(fork, self._id)
             if place is not None and fork.ended_us is None:
-                is_running = sweeps.settle(fork.id) is not None
+                is_running = store.settle_run(fork.id) is not None
                 if is_running and place not in self._active:
                     self._active[place] = RunElsewhere(self._path, fork.id)
 
-    def _fill(self, store: SqliteStore, matrix: Matrix, todo: deque[_Task]) -> bool:
+    def _fill(self, store: Store, matrix: Matrix, todo: deque[_Task]) -> bool:
         """Begin runs while there is room."""
         changed = False
         while todo and len(self._active) < self._definition.jobs and not self._stopping.is_set():
@@ -210,7 +208,7 @@ class SweepDriver:
             changed = True
         return changed
 
-    def _plan(self, store: SqliteStore, matrix: Matrix, task: _Task) -> ForkPlan:
+    def _plan(self, store: Store, matrix: Matrix, task: _Task) -> ForkPlan:
         """The fork of a cell, planned once for all samples that are begun one after the other."""
         number = task.cell.cell.number
         if self._planned is None or self._planned[0] != number:

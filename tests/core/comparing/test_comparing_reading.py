@@ -13,6 +13,7 @@ from tests.core.memory_source import Did, MemorySource
 
 from agent_tt.comparing.runs.comparison import Against, Comparison, compare_runs
 from agent_tt.errors import Damaged, Interrupted
+from agent_tt.protocols import Capabilities
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +43,8 @@ class Counting(MemorySource):
 
 class Paged(Counting):
     """Gives the calls, and the digests, of many steps at once."""
+
+    capabilities = Capabilities(pages=True)
 
     def call_page(self, run_id: str, start: int, stop: int) -> list[Call]:
         return [
@@ -173,6 +176,8 @@ class Spoilt(MemorySource):
 
 
 class SpoiltPages(Spoilt):
+    capabilities = Capabilities(pages=True)
+
     def call_page(self, run_id: str, start: int, stop: int) -> list[Call]:
         return [call for number in range(start, stop) for call in self.calls(run_id, number)]
 

@@ -13,9 +13,9 @@ from tests.core.interop.support import database_of, only, outline
 from agent_tt.errors import PathNotFound, RunNotFound, StepNotFound
 from agent_tt.interop.langgraph.calls import decision
 from agent_tt.interop.langgraph.source import LangGraphSource
-from agent_tt.interop.references import resolve_run
 from agent_tt.model import Call
 from agent_tt.protocols import RunSource
+from agent_tt.protocols.references import resolve_run
 
 if TYPE_CHECKING:
     from pathlib import Path

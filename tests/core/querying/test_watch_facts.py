@@ -11,6 +11,7 @@ from tests.core.querying.trails import Past
 
 from agent_tt.errors import AgentTTError, Damaged, InvalidExpression
 from agent_tt.model import ErrorInfo
+from agent_tt.protocols import Capabilities
 from agent_tt.querying.expressions import parse
 from agent_tt.querying.watches import step_search as watching
 from agent_tt.querying.watches.step_search import Span, Watch
@@ -161,6 +162,8 @@ def test_a_search_that_is_called_off_says_nothing_of_the_rest() -> None:
 
 class Indexed(Past):
     """A source that rules steps out, and counts what is read."""
+
+    capabilities = Capabilities(indexes=True)
 
     def __init__(self, **facts: Any) -> None:
         super().__init__(**facts)

@@ -164,7 +164,10 @@ class FakeStore:
         (run,) = self.runs
         return run
 
-    def begin_run(self, new: NewRun, state: object) -> FakeRun:
+    def keep_output(self, run_id: str, output: object) -> None:
+        pass
+
+    def begin_run(self, new: NewRun, state: object, *, run_id: str | None = None) -> FakeRun:
         self.runs.append(FakeRun(f"run{len(self.runs)}", new, state, 1))
         return self.runs[-1]
 

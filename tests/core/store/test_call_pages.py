@@ -7,7 +7,6 @@ from dataclasses import replace
 from tests.core.store.recordings import begin, call, fork, new_store
 
 from agent_tt.model import CallEnd, ErrorInfo, NewCall, NewStep, StepEnd
-from agent_tt.protocols import PagesCalls
 
 
 def test_a_page_holds_what_the_steps_hold_one_by_one_without_what_models_were_asked(tmp_path):
@@ -25,7 +24,7 @@ def test_a_page_holds_what_the_steps_hold_one_by_one_without_what_models_were_as
         number = writer.open_step(NewStep("s"))
         call(writer, number, {"c": n}, n, name="late")
         writer.close_step(number, StepEnd("ok"), {"n": 200 + n})
-    assert isinstance(store, PagesCalls)
+    assert store.capabilities.pages
     steps = range(1, store.step_count(child) + 1)
     bare = {"lane_seq": 0, "signature": None, "delivered": None, "started_us": None, "ended_us": None, "meta": {}}
     every = [

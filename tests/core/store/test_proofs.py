@@ -22,7 +22,6 @@ from agent_tt.model import CallEnd, NewCall, NewStep, StepEnd
 from agent_tt.questions import NewQuestion
 from agent_tt.replaying.course import read_calls
 from agent_tt.store import open_store
-from agent_tt.store.sweeps import Sweeps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +54,7 @@ def record(folder: Path) -> Path:
         writer.finish("succeeded")
         store.add_note(writer.run_id, 2, "note", "look")
         store.name_checkpoint(writer.run_id, 4, "here")
-    Sweeps(store.database).begin(store.run("chat").id, 2, {"axes": []}, driven=False)
+    store.begin_sweep(store.run("chat").id, 2, {"axes": []}, driven=False)
     assert store.verify() == []
     store.close()
     return folder / "runs.db"

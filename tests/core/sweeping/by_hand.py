@@ -10,15 +10,13 @@ from tests.core.store.rows import update
 from agent_tt.model import AgentCode, ErrorInfo, NewRun, NewStep, StepEnd
 from agent_tt.model.facts import RunFacts, StepFacts
 from agent_tt.store import open_store
-from agent_tt.store.sweeps import Sweeps
 from agent_tt.sweeping.matrix import MatrixReader
 from agent_tt.sweeping.plan import run_name
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agent_tt.model import RunStatus
-    from agent_tt.store.sweeps import SweepRow
+    from agent_tt.model import RunStatus, Sweep
     from agent_tt.sweeping.definition import Definition
     from agent_tt.sweeping.matrix import Matrix
 
@@ -38,17 +36,16 @@ class ByHand:
         writer.close_step(number, StepEnd(status="ok"), {"temperature": 0, "budget": 3, "answer": "?", "tokens": 7})
         writer.finish("succeeded")
         self.run = self.store.run("guess")
-        self.sweeps = Sweeps(self.store.database)
 
-    def begin(self, definition: Definition) -> SweepRow:
-        return self.sweeps.begin(self.run.id, 1, definition.to_mapping())
+    def begin(self, definition: Definition) -> Sweep:
+        return self.store.begin_sweep(self.run.id, 1, definition.to_mapping())
 
-    def matrix(self, sweep: SweepRow) -> Matrix:
+    def matrix(self, sweep: Sweep) -> Matrix:
         return MatrixReader(self.store, sweep.id).read()
 
     def took(
         self,
-        sweep: SweepRow,
+        sweep: Sweep,
         cell: int,
         sample: int,
         status: RunStatus = "succeeded",
@@ -85,7 +82,7 @@ class ByHand:
                 update(tx, "runs", "id = ?", (run_id,), ended_us=started + seconds * 1_000_000)
         return run_id
 
-    def drop(self, sweep: SweepRow) -> None:
+    def drop(self, sweep: Sweep) -> None:
         """Let nobody drive it, as after a kill."""
         with self.store.database.transaction() as tx:
             update(tx, "sweeps", "id = ?", (sweep.id,), owner=GONE, beat_us=0)

@@ -191,7 +191,7 @@ def test_a_sweep_that_is_driven_is_not_driven_twice(by_hand: ByHand, forks: Fork
     sweep = by_hand.begin(THREE)
     with pytest.raises(IsRunning, match="is being run"):
         resume_sweep(sweep.name, store=by_hand.path)
-    by_hand.sweeps.release(sweep.id)
+    by_hand.store.release_sweep(sweep.id)
     take_up(by_hand.path, sweep.name)
     with pytest.raises(IsRunning):
         take_up(by_hand.path, sweep.name)
@@ -331,7 +331,7 @@ def test_what_could_not_run_is_refused_before_anything_does(
     with pytest.raises(error, match=why) as caught:
         plan_sweep(by_hand.store, by_hand.run, definition)
     assert "\n" not in str(caught.value)
-    assert (forks.plans, by_hand.sweeps.all()) == ([], [])
+    assert (forks.plans, by_hand.store.sweeps()) == ([], [])
 
 
 def test_a_mistyped_path_names_what_may_have_been_meant_and_can_be_insisted_on(by_hand: ByHand, forks: Forks) -> None:

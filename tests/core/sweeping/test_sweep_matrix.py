@@ -153,7 +153,7 @@ def test_a_reader_sees_runs_come_and_end(by_hand: ByHand) -> None:
 
 
 def test_a_sweep_that_is_damaged_or_missing_says_so(by_hand: ByHand) -> None:
-    sweep = by_hand.sweeps.begin(by_hand.run.id, 1, {"axes": "none"})
+    sweep = by_hand.store.begin_sweep(by_hand.run.id, 1, {"axes": "none"})
     with pytest.raises(Damaged, match="cannot be read"):
         by_hand.matrix(sweep)
     with pytest.raises(RunNotFound, match="no sweep 'guess/sweep-7'"):

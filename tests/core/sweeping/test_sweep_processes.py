@@ -17,7 +17,6 @@ from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.model.facts import RunFacts
 from agent_tt.store import open_store
-from agent_tt.store.sweeps import Sweeps
 from agent_tt.sweeping import resume_sweep
 from agent_tt.sweeping.matrix import MatrixReader
 
@@ -113,7 +112,7 @@ class Swept:
 
     def has_sweep(self) -> bool:
         with closing(open_store(self.path, read_only=True)) as store:
-            return bool(Sweeps(store.database).all())
+            return bool(store.sweeps())
 
 
 @pytest.fixture

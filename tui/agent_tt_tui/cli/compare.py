@@ -12,7 +12,6 @@ import click
 from agent_tt.comparing.runs.table import SORT_KEYS
 from agent_tt.errors import Damaged
 from agent_tt.model import ACTING
-from agent_tt.protocols import ListsCalls
 from agent_tt_tui.cli.compare_many import check_two, compare_many
 from agent_tt_tui.cli.named import opened
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
@@ -53,10 +52,8 @@ class _Side:
 
         steps = {step.number: step for step in source.steps(run_id)}
         calls: dict[int, list[Call]] = {}
-        for call in source.call_heads(run_id) if isinstance(source, ListsCalls) else ():
+        for call in source.call_heads(run_id):
             calls.setdefault(call.step, []).append(call)
-        if not isinstance(source, ListsCalls):
-            calls = {number: source.calls(run_id, number) for number, step in steps.items() if step.calls}
         return cls(source, run_id, steps, {number: tool_of(steps[number], own) for number, own in calls.items()})
 
 

@@ -187,13 +187,11 @@ def _begin(options: Options, run: str, definition: Definition, *, yes: bool, dry
 
 
 def _resume(options: Options, name: str, jobs: int | None, max_cost: float | None, *, trust: bool) -> None:
-    from agent_tt.store.sweeps import Sweeps
     from agent_tt.sweeping.driving import take_up
 
     with options.source() as source:
-        kept = Sweeps.of(source)
-        if kept is not None:
-            sweep = kept.one(name)
+        if source.capabilities.records:
+            sweep = source.sweep(name)
             ask_for_trust(options, source.path, source.run(sweep.run), trust=trust)
         path = source.path
     _drive(options, take_up(path, name, jobs=jobs, max_cost=max_cost))
@@ -229,12 +227,10 @@ def _tell(options: Options, matrix: Matrix) -> None:
 
 def _list(options: Options, run: str | None) -> None:
     from agent_tt.errors import AgentTTError
-    from agent_tt.store.sweeps import Sweeps
     from agent_tt.sweeping.matrix import MatrixReader
 
     with options.source() as source:
-        kept = Sweeps.of(source)
-        sweeps = [] if kept is None else kept.all()
+        sweeps = source.sweeps()
         if run is not None:
             found = source.run(run)
             sweeps = [sweep for sweep in sweeps if sweep.run == found.id]

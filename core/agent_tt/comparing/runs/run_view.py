@@ -12,7 +12,7 @@ from agent_tt.comparing.steps.outcome import read_outcome
 from agent_tt.comparing.steps.unrecorded_effects import effects_outside
 from agent_tt.comparing.steps.updates import read_updates
 from agent_tt.errors import AgentTTError, Interrupted
-from agent_tt.protocols import ListsCalls, PagesCalls, check_count, check_run, check_shown
+from agent_tt.protocols import check_count, check_run, check_shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -45,7 +45,7 @@ class RunView:
         by_number: The same by their numbers.
         live: Whether it still runs.
         cancelled: Asked now and then; once it says yes, the comparison is given up.
-        pages: The source, if it can give calls and digests of many steps at once.
+        pages: Whether the source gives calls and digests of many steps at once.
         unread: What could not be read, in words: nothing is known of whether that is the same.
     """
 
@@ -58,7 +58,7 @@ class RunView:
         self.by_number = {step.number: step for step in self.steps}
         self.live = run.status == "running"
         self.cancelled: Callable[[], bool] = lambda: False
-        self.pages = source if isinstance(source, PagesCalls) else None
+        self.pages = source.capabilities.pages
         self.unread: dict[str, None] = {}
         self._moves: dict[int, Move] = {}
         self._shared = 0
@@ -147,13 +147,13 @@ class RunView:
         """Read the digests of the states from a step on at once, where the source can."""
         if self._digests_from is None or start < self._digests_from:
             self._digests_from = start
-            if self.pages is not None:
-                self._digests |= self.pages.digest_page(self.run.id, start, len(self.steps) + 1)
+            if self.pages:
+                self._digests |= self.source.digest_page(self.run.id, start, len(self.steps) + 1)
 
     def digest(self, number: int) -> bytes | None:
         """The digest of the state after a step; None where it is not known, or the step took no checkpoint."""
         known = self._digests.get(number)
-        if known is None and (self.pages is None or self._digests_from is None or number < self._digests_from):
+        if known is None and (not self.pages or self._digests_from is None or number < self._digests_from):
             try:
                 known = self.source.digest(self.run.id, number)
             except AgentTTError:
@@ -195,7 +195,7 @@ class RunView:
     @cached_property
     def heads(self) -> list[Call]:
         """Every call of the run, without what it carried."""
-        if isinstance(self.source, ListsCalls):
+        if self.pages:
             known = self.source.call_heads(self.run.id)
             check_shown(self.run, *known)
             return known
@@ -208,9 +208,9 @@ class RunView:
 
     def _calls_of(self, steps: Sequence[Step]) -> Iterator[Sequence[Call]]:
         """The calls of some steps, which are in order."""
-        if self.pages is not None:
+        if self.pages:
             by_step: defaultdict[int, list[Call]] = defaultdict(list)
-            for call in self.pages.call_page(self.run.id, steps[0].number, steps[-1].number + 1):
+            for call in self.source.call_page(self.run.id, steps[0].number, steps[-1].number + 1):
                 by_step[call.step].append(call)
             return iter([self._whole(step, by_step[step.number]) for step in steps])
         return iter([self._read_calls(step) for step in steps])

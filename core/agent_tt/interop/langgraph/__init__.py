@@ -18,6 +18,5 @@ is done without touching it or its folder is told in `connection`.
 | `steps`, `runs` | rows as `Step`s, branches as `Run`s |
 | `tracing` | which step wrote a value |
 | `anchors` | what names a row for good, while numbers move |
-| `cursor` | moving along the states of one run |
 | `source` | all of it behind the `RunSource` protocol |
 """

@@ -13,14 +13,15 @@ from agent_tt.history.diff import diff
 from agent_tt.history.digest import digest
 from agent_tt.interop.langgraph.anchors import anchor_at, anchored_steps, step_of_anchor
 from agent_tt.interop.langgraph.connection import DatabaseFile
-from agent_tt.interop.langgraph.cursor import Cursor
 from agent_tt.interop.langgraph.detect import Family, tables_of
 from agent_tt.interop.langgraph.runs import read_branches, run_of
 from agent_tt.interop.langgraph.steps import StepMaker
-from agent_tt.interop.langgraph.tracing import last_write, next_write
+from agent_tt.interop.langgraph.tracing import next_write, written_at
 from agent_tt.interop.langgraph.values import Kept, Values
-from agent_tt.interop.references import resolve_run, resolve_step
 from agent_tt.model import Problem
+from agent_tt.protocols import Capabilities, RunSource
+from agent_tt.protocols.derived import StateCursor
+from agent_tt.protocols.references import resolve_run, resolve_step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
     from agent_tt.interop.langgraph.detect import Tables
     from agent_tt.interop.langgraph.layout import Layout, Row
     from agent_tt.interop.langgraph.runs import Branch
-    from agent_tt.model import Call, Delivery, Label, Note, Run, Step
-    from agent_tt.questions import CallQuestion
+    from agent_tt.model import Call, Run, Step
 
 __all__ = ["LangGraphSource"]
 
@@ -119,7 +119,7 @@ class _Contents:
         return branch.id
 
 
-class LangGraphSource:
+class LangGraphSource(RunSource):
     """The runs in a LangGraph database, one for each branch of each thread. See `layout` for what its steps are.
 
     Args:
@@ -162,14 +162,14 @@ class LangGraphSource:
         return cls(path) if known else None
 
     @property
+    def capabilities(self) -> Capabilities:
+        """Runs and numbers move as a thread grows, but ids of checkpoints stay."""
+        return Capabilities(anchors=True)
+
+    @property
     def path(self) -> FilePath:
         """The file."""
         return self._file.path
-
-    @property
-    def read_only(self) -> bool:
-        """Always: the file belongs to LangGraph."""
-        return True
 
     def close(self) -> None:
         """Let go of the file."""
@@ -186,21 +186,6 @@ class LangGraphSource:
             if contents.runs is None:
                 contents.runs = [self._run(contents, run_id) for run_id in contents.branches]
             return list(contents.runs[:limit])
-
-    def forks(self, run_id: str, *, deep: bool = False) -> list[Run]:
-        """The branches that left a branch, in the order in which they did; with `deep` also those that left them."""
-        left: dict[str | None, list[Run]] = {}
-        for run in reversed(self.runs()):
-            left.setdefault(run.parent, []).append(run)
-        found: list[Run] = []
-        waiting, seen = [run_id], {run_id}
-        while waiting:
-            below = [run for run in left.get(waiting.pop(0), []) if run.id not in seen]  # a damaged file may go round
-            found += below
-            if deep:
-                seen.update(run.id for run in below)
-                waiting += (run.id for run in below)
-        return found
 
     def run(self, ref: str) -> Run:
         """The run that `ref` names: a thread, `THREAD@TIP`, a unique prefix, `latest`, or `ID~2`."""
@@ -231,12 +216,6 @@ class LangGraphSource:
             contents = self._contents()
             return contents.maker(run_id).calls(contents.row(run_id, step)) if step else []
 
-    def deliveries(self, run_id: str, step: int, call: int) -> list[Delivery]:  # noqa: ARG002  # the protocol's
-        """Nothing: a checkpoint does not say in which pieces an answer came."""
-        with self._lock:
-            self._contents().row(run_id, step)
-        return []
-
     def state(self, run_id: str, step: int) -> Wire:
         """The state after `step`, the caller's own copy; a placeholder where it cannot be read."""
         with self._lock:
@@ -247,9 +226,9 @@ class LangGraphSource:
         with self._lock:
             return copy.deepcopy(get(self._contents().state(run_id, step), path))
 
-    def cursor(self, run_id: str, step: int) -> Cursor:
+    def cursor(self, run_id: str, step: int) -> StateCursor:
         """A cursor that stands at `step`."""
-        return Cursor(lambda at: self._shared_state(run_id, at), step)
+        return StateCursor(lambda at: self._shared_state(run_id, at), step)
 
     def base_step(self, run_id: str, step: int) -> int | None:
         """The step of the checkpoint that this one went on from; None for the first of a subgraph."""
@@ -267,13 +246,13 @@ class LangGraphSource:
             contents = self._contents()
             return contents.digests.get((run_id, step), lambda: digest(contents.state(run_id, step)))
 
-    def last_write(self, run_id: str, step: int, path: Path) -> int | None:
-        """The step that wrote the value now at `path`; None for the empty state."""
+    def written_at(self, run_id: str, step: int, path: Path) -> tuple[int, Path] | None:
+        """The step that wrote the value now at `path`, and where it was then; None for the empty state."""
         with self._lock:
             contents = self._contents()
             row = contents.state_row(run_id, step)
             rows = contents.layout(run_id).rows
-            return last_write(rows, row.number if row else 0, path, lambda at: contents.changes_of(run_id, at))
+            return written_at(rows, row.number if row else 0, path, lambda at: contents.changes_of(run_id, at))
 
     def next_write(self, run_id: str, step: int, path: Path) -> int | None:
         """The first later step that changed the value at `path`."""
@@ -305,18 +284,6 @@ class LangGraphSource:
             number = step_of_anchor(steps, checkpoint)
             shared = contents.fork_step(contents.branch(run_id)) if own else 0
             return number if number is not None and number > shared else None
-
-    def questions(self, run_id: str | None = None) -> list[CallQuestion]:  # noqa: ARG002  # the protocol's
-        """None: nothing runs in a file of another system."""
-        return []
-
-    def notes(self, run_id: str) -> list[Note]:  # noqa: ARG002  # the protocol's
-        """None: a file of another system holds no notes of ours."""
-        return []
-
-    def labels(self, run_id: str) -> dict[int, Label]:  # noqa: ARG002  # the protocol's
-        """None: a file of another system holds no labels of ours."""
-        return {}
 
     def verify(self, run_id: str | None = None) -> list[Problem]:
         """Read every checkpoint and written value, and follow every parent."""

@@ -16,11 +16,15 @@ if TYPE_CHECKING:
     from agent_tt.history.ops import Op
     from agent_tt.interop.langgraph.layout import Row
 
-__all__ = ["last_write", "next_write"]
+__all__ = ["next_write", "written_at"]
 
 
-def last_write(rows: Sequence[Row], number: int, path: Path, changes: Callable[[int], list[Op]]) -> int | None:
-    """The row that wrote the value now at `path` of row `number`'s state; the value is followed through list shifts.
+def written_at(
+    rows: Sequence[Row], number: int, path: Path, changes: Callable[[int], list[Op]]
+) -> tuple[int, Path] | None:
+    """The row that wrote the value now at `path` of row `number`'s state, and where it was then.
+
+    The value is followed through list shifts.
 
     Args:
         rows: the rows of the branch, from number 1.
@@ -31,11 +35,11 @@ def last_write(rows: Sequence[Row], number: int, path: Path, changes: Callable[[
     while number:
         base = rows[number - 1].base
         if base is None:
-            return number
+            return number, path
         for op in reversed(changes(number)):
             earlier = trace(op, path)
             if earlier is None:
-                return number
+                return number, path
             path = earlier
         number = base
     return None

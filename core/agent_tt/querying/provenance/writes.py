@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from agent_tt.codec.paths import get
 from agent_tt.codec.sameness import identical
@@ -22,16 +22,9 @@ if TYPE_CHECKING:
     from agent_tt.history.ops import Op
     from agent_tt.protocols import Cursor, RunSource
 
-__all__ = ["Write", "WriteKind", "first_place", "writes_of", "written_at"]
+__all__ = ["Write", "WriteKind", "first_place", "writes_of"]
 
 _MOST_MOVES: Final = 200
-
-
-@runtime_checkable
-class _Indexed(Protocol):
-    """A source that knows where a value was when it was written."""
-
-    def written_at(self, run_id: str, step: int, path: Path) -> tuple[int, Path] | None: ...
 
 
 WriteKind: TypeAlias = Literal["added", "changed", "moved", "removed", "edited"]
@@ -96,7 +89,7 @@ def writes_of(source: RunSource, run_id: str, path: Path, step: int) -> Iterator
     edits = edited_states(source, run_id)
     opened = OpenSteps(source, run_id)
     number = step
-    while (found := written_at(source, run_id, number, path)) is not None:
+    while (found := source.written_at(run_id, number, path)) is not None:
         wrote, path = found
         base = source.base_step(run_id, wrote)
         before = None if base is None else _before(source, run_id, wrote, base, path, now, then)
@@ -113,7 +106,7 @@ def writes_of(source: RunSource, run_id: str, path: Path, step: int) -> Iterator
             if leads_to(shown, edit.path) or leads_to(edit.path, shown):
                 what, by = "edited", name
                 break  # the newest fork's
-        if not by and wrote and not isinstance(source, _Indexed) and is_updated(source, run_id, wrote):
+        if not by and wrote and not source.capabilities.records and is_updated(source, run_id, wrote):
             what, by = "edited", UPDATED
         yield Write(
             step=wrote,
@@ -147,7 +140,7 @@ def first_place(source: RunSource, run_id: str, path: Path, step: int) -> tuple[
     number, old = step, None
     wrote, where = 0, path
     for _ in range(_MOST_MOVES):
-        found = written_at(source, run_id, number, path)
+        found = source.written_at(run_id, number, path)
         if found is None:
             break
         wrote, where = found
@@ -190,7 +183,7 @@ def _removed(
     """The step that took away what had been at a path before, and the checkpoint in which it still was."""
     if any(isinstance(part, int) for part in path):
         return None
-    found = written_at(source, run_id, step, path)
+    found = source.written_at(run_id, step, path)
     if found is None or found[1] != path or _value(now, found[0], path) is not None:
         return None
     base = source.base_step(run_id, found[0])
@@ -206,28 +199,6 @@ def _state(cursor: Cursor, step: int) -> Wire:
         return cursor.seek(step)
     except AgentTTError:
         return None
-
-
-def written_at(source: RunSource, run_id: str, step: int, path: Path) -> tuple[int, Path] | None:
-    """The step that last wrote the value at a wire path of checkpoint `step`, and where the value was then."""
-    if isinstance(source, _Indexed):
-        return source.written_at(run_id, step, path)
-    wrote = source.last_write(run_id, step, path)
-    return None if wrote is None else (wrote, _place_at(source, run_id, path, step, wrote))
-
-
-def _place_at(source: RunSource, run_id: str, path: Path, step: int, wrote: int) -> Path:
-    """Where a value of checkpoint `step` was in the earlier checkpoint `wrote`, which wrote it."""
-    number: int | None = step
-    # Only steps that moved it have to be looked at; they are those at which following stops with another path.
-    while number is not None and number > wrote:
-        for op in reversed(source.changes(run_id, number)):
-            previous = trace(op, path)
-            if previous is None:
-                break
-            path = previous
-        number = source.base_step(run_id, number)
-    return path
 
 
 def _place_before(ops: list[Op], path: Path) -> Path | None:

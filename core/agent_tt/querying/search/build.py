@@ -19,7 +19,6 @@ from agent_tt.querying.search.cache import MOST_BYTES
 from agent_tt.querying.search.read import steps_of
 from agent_tt.querying.search.recorded import RunTexts
 from agent_tt.querying.search.write import digest_of, forget, write_requests, write_texts
-from agent_tt.store.reader import StoreReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -63,7 +62,7 @@ class Builder:
         self._cache = cache
         self._source = source
         self._begun = _now()
-        self._is_ours = isinstance(getattr(source, "reader", source), StoreReader)
+        self._is_ours = source.capabilities.redacted
         self._batches = 0
         self.done = self.of = 0
 

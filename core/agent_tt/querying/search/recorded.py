@@ -20,12 +20,10 @@ from agent_tt.comparing.values.states import path_after
 from agent_tt.errors import AgentTTError, RunNotFound, StoreBusy
 from agent_tt.history.diff import diff
 from agent_tt.history.ops import op_path
-from agent_tt.protocols import ListsCalls
 from agent_tt.querying.search.requests import Request, in_common, sizes_of
 from agent_tt.querying.texts import texts
 from agent_tt.store import door
 from agent_tt.store.columns import sound
-from agent_tt.store.reader import StoreReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -152,7 +150,7 @@ class RunTexts:
         self._source = source
         self._run_id = run.id
         self._parent = segments(source, run)[-2:-1]
-        self._is_ours = isinstance(getattr(source, "reader", source), StoreReader)
+        self._is_ours = source.capabilities.redacted
         self._before: tuple[int, Wire] | None = None
         self.first = (run.fork_step or 0) if self._parent else 0
         self.first_order = _EDITED if self._parent else 0
@@ -226,7 +224,7 @@ class RunTexts:
     def _asked_before(self, step: int) -> dict[str, tuple[tuple[int, int], Wire]]:
         """What each model was asked last before a step, in a step of the run's own, and where; by lane and name."""
         source, last = self._source, dict[str, tuple[int, int]]()
-        if isinstance(source, ListsCalls):
+        if source.capabilities.pages:
             for head in source.call_heads(self._run_id):
                 if head.kind == "llm" and self.first < head.step < step:
                     last[_asker(head)] = (head.step, head.number)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.sameness import identical
 from agent_tt.errors import AgentTTError
@@ -18,9 +18,8 @@ from agent_tt.querying.expressions.values import MISSING, Value, at
 from agent_tt.querying.watches.tracked_value import TrackedValue, indexed_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
-    from agent_tt.codec.wire import Path
     from agent_tt.model import Call, Step
     from agent_tt.protocols import Cursor, RunSource
     from agent_tt.querying.expressions import Expression
@@ -40,15 +39,6 @@ class Span:
 
     first: int
     last: int
-
-
-@runtime_checkable
-class _Indexed(Protocol):
-    """A source that can rule steps out."""
-
-    def steps_touching(self, run_id: str, first: int, last: int, path: Path) -> set[int]: ...
-
-    def steps_calling(self, run_id: str, first: int, last: int, wanted: Mapping[str, str]) -> set[int]: ...
 
 
 class Watch:
@@ -78,7 +68,7 @@ class Watch:
         """
         self.expression = parse(expression) if isinstance(expression, str) else expression
         self._source, self._run_id, self._cancelled = source, run_id, cancelled
-        self._indexed = source if isinstance(source, _Indexed) else None
+        self._indexed = source.capabilities.indexes
         self._states = _States(source, run_id, self.expression)
         self._wanted = _wanted_columns(self.expression)
 
@@ -150,8 +140,8 @@ class Watch:
         rows = self._source.steps(self._run_id, max(first, 1), last + 1)
         steps: list[Step | None] = [None, *rows] if first == 0 else list(rows)
         possible: set[int] | None = None
-        if self._wanted and self._indexed is not None:
-            possible = self._indexed.steps_calling(self._run_id, first, last, self._wanted)
+        if self._wanted and self._indexed:
+            possible = self._source.steps_calling(self._run_id, first, last, self._wanted)
         if self.expression.asks_state and possible is None:
             self._states.expect(first, last)
         for step in steps:
@@ -186,7 +176,7 @@ class _States:
 
     def __init__(self, source: RunSource, run_id: str, expression: Expression) -> None:
         self._source, self._run_id = source, run_id
-        self._indexed = source if isinstance(source, _Indexed) else None
+        self._indexed = source.capabilities.indexes
         self._compared = expression.compared
         self._values = {place: TrackedValue(place) for place in expression.places | expression.compared}
         self._touching: dict[Place, set[int]] = {}
@@ -199,9 +189,9 @@ class _States:
     def expect(self, first: int, last: int) -> None:
         """Steps first..last will be asked about: find out at which of them something may have changed."""
         self._expected = range(first, last + 1)
-        if self._indexed is not None:
+        if self._indexed:
             self._touching = {
-                place: self._indexed.steps_touching(self._run_id, first, last, indexed_path(place))
+                place: self._source.steps_touching(self._run_id, first, last, indexed_path(place))
                 for place in self._values
             }
 
@@ -210,7 +200,7 @@ class _States:
         before, earlier, self._step = self._track, self._step, number
         self._track = ("main", 0) if step is None else None if step.seq is None else (step.track, step.seq)
         follows = self._track is not None and before == (self._track[0], self._track[1] - 1)
-        if follows and self._indexed is None:
+        if follows and not self._indexed:
             follows = self._source.base_step(self._run_id, number) == earlier
         if not follows:
             for value in self._values.values():

@@ -11,15 +11,12 @@ import contextlib
 import logging
 import os
 import sys
-import tempfile
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO, TypeVar
 
 from agent_tt.errors import AgentTTError, NotFound, StoreUnreadable
 from agent_tt.model.facts import IncompleteFacts
-from agent_tt.protocols import KeepsOutput
-from agent_tt.store import SqliteStore, copy_run, open_store
+from agent_tt.store import open_store
 from agent_tt.store.connection import waiting_at_most
 from agent_tt.store.ids import new_run_id
 from agent_tt.store.spill.files import places
@@ -28,6 +25,7 @@ from agent_tt.store.spill.writer import Numbers, SpillWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
     from typing import NoReturn
 
     from agent_tt.codec.wire import Wire
@@ -147,12 +145,8 @@ class FallbackWriter:
             with contextlib.suppress(NotFound):
                 return store.join_run(self._run_id)
             self._joins, self._run_id, self._first = False, new_run_id(), (state,)
-        writer: RunWriter
-        if isinstance(store, SqliteStore):  # an id drawn here tells whether a beginning that failed was written
-            writer = store.begin_run(self._new, state, run_id=self._run_id)
-        else:
-            writer = store.begin_run(self._new, state)
-            self._run_id = writer.run_id
+        # An id drawn here tells whether a beginning that failed was written.
+        writer = store.begin_run(self._new, state, run_id=self._run_id)
         self._first = None
         return writer
 
@@ -241,12 +235,11 @@ class FallbackWriter:
 
     def keep_output(self, output: Output) -> None:
         """Write down what was printed, after the run's end."""
-        store: object = self._store
         try:
             if self._spill is not None:
                 self._spill.keep_output(output)
-            elif isinstance(store, KeepsOutput) and self._stopped is None:
-                store.keep_output(self._run_id, output)
+            elif self._store is not None and self._stopped is None:
+                self._store.keep_output(self._run_id, output)
         except (AgentTTError, OSError, ValueError):
             _LOG.debug("what run %s printed could not be recorded", self._run_id, exc_info=True)
 
@@ -337,7 +330,7 @@ class FallbackWriter:
             elif self._first is None and not self._joins:
                 with waiting_at_most(_PATIENCE_AT_THE_END_S):
                     store = open_store(self._path)
-                with contextlib.closing(store), store.database.as_one():
+                with contextlib.closing(store), store.as_one():
                     store.go_on(self._run_id).finish(status, error)
                     store.set_metadata(self._run_id, IncompleteFacts.after(step, reason))
         except Exception as failure:  # noqa: BLE001  it was said before that the recording ended
@@ -356,23 +349,9 @@ class FallbackWriter:
             _say(f"{self._new.name} ({self._run_id}) is in its store again.")
 
     def _restore_beginning(self) -> None:
-        """Where the store was removed, and nothing was put in its place: put back what it held of the run.
-
-        The file is still open here. It is let go before another one of its name is made: SQLite would take what lies
-        beside the two for one.
-        """
-        store = self._store if isinstance(self._store, SqliteStore) else None
-        is_needed = store is not None and self._first is None and not self._joins and not self._path.exists()
-        if store is None or not is_needed or not self._path.parent.is_dir():
-            return
-        with tempfile.TemporaryDirectory(dir=self._path.parent, prefix=f"{self._path.name}.") as folder:
-            between = open_store(Path(folder) / self._path.name, create=True)
-            with contextlib.closing(between):
-                copy_run(store, between, self._run_id)
-                store.close()
-                target = open_store(self._path, create=True)
-                with contextlib.closing(target):
-                    copy_run(between, target, self._run_id)
+        """Where the store was removed, and nothing was put in its place: put back what it held of the run."""
+        if self._store is not None and self._first is None and not self._joins:
+            self._store.restore_file(self._run_id)
 
 
 def _say(words: str) -> None:

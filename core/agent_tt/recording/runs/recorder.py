@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal, TypeVar, cast
 from agent_tt.codec.looking import looking, must_go_on
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.model.facts import RunFacts
-from agent_tt.protocols import KeepsOutput
 from agent_tt.recording.calls.kept_headers import headers_of
 from agent_tt.recording.calls.pending_draws import LEFT_OVER, HeldDraws
 from agent_tt.recording.calls.signature import Parameters
@@ -402,8 +401,8 @@ class Recording(Block):
             with nowhere():
                 self._fallback.keep_output(printed)
             return
-        store: object = self._store
-        if not isinstance(store, KeepsOutput):
+        store = self._store
+        if store is None:
             return
         try:
             with nowhere():

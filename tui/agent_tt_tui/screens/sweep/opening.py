@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.errors import AgentTTError, RunNotFound
-from agent_tt.store.sweeps import Sweeps
+from agent_tt.errors import AgentTTError
 from agent_tt_tui.running_forks import forks_of
 from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
 from agent_tt_tui.screens.sweep.form import SweepDialog
@@ -14,9 +13,8 @@ from agent_tt_tui.screens.sweep.screen import SweepScreen
 from agent_tt_tui.sweep_process import SweepProcess
 
 if TYPE_CHECKING:
-    from agent_tt.model import Run
+    from agent_tt.model import Run, Sweep
     from agent_tt.protocols import RunSource
-    from agent_tt.store.sweeps import SweepRow
     from agent_tt_tui.screen import CommandScreen
     from agent_tt_tui.viewmodel.runs.sweep_form import SweepDraft
 
@@ -26,17 +24,14 @@ _NEW: Final = "\0new"
 NO_SWEEPS: Final = "this run has no sweep yet: V in the debugger begins one"
 
 
-def sweeps_of(source: RunSource, run: Run) -> list[SweepRow]:
+def sweeps_of(source: RunSource, run: Run) -> list[Sweep]:
     """The sweeps of a run, newest first, and that which the run itself is of.
 
     Raises:
         AgentTTError: They cannot be read.
     """
-    kept = Sweeps.of(source)
-    if kept is None:
-        return []
     own = run.facts.fork_sweep.id
-    return [sweep for sweep in kept.all() if sweep.run == run.id or sweep.id == own]
+    return [sweep for sweep in source.sweeps() if sweep.run == run.id or sweep.id == own]
 
 
 def open_sweeps(
@@ -86,10 +81,7 @@ def _begin(screen: CommandScreen[None], source: RunSource, run: Run, draft: Swee
         """Start the process that drives it, and watch."""
         if sweep_id is None:
             return
-        kept = Sweeps.of(source)
-        if kept is None:
-            raise RunNotFound(f"{source.path} holds no sweeps")
-        forks_of(screen).add(kept.one(sweep_id).name, SweepProcess(source.path, sweep_id))
+        forks_of(screen).add(source.sweep(sweep_id).name, SweepProcess(source.path, sweep_id))
         _open(screen, source, sweep_id)
 
     screen.app.push_screen(SweepDialog(source, run, draft, suggestion=suggestion), written)

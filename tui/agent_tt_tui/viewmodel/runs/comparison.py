@@ -12,7 +12,6 @@ from agent_tt.comparing.runs.without_effect import edits_without_effect
 from agent_tt.comparing.values.edit_leaves import edit_changes
 from agent_tt.errors import Interrupted
 from agent_tt.model import ACTING
-from agent_tt.protocols import PagesCalls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -256,17 +255,17 @@ def elsewhere(comparison: Comparison) -> dict[Row, int]:
 def _cells(source: RunSource, run: Run, cancelled: Callable[[], bool]) -> dict[int, Cell]:
     cells = {}
     steps = source.steps(run.id)
-    pages = source if isinstance(source, PagesCalls) else None
+    pages = source.capabilities.pages
     for start in range(0, len(steps), _PAGE):
         page = steps[start : start + _PAGE]
         by_step: defaultdict[int, list[Call]] = defaultdict(list)
-        if pages is not None:
-            for call in pages.call_page(run.id, page[0].number, page[-1].number + 1):
+        if pages:
+            for call in source.call_page(run.id, page[0].number, page[-1].number + 1):
                 by_step[call.step].append(call)
         for step in page:
             if cancelled():
                 raise Interrupted("the comparison was given up")
-            if step.calls and pages is None:
+            if step.calls and not pages:
                 by_step[step.number] += source.calls(run.id, step.number)
             calls = by_step[step.number]
             denied = any(call.status == "denied" for call in calls)

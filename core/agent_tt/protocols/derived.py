@@ -1,0 +1,172 @@
+"""What follows about runs from their rows, steps and states, for sources that do not know it themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent_tt.codec.paths import format_path, get
+from agent_tt.errors import AgentTTError, PathNotFound, StepNotFound
+from agent_tt.history.damage import find_placeholder
+from agent_tt.history.diff import diff
+from agent_tt.history.digest import digest
+from agent_tt.history.ops import trace
+from agent_tt.model import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from agent_tt.codec.wire import Path, Wire
+    from agent_tt.history.ops import Op
+    from agent_tt.model import Run, Step
+    from agent_tt.protocols.reading import RunSource
+
+__all__ = [
+    "StateCursor",
+    "base_step",
+    "changes",
+    "forks",
+    "next_write",
+    "unreadable",
+    "written_at",
+]
+
+
+class StateCursor:
+    """A cursor that reads each state that it stands at as a whole.
+
+    Args:
+        read: gives the state after a step.
+        step: where it stands at first.
+    """
+
+    def __init__(self, read: Callable[[int], Wire], step: int) -> None:
+        self._read = read
+        self._step = step
+        self._state = read(step)
+
+    @property
+    def step(self) -> int:
+        """The checkpoint that `state` is."""
+        return self._step
+
+    @property
+    def state(self) -> Wire:
+        """The state after `step`."""
+        return self._state
+
+    def seek(self, step: int) -> Wire:
+        """Move to checkpoint `step` and give its state."""
+        if step != self._step:
+            self._state, self._step = self._read(step), step
+        return self._state
+
+
+def forks(runs: Sequence[Run], run_id: str, *, deep: bool) -> list[Run]:
+    """The runs forked from a run, oldest first; with `deep` also what was forked from those, after these.
+
+    Args:
+        runs: all runs, newest first.
+        run_id: the run.
+        deep: forks of forks too.
+    """
+    below: dict[str | None, list[Run]] = {}
+    for run in reversed(runs):
+        below.setdefault(run.parent, []).append(run)
+    found: list[Run] = []
+    waiting, seen = [run_id], {run_id}
+    while waiting:
+        new = [run for run in below.get(waiting.pop(0), []) if run.id not in seen]  # a damaged file may go round
+        found += new
+        if deep:
+            seen.update(run.id for run in new)
+            waiting += (run.id for run in new)
+    return found
+
+
+def base_step(steps: Sequence[Step], step: int) -> int | None:
+    """The checkpoint before that of a step on the same track; the one it shows, where it took none of its own.
+
+    Args:
+        steps: the steps up to this one.
+        step: its number.
+
+    Raises:
+        StepNotFound: it is not among them.
+    """
+    if step == 0:
+        return None
+    if not 0 < step <= len(steps):
+        raise StepNotFound(f"there is no step {step}: the last one is {len(steps)}")
+    track = steps[step - 1].track
+    earlier = (each.number for each in reversed(steps[: step - 1]) if each.track == track and each.seq is not None)
+    return next(earlier, 0 if track == "main" else None)
+
+
+def changes(source: RunSource, run_id: str, step: int) -> list[Op]:
+    """The operations between the checkpoint of a step and the one before it."""
+    base = source.base_step(run_id, step)
+    return [] if base is None else diff(source.state(run_id, base), source.state(run_id, step))
+
+
+def written_at(source: RunSource, run_id: str, step: int, path: Path) -> tuple[int, Path] | None:
+    """The step that wrote a value, and where it was then: go back over the changes, and follow the value through them.
+
+    Args:
+        source: holds the run.
+        run_id: the run.
+        step: in whose checkpoint the value is.
+        path: where it is there.
+    """
+    number: int | None = step
+    while number is not None:
+        before = source.base_step(run_id, number)
+        if before is None:
+            return number, path
+        for op in reversed(source.changes(run_id, number)):
+            earlier = trace(op, path)
+            if earlier is None:
+                return number, path
+            path = earlier
+        number = before
+    return None
+
+
+def next_write(source: RunSource, run_id: str, step: int, path: Path) -> int | None:
+    """The first step after one, on its track, whose state holds something else at a place.
+
+    Args:
+        source: holds the run.
+        run_id: the run.
+        step: the step to begin after.
+        path: the place.
+    """
+    before = _digest_at(source.state(run_id, step), path)
+    for later in source.steps(run_id, step + 1):
+        if later.seq is not None and source.base_step(run_id, later.number) == step:
+            step = later.number
+            if _digest_at(source.state(run_id, step), path) != before:
+                return step
+    return None
+
+
+def _digest_at(state: Wire, path: Path) -> bytes | None:
+    try:
+        return digest(get(state, path))
+    except PathNotFound:
+        return None
+
+
+def unreadable(source: RunSource, run_id: str) -> Iterator[Problem]:
+    """What is damaged of a run: its rows that say so, and the states that cannot be read, in whole or in part."""
+    steps = source.steps(run_id)
+    for step in steps:
+        if step.damaged is not None:
+            yield Problem(run_id, step.number, step.damaged)
+    for number in range(len(steps) + 1):
+        try:
+            where = find_placeholder(source.state(run_id, number))
+        except AgentTTError as error:
+            yield Problem(run_id, number, error.message)
+            continue
+        if where is not None:
+            yield Problem(run_id, number, f"{format_path(where) or 'the state'} cannot be read")
