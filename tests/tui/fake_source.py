@@ -2,46 +2,35 @@
 
 from __future__ import annotations
 
-import copy
-from pathlib import Path as FilePath
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agent_tt.codec.paths import get
-from agent_tt.errors import Damaged, RunNotFound, StepNotFound
+from tests.core.memory_store import MemoryStore
+
+from agent_tt.errors import Damaged
 from agent_tt.history.diff import diff
-from agent_tt.history.ops import trace
-from agent_tt.model import Call, Label, Note, Problem, Run, Step
-from agent_tt.protocols import RunSource
+from agent_tt.model import Call, Run, Step
+from agent_tt.protocols import Capabilities
+from agent_tt.store.liveness import current_owner
+from agent_tt.store.records import Checkpoint, Recorder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_tt.codec.wire import Path, Wire
+    from agent_tt.codec.wire import Wire
     from agent_tt.history.ops import Op
-    from agent_tt.questions import CallQuestion
 
 
-class FakeCursor:
-    """A cursor over states that are all at hand."""
-
-    def __init__(self, source: FakeSource, step: int) -> None:
-        self._source, self.step = source, step
-        self.state = source.state("", step)
-
-    def seek(self, step: int) -> Wire:
-        self.step, self.state = step, self._source.state("", step)
-        return self.state
-
-
-class FakeSource(RunSource):
-    """A `RunSource` of one run on one track, whose facts a test may change at any time.
+class FakeSource(MemoryStore):
+    """A store in memory of one run on one track, whose facts a test may change at any time.
 
     Attributes:
         asked: Numbers of the steps whose states were read.
         damaged: Numbers of the steps whose states cannot be.
     """
 
-    path, read_only = FilePath("fake.db"), False
+    capabilities = Capabilities()
+    id = "RUN000000001"
 
     def __init__(
         self,
@@ -53,109 +42,55 @@ class FakeSource(RunSource):
         read_only: bool = False,
         calls: dict[int, list[Call]] | None = None,
     ) -> None:
-        self.read_only = read_only
-        self.states = list(states)
-        self.all_steps = list(steps) if steps is not None else [step(n) for n in range(1, len(states))]
-        self.all_calls = calls or {}
-        self.all_notes: list[Note] = []
-        self.all_questions: list[CallQuestion] = []
-        self.the_run = Run("RUN000000001", name, status, started_us=0, steps=len(self.all_steps))  # type: ignore[arg-type]
-        self.other_runs: list[Run] = []
-        self.all_labels: dict[int, Label] = {}
+        super().__init__("fake.db")
+        self._is_read_only = read_only
         self.damaged: set[int] = set()
         self.asked: list[int] = []
-        self.changed = 0
+        self.set_run(Run(self.id, name, status, started_us=0))  # type: ignore[arg-type]
+        self.save(self.id, Recorder(current_owner(), 0))
+        for number, state in enumerate(states):
+            self.save(self.id, Checkpoint(number, "main", number, state))
+        for each in steps if steps is not None else [step(n) for n in range(1, len(states))]:
+            self.set_step(each)
+        for call in (call for made in (calls or {}).values() for call in made):
+            self.save(self.id, call)
 
-    def close(self) -> None:
-        pass
+    @property
+    def read_only(self) -> bool:
+        return self._is_read_only
 
-    def version(self) -> int:
-        return self.changed
+    @property
+    def the_run(self) -> Run:
+        return self._row(self.id)
 
-    def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:
-        return [*self.other_runs, self.the_run][:limit]
+    def set_run(self, run: Run) -> None:
+        """Change the row of a run, without a word to those who ask for the version."""
+        self.save(run.id, run)
 
-    def forks(self, run_id: str, *, deep: bool = False) -> list[Run]:
-        return [run for run in self.other_runs if run.parent == run_id]
-
-    def labels(self, run_id: str) -> dict[int, Label]:
-        return dict(self.all_labels)
-
-    def run(self, ref: str) -> Run:
-        for run in self.runs():
-            if ref in (run.id, run.name):
-                return run
-        raise RunNotFound(f"there is no run {ref}")
-
-    def step_number(self, run: Run, ref: str) -> int:
-        last = len(self.all_steps)
-        if ref == "@error":
-            found = next((s.number for s in self.all_steps if s.status == "error"), None)
-            if found is None:
-                raise StepNotFound("no step failed")
-            return found
-        if ref.startswith("~") and ref[1:].isdigit():
-            return last - int(ref[1:])
-        if not ref.isdigit() or int(ref) > last:
-            raise StepNotFound(f"there is no step {ref}")
-        return int(ref)
-
-    def step_count(self, run_id: str) -> int:
-        return len(self.all_steps)
-
-    def steps(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Step]:
-        return list(self.all_steps[max(0, start - 1) : None if stop is None else max(0, stop - 1)])
-
-    def calls(self, run_id: str, step: int) -> list[Call]:
-        return self.all_calls.get(step, [])
+    def set_step(self, row: Step, *state: Wire) -> None:
+        """Write a step, and its state."""
+        with self.transaction():
+            self.save(self.id, row)
+            self.save(self.id, replace(self.the_run, steps=max(self.the_run.steps, row.number)))
+            for each in state:
+                self.save(self.id, Checkpoint(row.number, "main", row.number, each))
 
     def state(self, run_id: str, step: int) -> Wire:
         self.asked.append(step)
         if step in self.damaged:
             raise Damaged(f"checkpoint {step} cannot be read", hint="verify says more")
-        if not 0 <= step < len(self.states):
-            raise StepNotFound(f"there is no step {step}")
-        return copy.deepcopy(self.states[step])
-
-    def value(self, run_id: str, step: int, path: Path) -> Wire:
-        if not 0 <= step < len(self.states):
-            raise StepNotFound(f"there is no step {step}")
-        return get(self.states[step], path)
-
-    def cursor(self, run_id: str, step: int) -> FakeCursor:
-        return FakeCursor(self, step)
-
-    def base_step(self, run_id: str, step: int) -> int | None:
-        return step - 1 if step else None
+        return super().state(run_id, step)
 
     def changes(self, run_id: str, step: int) -> list[Op]:
         if step in self.damaged:
             raise Damaged(f"the changes of checkpoint {step} cannot be read")
-        return copy.deepcopy(diff(self.states[step - 1], self.states[step]))
+        return diff(super().state(run_id, step - 1), super().state(run_id, step))
 
     def digest(self, run_id: str, step: int) -> bytes | None:
         return None
 
-    def last_write(self, run_id: str, step: int, path: Path) -> int | None:
-        return next((n for n in range(step, 0, -1) if self._wrote(n, path)), None)
-
-    def next_write(self, run_id: str, step: int, path: Path) -> int | None:
-        return next((n for n in range(step + 1, len(self.states)) if self._wrote(n, path)), None)
-
-    def _wrote(self, step: int, path: Path) -> bool:
-        return any(trace(op, path) is None for op in diff(self.states[step - 1], self.states[step]))
-
     def damaged_steps(self, run_id: str) -> list[int]:
         return sorted(self.damaged)
-
-    def questions(self, run_id: str | None = None) -> list[CallQuestion]:
-        return list(self.all_questions)
-
-    def notes(self, run_id: str) -> list[Note]:
-        return list(self.all_notes)
-
-    def verify(self, run_id: str | None = None) -> list[Problem]:
-        return []
 
 
 def step(number: int, name: str = "search_docs", status: str = "ok", **facts: object) -> Step:

@@ -1,7 +1,7 @@
 """The compare screen, over a real fork of a real sample run."""
 
 import pytest
-from tests.core.memory_source import Did, MemorySource
+from tests.core.memory_store import Did, MemorySource
 from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until
 

@@ -160,9 +160,8 @@ async def test_a_live_run_is_followed_until_the_cursor_is_moved():
         assert screen.time.number == 3
 
         async def grow():
-            source.all_steps.append(step(len(source.states)))
-            source.states.append({"n": len(source.states)})
-            source.changed += 1
+            number = source.step_count(source.id) + 1
+            source.set_step(step(number), {"n": number})
             screen.time.reading.poll()
             await settled(pilot)
 

@@ -477,7 +477,7 @@ async def test_an_agent_that_cannot_be_started_or_dies_is_told_from_one_that_div
 @pytest.mark.parametrize("read_only", [True, False])
 async def test_what_cannot_be_replayed_says_why(read_only):
     source = refund_loop()
-    source.the_run = replace(source.the_run, read_only=read_only)
+    source.set_run(replace(source.the_run, read_only=read_only))
     app = debugger(source)
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: isinstance(app.screen, DebuggerScreen) and app.screen.time.view is not None)

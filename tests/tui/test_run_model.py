@@ -6,6 +6,7 @@ from dataclasses import replace
 from fake_source import FakeSource, refund_loop, step
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.core.memory_store import MemoryStore
 
 from agent_tt.history.diff import diff
 from agent_tt.model import Run
@@ -52,7 +53,7 @@ def test_walking_on_reads_no_state_again():
     model.load(4)
     source.asked.clear()
     for number in range(5, 21):
-        assert model.load(number).state == source.states[number]
+        assert model.load(number).state == MemoryStore.state(source, source.id, number)
     assert source.asked == []
 
 
@@ -98,9 +99,8 @@ def test_a_run_that_grows_is_followed_and_its_running_step_read_again():
     model = opened(source)
     assert model.overview.unfinished == 2
     assert not model.refresh()
-    source.all_steps = [step(1), step(2), step(3, status="error")]
-    source.states.append({"n": 3})
-    source.changed += 1
+    source.set_step(step(2))
+    source.set_step(step(3, status="error"), {"n": 3})
     assert model.refresh()
     while model.scan():
         pass
@@ -114,8 +114,7 @@ def test_a_state_that_was_read_before_the_run_grew_is_read_again():
     source = FakeSource([{"n": 0}, {"n": 1}], [step(1, status="running", ended_us=None)], status="running")
     model = opened(source)
     assert model.state(1) == {"n": 1}
-    source.states[1] = {"n": 7}
-    source.changed += 1
+    source.set_step(source.steps(source.id)[0], {"n": 7})
     assert model.refresh()
     assert model.state(1) == {"n": 7}
 
@@ -124,7 +123,7 @@ def test_a_run_whose_process_is_gone_is_noticed_though_nothing_was_written():
     source = FakeSource([{"n": 0}, {"n": 1}], [step(1, status="running", ended_us=None)], status="running")
     model = opened(source)
     assert not model.refresh()
-    source.the_run = replace(source.the_run, status="crashed")
+    source.set_run(replace(source.the_run, status="crashed"))
     assert model.refresh()
     assert model.run.status == "crashed"
     assert not model.refresh()
@@ -181,7 +180,7 @@ def test_marks_of_a_file_that_is_only_read_last_as_long_as_the_program():
 
 def test_forks_are_known_by_the_step_they_start_at():
     source = refund_loop()
-    source.other_runs = [Run("RUN000000002", "run/fork-1", "running", 0, parent=source.the_run.id, fork_step=1)]
+    source.set_run(Run("RUN000000002", "run/fork-1", "running", 0, parent=source.id, fork_step=1))
     assert opened(source).forks == {1: ("run/fork-1",)}
 
 

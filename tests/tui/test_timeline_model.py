@@ -18,7 +18,7 @@ def overview_of(steps):
 
 
 def test_the_repeats_of_a_loop_are_one_stretch_and_its_error_is_not_in_it():
-    assert alike_runs(overview_of(refund_loop().all_steps)) == [(3, 20)]
+    assert alike_runs(overview_of(refund_loop().steps(FakeSource.id))) == [(3, 20)]
 
 
 def test_two_alike_steps_are_too_few_to_fold():
@@ -150,4 +150,4 @@ def test_a_click_on_the_strip_means_the_step_drawn_there():
 
 def test_a_run_without_steps_is_one_row():
     source = FakeSource([{"question": "?"}])
-    assert len(Rows(len(source.all_steps))) == 1
+    assert len(Rows(source.step_count(source.id))) == 1

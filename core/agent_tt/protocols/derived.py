@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.paths import format_path, get
-from agent_tt.errors import AgentTTError, PathNotFound, StepNotFound
+from agent_tt.errors import AgentTTError, PathNotFound
 from agent_tt.history.damage import find_placeholder
 from agent_tt.history.diff import diff
 from agent_tt.history.digest import digest
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.ops import Op
-    from agent_tt.model import Run, Step
+    from agent_tt.model import Run
     from agent_tt.protocols.reading import RunSource
 
 __all__ = [
@@ -29,6 +29,9 @@ __all__ = [
     "unreadable",
     "written_at",
 ]
+
+_PAGE: Final = 64
+"""Steps that are looked at together for the last one of a track."""
 
 
 class StateCursor:
@@ -83,23 +86,22 @@ def forks(runs: Sequence[Run], run_id: str, *, deep: bool) -> list[Run]:
     return found
 
 
-def base_step(steps: Sequence[Step], step: int) -> int | None:
-    """The checkpoint before that of a step on the same track; the one it shows, where it took none of its own.
+def base_step(source: RunSource, run_id: str, step: int) -> int | None:
+    """The checkpoint before that of a step on the same track; the one it shows, where it took none of its own."""
+    source.check_step(run_id, step)
+    track, stop = track_at(source, run_id, step), step
+    while stop > 1:
+        start = max(1, stop - _PAGE)
+        for each in reversed(source.steps(run_id, start, stop)):
+            if each.track == track and each.seq is not None:
+                return each.number
+        stop = start
+    return 0 if step and track == "main" else None
 
-    Args:
-        steps: the steps up to this one.
-        step: its number.
 
-    Raises:
-        StepNotFound: it is not among them.
-    """
-    if step == 0:
-        return None
-    if not 0 < step <= len(steps):
-        raise StepNotFound(f"there is no step {step}: the last one is {len(steps)}")
-    track = steps[step - 1].track
-    earlier = (each.number for each in reversed(steps[: step - 1]) if each.track == track and each.seq is not None)
-    return next(earlier, 0 if track == "main" else None)
+def track_at(source: RunSource, run_id: str, step: int) -> str:
+    """The track that the state of a step is on."""
+    return next((each.track for each in source.steps(run_id, step, step + 1)), "main")
 
 
 def changes(source: RunSource, run_id: str, step: int) -> list[Op]:
@@ -140,12 +142,11 @@ def next_write(source: RunSource, run_id: str, step: int, path: Path) -> int | N
         step: the step to begin after.
         path: the place.
     """
-    before = _digest_at(source.state(run_id, step), path)
+    track, before = track_at(source, run_id, step), _digest_at(source.state(run_id, step), path)
     for later in source.steps(run_id, step + 1):
-        if later.seq is not None and source.base_step(run_id, later.number) == step:
-            step = later.number
-            if _digest_at(source.state(run_id, step), path) != before:
-                return step
+        is_next = later.seq is not None and later.track == track
+        if is_next and _digest_at(source.state(run_id, later.number), path) != before:
+            return later.number
     return None
 
 

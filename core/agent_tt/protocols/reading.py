@@ -221,7 +221,7 @@ class RunSource(ABC):
 
     def base_step(self, run_id: str, step: int) -> int | None:
         """The checkpoint that `changes(step)` are against: the previous one on the same track; None for the first."""
-        return derived.base_step(self.steps(run_id, 1, step + 1), step)
+        return derived.base_step(self, run_id, step)
 
     def changes(self, run_id: str, step: int) -> list[Op]:
         """The operations that turned checkpoint `base_step` into `step`. Empty when nothing changed."""

@@ -126,7 +126,7 @@ def resolve_step(ref: str, count: int, first_error: Callable[[], int | None]) ->
         if 0 <= number <= count:
             return number
     raise StepNotFound(
-        f"there is no step {ref!r}",
+        f"there is no step {ref if digits.isdigit() else repr(ref)}",
         hint=f"Steps go from 0 to {count}; ~1 is the last but one, @error the first failed one.",
     )
 

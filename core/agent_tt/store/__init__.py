@@ -10,6 +10,7 @@
 | `run_rows`, `step_rows`, `call_rows`, `deliveries`, `questions`, `outputs`, `sweeps` | rows as the model's objects |
 | `lineage`, `usage` | what a fork shares with its ancestors: steps, checkpoints, tokens and dollars |
 | `open_step`, `numbers` | what the writer of a run remembers between its transactions |
+| `records` | the base class of other stores: a backend keeps records, the rest follows |
 | `sql`, `views` | queries in SQL, and the views that they are over |
 | `ids`, `naming` | what names a run or a checkpoint, and what may |
 | `keeping`, `deleting`, `transfer` | keeping order: names, pins, archives; deleting; copying |

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.core.memory_source import Did, MemorySource
+from tests.core.memory_store import Did, MemorySource
 
 from agent_tt.comparing.runs.comparison import Comparison, compare_runs
 from agent_tt.comparing.steps.alignment import align_moves, alignment_cost

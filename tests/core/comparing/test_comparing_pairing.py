@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.core.memory_source import Did, MemorySource
+from tests.core.memory_store import Did, MemorySource
 
 from agent_tt.comparing.runs.comparison import Comparison, compare_runs
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.core.memory_source import Did, MemorySource
+from tests.core.memory_store import Did, MemorySource
 
 from agent_tt.comparing.runs.call_changes import call_changes
 from agent_tt.comparing.runs.comparison import Comparison, compare_runs

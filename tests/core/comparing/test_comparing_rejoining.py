@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langgraph.graph import START, StateGraph
 from tests.core.interop import graphs
-from tests.core.memory_source import Did, MemorySource
+from tests.core.memory_store import Did, MemorySource
 from tests.core.store.recordings import begin, call, fork, new_store
 
 import agent_tt

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.core.memory_source import Did, MemorySource
+from tests.core.memory_store import Did, MemorySource
 
 from agent_tt.comparing.runs.comparison import Against, Comparison, compare_runs
 from agent_tt.errors import Damaged, Interrupted

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.core.memory_source import Did, MemorySource
+from tests.core.memory_store import Did, MemorySource
 
 import agent_tt
 from agent_tt.comparing.runs.comparison import compare_runs
@@ -213,14 +213,14 @@ def test_a_fork_that_is_damaged_or_deleted_is_a_row_with_its_error(monkeypatch: 
     assert (rows["one"].trouble, rows["one"].outcome) == ("step 3 of one cannot be read", None)
     assert (rows["one"].changed, rows["two"].outcome is None) == (("limit = 3",), False)
     monkeypatch.undo()
-    del source._runs["two"]
+    source.remove("two", source.run("two"))
     rows = {row.run.id: row for row in reader.read()}
     assert isinstance(rows["two"].error, RunNotFound)
     assert rows["one"].outcome is not None  # it can be read again
     assert [row.run.id for row in reader.table().ordered("steps")][-1] == "two"
     gone = TableReader(source, source.run("base"), [rows["two"].run, source.run("one")])
     assert [row.outcome is None for row in gone.read()] == [True, False]
-    del source._runs["base"]
+    source.remove("base", source.run("base"))
     with pytest.raises(RunNotFound):
         reader.heads()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.core.memory_source import Did, MemorySource
+from tests.core.memory_store import Did, MemorySource
 
 from agent_tt.errors import AgentTTError, InvalidPath, PathNotFound
 from agent_tt.querying import absent

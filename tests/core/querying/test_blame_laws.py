@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.core.memory_source import Did, MemorySource
+from tests.core.memory_store import Did, MemorySource
 
 import agent_tt
 from agent_tt.codec.sameness import identical

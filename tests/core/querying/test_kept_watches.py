@@ -8,7 +8,7 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.core.memory_source import Did
+from tests.core.memory_store import Did
 from tests.core.querying.trails import Past
 
 from agent_tt.errors import InvalidExpression, NotFound, StoreBusy, UsageError
@@ -313,7 +313,7 @@ def test_a_step_that_never_ended_is_looked_at_when_the_run_is_over() -> None:
     source.steps_are = {2: {"status": "running"}}
     watched = LiveWatch(source, "run", "state.n == 5")
     assert steps(watched, source) == [1]
-    source._runs["run"] = replace(source.run("run"), status="crashed")
+    source.save("run", replace(source.run("run"), status="crashed"))
     assert steps(watched, source) == [1, 2]
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.core.memory_source import Did
+from tests.core.memory_store import Did
 from tests.core.querying.trails import Past
 
 from agent_tt.model import ErrorInfo

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.core.memory_source import Did, MemorySource
+from tests.core.memory_store import Did, MemorySource
 
 from agent_tt.errors import InvalidExpression, UsageError
 from agent_tt.model import ErrorInfo

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.core.interop import graphs
-from tests.core.memory_source import Did, MemorySource
+from tests.core.memory_store import Did, MemorySource
 from tests.core.mutations import Mutator
 from tests.core.store.recordings import begin, fork, new_store, step
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.core.memory_source import Did
+from tests.core.memory_store import Did
 from tests.core.querying.trails import Past
 
 import agent_tt

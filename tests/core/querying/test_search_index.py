@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.core.memory_source import Did, MemorySource
+from tests.core.memory_store import Did, MemorySource
 
 from agent_tt.model import CallEnd, NewCall, NewRun, NewStep, StepEnd
 from agent_tt.querying.search import build, cache, lookup, write
@@ -445,7 +445,7 @@ def test_a_run_that_is_another_one_now_is_indexed_anew(folder: Path) -> None:
     source.add("thread", [Did(name="first"), Did(name="second")], state={"note": "begun"})
     finder = Finder(source, use_index=True, folder=folder)
     assert steps_with(finder, "second") == [2]
-    source.remove("thread")
+    source.delete("thread")
     source.add("thread", [Did(name="first"), Did(name="other"), Did(name="second")], state={"note": "begun"})
     assert steps_with(finder, "second") == [3]
     finder.close()

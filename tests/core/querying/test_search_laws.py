@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.core.memory_source import Did, MemorySource
+from tests.core.memory_store import Did, MemorySource
 
 from agent_tt.errors import UsageError
 from agent_tt.model import CallEnd, ErrorInfo, NewCall, NewRun, NewStep, StepEnd
@@ -111,7 +111,7 @@ def test_an_index_of_another_systems_runs_answers_as_reading_does(data: st.DataO
                 case "another":
                     source.add(f"run-{number}", data.draw(st.lists(STEPS, max_size=2)), state=data.draw(VALUES))
                 case "delete":
-                    source.remove(data.draw(st.sampled_from(sorted(source.names()))))
+                    source.delete(data.draw(st.sampled_from(sorted(source.names()))))
                 case _:
                     finder.close()
                     finder = Finder(source, use_index=True, folder=Path(folder))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.core.memory_source import Did
+from tests.core.memory_store import Did
 from tests.core.querying.trails import OWN, Past, answered, followed, look, note, people_speak_in, tool
 
 from agent_tt.model import ErrorInfo

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.core.memory_source import Did
+from tests.core.memory_store import Did
 from tests.core.querying.trails import (
     OWN,
     Broken,

@@ -6,7 +6,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.core.memory_source import Did
+from tests.core.memory_store import Did
 from tests.core.querying.trails import Past
 
 from agent_tt.errors import AgentTTError, Damaged, InvalidExpression

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.core.memory_source import Did
+from tests.core.memory_store import Did
 from tests.core.querying.trails import Past
 
 from agent_tt.errors import RunNotFound

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from tests.core.memory_source import Did, MemorySource
+from tests.core.memory_store import Did, MemorySource
 
 from agent_tt.errors import Damaged
 from agent_tt.querying.provenance.blaming import blame_value

@@ -18,7 +18,7 @@ from agent_tt_tui.cli import errors
 from agent_tt_tui.cli.root import run
 
 if TYPE_CHECKING:
-    from tests.core.memory_source import MemorySource
+    from tests.core.memory_store import MemorySource
     from tests.tui.cli.conftest import Command
 
 SAMPLES = Path(__file__).parents[3] / "sample_runs" / "runs.db"

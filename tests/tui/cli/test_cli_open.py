@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.core.memory_source import MemorySource
+    from tests.core.memory_store import MemorySource
     from tests.tui.cli.conftest import Command
 
 Started = list[tuple[object, ...]]

@@ -11,7 +11,7 @@ from agent_tt.model import Problem
 from agent_tt_tui.cli.shapes import run_shape, step_shape
 
 if TYPE_CHECKING:
-    from tests.core.memory_source import MemorySource
+    from tests.core.memory_store import MemorySource
     from tests.tui.cli.conftest import Command
 
 RUN = {"id", "name", "status", "steps", "parent", "fork_step", "agent", "started", "tags"}

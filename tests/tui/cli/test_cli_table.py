@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.core.memory_source import Did
+from tests.core.memory_store import Did
 
 from agent_tt.errors import Damaged
 from agent_tt.model import Edit
 from agent_tt_tui.text import width
 
 if TYPE_CHECKING:
-    from tests.core.memory_source import MemorySource
+    from tests.core.memory_store import MemorySource
     from tests.tui.cli.conftest import Command
 
 ROW = {

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.core.memory_source import Did
+from tests.core.memory_store import Did
 
 from agent_tt.comparing.values.states import Change
 from agent_tt.model import Call, ErrorInfo, Problem
@@ -19,7 +19,7 @@ from agent_tt_tui.glyphs import ASCII, UNICODE
 from agent_tt_tui.text import width
 
 if TYPE_CHECKING:
-    from tests.core.memory_source import MemorySource
+    from tests.core.memory_store import MemorySource
     from tests.tui.cli.conftest import Command
 
     from agent_tt.codec.wire import Wire

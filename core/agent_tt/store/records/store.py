@@ -1,0 +1,210 @@
+"""Beginning, forking and ending runs by records, and deciding of calls that wait."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agent_tt.codec.encode import encode
+from agent_tt.errors import QuestionNotFound, StoreUnreadable, UsageError
+from agent_tt.model import Run, Step
+from agent_tt.protocols import NO_STATE
+from agent_tt.protocols.references import new_id
+from agent_tt.questions import Decision
+from agent_tt.store import door, questions
+from agent_tt.store.liveness import current_owner, now_us
+from agent_tt.store.outputs import admitted
+from agent_tt.store.records.keeper import RecordKeeper
+from agent_tt.store.records.kinds import Asked, Checkpoint, Recorder
+from agent_tt.store.records.writer import RecordWriter, with_usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Edit, ErrorInfo, NewRun, Output, Owner, RunStatus, WayBackIn
+
+__all__ = ["RecordStore"]
+
+
+class RecordStore(RecordKeeper):
+    """A store whose backend keeps records. Each method is one transaction.
+
+    A backend makes what it saves durable before `transaction` returns: then a call's intent is on the disk before the
+    call is made, and its answer before the agent sees it.
+    """
+
+    def begin_run(self, new: NewRun, state: Wire | object, *, run_id: str | None = None) -> RecordWriter:
+        """Start a run, with `state` as checkpoint 0."""
+        run = Run(
+            id=run_id or new_id(),
+            name=door.admit_text(new.name),
+            status="running",
+            started_us=now_us(),
+            code=new.code,
+            model=new.model,
+            user_id=None if new.user_id is None else door.admit_text(new.user_id),
+            tags=_tags(new.tags),
+            metadata=door.admit_mapping(new.metadata),
+        )
+        first = None if state is NO_STATE else door.admit(encode(state))
+        with self.transaction():
+            if self.find(Run, run.id):
+                raise StoreUnreadable(f"there is a run {run.id} already")
+            self._begin(run, Checkpoint(0, "main", 0, first))
+        return RecordWriter(self, run.id)
+
+    def _begin(self, run: Run, first: Checkpoint, *, delivered: int = 0) -> None:
+        self.save(run.id, run)
+        self.save(run.id, Recorder(current_owner(), now_us(), delivered))
+        self.save(run.id, first)
+
+    def begin_fork(
+        self,
+        parent_id: str,
+        step: int,
+        *,
+        state: Wire,
+        new: NewRun,
+        edits: Sequence[Edit] = (),
+        policy: Mapping[str, Wire] | None = None,
+        way_back_in: WayBackIn = "restore",
+    ) -> str:
+        """Make a fork with its edited checkpoint; give its id. This process owns it until it is adopted."""
+        with self.transaction():
+            parent = self._row(parent_id)
+            self.check_step(parent_id, step)
+            row = next(iter(self.steps(parent_id, step, step + 1)), None)
+            track = "main" if row is None else row.track
+            before = self.checkpoint(parent_id, step, track)
+            run = Run(
+                id=new_id(),
+                name=door.admit_text(new.name) or self._fork_name(parent.name),
+                status="running",
+                started_us=now_us(),
+                code=new.code,
+                model=new.model,
+                user_id=new.user_id,
+                parent=parent_id,
+                fork_step=step,
+                steps=step,
+                tags=_tags(new.tags),
+                metadata=door.admit_mapping(new.metadata),
+                edits=tuple(edits),
+                policy={name: door.admit(rule) for name, rule in (policy or {}).items()},
+                way_back_in=way_back_in,
+            )
+            first = Checkpoint(step, track, 0 if before is None else before.seq, door.admit(state))
+            answered = (call.delivered or 0 for call in self.call_page(parent_id, 1, step + 1))
+            delivered = max(answered, default=0)
+            run = with_usage(run, self.steps(parent_id, 1, step + 1))
+            self._begin(run, first, delivered=delivered)
+        return run.id
+
+    def _fork_name(self, parent: str) -> str:
+        taken = {run.name for run in self.find(Run)}
+        return next(name for n in itertools.count(1) if (name := f"{parent}/fork-{n}") not in taken)
+
+    def adopt_run(self, run_id: str, new: NewRun, state: Wire | object) -> RecordWriter:  # noqa: ARG002  # the first step's checkpoint holds what `state` has become by then
+        """Take over a fork, or a run that goes on, in the process that runs its agent."""
+        with self.transaction():
+            run = self._row(run_id)
+            if run.status != "running":
+                raise StoreUnreadable(
+                    f"run {run_id} is over ({run.status}) and cannot be resumed", hint="Fork it again."
+                )
+            is_new = run.parent is not None and not self.find(Step, run_id)
+            self.save(
+                run_id,
+                replace(
+                    run,
+                    started_us=now_us() if is_new else run.started_us,  # a fork begins when its agent does
+                    code=replace(
+                        run.code, **{name: said for name in ("entry", "version") if (said := getattr(new.code, name))}
+                    ),
+                    tags=tuple(sorted({*run.tags, *_tags(new.tags)})),
+                    metadata={**run.metadata, **door.admit_mapping(new.metadata)},
+                ),
+            )
+            self._own(run_id)
+        return RecordWriter(self, run_id)
+
+    def _own(self, run_id: str) -> None:
+        """Let this process be the one that records a run."""
+        delivered = max((by.delivered for by in self.find(Recorder, run_id)), default=0)
+        self.save(run_id, Recorder(current_owner(), now_us(), delivered))
+
+    def join_run(self, run_id: str) -> RecordWriter:
+        """Write into a run that another process began and will end."""
+        return RecordWriter(self, self._row(run_id).id, is_guest=True)
+
+    def reopen_run(self, run_id: str) -> None:
+        """Let a run that broke off go on."""
+        with self.transaction():
+            run = self._row(run_id)
+            shown = self._shown(run).status
+            if shown not in ("crashed", "interrupted"):
+                raise UsageError(f"run {run_id} did not break off: it is {shown}", hint="`agent-tt runs` shows it.")
+            self.save(run_id, replace(run, status="running", ended_us=None, error=None))
+            self._own(run_id)
+
+    def set_run_status(self, run_id: str, status: RunStatus, error: ErrorInfo | None = None) -> None:
+        """Write down how a run ended that cannot say it itself."""
+        with self.transaction():
+            run = self._row(run_id)
+            ended_us = run.ended_us or (None if status == "running" else now_us())
+            self.save(
+                run_id, replace(run, status=status, ended_us=ended_us, error=door.admit_error(error) or run.error)
+            )
+
+    def settle_run(self, run_id: str) -> Owner | None:
+        """The process that records a run; a run whose process is gone is written down as crashed."""
+        with self.transaction():
+            run = self._row(run_id)
+            if run.status != "running":
+                return None
+            if self._is_recorded(run_id):
+                return self.find(Recorder, run_id)[0].owner
+            self.save(run_id, replace(run, status="crashed", ended_us=now_us()))
+        return None
+
+    def keep_output(self, run_id: str, output: Output) -> None:
+        """Write down what a run printed."""
+        with self.transaction():
+            self.save(self._row(run_id).id, admitted(output))
+
+    # ---------------------------------------------------------------- questions
+
+    def answer_question(self, question: int, decision: Decision) -> None:
+        """Write down what somebody decides of a call that waits."""
+        with self.transaction():
+            asked = next((each for each in self.find(Asked) if each.question.id == question), None)
+            if asked is None:
+                raise QuestionNotFound(
+                    f"there is no question {question}", hint="`agent-tt answer` lists those that wait."
+                )
+            run = self._row(asked.question.run_id)
+            questions.check_open(question, run.name, asked.decision, is_waiting=self._waits(asked))
+            self.save(run.id, replace(asked, decision=questions.admitted(decision)))
+
+    def stop_questions(self, run_id: str) -> None:
+        """Let the calls of a run that wait know that it is stopped."""
+        with self.transaction():
+            for asked in self.find(Asked, self._row(run_id).id):
+                self.decide(asked, Decision("stop"))
+
+    def decide(self, asked: Asked, decision: Decision) -> None:
+        """Write down a decision where there is none yet."""
+        with self.transaction():
+            if asked.decision is None:
+                self.save(asked.question.run_id, replace(asked, decision=decision))
+
+    def decision_of(self, run_id: str, question: int) -> Decision | None:
+        """What was decided of a question; None as long as nothing was."""
+        found = self.find(Asked, run_id, question, question)
+        return found[0].decision if found else Decision("stop", why="the question was deleted")
+
+
+def _tags(tags: Sequence[str]) -> tuple[str, ...]:
+    return tuple(sorted({door.admit_text(tag) for tag in tags}))
