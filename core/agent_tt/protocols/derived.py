@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from agent_tt.codec.paths import format_path, get
 from agent_tt.errors import AgentTTError, PathNotFound
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.ops import Op
-    from agent_tt.model import Run
-    from agent_tt.protocols.reading import RunSource
+    from agent_tt.model import Run, Step
 
 __all__ = [
     "StateCursor",
@@ -32,6 +31,20 @@ __all__ = [
 
 _PAGE: Final = 64
 """Steps that are looked at together for the last one of a track."""
+
+
+class _Source(Protocol):
+    """What is asked of a `RunSource` here."""
+
+    def check_step(self, run_id: str, step: int) -> None: ...
+
+    def steps(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Step]: ...
+
+    def state(self, run_id: str, step: int) -> Wire: ...
+
+    def base_step(self, run_id: str, step: int) -> int | None: ...
+
+    def changes(self, run_id: str, step: int) -> list[Op]: ...
 
 
 class StateCursor:
@@ -86,7 +99,7 @@ def forks(runs: Sequence[Run], run_id: str, *, deep: bool) -> list[Run]:
     return found
 
 
-def base_step(source: RunSource, run_id: str, step: int) -> int | None:
+def base_step(source: _Source, run_id: str, step: int) -> int | None:
     """The checkpoint before that of a step on the same track; the one it shows, where it took none of its own."""
     source.check_step(run_id, step)
     track, stop = track_at(source, run_id, step), step
@@ -99,18 +112,18 @@ def base_step(source: RunSource, run_id: str, step: int) -> int | None:
     return 0 if step and track == "main" else None
 
 
-def track_at(source: RunSource, run_id: str, step: int) -> str:
+def track_at(source: _Source, run_id: str, step: int) -> str:
     """The track that the state of a step is on."""
     return next((each.track for each in source.steps(run_id, step, step + 1)), "main")
 
 
-def changes(source: RunSource, run_id: str, step: int) -> list[Op]:
+def changes(source: _Source, run_id: str, step: int) -> list[Op]:
     """The operations between the checkpoint of a step and the one before it."""
     base = source.base_step(run_id, step)
     return [] if base is None else diff(source.state(run_id, base), source.state(run_id, step))
 
 
-def written_at(source: RunSource, run_id: str, step: int, path: Path) -> tuple[int, Path] | None:
+def written_at(source: _Source, run_id: str, step: int, path: Path) -> tuple[int, Path] | None:
     """The step that wrote a value, and where it was then: go back over the changes, and follow the value through them.
 
     Args:
@@ -133,7 +146,7 @@ def written_at(source: RunSource, run_id: str, step: int, path: Path) -> tuple[i
     return None
 
 
-def next_write(source: RunSource, run_id: str, step: int, path: Path) -> int | None:
+def next_write(source: _Source, run_id: str, step: int, path: Path) -> int | None:
     """The first step after one, on its track, whose state holds something else at a place.
 
     Args:
@@ -157,7 +170,7 @@ def _digest_at(state: Wire, path: Path) -> bytes | None:
         return None
 
 
-def unreadable(source: RunSource, run_id: str) -> Iterator[Problem]:
+def unreadable(source: _Source, run_id: str) -> Iterator[Problem]:
     """What is damaged of a run: its rows that say so, and the states that cannot be read, in whole or in part."""
     steps = source.steps(run_id)
     for step in steps:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-from contextlib import contextmanager
+import tempfile
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
@@ -433,11 +434,21 @@ class SqliteStore(StoreReader, Store):
         return sweeps.settle(self.database, run_id)
 
     def restore_file(self, run_id: str) -> None:
-        """Makes the file again where it was removed and its folder is there, with one run that is still seen here."""
-        if not self.path.exists() and self.path.parent.is_dir():
-            from agent_tt.store import transfer
+        """Make the file again where it was removed and its folder is there, with one run that is still seen here.
 
-            transfer.restore_file(self, run_id)
+        The file is let go before another one of its name is made: SQLite would take what lies beside the two for one.
+        """
+        if self.path.exists() or not self.path.parent.is_dir():
+            return
+        from agent_tt.store.transfer import copy_run
+
+        with tempfile.TemporaryDirectory(dir=self.path.parent, prefix=f"{self.path.name}.") as folder:
+            between = open_store(Path(folder) / self.path.name, create=True)
+            with closing(between):
+                copy_run(self, between, run_id)
+                self.close()
+                with closing(open_store(self.path, create=True)) as target:
+                    copy_run(between, target, run_id)
 
     def as_one(self) -> AbstractContextManager[object]:
         """Makes one transaction of all that this thread writes inside."""

@@ -5,9 +5,6 @@ Only rows that are as they were written are copied; they are proven anew under t
 
 from __future__ import annotations
 
-import tempfile
-from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import Damaged
@@ -24,34 +21,16 @@ if TYPE_CHECKING:
     from agent_tt.history.blobs import Blobs
     from agent_tt.history.proofs import Table
     from agent_tt.history.rows import Row, Rows, SqlValue, Transaction
-    from agent_tt.store.store import SqliteStore
+    from agent_tt.store.reader import StoreReader
 
-__all__ = ["copy_run", "restore_file"]
+__all__ = ["copy_run"]
 
 _SEQ_MASK: Final = (1 << SEQ_BITS) - 1
 _HINT: Final = "Run `agent-tt verify` on the source."
 
 
-def restore_file(store: SqliteStore, run_id: str) -> None:
-    """Make the file of an open store again that was removed, with one run that is still seen through it.
-
-    The file is let go before another one of its name is made: SQLite would take what lies beside the two for one.
-    """
-    from agent_tt.store import open_store
-
-    path = store.path
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f"{path.name}.") as folder:
-        between = open_store(Path(folder) / path.name, create=True)
-        with closing(between):
-            copy_run(store, between, run_id)
-            store.close()
-            target = open_store(path, create=True)
-            with closing(target):
-                copy_run(between, target, run_id)
-
-
-def copy_run(source: SqliteStore, target: SqliteStore, run_id: str, *, root: str | None = None) -> str:
-    """Copies a run, with the runs that it was forked from where the target lacks them.
+def copy_run(source: StoreReader, target: StoreReader, run_id: str, *, root: str | None = None) -> str:
+    """Copy a run, with the runs that it was forked from where the target lacks them.
 
     Args:
         source: the store that holds the run.

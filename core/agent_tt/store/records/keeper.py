@@ -10,9 +10,10 @@ from agent_tt.errors import NotFound, RunNotFound, UsageError
 from agent_tt.model import Deletion, Label, Note, Run, Sweep
 from agent_tt.protocols import Store
 from agent_tt.protocols.references import new_id
+from agent_tt.questions import Decision
 from agent_tt.store import door, keeping, naming, sweeps
 from agent_tt.store.liveness import current_owner, now_us
-from agent_tt.store.records.kinds import Driven
+from agent_tt.store.records.kinds import Asked, Driven
 from agent_tt.store.records.reader import RecordReader
 
 if TYPE_CHECKING:
@@ -209,3 +210,16 @@ class RecordKeeper(RecordReader, Store):
     def _driven_here(self, sweep_id: str) -> list[Driven]:
         mine = current_owner()
         return [known for known in self.find(Driven) if known.sweep.id == sweep_id and known.owner == mine]
+
+    # ---------------------------------------------------------------- questions
+
+    def decide(self, asked: Asked, decision: Decision) -> None:
+        """Write down a decision where there is none yet."""
+        with self.transaction():
+            if asked.decision is None:
+                self.save(asked.question.run_id, replace(asked, decision=decision))
+
+    def decision_of(self, run_id: str, question: int) -> Decision | None:
+        """What was decided of a question; None as long as nothing was."""
+        found = self.find(Asked, run_id, question, question)
+        return found[0].decision if found else Decision("stop", why="the question was deleted")

@@ -194,17 +194,6 @@ class RecordStore(RecordKeeper):
             for asked in self.find(Asked, self._row(run_id).id):
                 self.decide(asked, Decision("stop"))
 
-    def decide(self, asked: Asked, decision: Decision) -> None:
-        """Write down a decision where there is none yet."""
-        with self.transaction():
-            if asked.decision is None:
-                self.save(asked.question.run_id, replace(asked, decision=decision))
-
-    def decision_of(self, run_id: str, question: int) -> Decision | None:
-        """What was decided of a question; None as long as nothing was."""
-        found = self.find(Asked, run_id, question, question)
-        return found[0].decision if found else Decision("stop", why="the question was deleted")
-
 
 def _tags(tags: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted({door.admit_text(tag) for tag in tags}))

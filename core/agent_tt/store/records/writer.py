@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, Judged, NewCall, NewStep, RunStatus, StepEnd
     from agent_tt.questions import NewQuestion
-    from agent_tt.store.records.store import RecordStore
+    from agent_tt.store.records.keeper import RecordKeeper
 
 __all__ = ["RecordWriter", "with_usage"]
 
@@ -37,7 +37,7 @@ class RecordWriter:
         is_guest: whether another process began the run, and ends it.
     """
 
-    def __init__(self, store: RecordStore, run_id: str, *, is_guest: bool = False) -> None:
+    def __init__(self, store: RecordKeeper, run_id: str, *, is_guest: bool = False) -> None:
         self._store = store
         self._run_id = run_id
         self._is_guest = is_guest
@@ -244,7 +244,7 @@ class RecordWriter:
 class _OpenQuestion:
     """A question that this process has asked."""
 
-    def __init__(self, store: RecordStore, asked: Asked) -> None:
+    def __init__(self, store: RecordKeeper, asked: Asked) -> None:
         self._store = store
         self._asked = asked
 
