@@ -57,7 +57,7 @@ def decode(wire: Wire, types: Mapping[str, type] | None = None, *, lenient: bool
 
 
 def check_envelopes(wire: Wire) -> None:
-    """Checks that every envelope in a wire value is one that the encoder could have written.
+    """Check that every envelope in a wire value is one that the encoder could have written.
 
     Raises:
         NotRebuildable: one is not; the message names its path.
@@ -92,7 +92,7 @@ class _Decoder:
         return {key: self.part(item, key) for key, item in wire.items()}  # type: ignore[union-attr]
 
     def part(self, wire: Wire, *steps: str | int) -> object:
-        """Decodes something that lies `steps` below."""
+        """Decode something that lies `steps` below."""
         if type(wire) is not list and type(wire) is not dict:
             return wire
         before = len(self._path)
@@ -104,13 +104,13 @@ class _Decoder:
         return value
 
     def items(self, wire: Wire) -> list[object]:
-        """Decodes a list, whatever it stands for."""
+        """Decode a list, whatever it stands for."""
         if type(wire) is not list:
             raise Refusal("its payload is not a list")
         return [self.part(item, index) for index, item in enumerate(wire)]
 
     def pairs(self, wire: Wire) -> list[tuple[object, object]]:
-        """Decodes `[[key, value], ...]`."""
+        """Decode `[[key, value], ...]`."""
         if type(wire) is not list:
             raise Refusal("its payload is not a list of pairs")
         found = []

@@ -67,13 +67,13 @@ class Encoder:
         self._copies = Copies()
 
     def enter(self, container: object) -> None:
-        """Says that what is encoded next lies inside `container`."""
+        """Say that what is encoded next lies inside `container`."""
         self._inside.append(container)
         self._open.add(id(container))
         self._entered += 1
 
     def leave(self) -> None:
-        """Ends the last `enter`."""
+        """End the last `enter`."""
         self._entered -= 1
         self._open.discard(id(self._inside.pop()))
 

@@ -31,7 +31,7 @@ class _Refused(Exception):  # internal: becomes InvalidValue once the place is k
 
 
 def parse_value(text: str) -> Wire:
-    """Reads JSON as a wire value.
+    """Read JSON as a wire value.
 
     Integers outside 64 bits and keys that need it are put into envelopes; envelopes that stand in the text must be well
     formed. NaN, infinities and keys that occur twice are refused.
@@ -64,7 +64,7 @@ def parse_value(text: str) -> Wire:
 
 
 def _checked_text(value: Wire, depth: int) -> Wire:
-    r"""Puts text with lone surrogates (`"\ud800"`) into envelopes, in place."""
+    r"""Put text with lone surrogates (`"\ud800"`) into envelopes, in place."""
     if depth > MAX_DEPTH:
         raise RecursionError
     if type(value) is str:

@@ -30,7 +30,7 @@ _ANY: Final = "[*]"
 
 
 def parse_path(text: str) -> Path:
-    """Reads a path as a person writes it.
+    """Read a path as a person writes it.
 
     Raises:
         InvalidPath: with the position at which it cannot be read on.

@@ -26,16 +26,16 @@ class Walk(Protocol):
     types: Mapping[str, type]
 
     def decode(self, wire: Wire) -> object:
-        """Decodes a value at the same place."""
+        """Decode a value at the same place."""
 
     def part(self, wire: Wire, *steps: str | int) -> object:
-        """Decodes something that lies `steps` below."""
+        """Decode something that lies `steps` below."""
 
     def items(self, wire: Wire) -> list[object]:
-        """Decodes a list of values."""
+        """Decode a list of values."""
 
     def pairs(self, wire: Wire) -> list[tuple[object, object]]:
-        """Decodes a list of `[key, value]`."""
+        """Decode a list of `[key, value]`."""
 
     def offered(self, envelope: dict[str, Wire]) -> type:
         """The class that the envelope names; raises `NeedsClass` where it is not offered."""

@@ -99,7 +99,7 @@ class TrackWriter:
         *,
         admit: Admit | None = None,
     ) -> TrackWriter:
-        """Continues a track where the file says it ends.
+        """Continue a track where the file says it ends.
 
         Raises:
             Damaged: its last checkpoint cannot be read in full.
@@ -123,7 +123,7 @@ class TrackWriter:
         return self
 
     def _recount(self, seq: int) -> Births:
-        """Counts what lies after the last keyframe, also where that is a parent's, and finds the append-only lists."""
+        """Count what lies after the last keyframe, also where that is a parent's, and find the append-only lists."""
         log = self._log
         segments = log.segments(self.track, seq)
         last = keyframes.newest(log, segments)
@@ -138,13 +138,13 @@ class TrackWriter:
         return births
 
     def compare(self, state: object) -> Checkpoint:
-        """Finds what changed in the agent's own object since the last checkpoint; touches no file."""
+        """Find what changed in the agent's own object since the last checkpoint; touch no file."""
         seq = self.seq + 1
         ops, found = self._shadow.step(state, seq)
         return Checkpoint(seq, ops, found)
 
     def store(self, tx: Transaction, checkpoint: Checkpoint, *, shared: bool = False) -> None:
-        """Stores a checkpoint, and with it what is due of keyframes, dictionary and index."""
+        """Store a checkpoint, and with it what is due of keyframes, dictionary and index."""
         seq = checkpoint.seq
         dictionary = self._trainer.dictionary
         plain, self._chain = _insert(self._log, tx, self.track, checkpoint, self._chain, dictionary, shared=shared)
@@ -164,21 +164,21 @@ class TrackWriter:
         self._policy.written(self._shadow.weight())
 
     def flush(self, tx: Transaction) -> None:
-        """Writes the index up to the last checkpoint."""
+        """Write the index up to the last checkpoint."""
         self._marks.flush(tx, self.track, self.seq)
 
 
 def create_track(
     tx: Transaction, run: int, name: str, *, parent: int | None = None, fork_seq: int | None = None
 ) -> int:
-    """Makes a track's row and gives its number. A fork's track still lacks its first checkpoint."""
+    """Make a track's row and give its number. A fork's track still lacks its first checkpoint."""
     return TRACKS.insert(tx, (None, run, name, parent, fork_seq, -1 if fork_seq is None else fork_seq - 1, 0))
 
 
 def fork_track(
     tx: Transaction, log: StateLog, run: int, name: str, *, parent: int, seq: int, edited: Wire | Unedited = UNEDITED
 ) -> int:
-    """Makes a track that continues another one's checkpoint `seq`, with its first row: the edit, or none.
+    """Make a track that continues another one's checkpoint `seq`, with its first row: the edit, or none.
 
     Args:
         tx: the transaction.
@@ -206,7 +206,7 @@ def fork_track(
 def _insert(
     log: StateLog, tx: Transaction, track: int, checkpoint: Checkpoint, before: bytes, dictionary: int, *, shared: bool
 ) -> tuple[bytes, bytes]:
-    """Stores one row of the log; gives the plain bytes of its operations and the new chain hash."""
+    """Store one row of the log; give the plain bytes of its operations and the new chain hash."""
     sink = _BlobSink(log, tx)
     plain = pack_ops(checkpoint.ops, sink.put)
     linked = chain(before, checkpoint.seq, checkpoint.digest, plain)

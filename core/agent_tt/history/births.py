@@ -35,11 +35,11 @@ class Births:
         return self._seqs.get(path)
 
     def clear(self) -> None:
-        """Forgets all lists."""
+        """Forget all lists."""
         self._seqs.clear()
 
     def follow(self, ops: Iterable[Op], seq: int) -> None:
-        """Takes in the operations of checkpoint `seq`."""
+        """Take in the operations of checkpoint `seq`."""
         for op in ops:
             code, path = op[0], op_path(op)
             inside = next((depth for depth, step in enumerate(path) if type(step) is int), None)

@@ -25,7 +25,7 @@ class Blobs:
         self._frames = frames
 
     def put(self, tx: Transaction, plain: bytes, form: Literal["json", "raw"] = "json") -> bytes:
-        """Stores `plain` unless it is there already, and gives its hash."""
+        """Store `plain` unless it is there already, and give its hash."""
         digest = content_hash(plain)
         number = _free_number(tx, digest)
         if number is not None:
@@ -33,7 +33,7 @@ class Blobs:
         return digest
 
     def copy(self, tx: Transaction, digest: bytes) -> None:
-        """Stores one of these blobs in another file, byte for byte, unless it is there already.
+        """Store one of these blobs in another file, byte for byte, unless it is there already.
 
         Raises:
             Damaged: it is missing here.

@@ -45,7 +45,7 @@ class TrackCursor:
         return self._state.value
 
     def seek(self, seq: int) -> Wire:
-        """Moves to a checkpoint and gives its state.
+        """Move to a checkpoint and give its state.
 
         Raises:
             StepNotFound: there is no such checkpoint.
@@ -77,7 +77,7 @@ class TrackCursor:
             self._seq -= 1
 
     def _roll(self, seq: int) -> None:
-        """Applies the rows up to `seq`, noting how to undo each."""
+        """Apply the rows up to `seq`, noting how to undo each."""
         for row in self._rows(self._seq + 1, seq):
             if not row.whole:
                 self._load(seq)

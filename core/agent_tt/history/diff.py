@@ -50,7 +50,7 @@ def same(old: object, new: object) -> bool:
 
 
 def diff_into(old: Wire, new: Wire, path: Path, ops: list[Op]) -> None:
-    """Appends the operations that turn `old`, which is at `path`, into `new`."""
+    """Append the operations that turn `old`, which is at `path`, into `new`."""
     if same(old, new):
         return
     if type(old) is dict and type(new) is dict and is_envelope(old) == is_envelope(new):
@@ -85,7 +85,7 @@ def list_diff_into(
     ops: list[Op],
     start: int = 0,
 ) -> None:
-    """Appends the operations that turn one list into another, from the end to the front.
+    """Append the operations that turn one list into another, from the end to the front.
 
     Args:
         old_keys: the `tlv` of each old element, from position `start` on.

@@ -125,7 +125,7 @@ def sum_token(count: int, total: int) -> int:
 
 
 def polynomial(start: int, tokens: Iterable[int]) -> int:
-    """Continues a list's polynomial (0 for the empty list) with the tokens of appended elements."""
+    """Continue a list's polynomial (0 for the empty list) with the tokens of appended elements."""
     for value in tokens:
         start = (start * _BASE + value) % _PRIME
     return start

@@ -127,7 +127,7 @@ def newest_dictionary(rows: Rows, agent: str) -> int:
 
 
 def store_dictionary(tx: Transaction, frames: Frames, content: bytes, agent: str) -> int:
-    """Keeps `content` as the agent's dictionary and gives its id."""
+    """Keep `content` as the agent's dictionary and give its id."""
     number = row_id(content_hash(content))
     frame = frames.compress(content)
     if not tx.query("SELECT 1 FROM dicts WHERE id = ?", (number,)):

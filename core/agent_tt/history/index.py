@@ -71,7 +71,7 @@ class PendingMarks:
                     bits.length = touch.length
 
     def flush(self, tx: Transaction, track: int, seq: int) -> None:
-        """Writes the marks; from now on the index reaches to `seq`."""
+        """Write the marks; from now on the index reaches to `seq`."""
         marks = self.rows(track)
         tx.execute_many(
             "INSERT OR IGNORE INTO paths(id, path) VALUES(?, ?)",

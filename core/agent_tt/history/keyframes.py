@@ -59,7 +59,7 @@ class KeyframePolicy:
     least_weight: int = 64 * 1024
 
     def add(self, size: int) -> bool:
-        """Counts a row of `size` bytes; True if a keyframe is due."""
+        """Count a row of `size` bytes; True if a keyframe is due."""
         self.rows += 1
         self.weight += size
         return self.rows >= self.most_rows or self.weight >= max(self.least_weight, self.last_size)
@@ -101,7 +101,7 @@ def write(
     blobs: Sequence[bytes],
     digest: bytes,
 ) -> None:
-    """Stores a keyframe for the checkpoint of that row key; `blobs` are the hashes that it names."""
+    """Store a keyframe for the checkpoint of that row key; `blobs` are the hashes that it names."""
     plain = pack({"v": skeleton, "r": [*refs], "d": digest.hex()})
     KEYFRAMES.delete(tx, "id = ?", (key,))
     KEYFRAMES.insert(tx, (key, len(plain), b"".join(blobs) or None, log.frames.compress(plain)))

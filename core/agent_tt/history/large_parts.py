@@ -70,7 +70,7 @@ def move_out(wire: Wire, at: Path, references: list[Reference], put_blob: PutBlo
 
 
 def place(root: Wire, at: Path, part: Wire) -> Wire:
-    """Puts a part back where null was left, in place, and gives the root.
+    """Put a part back where null was left, in place, and give the root.
 
     Raises:
         Damaged: there is no such place.

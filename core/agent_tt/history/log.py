@@ -303,7 +303,7 @@ def _log_row(track: int, columns: Row) -> LogRow:
 
 
 def _prove(columns: Row) -> None:
-    """Refuses a row of the log that is not as it was written.
+    """Refuse a row of the log that is not as it was written.
 
     Raises:
         CorruptDelta: it is not.

@@ -131,11 +131,11 @@ class ListNode:
         return found
 
     def append(self, wires: Sequence[Wire]) -> None:
-        """Adds elements at the end."""
+        """Add elements at the end."""
         self._extend([tlv(wire) for wire in wires], [token(wire) for wire in wires], wires)
 
     def replace_from(self, start: int, wires: Sequence[Wire], raws: list[bytes]) -> None:
-        """Puts other elements (and their byte forms) in the place of those from `start` on, the beginning of a run."""
+        """Put other elements (and their byte forms) in the place of those from `start` on, the beginning of a run."""
         removed = self.element_bytes(start)
         known = dict(zip(removed, self._tokens[start:], strict=True))
         tokens = [known[raw] if raw in known else token(wire) for raw, wire in zip(raws, wires, strict=True)]
@@ -213,23 +213,23 @@ class DictNode:
         return all(child.is_plain for child in self.children.values() if isinstance(child, NODES))
 
     def set(self, key: str, child: Child) -> None:
-        """Sets an entry; a new one goes last."""
+        """Set an entry; a new one goes last."""
         now = entry_token(key, child_token(child))
         self._sum += now - self._entry_tokens.get(key, 0)
         self._entry_tokens[key] = now
         self.children[key] = child
 
     def remove(self, key: str) -> None:
-        """Takes an entry out."""
+        """Take an entry out."""
         del self.children[key]
         self._sum -= self._entry_tokens.pop(key)
 
     def reorder(self, keys: Sequence[str]) -> None:
-        """Gives the entries another order."""
+        """Give the entries another order."""
         self.children = {key: self.children[key] for key in keys}
 
     def seal(self) -> None:
-        """Brings the token up to date after changes."""
+        """Bring the token up to date after changes."""
         if len(self.children) <= SMALL_DICT:
             scalars = {key: child for key, child in self.children.items() if not isinstance(child, NODES)}
             if len(scalars) == len(self.children):

@@ -46,7 +46,7 @@ def op_path(op: Op) -> Path:
 
 
 def apply(root: Wire, ops: Iterable[Op]) -> Wire:
-    """Applies operations in order, in place, and gives the new root.
+    """Apply operations in order, in place, and give the new root.
 
     The values inside `ops` become part of the state, so apply each list of operations once, or a copy of it. Every
     operation is checked against the state; after an error the state is half changed and must be thrown away.

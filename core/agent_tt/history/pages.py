@@ -32,7 +32,7 @@ class PageCache:
             return found
 
     def put(self, track: int, page: int, rows: list[bytes]) -> None:
-        """Keeps a page of which every row was read."""
+        """Keep a page of which every row was read."""
         size = sum(map(len, rows))
         if size > self._most_bytes:
             return

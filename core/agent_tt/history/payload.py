@@ -180,7 +180,7 @@ def unpack_call_value(text: object, what: str, get: GetBlob, unread: list[str] |
 
 
 def join(root: Wire, refs: Wire, get: GetBlob) -> tuple[Wire, bool]:
-    """Puts all parts of kind `b` back, in place; also says whether all of them could be read.
+    """Put all parts of kind `b` back, in place; also say whether all of them could be read.
 
     Raises:
         Damaged: a reference itself makes no sense.
@@ -225,7 +225,7 @@ def hash_of(name: Wire) -> bytes:
 
 
 def place_part(root: Wire, at: Wire, part: Wire) -> Wire:
-    """Puts a part back where a reference says; gives the new root.
+    """Put a part back where a reference says; give the new root.
 
     Raises:
         Damaged: there is no such place.

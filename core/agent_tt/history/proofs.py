@@ -217,7 +217,7 @@ class Table:
         return [_stored(value, real=at in reals) for at, value in enumerate(values)]
 
     def insert(self, tx: Transaction, values: Sequence[SqlValue]) -> int:
-        """Inserts a row with its proof; gives its row number. A key that SQLite is to give is None."""
+        """Insert a row with its proof; give its row number. A key that SQLite is to give is None."""
         if not self.counted or values[0] is not None:
             return self.write(tx, values)[1]
         values = self.stored(values)
@@ -228,7 +228,7 @@ class Table:
         return number
 
     def write(self, tx: Transaction, values: Sequence[SqlValue]) -> tuple[list[SqlValue], int]:
-        """Inserts a row whose key is known, with its proof.
+        """Insert a row whose key is known, with its proof.
 
         Returns:
             The row as `rewrite` takes it, with digests in place of its parts, and its row number.
@@ -257,7 +257,7 @@ class Table:
             tx.seal(self.name, self.owner_of(values), self.member(values), count)
 
     def update(self, tx: Transaction, key: Sequence[SqlValue], changes: Mapping[str, SqlValue]) -> None:
-        """Updates the row of that key, where there is one.
+        """Update the row of that key, where there is one.
 
         Raises:
             Damaged: it is not as it was written; nothing is written over it.
@@ -265,7 +265,7 @@ class Table:
         self.change(tx, self._where, key, changes)
 
     def change(self, tx: Transaction, where: str, given: Sequence[SqlValue], changes: Mapping[str, SqlValue]) -> None:
-        """Updates the rows that a condition picks.
+        """Update the rows that a condition picks.
 
         Raises:
             Damaged: one is not as it was written; nothing is written over it.
@@ -276,7 +276,7 @@ class Table:
             self.rewrite(tx, self.with_digests(row[:-1]), changes)
 
     def rewrite(self, tx: Transaction, row: Sequence[SqlValue], changes: Mapping[str, SqlValue]) -> list[SqlValue]:
-        """Writes the changed columns of a row that is known to be as it was written.
+        """Write the changed columns of a row that is known to be as it was written.
 
         Args:
             tx: the transaction.
@@ -310,7 +310,7 @@ class Table:
         return now
 
     def delete(self, tx: Transaction, where: str, given: Sequence[SqlValue]) -> None:
-        """Deletes the rows that a condition picks."""
+        """Delete the rows that a condition picks."""
         if self.sealed:
             for row in tx.query(f"SELECT {', '.join(self.columns)} FROM {self.name} WHERE {where}", given):  # noqa: S608  # ours
                 self._seal(tx, row, -1)

@@ -48,7 +48,7 @@ class Transaction(Rows, Protocol):
         ...
 
     def seal(self, name: str, owner: SqlValue, member: bytes, count: int, /) -> None:
-        """Counts a row of a table into the seal of its owner, or out of it.
+        """Count a row of a table into the seal of its owner, or out of it.
 
         Args:
             name: the table's.

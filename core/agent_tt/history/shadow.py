@@ -81,12 +81,12 @@ class Shadow:
         return self._births.known()
 
     def reset(self) -> None:
-        """Forgets the last checkpoint, for one that could not be stored: the next says the whole state."""
+        """Forget the last checkpoint, for one that could not be stored: the next says the whole state."""
         self._root = None
         self._births.clear()
 
     def step(self, value: object, seq: int) -> tuple[list[Op], bytes]:
-        """Takes the state as it is now for checkpoint `seq`.
+        """Take the state as it is now for checkpoint `seq`.
 
         Returns:
             The operations that lead here from the last checkpoint (they share nothing with `value`) and the digest.

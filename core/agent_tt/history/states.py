@@ -31,7 +31,7 @@ class RollingState:
         self.whole = whole
 
     def apply(self, row: RowOps) -> None:
-        """Applies one row's operations; they become part of the state.
+        """Apply one row's operations; they become part of the state.
 
         Raises:
             CorruptDelta: they do not fit.

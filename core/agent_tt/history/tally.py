@@ -50,7 +50,7 @@ class TalliedState(RollingState):
         return self._token.to_bytes(DIGEST_SIZE, "little") if self.whole else None
 
     def apply(self, row: RowOps) -> None:
-        """Applies one row's operations; they become part of the state.
+        """Apply one row's operations; they become part of the state.
 
         Raises:
             CorruptDelta: they do not fit, or nest deeper than anything that is ever recorded.
@@ -67,7 +67,7 @@ class TalliedState(RollingState):
             raise CorruptDelta("the state is nested too deeply to be one that was recorded") from error
 
     def _follow(self, op: Op) -> None:
-        """Takes in one operation that was just applied."""
+        """Take in one operation that was just applied."""
         code, path = op[0], op_path(op)
         if code == "a":
             self._change(path, _Splice(cast("int", op[2]), 0, cast("list[Wire]", op[3])))

@@ -31,13 +31,13 @@ class DictionaryTrainer:
         self._collected = 0
 
     def restart(self) -> None:
-        """Forgets a dictionary whose transaction may have failed: what counts is what the file holds."""
+        """Forget a dictionary whose transaction may have failed: what counts is what the file holds."""
         self.dictionary = newest_dictionary(self._rows, self._agent)
         self._samples.clear()
         self._collected = 0
 
     def add(self, tx: Transaction, frames: Frames, plain: bytes) -> None:
-        """Looks at the operations of a row that was stored."""
+        """Look at the operations of a row that was stored."""
         if self.dictionary:
             return
         sample = plain[-_MOST_OF_A_ROW:]

@@ -18,7 +18,7 @@ __all__ = ["apply_with_undo"]
 
 
 def apply_with_undo(root: Wire, ops: Iterable[Op]) -> tuple[Wire, list[Op]]:
-    """Applies operations in place; gives the new root and the operations that lead back, key order included.
+    """Apply operations in place; give the new root and the operations that lead back, key order included.
 
     Values that were replaced are kept in the way back as they are, not copied: both lists are for one use each.
 

@@ -329,7 +329,7 @@ def label_of(part: str) -> str:
 
 
 def _order_of_creation(lane: TapeLane) -> list[tuple[str, int]]:
-    """Sorts `ask.10` behind `ask.9`."""
+    """Sort `ask.10` behind `ask.9`."""
     parts: list[tuple[str, int]] = []
     for part in lane.id.split("/"):
         label, _, ordinal = part.rpartition(".")

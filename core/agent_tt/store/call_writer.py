@@ -55,7 +55,7 @@ class CallWriter:
         self._shared: int | None = None
 
     def begin(self, step: int, new: NewCall) -> int:
-        """Commits the intent of a call; gives its number within the step."""
+        """Commit the intent of a call; give its number within the step."""
         refs: list[bytes] = []
         meta = door.admit_mapping(new.meta)
         with self._database.lock:
@@ -85,7 +85,7 @@ class CallWriter:
         return number
 
     def amend(self, step: int, call: int, meta: Mapping[str, Wire], args: Wire) -> None:
-        """Commits what has been decided of a call before it goes out; other arguments unless they are None.
+        """Commit what has been decided of a call before it goes out; other arguments unless they are None.
 
         Raises:
             StepNotFound: there is no such call.
@@ -105,7 +105,7 @@ class CallWriter:
                 open_step.pending[call] = row
 
     def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged) -> int:
-        """Commits a piece of an answer, and what it tells of those before it; gives its run-wide number.
+        """Commit a piece of an answer, and what it tells of those before it; give its run-wide number.
 
         Raises:
             StepNotFound: there is no such call.
@@ -126,7 +126,7 @@ class CallWriter:
         deliveries.insert(tx, delivery, data, refs, run=self._run, step=step, call=call)
 
     def _settle(self, tx: Transaction, step: int, call: int, settled: Sequence[tuple[int, Wire]]) -> None:
-        """Writes what is kept of pieces that were held back."""
+        """Write what is kept of pieces that were held back."""
         for place, piece in settled:
             data, refs = self._pack_piece(tx, piece)
             deliveries.settle(tx, place, data, refs, run=self._run, step=step, call=call)
@@ -137,7 +137,7 @@ class CallWriter:
         return data, b"".join(refs) or None
 
     def end(self, step: int, call: int, end: CallEnd) -> None:
-        """Commits what came back; the end of a stream is a delivery of its own.
+        """Commit what came back; the end of a stream is a delivery of its own.
 
         Raises:
             StepNotFound: there is no such call.
@@ -177,7 +177,7 @@ class CallWriter:
     def _change(
         self, tx: Transaction, step: int, call: int, changes: dict[str, SqlValue], refs: list[bytes]
     ) -> Sequence[SqlValue]:
-        """Updates the row of a call that is there, to whose blobs `refs` are added; gives it as it is now."""
+        """Update the row of a call that is there, to whose blobs `refs` are added; give it as it is now."""
         open_step = self._open.get(step)
         row = open_step.pending.get(call) if open_step is not None else None
         if row is None:

@@ -94,7 +94,7 @@ class Database:
         return connection
 
     def close(self) -> None:
-        """Lets go of the file. Closing twice is fine."""
+        """Let go of the file. Closing twice is fine."""
         with self.lock:
             if not self._closed and not self.read_only and self._must_stay_open(self._place.trouble()):
                 self._lose()
@@ -217,7 +217,7 @@ class Database:
                 raise StoreUnreadable(f"{self.path} could not be written as a whole: a part of it failed")
 
     def _check_in_place(self) -> None:
-        """Refuses to write where nobody will find it, or into somebody else's file: SQLite would, without a word."""
+        """Refuse to write where nobody will find it, or into somebody else's file: SQLite would, without a word."""
         if self._closed:
             return
         self._check_usable()
@@ -246,7 +246,7 @@ class Database:
         return True
 
     def checkpoint(self, mode: Literal["FULL", "TRUNCATE"]) -> None:
-        """Moves the log into the file if nobody is in the way; never waits.
+        """Move the log into the file if nobody is in the way; never wait.
 
         What was committed is safe in the log, so a checkpoint that fails is only logged, and tried again later.
         """
@@ -261,7 +261,7 @@ class Database:
                 _LOG.warning("the log of %s could not be moved into it: %s", self.path, error)
 
     def compact(self) -> None:
-        """Writes the file anew without the room that is free in it, if nobody is in the way.
+        """Write the file anew without the room that is free in it, if nobody is in the way.
 
         A transaction like any other: after a kill the file is as it was. What fails is only logged.
         """
@@ -380,7 +380,7 @@ class OpenTransaction:
                 connection.execute("ROLLBACK")
 
     def _write_seals(self) -> None:
-        """Writes the seals of the rows that were changed."""
+        """Write the seals of the rows that were changed."""
         for (name, owner), (count, one, other) in self._seals.items():
             self._connection.execute(_SEAL, (name, owner, count, one & _SEAL_MASK, other & _SEAL_MASK))
         self._seals.clear()

@@ -36,7 +36,7 @@ _MOST_COMPACTED_BYTES: Final = 256 << 20
 
 
 def delete_runs(database: Database, run_ids: Sequence[str], *, with_forks: bool = False) -> tuple[Deletion, list[int]]:
-    """Deletes runs, all of them or none.
+    """Delete runs, all of them or none.
 
     Returns:
         What is gone, and its row numbers.
@@ -95,7 +95,7 @@ def _delete_rows(tx: Transaction, run: int) -> None:
 
 
 def _sweep(tx: Transaction) -> None:
-    """Deletes blobs that no row names; and dictionaries and paths, unless a writer may be about to use one."""
+    """Delete blobs that no row names; and dictionaries and paths, unless a writer may be about to use one."""
     named = set(_named_blobs(tx))
     unnamed = [(number,) for number, name in tx.query("SELECT id, hash FROM blobs") if name not in named]
     if unnamed:
@@ -123,7 +123,7 @@ def _free_pages(rows: Rows) -> int:
 
 
 def _compact(database: Database) -> None:
-    """Gives room back to the disk where at least half of a file that is not large is free, and nobody records."""
+    """Give room back to the disk where at least half of a file that is not large is free, and nobody records."""
     ((pages,), (free,), (page_size,)) = (
         row for name in ("page_count", "freelist_count", "page_size") for row in database.query(f"PRAGMA {name}")
     )

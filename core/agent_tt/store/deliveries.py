@@ -84,7 +84,7 @@ def last_before(rows: Rows, run: int) -> int:
 def insert(
     tx: Transaction, delivery: Delivery, data: str | None, refs: bytes | None, *, run: int, step: int, call: int
 ) -> None:
-    """Writes the row of a piece, or of a stream's end; `data` and `refs` are what it brought, as they are kept."""
+    """Write the row of a piece, or of a stream's end; `data` and `refs` are what it brought, as they are kept."""
     number = row_key(run, delivery.number)
     DELIVERIES.insert(tx, (number, step, call, delivery.kind, delivery.at_us, data, refs))
 
@@ -92,7 +92,7 @@ def insert(
 def settle(
     tx: Transaction, place: int, data: str | None, refs: bytes | None, *, run: int, step: int, call: int
 ) -> None:
-    """Writes what is kept of a piece that was held back, which has this place among those of its call, from 0."""
+    """Write what is kept of a piece that was held back, which has this place among those of its call, from 0."""
     rows = tx.query(
         f"SELECT {DELIVERIES.selected} FROM deliveries WHERE step = ? AND call = ? AND id BETWEEN ? AND ?"  # noqa: S608  # our own
         " ORDER BY id LIMIT 1 OFFSET ?",

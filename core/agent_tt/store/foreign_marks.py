@@ -106,7 +106,7 @@ class ForeignMarks:
         return self._database.read_only
 
     def close(self) -> None:
-        """Lets go of the store."""
+        """Let go of the store."""
         self._database.close()
 
     def version(self) -> int:
@@ -123,14 +123,14 @@ class ForeignMarks:
         ]
 
     def add(self, place: Place, kind: str, body: str) -> ForeignMark:
-        """Writes a text down."""
+        """Write a text down."""
         words, now = door.admit_text(body), now_us()
         with self._database.transaction() as tx:
             mark = self._insert(tx, place, kind, words, now)
         return ForeignMark(mark, place, kind, words, now)
 
     def change_text(self, mark: int, body: str) -> None:
-        """Replaces a text that was written down.
+        """Replace a text that was written down.
 
         Raises:
             NotFound: it is gone.
@@ -143,7 +143,7 @@ class ForeignMarks:
             FOREIGN_MARKS.update(tx, (mark,), {"body": words})
 
     def remove(self, mark: int) -> None:
-        """Takes a text away; one that is gone already stays gone."""
+        """Take a text away; one that is gone already stays gone."""
         with self._database.transaction() as tx:
             FOREIGN_MARKS.delete(tx, "mark = ? AND file = ?", (mark, self._file))
 

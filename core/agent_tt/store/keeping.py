@@ -64,7 +64,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def change_note(tx: Transaction, note: int, body: str) -> None:
-    """Replaces the text of a note, a bookmark or a watch.
+    """Replace the text of a note, a bookmark or a watch.
 
     Raises:
         NotFound: it is gone.
@@ -79,7 +79,7 @@ def change_note(tx: Transaction, note: int, body: str) -> None:
 
 
 def rename(tx: Transaction, run_id: str, name: str) -> None:
-    """Renames a run, and with it the forks that are called after it; their former names still name them.
+    """Rename a run, and with it the forks that are called after it; their former names still name them.
 
     Raises:
         UsageError: the name, or that of one of the forks, would name something else too.
@@ -112,7 +112,7 @@ def _set_name(tx: Transaction, run: int, name: str) -> None:
 
 
 def set_pinned(tx: Transaction, run_ids: Sequence[str], *, pinned: bool) -> None:
-    """Pins runs or unpins them; what is pinned is listed."""
+    """Pin runs or unpin them; what is pinned is listed."""
     for run_id in run_ids:
         run = row_number(tx, run_id)
         _change_facts(tx, run, lambda facts: facts.update(pinned=True if pinned else None))
@@ -121,7 +121,7 @@ def set_pinned(tx: Transaction, run_ids: Sequence[str], *, pinned: bool) -> None
 
 
 def set_archived(tx: Transaction, run_ids: Sequence[str], *, archived: bool) -> None:
-    """Takes runs out of lists, or brings them back.
+    """Hide runs from lists, or show them again.
 
     Raises:
         IsPinned: one that is to go is pinned.
@@ -200,7 +200,7 @@ def checked_metadata(metadata: Mapping[str, Wire]) -> dict[str, Wire]:
 
 
 def change_metadata(tx: Transaction, run: int, metadata: Mapping[str, Wire], remove: Sequence[str]) -> None:
-    """Merges into a run's metadata."""
+    """Merge into a run's metadata."""
     _change_facts(tx, run, lambda facts: facts.update({_METADATA: _merged(facts.get(_METADATA), metadata, remove)}))
 
 
@@ -219,7 +219,7 @@ def name_checkpoint(tx: Transaction, run: int, step: int, name: str | None) -> N
 
 
 def label_metadata(tx: Transaction, run: int, step: int, metadata: Mapping[str, Wire], remove: Sequence[str]) -> None:
-    """Merges into a checkpoint's metadata."""
+    """Merge into a checkpoint's metadata."""
     _change_label(
         tx,
         run,
@@ -229,7 +229,7 @@ def label_metadata(tx: Transaction, run: int, step: int, metadata: Mapping[str, 
 
 
 def _change_label(tx: Transaction, run: int, step: int, change: Callable[[Label], dict[str, Wire]]) -> None:
-    """Replaces the label of a checkpoint; one that says nothing is taken away."""
+    """Replace the label of a checkpoint; one that says nothing is taken away."""
     found = tx.query("SELECT body FROM notes WHERE run = ? AND kind = ? AND step = ?", (run, LABEL, step))
     body = columns.mapping_to_text(change(label_of(step, found[0][0] if found else None)))
     NOTES.delete(tx, "run = ? AND kind = ? AND step = ?", (run, LABEL, step))

@@ -77,7 +77,7 @@ class Lineage:
         return known
 
     def forget(self, run_ids: Iterable[str], runs: Iterable[int]) -> None:
-        """Forgets runs that were deleted, by their ids and row numbers."""
+        """Forget runs that were deleted, by their ids and row numbers."""
         for run_id in run_ids:
             self._numbers.pop(run_id, None)
         for run in runs:

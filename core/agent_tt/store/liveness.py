@@ -166,7 +166,7 @@ class Heart:
         self._thread: threading.Thread | None = None
 
     def add(self, run: int) -> None:
-        """Begins to beat for a run."""
+        """Begin to beat for a run."""
         self._runs.add(run)
         if self._thread is None or not self._thread.is_alive():
             self._stop = threading.Event()  # an earlier thread may still be on its way out with the old one
@@ -196,7 +196,7 @@ class Heart:
 
 
 def beat(database: Database, runs: Iterable[int]) -> None:
-    """Writes down that the runs' process is still there."""
+    """Write down that the runs' process is still there."""
     now = now_us()
     with database.transaction(durable=False) as tx:
         for run in runs:

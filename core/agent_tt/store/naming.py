@@ -55,7 +55,7 @@ def tidy(name: str) -> str:
 
 
 def check_run_name(rows: Rows, run: int, name: str, *, parent_name: str | None) -> None:
-    """Refuses a name that would not name this run alone.
+    """Refuse a name that would not name this run alone.
 
     Args:
         rows: the store, in the transaction that renames.
@@ -74,7 +74,7 @@ def check_run_name(rows: Rows, run: int, name: str, *, parent_name: str | None) 
 
 
 def check_form(name: str, *, parent_name: str | None) -> None:
-    """Refuses a name of a run that reads as something else, whatever other runs there are.
+    """Refuse a name of a run that reads as something else, whatever other runs there are.
 
     Args:
         name: its new name, tidied.
@@ -97,7 +97,7 @@ def check_form(name: str, *, parent_name: str | None) -> None:
 
 
 def check_checkpoint_name(name: str, others: set[str]) -> None:
-    """Refuses the name of a checkpoint that would not name it alone among the steps of its run.
+    """Refuse the name of a checkpoint that would not name it alone among the steps of its run.
 
     Args:
         name: the new name, tidied.

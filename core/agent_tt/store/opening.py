@@ -31,7 +31,7 @@ _PLACE_HINT: Final = "Check the rights of the folder, or name another file with 
 def open_database(
     path: Path, *, create: bool = False, read_only: bool = False, durability: Durability = "full"
 ) -> Database:
-    """Opens a store file, after making it where that is allowed.
+    """Open a store file, after making it where that is allowed.
 
     Raises:
         StoreNotFound: there is none, and `create` is False.
@@ -59,7 +59,7 @@ def open_database(
 
 
 def _create(path: Path) -> None:
-    """Makes the tables unless they are there. Any number of processes may do this at once.
+    """Make the tables unless they are there. Any number of processes may do this at once.
 
     They are made while the file still has a rollback journal: so they, and the number in its header by which a file is
     recognised, are in the file itself at once and not in a log beside it.
@@ -112,7 +112,7 @@ def _has_tables(connection: sqlite3.Connection) -> bool:
 
 
 def _switch_to_wal(path: Path, connection: sqlite3.Connection) -> None:
-    """Sets the journal mode; SQLite does not wait by itself when several processes do this at once."""
+    """Set the journal mode; SQLite does not wait by itself when several processes do this at once."""
     deadline = time.monotonic() + BUSY_TIMEOUT_S
     while True:
         try:

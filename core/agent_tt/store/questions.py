@@ -68,7 +68,7 @@ class AskedQuestion:
 
 
 def ask(database: Database, run: int, step: int, call: int, new: NewQuestion) -> AskedQuestion:
-    """Commits a question about a call whose intent is committed; this process waits for the decision."""
+    """Commit a question about a call whose intent is committed; this process waits for the decision."""
     body: dict[str, Wire] = {
         "call": call,
         "editable": [*new.editable],
@@ -128,7 +128,7 @@ def open_questions(rows: Rows, unpack: Callable[[object, str], Wire], run: int |
 
 
 def decide(tx: Transaction, number: int, decision: Decision) -> None:
-    """Writes a decision down, the first one for its question.
+    """Write a decision down, the first one for its question.
 
     Raises:
         QuestionNotFound: there is no such question.
@@ -185,7 +185,7 @@ def _waits(asker: Owner, status: object, owner: object, beat: object) -> bool:
 
 
 def stop_questions(tx: Transaction, run: int) -> None:
-    """Lets whoever waits in a run (row number) for decisions know that it is stopped."""
+    """Let whoever waits in a run (row number) for decisions know that it is stopped."""
     _stop(tx, "n.run = ?", (run,))
 
 

@@ -87,7 +87,7 @@ class StoreReader(RunSource):
         return self.database.read_only
 
     def close(self) -> None:
-        """Lets go of the file. Further calls are errors."""
+        """Let go of the file. Further calls are errors."""
         self.database.close()
 
     def version(self) -> int:
@@ -332,7 +332,7 @@ class StoreReader(RunSource):
         return None
 
     def verify(self, run_id: str | None = None) -> list[Problem]:
-        """Checks chain, digests and blobs of a run, or everything."""
+        """Check chain, digests and blobs of a run, or everything."""
         if run_id is not None:
             return verify_run(self.log, self.lineage, run_id, self.path)
         return verify_file(self.log, self.lineage, self.path)
@@ -361,7 +361,7 @@ class StoreCursor:
         return self._state
 
     def seek(self, step: int) -> Wire:
-        """Moves to checkpoint `step` and gives its state.
+        """Move to checkpoint `step` and give its state.
 
         Raises:
             StepNotFound: the run has no such checkpoint.

@@ -61,7 +61,7 @@ _DRAWS: Final = 8
 def open_store(
     path: str | Path, *, create: bool = False, read_only: bool = False, durability: Durability = "full"
 ) -> SqliteStore:
-    """Opens a store file.
+    """Open a store file.
 
     Args:
         path: the file.
@@ -101,7 +101,7 @@ class SqliteStore(StoreReader, Store):
     def begin_run(
         self, new: NewRun, state: Wire | object, *, run_id: str | None = None, beats: bool = True
     ) -> SqliteRunWriter:
-        """Starts a run: its row is committed before this returns, with `state` as checkpoint 0.
+        """Start a run: its row is committed before this returns, with `state` as checkpoint 0.
 
         `NO_STATE` is kept as null until a step brings a state.
 
@@ -130,7 +130,7 @@ class SqliteStore(StoreReader, Store):
         policy: Mapping[str, Wire] | None = None,
         way_back_in: WayBackIn = "restore",
     ) -> str:
-        """Makes the row of a fork with its edited checkpoint; gives its id. This process owns it until it is adopted.
+        """Make the row of a fork with its edited checkpoint; give its id. This process owns it until it is adopted.
 
         Raises:
             RunNotFound: no such parent.
@@ -158,7 +158,7 @@ class SqliteStore(StoreReader, Store):
         return run_id
 
     def adopt_run(self, run_id: str, new: NewRun, state: Wire | object) -> SqliteRunWriter:  # noqa: ARG002  # the first step's checkpoint holds what `state` has become by then
-        """Takes over a fork's row, or that of a run that goes on, in the process that runs its agent.
+        """Take over a fork's row, or that of a run that goes on, in the process that runs its agent.
 
         Raises:
             RunNotFound: no such run.
@@ -194,7 +194,7 @@ class SqliteStore(StoreReader, Store):
         return writer
 
     def join_run(self, run_id: str) -> SqliteRunWriter:
-        """Writes into a run that another process began and will end.
+        """Write into a run that another process began and will end.
 
         Raises:
             RunNotFound: no such run.
@@ -221,7 +221,7 @@ class SqliteStore(StoreReader, Store):
         return writer
 
     def reopen_run(self, run_id: str) -> None:
-        """Lets a run that broke off go on: it is running again, and this process owns it until it is adopted.
+        """Let a run that broke off go on: it is running again, and this process owns it until it is adopted.
 
         Raises:
             RunNotFound: no such run.
@@ -265,7 +265,7 @@ class SqliteStore(StoreReader, Store):
         facts: Mapping[str, Wire] | None = None,
         run_id: str | None = None,
     ) -> tuple[int, str]:
-        """Makes a run's row, owned by this process; gives its number and its id."""
+        """Make a run's row, owned by this process; give its number and its id."""
         meta = columns.mapping_to_text({**_facts(new), **(facts or {})}) or "{}"
         now = now_us()
         drawn = itertools.repeat(run_id, 1) if run_id else (ids.new_run_id() for _ in range(_DRAWS))
@@ -285,7 +285,7 @@ class SqliteStore(StoreReader, Store):
         raise StoreUnreadable(f"{self.path} has no free run id", hint="Run `agent-tt verify` on the store.")
 
     def set_run_status(self, run_id: str, status: RunStatus, error: ErrorInfo | None = None) -> None:
-        """Writes down how a run ended that cannot say it itself."""
+        """Write down how a run ended that cannot say it itself."""
         with self.database.transaction() as tx:
             run = self.lineage.number(run_id)
             changes: dict[str, SqlValue] = {"status": status}
@@ -298,7 +298,7 @@ class SqliteStore(StoreReader, Store):
             RUNS.update(tx, (run,), changes)
 
     def answer_question(self, question: int, decision: Decision) -> None:
-        """Writes down what somebody decides of a call that waits.
+        """Write down what somebody decides of a call that waits.
 
         Raises:
             QuestionNotFound: there is no such question.
@@ -308,12 +308,12 @@ class SqliteStore(StoreReader, Store):
             questions.decide(tx, question, decision)
 
     def stop_questions(self, run_id: str) -> None:
-        """Lets the calls of a run that wait know that it is stopped."""
+        """Let the calls of a run that wait know that it is stopped."""
         with self.database.transaction() as tx:
             questions.stop_questions(tx, keeping.row_number(tx, run_id))
 
     def add_note(self, run_id: str, step: int | None, kind: str, body: str) -> Note:
-        """Writes a `note`, a `bookmark` or a `watch`."""
+        """Write a `note`, a `bookmark` or a `watch`."""
         now, words = now_us(), door.admit_text(body)
         with self.database.transaction() as tx:
             run = keeping.row_number(tx, run_id)
@@ -321,12 +321,12 @@ class SqliteStore(StoreReader, Store):
         return Note(note, cast("NoteKind", kind), step, words, now)
 
     def keep_output(self, run_id: str, output: Output) -> None:
-        """Writes down what a run printed."""
+        """Write down what a run printed."""
         with self.database.transaction() as tx:
             outputs.keep(tx, keeping.row_number(tx, run_id), output, now_us())
 
     def change_note(self, note_id: int, body: str) -> None:
-        """Replaces what a note, a bookmark or a watch says.
+        """Replace what a note, a bookmark or a watch says.
 
         Raises:
             NotFound: it is gone.
@@ -336,12 +336,12 @@ class SqliteStore(StoreReader, Store):
             keeping.change_note(tx, note_id, words)
 
     def delete_note(self, note_id: int) -> None:
-        """Removes a note, a bookmark or a watch; one that is gone already stays gone."""
+        """Remove a note, a bookmark or a watch; one that is gone already stays gone."""
         with self.database.transaction() as tx:
             NOTES.delete(tx, "note = ?", (note_id,))
 
     def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
-        """Replaces a run's tags."""
+        """Replace a run's tags."""
         with self.database.transaction() as tx:
             run = keeping.row_number(tx, run_id)
             TAGS.delete(tx, "run = ?", (run,))
@@ -350,7 +350,7 @@ class SqliteStore(StoreReader, Store):
     def set_metadata(
         self, run_id: str, metadata: Mapping[str, Wire], *, remove: Sequence[str] = (), step: int | None = None
     ) -> None:
-        """Merges into the metadata of a run, or of one of its checkpoints, and takes facts away.
+        """Merge into the metadata of a run, or of one of its checkpoints, and take facts away.
 
         Raises:
             UsageError: `purpose` or `ticket` is not text.
@@ -364,7 +364,7 @@ class SqliteStore(StoreReader, Store):
                 keeping.label_metadata(tx, run, step, facts, remove)
 
     def rename_run(self, run_id: str, name: str) -> None:
-        """Renames a run, and with it the forks that are called after it.
+        """Rename a run, and with it the forks that are called after it.
 
         Raises:
             UsageError: the name would name something else too.
@@ -391,12 +391,12 @@ class SqliteStore(StoreReader, Store):
             yield tx, keeping.row_number(tx, run_id)
 
     def set_pinned(self, run_ids: Sequence[str], *, pinned: bool) -> None:
-        """Pins runs, so that they are neither archived nor deleted, or unpins them."""
+        """Pin runs, so that they are neither archived nor deleted, or unpin them."""
         with self.database.transaction() as tx:
             keeping.set_pinned(tx, run_ids, pinned=pinned)
 
     def set_archived(self, run_ids: Sequence[str], *, archived: bool) -> None:
-        """Leaves runs out of lists, or brings them back.
+        """Hide runs from lists, or show them again.
 
         Raises:
             IsPinned: one that is to be archived is pinned; nothing was.
@@ -405,7 +405,7 @@ class SqliteStore(StoreReader, Store):
             keeping.set_archived(tx, run_ids, archived=archived)
 
     def begin_sweep(self, run_id: str, step: int, definition: Mapping[str, Wire], *, driven: bool = True) -> Sweep:
-        """Writes a new sweep of a run.
+        """Write a new sweep of a run.
 
         Raises:
             RunNotFound: the run is not there any more.
@@ -413,7 +413,7 @@ class SqliteStore(StoreReader, Store):
         return sweeps.begin(self.database, run_id, step, definition, driven=driven)
 
     def claim_sweep(self, sweep_id: str, definition: Mapping[str, Wire] | None = None) -> None:
-        """Lets this process drive a sweep that nobody drives.
+        """Let this process drive a sweep that nobody drives.
 
         Raises:
             IsRunning: somebody drives it.
@@ -422,15 +422,15 @@ class SqliteStore(StoreReader, Store):
         sweeps.claim(self.database, sweep_id, definition)
 
     def beat_sweep(self, sweep_id: str) -> None:
-        """Writes down that this process still drives a sweep."""
+        """Write down that this process still drives a sweep."""
         sweeps.beat(self.database, sweep_id)
 
     def release_sweep(self, sweep_id: str) -> None:
-        """Lets others drive a sweep that this process drove."""
+        """Let others drive a sweep that this process drove."""
         sweeps.release(self.database, sweep_id)
 
     def settle_run(self, run_id: str) -> Owner | None:
-        """Gives the process that records a run; a run whose process is gone is written down as crashed."""
+        """Give the process that records a run; a run whose process is gone is written down as crashed."""
         return sweeps.settle(self.database, run_id)
 
     def restore_file(self, run_id: str) -> None:
@@ -451,7 +451,7 @@ class SqliteStore(StoreReader, Store):
                     copy_run(between, target, run_id)
 
     def as_one(self) -> AbstractContextManager[object]:
-        """Makes one transaction of all that this thread writes inside."""
+        """Make one transaction of all that this thread writes inside."""
         return self.database.as_one()
 
     def plan_deletion(self, run_ids: Sequence[str], *, with_forks: bool = False) -> list[Run]:
@@ -461,7 +461,7 @@ class SqliteStore(StoreReader, Store):
         return deleting.plan_deletion(self.database, run_ids, with_forks=with_forks)
 
     def delete_runs(self, run_ids: Sequence[str], *, with_forks: bool = False) -> Deletion:
-        """Deletes runs with everything that belongs to them alone: in one transaction, all of them or none.
+        """Delete runs with everything that belongs to them alone: in one transaction, all of them or none.
 
         Raises:
             HasForks, IsRunning, IsPinned: one of them has to stay; nothing was deleted.

@@ -42,7 +42,7 @@ def all_sweeps(database: Database) -> list[Sweep]:
 
 
 def begin(database: Database, run_id: str, step: int, definition: Mapping[str, Wire], *, driven: bool = True) -> Sweep:
-    """Writes a new sweep of a run.
+    """Write a new sweep of a run.
 
     Args:
         database: the store.
@@ -66,7 +66,7 @@ def begin(database: Database, run_id: str, step: int, definition: Mapping[str, W
 
 
 def claim(database: Database, sweep_id: str, definition: Mapping[str, Wire] | None = None) -> None:
-    """Lets this process drive a sweep that nobody drives.
+    """Let this process drive a sweep that nobody drives.
 
     Args:
         database: the store.
@@ -111,20 +111,20 @@ def check_idle(sweep: Sweep, owner: Owner | None) -> None:
 
 
 def beat(database: Database, sweep_id: str) -> None:
-    """Writes down that this process still drives a sweep."""
+    """Write down that this process still drives a sweep."""
     with database.transaction(durable=False) as tx:
         SWEEPS.change(tx, "id = ?", (sweep_id,), {"beat_us": now_us()})
 
 
 def release(database: Database, sweep_id: str) -> None:
-    """Lets others drive a sweep that this process drove."""
+    """Let others drive a sweep that this process drove."""
     with database.transaction() as tx:
         mine = (sweep_id, current_owner().to_json())
         SWEEPS.change(tx, "id = ? AND owner = ?", mine, {"owner": None, "beat_us": None})
 
 
 def settle(database: Database, run_id: str) -> Owner | None:
-    """Makes sure that a run of a sweep runs, or never will.
+    """Make sure that a run of a sweep runs, or never will.
 
     The process that was to fill it may be gone, before it took the run over even: then the run is written down as
     crashed in the same transaction, and a process that comes too late finds it over.

@@ -90,7 +90,7 @@ class _Copier:
         return True
 
     def copy(self, number: int) -> str:
-        """Copies a run and everything that belongs to it alone; its parent must be there already."""
+        """Copy a run and everything that belongs to it alone; its parent must be there already."""
         run_id = self._run(number)
         for name in ("calls", "tags", "notes", "deliveries"):
             self._rows_of_run(name, number)
@@ -104,7 +104,7 @@ class _Copier:
         return run_id
 
     def sweeps(self) -> None:
-        """Copies the sweeps of the runs that are there now. Whoever drives one goes on in the source alone."""
+        """Copy the sweeps of the runs that are there now. Whoever drives one goes on in the source alone."""
         for number, there in self._runs.items():
             for facts in self._read(SWEEPS, "run = ? ORDER BY sweep", (number,)):
                 if not self._tx.query("SELECT 1 FROM sweeps WHERE id = ?", (facts["id"],)):
@@ -202,7 +202,7 @@ def _number(found: SqlValue) -> int:
 
 
 def _insert(tx: Transaction, table: Table, facts: Mapping[str, SqlValue]) -> int:
-    """Inserts a row; gives its row number."""
+    """Insert a row; give its row number."""
     return table.insert(tx, [facts[name] for name in table.columns])
 
 

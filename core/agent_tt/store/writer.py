@@ -86,7 +86,7 @@ class SqliteRunWriter:
     # ---------------------------------------------------------------- steps
 
     def open_step(self, new: NewStep) -> int:
-        """Commits a step as running; gives its number.
+        """Commit a step as running; give its number.
 
         Its commit is not forced to the disk by itself: nothing has happened yet, and the next commit covers it.
         """
@@ -110,7 +110,7 @@ class SqliteRunWriter:
         return number
 
     def close_step(self, number: int, end: StepEnd, state: object, *, track: str = "main") -> None:
-        """Commits a step's end and, unless `state` is `NO_STATE`, a checkpoint of `state`.
+        """Commit a step's end and, unless `state` is `NO_STATE`, a checkpoint of `state`.
 
         Raises:
             StoreBusy: another process held the lock for too long; the step is as it was.
@@ -123,7 +123,7 @@ class SqliteRunWriter:
                 self._close_step(number, end, state, track)
 
     def take_checkpoint(self, number: int, state: object, *, track: str = "main") -> None:
-        """Commits a checkpoint of a step that has ended without one.
+        """Commit a checkpoint of a step that has ended without one.
 
         Raises:
             StoreBusy: another process held the lock for too long.
@@ -216,13 +216,13 @@ class SqliteRunWriter:
     # ---------------------------------------------------------------- tracks
 
     def start_track(self, tx: Transaction, state: object) -> None:
-        """Writes checkpoint 0 of a new run, in the transaction of the run's row."""
+        """Write checkpoint 0 of a new run, in the transaction of the run's row."""
         writer = TrackWriter(self._log, create_track(tx, self._run, "main"), self._trainer, admit=door.admit)
         writer.store(tx, writer.compare(state))
         self._tracks["main"] = writer
 
     def resume(self) -> None:
-        """Reads what a run that is taken over needs to know of the steps before.
+        """Read what a run that is taken over needs to know of the steps before.
 
         Raises:
             Damaged: the checkpoint that it goes on from cannot be read in full.
@@ -291,11 +291,11 @@ class SqliteRunWriter:
     # ---------------------------------------------------------------- calls
 
     def begin_call(self, step: int, new: NewCall) -> int:
-        """Commits the intent of a call, before it is made; gives its number within the step."""
+        """Commit the intent of a call, before it is made; give its number within the step."""
         return self._calls.begin(step, new)
 
     def amend_call(self, step: int, number: int, meta: Mapping[str, Wire], *, args: Wire = None) -> None:
-        """Commits what has been decided of a call that is pending: facts, and other arguments where it has them.
+        """Commit what has been decided of a call that is pending: facts, and other arguments where it has them.
 
         Raises:
             StepNotFound: there is no such call.
@@ -303,11 +303,11 @@ class SqliteRunWriter:
         self._calls.amend(step, number, meta, args)
 
     def ask(self, step: int, call: int, new: NewQuestion) -> AskedQuestion:
-        """Commits that a call waits for somebody's decision."""
+        """Commit that a call waits for somebody's decision."""
         return questions.ask(self._database, self._run, step, call, new)
 
     def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged = None) -> int:
-        """Commits a piece of an answer that comes in several, before the agent sees it; gives its run-wide number.
+        """Commit a piece of an answer that comes in several, before the agent sees it; give its run-wide number.
 
         Raises:
             StepNotFound: there is no such call.
@@ -315,7 +315,7 @@ class SqliteRunWriter:
         return self._calls.deliver(step, call, kind, data)
 
     def end_call(self, step: int, number: int, end: CallEnd) -> None:
-        """Commits what came back, before the agent sees it.
+        """Commit what came back, before the agent sees it.
 
         Raises:
             StepNotFound: there is no such call.
@@ -325,7 +325,7 @@ class SqliteRunWriter:
     # ---------------------------------------------------------------- the end
 
     def finish(self, status: RunStatus, error: ErrorInfo | None = None) -> None:
-        """Ends the run: flushes indexes, writes status and end time. Steps left open count as interrupted."""
+        """End the run: flush indexes, write status and end time. Steps left open count as interrupted."""
         with self._database.transaction() as tx:
             self._numbers.check(tx)
             for track in self._tracks.values():

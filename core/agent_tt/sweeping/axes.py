@@ -217,7 +217,7 @@ def split_values(text: str, label: str = "values") -> list[str]:
 
 
 def _checked(axis: Axis) -> Axis:
-    """Refuses values that make no sense, or that are given twice.
+    """Refuse values that make no sense, or that are given twice.
 
     Raises:
         UsageError, InvalidEdit, InvalidPath: says which.

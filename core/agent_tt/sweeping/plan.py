@@ -122,7 +122,7 @@ def _span(times: Sequence[int], definition: Definition) -> int:
 
 
 def _check_steps(definition: Definition) -> None:
-    """Refuses edits of calls whose runs would begin at different steps: a matrix compares what is alike."""
+    """Refuse edits of calls whose runs would begin at different steps: a matrix compares what is alike."""
     steps = {
         edit.step
         for axis in definition.axes
@@ -138,7 +138,7 @@ def _check_steps(definition: Definition) -> None:
 
 
 def _check_paths(source: RunSource, run: Run, definition: Definition) -> None:
-    """Refuses to vary what the state does not have: a mistyped path would cost as many runs as there are values.
+    """Refuse to vary what the state does not have: a mistyped path would cost as many runs as there are values.
 
     Raises:
         InvalidEdit: names the path, and what may have been meant.

@@ -36,7 +36,7 @@ def can_ask(options: Options) -> bool:
 
 
 def refuse_unasked() -> Asked:
-    """Refuses every call that asks, and says on standard error how it could have been asked about."""
+    """Refuse every call that asks, and say on standard error how it could have been asked about."""
 
     def refuse(question: CallQuestion) -> Decision:
         why = "nobody can be asked here, without a terminal; with --hold it waits for `agent-tt answer`"
