@@ -78,7 +78,7 @@ MALFORMED: list[tuple[object, Wire]] = [
     (CallFacts.inside, {"step": "1", "call": 2}),
     (CallFacts.inside, [1, 2]),
     (CallFacts.args_after, []),
-    (CallFacts.paces, [[0, 1], "at once", [0, "1", 2]]),
+    (CallFacts.paces, [[0, 1], "at once", [0, "1", 2], [-1, 0, 2], [3, 2, 1], [0, 10**15, "at once"]]),
     (CallFacts.policy, "deny"),
     (RunFacts.resumed, {"run": "a"}),
     (RunFacts.command, "python"),

@@ -209,7 +209,7 @@ class MarkedSource(Reading, MarkedRuns):
         self._change(run_ids, lambda facts: facts.update(more))
 
     def set_archived(self, run_ids: Sequence[str], *, archived: bool) -> None:
-        """Leave runs out of lists, or bring them back; all of them, or none.
+        """Hide runs from lists, or show them again; all of them, or none.
 
         Raises:
             IsPinned: a run to be archived is pinned.

@@ -13,12 +13,16 @@ if TYPE_CHECKING:
 __all__ = ["CallFacts", "DecisionFacts", "PolicyFacts"]
 
 
+_MOST_PIECES: Final = 1 << 20
+"""Pieces of one call that are told apart: a file may say any number."""
+
+
 def _by_piece(found: Wire) -> dict[int, Wire]:
     by_piece: dict[int, Wire] = {}
     for run in found if isinstance(found, list) else []:
         if isinstance(run, list) and len(run) == len(("first", "last", "what")):
             first, last, what = run
-            if isinstance(first, int) and isinstance(last, int):
+            if isinstance(first, int) and isinstance(last, int) and 0 <= first <= last < _MOST_PIECES:
                 by_piece.update(dict.fromkeys(range(first, last + 1), what))
     return by_piece
 

@@ -143,7 +143,7 @@ class RecordKeeper(RecordReader, Store):
                 self.save(run.id, replace(run, pinned=pinned, archived=run.archived and not pinned))
 
     def set_archived(self, run_ids: Sequence[str], *, archived: bool) -> None:
-        """Leave runs out of lists, or bring them back; all of them, or none."""
+        """Hide runs from lists, or show them again; all of them, or none."""
         with self.transaction():
             runs = [self._row(run_id) for run_id in run_ids]
             if archived:
