@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from agent_tt.bisecting import bisect
     from agent_tt.comparing import compare, compare_many
     from agent_tt.errors import AgentTTError, ToolDenied
-    from agent_tt.forking.executors import executor
+    from agent_tt.forking.entry.executors import executor
     from agent_tt.launching.outside_tools import register
     from agent_tt.patching import patched
     from agent_tt.querying import blame, find, find_steps
@@ -87,7 +87,7 @@ _HOMES = {
     "compare": "agent_tt.comparing",
     "diff": "agent_tt.querying.differing",
     "compare_many": "agent_tt.comparing",
-    "executor": "agent_tt.forking.executors",
+    "executor": "agent_tt.forking.entry.executors",
     "find": "agent_tt.querying",
     "find_steps": "agent_tt.querying",
     "fork": "agent_tt.rerunning.faces",

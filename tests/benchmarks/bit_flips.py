@@ -41,7 +41,7 @@ import agent_tt
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import AgentTTError
 from agent_tt.replaying.block import served
-from agent_tt.replaying.course import read_calls
+from agent_tt.replaying.tape.full_history import read_calls
 from agent_tt.store import copy_run, open_store
 
 if TYPE_CHECKING:

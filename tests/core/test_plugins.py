@@ -16,7 +16,7 @@ from tests.patience import PATIENCE_SECONDS
 
 from agent_tt import plugins
 from agent_tt.errors import NotAStore, StoreUnreadable
-from agent_tt.forking.executors import EXECUTORS
+from agent_tt.forking.entry.executors import EXECUTORS
 from agent_tt.providers import only_measures, read_answer, recognise
 from agent_tt.providers.reading import PROVIDERS, asked, messages_of_turn, provider_of
 from agent_tt.sources import SOURCES, open_source

@@ -51,7 +51,7 @@ def test_help_says_what_each_takes_and_shows_it(name: str) -> None:
 def test_the_example_works(name: str, store, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     monkeypatch.setenv("AGENT_TT_STORE", str(store))
     monkeypatch.chdir(store.parent)
-    monkeypatch.setattr("agent_tt.forking.executors.EXECUTORS._added", {})
+    monkeypatch.setattr("agent_tt.forking.entry.executors.EXECUTORS._added", {})
     code = example(name)
     exec(compile(code, name, "exec"), {"agent_tt": agent_tt, "contextlib": contextlib})
     for line, promised in re.findall(r"^(.*?)  # ((?:\[|\d).*)$", code, re.MULTILINE):  # what it says comes out

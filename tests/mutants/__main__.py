@@ -46,12 +46,13 @@ _STORE_TESTS = ("histories", "damage", "proofs", "hostile", "transfer", "recordi
 PACKAGES = {
     "querying": Package(("querying/**/*.py",), ("tests/core/querying",)),
     "comparing": Package(("comparing/**/*.py",), ("tests/core/comparing",)),
-    "replaying/matching": Package(("replaying/matching*.py",), ("tests/core/replaying/test_matching.py",)),
+    "replaying/matching": Package(("replaying/tape/matching*.py",), ("tests/core/replaying/test_matching.py",)),
     "forking/plan": Package(
         ("forking/plan*.py",), tuple(f"tests/core/forking/test_fork_{name}.py" for name in ("plan", "plan_ways"))
     ),
-    "recording/policy": Package(
-        ("recording/policy*.py",), ("tests/core/recording/test_policy.py", "tests/core/forking/test_fork_policy.py")
+    "intercepting/policy": Package(
+        ("intercepting/policy*.py", "intercepting/rules.py"),
+        ("tests/core/recording/test_policy.py", "tests/core/forking/test_fork_policy.py"),
     ),
     "history": Package(
         ("history/*.py",),

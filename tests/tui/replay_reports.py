@@ -10,7 +10,7 @@ from agent_tt.replaying.divergence import ChangedPart, DivergenceKind, Finding, 
 from agent_tt.replaying.report import AgentEnd, ReplayReport
 
 if TYPE_CHECKING:
-    from agent_tt.replaying.notes import Note
+    from agent_tt.replaying.findings.notes import Note
 
 ENDED = AgentEnd("ended", as_recorded=True)
 

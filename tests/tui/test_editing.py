@@ -12,7 +12,7 @@ from fake_source import FakeSource, refund_loop
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import InvalidEdit, UsageError
-from agent_tt.forking.edits import apply_edits
+from agent_tt.forking.editing.edits import apply_edits
 from agent_tt.model import Edit
 from agent_tt_tui.screens.dialogs.edit import EditDialog
 from agent_tt_tui.screens.dialogs.external import with_terminal

@@ -10,7 +10,7 @@ from tests.tui.replay_reports import changed, finding, near, report
 
 from agent_tt.model import Call
 from agent_tt.replaying.divergence import ChangedPart, DivergenceKind
-from agent_tt.replaying.notes import Note
+from agent_tt.replaying.findings.notes import Note
 from agent_tt.replaying.report import AgentEnd
 from agent_tt_tui.glyphs import ASCII, UNICODE
 from agent_tt_tui.text import width

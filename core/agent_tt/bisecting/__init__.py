@@ -78,7 +78,7 @@ def bisect(
     from agent_tt.bisecting.live import bisect_live
     from agent_tt.bisecting.recorded import bisect_recorded
     from agent_tt.errors import UsageError
-    from agent_tt.forking.policies import configured_policy, written_rules
+    from agent_tt.forking.policy.policies import configured_policy, written_rules
     from agent_tt.forking.request import ForkRequest
     from agent_tt.forking.terms import terms_from
     from agent_tt.protocols import check_proven

@@ -8,21 +8,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import InvalidEdit, InvalidEntryPoint, UsageError
-from agent_tt.forking.advice import new_keys, unanswered_calls
-from agent_tt.forking.boundary import Expected, boundary_of, expected_after
 from agent_tt.forking.breaking import hold_already
-from agent_tt.forking.call_edits import CALLS, with_recorded_values
 from agent_tt.forking.checks import check_ended, check_origin, check_step, check_values, last_kept
-from agent_tt.forking.code import CodePlan, plan_code
-from agent_tt.forking.code_by_executor import check_terms, plan_executor
-from agent_tt.forking.declared_tools import declared_tools
-from agent_tt.forking.edits import apply_edits, with_old_values
-from agent_tt.forking.first_question import state_to_edit
-from agent_tt.forking.kept_conversations import check_kept
-from agent_tt.forking.made_up import check_script, recorded_answers
-from agent_tt.forking.muting import mute
-from agent_tt.forking.policies import Rule, check_denials, check_rule, check_sockets, configured_policy, odd_rules
-from agent_tt.forking.request_edits import REQUESTS, with_recorded_requests
+from agent_tt.forking.editing.call_edits import CALLS, with_recorded_values
+from agent_tt.forking.editing.edit_warnings import new_keys, unanswered_calls
+from agent_tt.forking.editing.edits import apply_edits, with_old_values
+from agent_tt.forking.editing.first_question import state_to_edit
+from agent_tt.forking.editing.kept_conversations import check_kept
+from agent_tt.forking.editing.muting import mute
+from agent_tt.forking.editing.request_edits import REQUESTS, with_recorded_requests
+from agent_tt.forking.entry.code import CodePlan, plan_code
+from agent_tt.forking.entry.code_by_executor import check_terms, plan_executor
+from agent_tt.forking.entry.declared_tools import declared_tools
+from agent_tt.forking.entry.mock_model import check_script, recorded_answers
+from agent_tt.forking.policy.boundary import Expected, boundary_of, expected_after
+from agent_tt.forking.policy.policies import (
+    Rule,
+    check_denials,
+    check_rule,
+    check_sockets,
+    configured_policy,
+    odd_rules,
+)
 from agent_tt.forking.terms import Terms
 from agent_tt.model import Run
 from agent_tt.protocols import check_proven
@@ -31,8 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.forking.boundary import Boundary
-    from agent_tt.forking.policies import ToolPolicy
+    from agent_tt.forking.policy.boundary import Boundary
+    from agent_tt.forking.policy.policies import ToolPolicy
     from agent_tt.forking.request import ForkRequest
     from agent_tt.model import Edit, Step, WayBackIn
     from agent_tt.model.facts import SweepFacts

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent_tt.forking.first_question import state_to_edit
+from agent_tt.forking.editing.first_question import state_to_edit
+from agent_tt.forking.editing.written import state_edits
 from agent_tt.forking.terms import Terms
-from agent_tt.forking.written import state_edits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agent_tt.forking.policies import ToolPolicy
+    from agent_tt.forking.policy.policies import ToolPolicy
     from agent_tt.model import Edit, Run, WayBackIn
     from agent_tt.protocols import RunSource
 

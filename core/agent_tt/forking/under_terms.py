@@ -10,8 +10,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.forking.stand_ins import ParentStandIns
-from agent_tt.forking.standing_still import standing_still
+from agent_tt.forking.policy.stand_ins import ParentStandIns
+from agent_tt.forking.policy.standing_still import standing_still
 from agent_tt.forking.terms import terms_of
 from agent_tt.intercepting.approvals import Approvals
 from agent_tt.intercepting.limits import LimitEnforcement
@@ -95,7 +95,7 @@ def under_terms(source: RunSource, run: Run, first: Answers | None = None, *, li
         if first is not None:
             links.append(RecordedResponses(first))
         if terms.is_mock:
-            from agent_tt.forking.made_up import MadeUpAnswers, recorded_answers
+            from agent_tt.forking.entry.mock_model import MadeUpAnswers, recorded_answers
 
             recorded = recorded_answers(source, run if run.parent is None else source.run(run.parent))
             links.append(MockResponses(MadeUpAnswers(recorded, run.fork_step or 0, terms)))

@@ -14,6 +14,6 @@ session of the process (`agent_tt.recording.session`) holds the chain. The recor
 | `inherited` | the chain of a Python process that a forked agent starts |
 
 Other links stand where what they work with is: edits (`agent_tt.reentering.amended`), the moved clock
-(`agent_tt.replaying.virtual_time`), the guard (`agent_tt.replaying.guard`) and what a fork does outside of its
-recording (`agent_tt.forking.outside`, `agent_tt.forking.left_open`).
+(`agent_tt.replaying.clock.virtual_time`), the guard (`agent_tt.replaying.guard.guard`) and what a fork does outside of
+its recording (`agent_tt.forking.outside.outside`, `agent_tt.forking.outside.left_open`).
 """

@@ -5,7 +5,7 @@ share. The process that asks looks a few times a second, for as long as the run 
 person who is waited for, and each look reads one row.
 
 The time for which an agent stands still because a call of it waits for a person is none of the agent's: its own
-deadlines are measured without it (`agent_tt.forking.standing_still`).
+deadlines are measured without it (`agent_tt.forking.policy.standing_still`).
 """
 
 from __future__ import annotations

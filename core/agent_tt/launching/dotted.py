@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import NotFound, UsageError
-from agent_tt.replaying.source_trees import parse_source
+from agent_tt.replaying.tape.source_trees import parse_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

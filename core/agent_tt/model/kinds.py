@@ -31,7 +31,7 @@ DeliveryKind = Literal["chunk", "end", "error", "closed"]
 StreamEnd = Literal["end", "error", "closed"]
 WayBackIn = Literal["restore", "replay"]
 NoteKind = Literal["note", "bookmark", "watch", "effect"]
-"""`effect`: a call that nothing recorded, as the process of a fork wrote it down; see `forking.outside`."""
+"""`effect`: a call that nothing recorded, as the process of a fork wrote it down; see `forking.outside.outside`."""
 EditTarget = Literal["state", "result", "error", "answer", "system", "model", "parameter", "step"]
 
 ACTING: Final[frozenset[CallKind]] = frozenset({"tool", "http", "subprocess", "socket", "human"})

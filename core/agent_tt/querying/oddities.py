@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from agent_tt.comparing.steps.moves import value_key
 from agent_tt.model import ACTING
 from agent_tt.querying.unread import is_damaged
-from agent_tt.replaying.repeats import place_of, repeated
+from agent_tt.replaying.tape.repeats import place_of, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from agent_tt.codec.encode import encode
 from agent_tt.codec.paths import parse_path
 from agent_tt.errors import AgentTTError
-from agent_tt.forking.edits import apply_edits
+from agent_tt.forking.editing.edits import apply_edits
 from agent_tt.history.digest import digest
 from agent_tt.providers.loose import parse
 from agent_tt.providers.reading import asked, provider_of, recognise
@@ -306,7 +306,7 @@ def _change_object(state: object, edits: Sequence[Edit]) -> None:
     load = getattr(owner, "load_state", None)
     if callable(load) and getattr(load, "__self__", None) is not owner:
         from agent_tt.codec.decode import decode
-        from agent_tt.replaying.loaded_classes import LOADED
+        from agent_tt.replaying.answers.loaded_classes import LOADED
 
         load(state, decode(wanted, LOADED))
     else:

@@ -9,11 +9,11 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from agent_tt.errors import AgentTTError
-from agent_tt.forking.without_effect import keep_without_effect
+from agent_tt.forking.editing.without_effect import keep_without_effect
 from agent_tt.recording.scope import store_at_work
 from agent_tt.recording.session import SESSION
 from agent_tt.reentering.amendment import Amendment, Served
-from agent_tt.replaying.course import course_of
+from agent_tt.replaying.tape.full_history import course_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -53,14 +53,14 @@ def read_amendments(source: RunSource, run: Run) -> tuple[Amendment, ...]:
 
 
 def _before(source: RunSource, parent: str, steps: Iterable[int]) -> dict[int, Wire]:
-    from agent_tt.forking.first_question import state_to_edit
+    from agent_tt.forking.editing.first_question import state_to_edit
 
     return {at: state_to_edit(source, parent, at) for at in steps}
 
 
 def _kept_as(source: RunSource, run_id: str, step: int) -> str:
     """The id under which the provider keeps the conversation after a step; "" where not all of it is known here."""
-    from agent_tt.forking.kept_conversations import kept_conversation
+    from agent_tt.forking.editing.kept_conversations import kept_conversation
 
     kept = kept_conversation(source, run_id, step) if step else None
     return kept.answer if kept is not None and not kept.missing else ""

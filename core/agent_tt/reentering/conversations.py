@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from agent_tt.codec.paths import format_path, parse_path
 from agent_tt.errors import AgentTTError
-from agent_tt.forking.edits import apply_edits
+from agent_tt.forking.editing.edits import apply_edits
 from agent_tt.providers.reading import asked_ids, results_only
 from agent_tt.recording.calls.site import is_agent_file, shown_path
 from agent_tt.reentering.in_place import CannotChange, change_in_place

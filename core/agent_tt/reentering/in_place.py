@@ -1,7 +1,8 @@
 """Changing an agent's own objects in place: lists and dicts stay the objects that they are, whoever holds them.
 
-Paths are those of `agent_tt.forking.edits`, read along live objects: items of lists and tuples, keys of dicts, fields
-and attributes of anything else. What cannot be changed itself (a tuple, a frozen dataclass) is made anew in its holder.
+Paths are those of `agent_tt.forking.editing.edits`, read along live objects: items of lists and tuples, keys of dicts,
+fields and attributes of anything else. What cannot be changed itself (a tuple, a frozen dataclass) is made anew in its
+holder.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from agent_tt.codec.decode import decode
 from agent_tt.codec.paths import format_path, parse_path
-from agent_tt.replaying.loaded_classes import LOADED
+from agent_tt.replaying.answers.loaded_classes import LOADED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.forking.call_edits import CALLS, edited_call
+from agent_tt.forking.editing.call_edits import CALLS, edited_call
 from agent_tt.model import STOPPED_BY_LIMIT
-from agent_tt.replaying.course import calls_until, course_of
-from agent_tt.replaying.repeats import place_of
+from agent_tt.replaying.tape.full_history import calls_until, course_of
+from agent_tt.replaying.tape.repeats import place_of
 from agent_tt.resuming.past import read_past
 
 if TYPE_CHECKING:

@@ -17,13 +17,13 @@ from agent_tt.recording.modules.loaded_modules import looking_anew, looking_once
 from agent_tt.recording.runs.process_runs import process_of
 from agent_tt.recording.runs.recorder import Recording
 from agent_tt.recording.session import SESSION
-from agent_tt.replaying.attempts import answered_again
+from agent_tt.replaying.clock.virtual_time import virtual_time
 from agent_tt.replaying.engine import Replay
-from agent_tt.replaying.guard import guarded
-from agent_tt.replaying.numbering import NumberingStore
-from agent_tt.replaying.quiet import quiet
-from agent_tt.replaying.tape import read_tape
-from agent_tt.replaying.virtual_time import virtual_time
+from agent_tt.replaying.guard.attempts import answered_again
+from agent_tt.replaying.guard.guard import guarded
+from agent_tt.replaying.guard.quiet import quiet
+from agent_tt.replaying.null_store import NumberingStore
+from agent_tt.replaying.tape.tape import read_tape
 
 if TYPE_CHECKING:
     import os
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
-    from agent_tt.replaying.numbering import StateCheck
-    from agent_tt.replaying.siblings import Siblings
+    from agent_tt.replaying.null_store import StateCheck
+    from agent_tt.replaying.tape.siblings import Siblings
 
 __all__ = ["open_tape", "replaying", "served"]
 

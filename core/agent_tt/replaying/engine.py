@@ -15,9 +15,11 @@ from agent_tt.recording.calls.kept_headers import headers_of
 from agent_tt.recording.lanes.hooks import HOOKS
 from agent_tt.recording.runs.kept_patterns import use_patterns_of
 from agent_tt.recording.scope import here
-from agent_tt.replaying.answer import Answer
+from agent_tt.replaying.answers.answer import Answer
+from agent_tt.replaying.answers.turns import Turns
+from agent_tt.replaying.answers.waiters import TrioLoop, running_loop
 from agent_tt.replaying.divergence import HALTING, Divergence, Finding
-from agent_tt.replaying.findings import (
+from agent_tt.replaying.findings.findings import (
     as_extra,
     changed_order,
     effect,
@@ -28,11 +30,9 @@ from agent_tt.replaying.findings import (
     unanswered,
     unmatched,
 )
-from agent_tt.replaying.matching import Matching
-from agent_tt.replaying.notes import Notes
-from agent_tt.replaying.tape import DRAWN
-from agent_tt.replaying.turns import Turns
-from agent_tt.replaying.waiters import TrioLoop, running_loop
+from agent_tt.replaying.findings.notes import Notes
+from agent_tt.replaying.tape.matching import Matching
+from agent_tt.replaying.tape.tape import DRAWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from agent_tt.errors import NotRebuildable
     from agent_tt.model import Call
     from agent_tt.recording.calls.answers import Question, Served
-    from agent_tt.replaying.matching import Match
+    from agent_tt.replaying.clock.timeline import Timeline, Upcoming
     from agent_tt.replaying.report import ReplayReport
-    from agent_tt.replaying.tape import Tape, TapeCall, TapeLane
-    from agent_tt.replaying.timeline import Timeline, Upcoming
+    from agent_tt.replaying.tape.matching import Match
+    from agent_tt.replaying.tape.tape import Tape, TapeCall, TapeLane
 
 __all__ = ["Replay"]
 

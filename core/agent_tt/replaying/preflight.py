@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.model.facts import RunFacts
-from agent_tt.replaying.shown_tools import said_of_tools
-from agent_tt.replaying.source_trees import parse_source
-from agent_tt.replaying.tape import read_tape
+from agent_tt.replaying.findings.shown_tools import said_of_tools
+from agent_tt.replaying.tape.source_trees import parse_source
+from agent_tt.replaying.tape.tape import read_tape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallKind, Effect, Run
     from agent_tt.protocols import RunSource
-    from agent_tt.replaying.tape import TapeCall
+    from agent_tt.replaying.tape.tape import TapeCall
 
 __all__ = ["Answers", "Preflight", "preflight", "why_no_debugger", "why_not_replayable"]
 

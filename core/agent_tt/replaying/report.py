@@ -9,17 +9,17 @@ from agent_tt.comparing.values.words import Segment
 from agent_tt.errors import AgentFailed
 from agent_tt.model import Call
 from agent_tt.replaying.divergence import ChangedPart, Divergence, Finding, Near
-from agent_tt.replaying.likeness import shown_words
-from agent_tt.replaying.notes import Note
-from agent_tt.replaying.shown_tools import said_of_tools
+from agent_tt.replaying.findings.notes import Note
+from agent_tt.replaying.findings.question_likeness import shown_words
+from agent_tt.replaying.findings.shown_tools import said_of_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import ErrorInfo, Run
-    from agent_tt.replaying.notes import Notes
-    from agent_tt.replaying.tape import Tape
+    from agent_tt.replaying.findings.notes import Notes
+    from agent_tt.replaying.tape.tape import Tape
 
 __all__ = [
     "VERDICT_WORDS",

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_tt.errors import InvalidEdit
-from agent_tt.forking.boundary import expected_after
-from agent_tt.forking.call_edits import CALLS
+from agent_tt.forking.editing.call_edits import CALLS
+from agent_tt.forking.policy.boundary import expected_after
 from agent_tt.replaying.divergence import AT_THE_END
 from agent_tt.rerunning.replay import run_replay
 from agent_tt.sources import open_source

@@ -15,7 +15,7 @@ from agent_tt.errors import (
     StoreUnreadable,
 )
 from agent_tt.model import STOPPED_BY_LIMIT, ErrorInfo
-from agent_tt.replaying.repeats import entries_of
+from agent_tt.replaying.tape.repeats import entries_of
 
 if TYPE_CHECKING:
     from agent_tt.model import Run

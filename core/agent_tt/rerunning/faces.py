@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from agent_tt.forking.answering import Asked
+    from agent_tt.forking.policy.answering import Asked
     from agent_tt.model import Call, Edit, Run, WayBackIn
     from agent_tt.replaying.report import ReplayReport
     from agent_tt.rerunning.handle import RunHandle
@@ -208,11 +208,11 @@ def fork(
     """
     from contextlib import closing
 
+    from agent_tt.forking.editing.written import call_edits, request_edits
     from agent_tt.forking.plan import plan_fork
-    from agent_tt.forking.policies import configured_policy, written_rules
+    from agent_tt.forking.policy.policies import configured_policy, written_rules
     from agent_tt.forking.request import ForkRequest
     from agent_tt.forking.terms import terms_from
-    from agent_tt.forking.written import call_edits, request_edits
     from agent_tt.model import Edit
     from agent_tt.rerunning.launch import start_fork
     from agent_tt.store import open_store

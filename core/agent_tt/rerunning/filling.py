@@ -20,14 +20,14 @@ from agent_tt.errors import (
     NotRebuildable,
     StoreUnreadable,
 )
-from agent_tt.forking.guarding import guarding
+from agent_tt.forking.outside.guarding import guarding
 from agent_tt.forking.under_terms import leave_soon, links_of_run
 from agent_tt.intercepting.run_handoff import take_run
 from agent_tt.recording.errors.exceptions import error_info, traceback_text
 from agent_tt.recording.errors.outcome import run_status
 from agent_tt.recording.session import SESSION
-from agent_tt.replaying.guard import stay_guarded
-from agent_tt.replaying.program_end import end_program
+from agent_tt.replaying.guard.guard import stay_guarded
+from agent_tt.replaying.program.program_end import end_program
 from agent_tt.rerunning.ending import DIVERGED
 from agent_tt.rerunning.filled import Beginning, Filled, say
 from agent_tt.rerunning.run_again import without_own_frames

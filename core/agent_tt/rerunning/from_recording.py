@@ -18,13 +18,13 @@ from agent_tt.recording.runs.recorder import Recording
 from agent_tt.reentering.amendments import amended
 from agent_tt.reentering.past import read_prefix
 from agent_tt.reentering.refusal import why_not
-from agent_tt.replaying.attempts import answered_again
-from agent_tt.replaying.course import first_state
-from agent_tt.replaying.guard import Rules, guarded
-from agent_tt.replaying.program_end import end_program
-from agent_tt.replaying.quiet import quiet
-from agent_tt.replaying.repeats import entries_of
-from agent_tt.replaying.virtual_time import virtual_time
+from agent_tt.replaying.clock.virtual_time import virtual_time
+from agent_tt.replaying.guard.attempts import answered_again
+from agent_tt.replaying.guard.guard import Rules, guarded
+from agent_tt.replaying.guard.quiet import quiet
+from agent_tt.replaying.program.program_end import end_program
+from agent_tt.replaying.tape.full_history import first_state
+from agent_tt.replaying.tape.repeats import entries_of
 from agent_tt.rerunning.run_again import run_again
 from agent_tt.resuming.engine import Resumption
 from agent_tt.resuming.past import read_past
@@ -34,8 +34,8 @@ from agent_tt.resuming.writer import ResumedStore
 if TYPE_CHECKING:
     from agent_tt.model import RunStatus
     from agent_tt.protocols import Store
+    from agent_tt.replaying.clock.virtual_time import VirtualTime
     from agent_tt.replaying.divergence import Finding
-    from agent_tt.replaying.virtual_time import VirtualTime
     from agent_tt.rerunning.filled import Filled
 
 __all__ = ["FromRecording"]

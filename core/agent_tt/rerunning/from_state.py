@@ -8,10 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agent_tt.codec.decode import decode
-from agent_tt.forking.entry_point import parse_entry_point
-from agent_tt.forking.entry_run import bind_entry, import_entry, run_entry
-from agent_tt.forking.executors import find_executor
-from agent_tt.forking.rebuild import rebuild_state
+from agent_tt.forking.entry.entry_point import parse_entry_point
+from agent_tt.forking.entry.entry_run import bind_entry, import_entry, run_entry
+from agent_tt.forking.entry.executors import find_executor
+from agent_tt.forking.entry.rebuild import rebuild_state
 from agent_tt.forking.terms import terms_of
 from agent_tt.forking.under_terms import under_terms
 from agent_tt.intercepting.run_handoff import run_waits, while_importing
@@ -23,7 +23,7 @@ from agent_tt.reentering.amendments import amended
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from agent_tt.forking.entry_point import EntryPoint
+    from agent_tt.forking.entry.entry_point import EntryPoint
     from agent_tt.model import ErrorInfo, RunStatus
     from agent_tt.protocols import Store
     from agent_tt.rerunning.filled import Filled

@@ -12,8 +12,8 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Self
 
 from agent_tt.errors import AgentTTError
-from agent_tt.forking.answering import answer_question, keep_answering, questions_of
-from agent_tt.forking.without_effect import keep_written_over
+from agent_tt.forking.editing.without_effect import keep_written_over
+from agent_tt.forking.policy.answering import answer_question, keep_answering, questions_of
 from agent_tt.intercepting.limits import memory_is_up, time_is_up
 from agent_tt.model import LIMIT_REACHED, ErrorInfo
 from agent_tt.rerunning.ending import check_ended
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import BinaryIO
 
-    from agent_tt.forking.answering import Asked
+    from agent_tt.forking.policy.answering import Asked
     from agent_tt.model import Run, RunStatus
     from agent_tt.protocols import Store
     from agent_tt.questions import CallQuestion, Decision

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import InvalidEntryPoint, UsageError
-from agent_tt.forking.code import program_facts
+from agent_tt.forking.entry.code import program_facts
 from agent_tt.model import AgentCode, ErrorInfo, NewRun
 from agent_tt.model.facts import ResumedFacts, RunFacts
 from agent_tt.querying.watches.kept_watches import hand_down_watches
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from agent_tt.forking.answering import Asked
     from agent_tt.forking.plan import ForkPlan
+    from agent_tt.forking.policy.answering import Asked
     from agent_tt.intercepting.limits import Limits
     from agent_tt.model import Run, RunStatus
     from agent_tt.protocols import Store

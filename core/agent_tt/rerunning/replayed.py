@@ -14,21 +14,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from agent_tt.errors import AgentTTError, Interrupted, InvalidEntryPoint
-from agent_tt.forking.code import run_with_code
+from agent_tt.forking.entry.code import run_with_code
 from agent_tt.launching.again import refusal_of, unmatched_again
 from agent_tt.model.facts import RunFacts
 from agent_tt.recording.errors.exceptions import error_info, traceback_text
 from agent_tt.reentering.amendments import amending, read_amendments
 from agent_tt.replaying.block import open_tape, replaying
-from agent_tt.replaying.course import first_state
-from agent_tt.replaying.guard import guarded
-from agent_tt.replaying.numbering import StateCheck
-from agent_tt.replaying.program_end import end_program, leave, told_of_exit
+from agent_tt.replaying.guard.guard import guarded
+from agent_tt.replaying.null_store import StateCheck
+from agent_tt.replaying.program.program_end import end_program, leave, told_of_exit
+from agent_tt.replaying.program.same_screen import same_screen
+from agent_tt.replaying.program.standard_input import NO_INPUT, told_of_no_input
 from agent_tt.replaying.progress import Counter
 from agent_tt.replaying.report import agent_end, report_of
-from agent_tt.replaying.same_screen import same_screen
-from agent_tt.replaying.siblings import Siblings, siblings_of
-from agent_tt.replaying.standard_input import NO_INPUT, told_of_no_input
+from agent_tt.replaying.tape.full_history import first_state
+from agent_tt.replaying.tape.siblings import Siblings, siblings_of
 from agent_tt.rerunning.run_again import run_again, without_own_frames
 from agent_tt.sources import open_source
 
@@ -67,7 +67,7 @@ def _debugging(replay: Replay, step: int | None) -> contextlib.AbstractContextMa
     """The debugger at a step, loaded only where one is asked for."""
     if step is None:
         return contextlib.nullcontext()
-    from agent_tt.replaying.debugging import debugging
+    from agent_tt.replaying.program.debugging import debugging
 
     return debugging(replay, step)
 

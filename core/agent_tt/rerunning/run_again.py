@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from agent_tt.errors import InvalidEntryPoint
 from agent_tt.forking.checks import envelopes
-from agent_tt.forking.entry_point import parse_entry_point
-from agent_tt.forking.entry_run import bind_entry, import_entry, run_entry
-from agent_tt.forking.rebuild import rebuild_state, stand_in_for_main
+from agent_tt.forking.entry.entry_point import parse_entry_point
+from agent_tt.forking.entry.entry_run import bind_entry, import_entry, run_entry
+from agent_tt.forking.entry.rebuild import rebuild_state, stand_in_for_main
 from agent_tt.intercepting.run_handoff import while_importing
 from agent_tt.launching.again import finish_again, prepare_again
 from agent_tt.launching.start_again import command_of, start_program
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.forking.entry_point import EntryPoint
-    from agent_tt.forking.entry_run import Entry
+    from agent_tt.forking.entry.entry_point import EntryPoint
+    from agent_tt.forking.entry.entry_run import Entry
     from agent_tt.launching.outside_tools import Held
-    from agent_tt.replaying.tape import Tape
+    from agent_tt.replaying.tape.tape import Tape
 
 __all__ = ["run_again", "without_own_frames"]
 

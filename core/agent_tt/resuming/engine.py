@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.recording.calls.answers import question_of
 from agent_tt.recording.scope import here
-from agent_tt.replaying.answer import Answer
+from agent_tt.replaying.answers.answer import Answer
+from agent_tt.replaying.answers.waiters import running_loop
 from agent_tt.replaying.divergence import Divergence
 from agent_tt.replaying.engine import Replay
-from agent_tt.replaying.findings import unanswered
-from agent_tt.replaying.repeats import place_of
-from agent_tt.replaying.tape import DRAWN, lay_out
-from agent_tt.replaying.waiters import running_loop
+from agent_tt.replaying.findings.findings import unanswered
+from agent_tt.replaying.tape.repeats import place_of
+from agent_tt.replaying.tape.tape import DRAWN, lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, NewCall
     from agent_tt.recording.calls.answers import Question, Served
-    from agent_tt.replaying.repeats import Place
-    from agent_tt.replaying.tape import TapeCall, TapeLane
+    from agent_tt.replaying.tape.repeats import Place
+    from agent_tt.replaying.tape.tape import TapeCall, TapeLane
     from agent_tt.resuming.past import Past
     from agent_tt.resuming.plan import Happened
 

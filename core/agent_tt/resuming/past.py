@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.model.facts import CallFacts, ResumedFacts, RunFacts
-from agent_tt.replaying.course import read_calls, steps_of_course
-from agent_tt.replaying.repeats import (
+from agent_tt.replaying.tape.full_history import read_calls, steps_of_course
+from agent_tt.replaying.tape.repeats import (
     Marks,
     marks_of,
     place_of,
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Call, Delivery, Run, Step
     from agent_tt.protocols import RunSource
-    from agent_tt.replaying.repeats import Place
+    from agent_tt.replaying.tape.repeats import Place
 
 __all__ = ["Past", "marks_now", "read_past", "writes"]
 

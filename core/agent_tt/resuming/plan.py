@@ -10,7 +10,7 @@ from agent_tt.errors import ReadOnlySource, UsageError
 from agent_tt.model.facts import DecidedFacts, ResumedFacts, place_said
 from agent_tt.protocols import check_proven
 from agent_tt.questions import is_held
-from agent_tt.replaying.repeats import entries_of, place_of
+from agent_tt.replaying.tape.repeats import entries_of, place_of
 from agent_tt.resuming.past import marks_now, read_past, writes
 from agent_tt.resuming.said import check_said, read_said
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, Run
     from agent_tt.protocols import RunSource
-    from agent_tt.replaying.repeats import Marks, Place
+    from agent_tt.replaying.tape.repeats import Marks, Place
     from agent_tt.resuming.past import Past
 
 __all__ = ["Happened", "ResumePlan", "decided_before", "plan_resume"]

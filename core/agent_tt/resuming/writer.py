@@ -3,7 +3,7 @@
 The agent runs from its beginning, so it opens its steps and makes its calls once more. A step is known by its lane and
 its place among the steps of that lane, a call by the answer that it is given (`agent_tt.resuming.engine`). Known ones
 keep their numbers, and nothing is written. A step that was open goes on, and ends. What is made for real is written as
-ever; a call that was in flight gets a new row, which says whose place it takes (`agent_tt.replaying.repeats`).
+ever; a call that was in flight gets a new row, which says whose place it takes (`agent_tt.replaying.tape.repeats`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from agent_tt.model.facts import CallFacts
 from agent_tt.recording.calls.usage import NOTHING, Usage, usage_in
-from agent_tt.replaying.repeats import place_of
+from agent_tt.replaying.tape.repeats import place_of
 from agent_tt.resuming.continued import ContinuedWriter
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     )
     from agent_tt.protocols import OpenQuestion, RunWriter, Store
     from agent_tt.questions import NewQuestion
-    from agent_tt.replaying.repeats import Place
+    from agent_tt.replaying.tape.repeats import Place
     from agent_tt.resuming.engine import Resumption
     from agent_tt.resuming.past import Past
 

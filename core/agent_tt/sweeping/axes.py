@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 from agent_tt.codec.paths import format_path, parse_path
 from agent_tt.codec.text import parse_value, summary
 from agent_tt.errors import InvalidEdit, InvalidValue, UsageError
-from agent_tt.forking.assignments import parse_assignment, parse_move, parse_removal, split_assignment
-from agent_tt.forking.call_edits import parse_call_edit
-from agent_tt.forking.policies import read_rule
-from agent_tt.forking.request_edits import model_edit, parameter_edit, system_edit
+from agent_tt.forking.editing.assignments import parse_assignment, parse_move, parse_removal, split_assignment
+from agent_tt.forking.editing.call_edits import parse_call_edit
+from agent_tt.forking.editing.request_edits import model_edit, parameter_edit, system_edit
+from agent_tt.forking.policy.policies import read_rule
 from agent_tt.model import Edit
 
 if TYPE_CHECKING:

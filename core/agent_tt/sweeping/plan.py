@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from agent_tt.codec.paths import format_path
 from agent_tt.comparing.steps.outcome import final_state
 from agent_tt.errors import AgentTTError, InvalidEdit, UsageError
-from agent_tt.forking.advice import new_keys
-from agent_tt.forking.edits import apply_edits
+from agent_tt.forking.editing.edit_warnings import new_keys
+from agent_tt.forking.editing.edits import apply_edits
 from agent_tt.forking.plan import ForkPlan, plan_fork
-from agent_tt.forking.policies import configured_policy, written_rules
+from agent_tt.forking.policy.policies import configured_policy, written_rules
 from agent_tt.model import Run
 from agent_tt.model.facts import SweepFacts
 from agent_tt.querying.expressions.tree import CALL_NAMES, facts
@@ -22,7 +22,7 @@ from agent_tt.sweeping.definition import MOST_UNASKED, Cell, Definition
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_tt.forking.boundary import Expected
+    from agent_tt.forking.policy.boundary import Expected
     from agent_tt.model import Sweep
     from agent_tt.protocols import RunSource
 

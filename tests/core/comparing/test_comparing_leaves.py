@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agent_tt.codec.wire import TYPE
 from agent_tt.comparing.runs.edits import edit_words
 from agent_tt.comparing.values.edit_leaves import edit_changes
-from agent_tt.forking.edits import apply_edits, with_old_values
+from agent_tt.forking.editing.edits import apply_edits, with_old_values
 from agent_tt.model import Edit
 
 TERMS = {"policy": {"window_days": 14, "name": "refunds"}, "lines": [{"price": 10}, {"price": 20}]}

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import agent_tt
-from agent_tt.forking.guarding import guarding
-from agent_tt.forking.ledger import effects_of
+from agent_tt.forking.outside.guarding import guarding
+from agent_tt.forking.outside.ledger import effects_of
 from agent_tt.intercepting.approvals import Approvals
 from agent_tt.intercepting.policy import ToolPolicy
 from agent_tt.intercepting.policy_enforcement import PolicyEnforcement

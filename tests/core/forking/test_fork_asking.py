@@ -11,7 +11,7 @@ import pytest
 from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.errors import Interrupted, QuestionClosed
-from agent_tt.forking.policies import ToolPolicy, read_rule
+from agent_tt.forking.policy.policies import ToolPolicy, read_rule
 from agent_tt.resuming.plan import plan_resume
 
 if TYPE_CHECKING:

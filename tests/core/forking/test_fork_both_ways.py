@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent_tt.errors import InvalidEdit, InvalidEntryPoint
-from agent_tt.forking.assignments import parse_assignment, parse_move, parse_removal
-from agent_tt.forking.call_edits import parse_call_edit
-from agent_tt.forking.request_edits import model_edit, parse_parameter, system_edit
+from agent_tt.forking.editing.assignments import parse_assignment, parse_move, parse_removal
+from agent_tt.forking.editing.call_edits import parse_call_edit
+from agent_tt.forking.editing.request_edits import model_edit, parse_parameter, system_edit
 from agent_tt.model import AgentCode, CallEnd, Edit, NewCall, NewRun, NewStep, StepEnd
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pytest
 from tests.core.web_server import OPENAI_ANSWER, Web, serving
 from tests.patience import PATIENCE_SECONDS
 
-from agent_tt.forking.ledger import effects_of
-from agent_tt.forking.policies import ToolPolicy, read_rule
+from agent_tt.forking.outside.ledger import effects_of
+from agent_tt.forking.policy.policies import ToolPolicy, read_rule
 from agent_tt.questions import CallQuestion
 
 if TYPE_CHECKING:

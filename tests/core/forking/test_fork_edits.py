@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
 from agent_tt.errors import InvalidEdit, InvalidPath, InvalidValue
-from agent_tt.forking.assignments import parse_assignment
-from agent_tt.forking.between import edits_between
-from agent_tt.forking.edits import apply_edits, check_type, edit_from_value, with_old_values
+from agent_tt.forking.editing.assignments import parse_assignment
+from agent_tt.forking.editing.between import edits_between
+from agent_tt.forking.editing.edits import apply_edits, check_type, edit_from_value, with_old_values
 from agent_tt.model import Edit
 
 

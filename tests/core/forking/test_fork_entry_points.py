@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agent_tt.errors import InvalidEntryPoint
-from agent_tt.forking.entry_point import find_source, package_of, parse_entry_point
-from agent_tt.forking.entry_source import read_entry_source
+from agent_tt.forking.entry.entry_point import find_source, package_of, parse_entry_point
+from agent_tt.forking.entry.entry_source import read_entry_source
 
 if TYPE_CHECKING:
     from pathlib import Path

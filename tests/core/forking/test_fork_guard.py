@@ -8,7 +8,7 @@ import pytest
 from tests.core.web_server import OPENAI_ANSWER, Web, serving
 
 import agent_tt
-from agent_tt.forking.ledger import effects_of
+from agent_tt.forking.outside.ledger import effects_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ import pytest
 
 from agent_tt.errors import InvalidEdit, InvalidEntryPoint, NotRebuildable, ReadOnlySource, StepNotFound, UsageError
 from agent_tt.forking.plan import plan_fork
-from agent_tt.forking.policies import Rule, ToolPolicy, read_rule
+from agent_tt.forking.policy.policies import Rule, ToolPolicy, read_rule
 from agent_tt.forking.request import ForkRequest
 from agent_tt.model import AgentCode, CallEnd, Edit, NewCall, NewRun, NewStep, Run, StepEnd
 from agent_tt.store import open_store

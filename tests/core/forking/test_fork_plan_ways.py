@@ -9,7 +9,7 @@ import pytest
 
 from agent_tt.errors import InvalidEdit, InvalidEntryPoint, InvalidExecutor, InvalidScript, NotRebuildable, UsageError
 from agent_tt.forking.plan import plan_fork
-from agent_tt.forking.policies import Rule
+from agent_tt.forking.policy.policies import Rule
 from agent_tt.forking.request import ForkRequest
 from agent_tt.forking.terms import Terms
 from agent_tt.intercepting.limits import Limits

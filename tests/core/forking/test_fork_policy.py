@@ -17,10 +17,10 @@ from tests.core.web_server import Web, serving
 import agent_tt
 import agent_tt.seams.install
 from agent_tt.errors import ToolDenied, UsageError
-from agent_tt.forking.boundary import boundary_of
-from agent_tt.forking.policies import ToolPolicy, read_rule
-from agent_tt.forking.prepared import given_answer
-from agent_tt.forking.stand_ins import ParentStandIns
+from agent_tt.forking.policy.boundary import boundary_of
+from agent_tt.forking.policy.policies import ToolPolicy, read_rule
+from agent_tt.forking.policy.prepared import given_answer
+from agent_tt.forking.policy.stand_ins import ParentStandIns
 from agent_tt.forking.under_terms import links_of_run
 from agent_tt.intercepting.policy_enforcement import NotRecorded
 from agent_tt.model import NewRun

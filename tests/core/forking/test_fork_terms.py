@@ -11,7 +11,7 @@ import pytest
 
 import agent_tt
 from agent_tt.errors import AgentFailed, Interrupted, InvalidEntryPoint, InvalidExecutor, UsageError
-from agent_tt.forking.executors import EXECUTORS
+from agent_tt.forking.entry.executors import EXECUTORS
 from agent_tt.forking.terms import parse_duration, parse_memory, terms_from, terms_of
 
 if TYPE_CHECKING:

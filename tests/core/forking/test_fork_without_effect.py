@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent_tt.comparing import compare
 from agent_tt.comparing.runs.without_effect import edits_made, edits_without_effect
-from agent_tt.forking.request_edits import model_edit
+from agent_tt.forking.editing.request_edits import model_edit
 from agent_tt.model import Edit
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
 from agent_tt.errors import ToolDenied
-from agent_tt.forking.ledger import effects_of
+from agent_tt.forking.outside.ledger import effects_of
 from agent_tt.intercepting import approvals
 from agent_tt.questions import Decision
 

@@ -9,11 +9,11 @@ import pytest
 from tests.core.store.recordings import begin, new_store
 
 from agent_tt.errors import UsageError
-from agent_tt.forking.boundary import _uncalled
-from agent_tt.forking.declared_tools import DeclaredTool, declared_tools
+from agent_tt.forking.entry.declared_tools import DeclaredTool, declared_tools
+from agent_tt.forking.entry.shown_tools import ShownTools
 from agent_tt.forking.plan import plan_fork
+from agent_tt.forking.policy.boundary import _uncalled
 from agent_tt.forking.request import ForkRequest
-from agent_tt.forking.shown_tools import ShownTools
 from agent_tt.intercepting.rules import Rule
 from agent_tt.model import AgentCode, Call, CallEnd, NewCall, NewStep, Run, StepEnd
 

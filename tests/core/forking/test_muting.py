@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from agent_tt.errors import InvalidEdit
-from agent_tt.forking.advice import unanswered_calls
-from agent_tt.forking.edits import apply_edits
-from agent_tt.forking.muting import mute
+from agent_tt.forking.editing.edit_warnings import unanswered_calls
+from agent_tt.forking.editing.edits import apply_edits
+from agent_tt.forking.editing.muting import mute
 
 ASKED = {"role": "user", "content": "look around"}
 USE_1 = {"role": "assistant", "content": [{"type": "tool_use", "id": "tu_1", "name": "look", "input": {}}]}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.patience import PATIENCE_SECONDS
 
-from agent_tt.forking.ledger import effects_of
+from agent_tt.forking.outside.ledger import effects_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

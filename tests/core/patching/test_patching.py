@@ -28,7 +28,7 @@ from agent_tt.patching.patches import KINDS, moving_clock
 from agent_tt.patching.replacements import Replacements
 from agent_tt.recording.session import SESSION
 from agent_tt.replaying import Divergence, served
-from agent_tt.replaying.virtual_time import MovedClock
+from agent_tt.replaying.clock.virtual_time import MovedClock
 
 HIDING = (Path(__file__).parent / "hiding_agent.txt").read_text()
 
@@ -374,7 +374,7 @@ def test_a_replay_moves_the_clocks_of_an_agent_that_sleeps(project):
         "import time\n\ndef wait():\n    deadline, rounds = time.monotonic() + 600, 0\n"
         "    while time.monotonic() < deadline:\n        time.sleep(60)\n        rounds += 1\n    return rounds\n",
     )
-    from agent_tt.replaying.virtual_time import virtual_time
+    from agent_tt.replaying.clock.virtual_time import virtual_time
 
     with virtual_time(), moving_clock(project.root):
         assert agent.wait() == 10

@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 import agent_tt
-from agent_tt.forking.muting import mute
+from agent_tt.forking.editing.muting import mute
 from agent_tt.history.digest import digest
 from agent_tt.recording.calls.exchange import Asked, begin_exchange
 from agent_tt.store import open_store

@@ -8,7 +8,7 @@ import pytest
 
 import agent_tt
 from agent_tt.comparing.steps.outcome import read_outcome
-from agent_tt.forking.boundary import expected_after
+from agent_tt.forking.policy.boundary import expected_after
 from agent_tt.history.digest import digest
 from agent_tt.recording.calls.exchange import Asked, begin_exchange
 from agent_tt.store import open_store

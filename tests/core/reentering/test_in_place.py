@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from agent_tt.codec.encode import encode
-from agent_tt.forking.edits import apply_edits
+from agent_tt.forking.editing.edits import apply_edits
 from agent_tt.model import Edit
 from agent_tt.reentering.in_place import CannotChange, change_in_place, is_held_inside
 

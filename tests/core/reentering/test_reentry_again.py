@@ -9,10 +9,10 @@ import pytest
 from tests.core.reentering.support import LOOP, PRELUDE, Project
 
 from agent_tt.errors import CannotReenter, InvalidEdit, InvalidEntryPoint, UsageError
-from agent_tt.forking.call_edits import parse_call_edit
+from agent_tt.forking.editing.call_edits import parse_call_edit
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.request import ForkRequest
-from agent_tt.replaying.siblings import siblings_of
+from agent_tt.replaying.tape.siblings import siblings_of
 
 if TYPE_CHECKING:
     from agent_tt.model import Run

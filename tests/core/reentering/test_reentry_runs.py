@@ -13,7 +13,7 @@ from tests.core.reentering.support import LOOP, PRELUDE, Project
 from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.errors import CannotReenter, InvalidEdit, StepNotFound, UsageError
-from agent_tt.forking.call_edits import parse_call_edit
+from agent_tt.forking.editing.call_edits import parse_call_edit
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.request import ForkRequest
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import agent_tt
 from agent_tt.replaying.block import replaying
-from agent_tt.replaying.course import read_calls
 from agent_tt.replaying.engine import Replay
-from agent_tt.replaying.tape import lay_out
+from agent_tt.replaying.tape.full_history import read_calls
+from agent_tt.replaying.tape.tape import lay_out
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from tests.core.replaying.recorded import record, run_agent
 
 import agent_tt
 from agent_tt.errors import Interrupted
-from agent_tt.replaying.debugging import debugging
+from agent_tt.replaying.program.debugging import debugging
 
 NAMES: list[tuple[Any, str]] = [
     (time, "sleep"),

@@ -26,7 +26,7 @@ import pytest
 from agent_tt.errors import AgentTTError
 from agent_tt.recording.modules.native_libraries import links_to_world, uncovered_libraries
 from agent_tt.recording.session import SESSION
-from agent_tt.replaying.guard import Rules, guarded
+from agent_tt.replaying.guard.guard import Rules, guarded
 
 
 class Refused(BaseException):
@@ -405,7 +405,7 @@ def test_where_hooks_are_refused_nothing_is_replayed(tmp_path):
         "        raise RuntimeError\n"
         "sys.addaudithook(no_more)\n"
         "from agent_tt.errors import AgentTTError\n"
-        "from agent_tt.replaying.guard import guarded\n"
+        "from agent_tt.replaying.guard.guard import guarded\n"
         "try:\n"
         "    with guarded(ValueError): print('stands')\n"
         "except AgentTTError as error: print(error)\n"

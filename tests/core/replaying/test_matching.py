@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agent_tt.model import Call, ErrorInfo, Run
-from agent_tt.replaying.matching import Match, Matching
-from agent_tt.replaying.tape import Tape, lay_out
+from agent_tt.replaying.tape.matching import Match, Matching
+from agent_tt.replaying.tape.tape import Tape, lay_out
 
 CANCELLED = ErrorInfo("asyncio.exceptions:CancelledError", "")
 

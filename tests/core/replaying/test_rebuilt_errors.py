@@ -19,7 +19,7 @@ from pydantic_core import PydanticCustomError
 
 from agent_tt.errors import NotRebuildable
 from agent_tt.recording.errors.exceptions import error_info
-from agent_tt.replaying.rebuilt_errors import rebuild_error
+from agent_tt.replaying.answers.rebuilt_errors import rebuild_error
 
 RAN: list[str] = []
 

@@ -18,7 +18,7 @@ from tests.core.web_server import OPENAI_ANSWER, serving
 
 import agent_tt
 from agent_tt.recording.lanes.hooks import HOOKS
-from agent_tt.replaying.notes import RESERVATIONS
+from agent_tt.replaying.findings.notes import RESERVATIONS
 
 REPLAYS = 2
 MADE = itertools.count()

@@ -13,11 +13,11 @@ from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.model import Call, Run
 from agent_tt.recording.calls.answers import Question
+from agent_tt.replaying.answers.turns import Turns
+from agent_tt.replaying.answers.waiters import TaskWaiter, no_context
 from agent_tt.replaying.divergence import Divergence
 from agent_tt.replaying.engine import Replay
-from agent_tt.replaying.tape import Tape, lay_out
-from agent_tt.replaying.turns import Turns
-from agent_tt.replaying.waiters import TaskWaiter, no_context
+from agent_tt.replaying.tape.tape import Tape, lay_out
 
 LANES = ["main", "main/ask.0", "main/ask.1", "main/ask.10", "main/work.0/ask.0"]
 

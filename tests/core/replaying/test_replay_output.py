@@ -18,7 +18,7 @@ from tests.patience import PATIENCE_SECONDS
 import agent_tt
 from agent_tt.model import AgentCode, NewRun, Output
 from agent_tt.recording.runs.output import MOST, OutputTap
-from agent_tt.replaying.changed_lines import changed_lines
+from agent_tt.replaying.findings.changed_lines import changed_lines
 from agent_tt.store import copy_run, open_store
 
 if TYPE_CHECKING:

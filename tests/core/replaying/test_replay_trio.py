@@ -17,7 +17,7 @@ from tests.core.replaying.test_replay_lanes import fresh_answer
 from tests.core.web_server import serving
 
 import agent_tt
-from agent_tt.replaying.virtual_time import virtual_time
+from agent_tt.replaying.clock.virtual_time import virtual_time
 
 MADE = itertools.count()
 REAL = {"monotonic": time.monotonic}  # in a dict: names of modules are bound anew

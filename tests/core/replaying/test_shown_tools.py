@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agent_tt.model import Call
-from agent_tt.replaying.shown_tools import tools_shown_only
+from agent_tt.replaying.findings.shown_tools import tools_shown_only
 
 CHAT = "https://api.openai.com/v1/chat/completions"
 ASKED = {"id": "c1", "type": "function", "function": {"name": "lookup", "arguments": '{"q": "refunds"}'}}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agent_tt.replaying.source_trees import parse_source
+from agent_tt.replaying.tape.source_trees import parse_source
 
 SOURCE = "\n".join(f"def f{n}(x):\n    return [x, {{'k': (x + {n}) * 2}}]" for n in range(200))
 

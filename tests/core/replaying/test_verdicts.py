@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from agent_tt.replaying.divergence import Finding
-from agent_tt.replaying.notes import RESERVATIONS, Note, NoteKind, Notes
+from agent_tt.replaying.findings.notes import RESERVATIONS, Note, NoteKind, Notes
 from agent_tt.replaying.report import AgentEnd, ReplayReport, report_from_json
 
 DIFFERS = Finding("missing call", "charge was called when this was recorded; now it was not", step=2, call=1)

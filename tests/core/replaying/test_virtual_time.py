@@ -20,9 +20,9 @@ import uvloop
 from agent_tt.errors import AgentTTError
 from agent_tt.patching.clock import moved_on
 from agent_tt.recording.lanes.hooks import HOOKS
-from agent_tt.replaying import virtual_time as module
-from agent_tt.replaying.busy_threads import BusyThreads
-from agent_tt.replaying.virtual_time import check_event_loop, virtual_time
+from agent_tt.replaying.clock import virtual_time as module
+from agent_tt.replaying.clock.busy_threads import BusyThreads
+from agent_tt.replaying.clock.virtual_time import check_event_loop, virtual_time
 
 REAL = {"sleep": time.sleep, "monotonic": time.monotonic}  # in a dict: names of modules are bound anew
 UNTOUCHED = (

@@ -20,7 +20,7 @@ from agent_tt.history.damage import is_placeholder
 from agent_tt.history.proofs import TABLES
 from agent_tt.model import CallEnd, NewCall, NewStep, StepEnd
 from agent_tt.questions import NewQuestion
-from agent_tt.replaying.course import read_calls
+from agent_tt.replaying.tape.full_history import read_calls
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from agent_tt.errors import AgentTTError, QuestionClosed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agent_tt.forking.answering import Asked
+    from agent_tt.forking.policy.answering import Asked
     from agent_tt.protocols import RunSource
     from agent_tt.questions import CallQuestion, Decision
     from agent_tt.rerunning.handle import RunHandle
@@ -48,7 +48,7 @@ def refuse_unasked() -> Asked:
 
 def answer_waiting(terminal: Terminal, source: RunSource, handle: RunHandle) -> None:
     """Ask the person at the terminal about every call of a fork that waits."""
-    from agent_tt.forking.answering import is_of_fork
+    from agent_tt.forking.policy.answering import is_of_fork
 
     for question in source.questions():
         if is_of_fork(question, handle.run_id, handle.process):

@@ -47,9 +47,9 @@ def _keep(flag: str) -> Callable[[click.Context, click.Parameter, tuple[str, ...
 
 
 def _edit(flag: str, text: str) -> Edit:
-    from agent_tt.forking.assignments import parse_assignment, parse_move, parse_removal
-    from agent_tt.forking.call_edits import parse_call_edit
-    from agent_tt.forking.request_edits import model_edit, parse_parameter, system_edit
+    from agent_tt.forking.editing.assignments import parse_assignment, parse_move, parse_removal
+    from agent_tt.forking.editing.call_edits import parse_call_edit
+    from agent_tt.forking.editing.request_edits import model_edit, parse_parameter, system_edit
     from agent_tt.model import Edit
 
     match flag:

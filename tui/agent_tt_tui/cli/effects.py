@@ -28,8 +28,8 @@ _ROLES: Final[dict[Happened, Role]] = {
 
 def unrecorded_tools(source: RunSource, run: Run) -> tuple[str, ...]:
     """The tools that ran in the process of a run, as its conversations show, and of which it recorded no call."""
-    from agent_tt.replaying.course import steps_of_course
-    from agent_tt.replaying.shown_tools import tools_shown_only
+    from agent_tt.replaying.findings.shown_tools import tools_shown_only
+    from agent_tt.replaying.tape.full_history import steps_of_course
 
     steps = [step for step in steps_of_course(source, run) if step.calls]
     return tuple(tools_shown_only(call for step in steps for call in source.calls(run.id, step.number)))
@@ -90,7 +90,7 @@ def print_effects(terminal: Terminal, effects: Effects, unrecorded: Sequence[str
 
 def print_summary(terminal: Terminal, source: RunSource, run: Run) -> None:
     """Write the ledger of a run in one line, if there is anything in it."""
-    from agent_tt.forking.ledger import effects_of
+    from agent_tt.forking.outside.ledger import effects_of
     from agent_tt_tui.cli.terminal import Cell
 
     text = effects_of(source, run, values=False).summary(terminal.glyphs.times)

@@ -69,7 +69,7 @@ def tell_step(terminal: Terminal, source: RunSource, run_id: str, step: Step) ->
 
 def _did(source: RunSource, run: Run) -> Shape:
     """What a fork did beside its steps: `{effects, held_back, unrecorded, notes}`."""
-    from agent_tt.forking.ledger import effects_of
+    from agent_tt.forking.outside.ledger import effects_of
     from agent_tt_tui.cli.effects import effects_shape, unrecorded_tools
 
     ledger = effects_shape(effects_of(source, run), unrecorded_tools(source, run))

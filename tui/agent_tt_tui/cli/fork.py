@@ -17,8 +17,8 @@ from agent_tt_tui.cli.stopping import stopped_as_by_ctrl_c
 from agent_tt_tui.cli.trust import ask_for_trust, trust_option
 
 if TYPE_CHECKING:
-    from agent_tt.forking.boundary import Expected
     from agent_tt.forking.plan import ForkPlan
+    from agent_tt.forking.policy.boundary import Expected
     from agent_tt.forking.request import ForkRequest
     from agent_tt.rerunning.handle import RunHandle
     from agent_tt_tui.cli.terminal import Terminal

@@ -81,7 +81,7 @@ def takes_request(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _request(params: dict[str, Any]) -> ForkRequest:
     """Take what a fork is made of out of the parameters of a command."""
-    from agent_tt.forking.policies import Rule, configured_policy, read_assignment
+    from agent_tt.forking.policy.policies import Rule, configured_policy, read_assignment
     from agent_tt.forking.request import ForkRequest
     from agent_tt.forking.terms import terms_from
 
@@ -106,7 +106,7 @@ def _request(params: dict[str, Any]) -> ForkRequest:
 def _edits_of_input(step: str | None, texts: tuple[str, ...]) -> list[Edit]:
     """Edits of the input, which are edits of the state after step 0."""
     from agent_tt.errors import UsageError
-    from agent_tt.forking.assignments import parse_assignment
+    from agent_tt.forking.editing.assignments import parse_assignment
 
     if step not in (None, "0"):
         raise UsageError(

@@ -50,7 +50,7 @@ def command(options: Options) -> None:
 
 
 def _looked_at() -> list[tuple[Plugin, str]]:
-    from agent_tt.forking.executors import EXECUTORS
+    from agent_tt.forking.entry.executors import EXECUTORS
     from agent_tt.providers.reading import PROVIDERS
     from agent_tt.sources import SOURCES
 

@@ -10,8 +10,8 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agent_tt.forking.boundary import Boundary
     from agent_tt.forking.plan import ForkPlan
+    from agent_tt.forking.policy.boundary import Boundary
     from agent_tt_tui.cli.terminal import Cell, Role, Terminal
 
 __all__ = ["policy_options", "print_boundary", "what_is_known"]

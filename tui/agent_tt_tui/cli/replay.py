@@ -244,7 +244,7 @@ def _print_finding(terminal: Terminal, finding: Finding) -> None:
 
 def _print_change(terminal: Terminal, change: ChangedPart) -> None:
     """Write the path and the words: removed ones in `[-…-]`, added ones in `{+…+}`, so that no colour is needed."""
-    from agent_tt.replaying.likeness import shown_words
+    from agent_tt.replaying.findings.question_likeness import shown_words
     from agent_tt_tui.cli.terminal import Cell
 
     roles: dict[str, tuple[Role, str, str]] = {

@@ -65,7 +65,7 @@ def command(options: Options, run: str, step: str | None, *, effects: bool, only
 
 
 def _show_effects(options: Options, source: RunSource, run: Run) -> None:
-    from agent_tt.forking.ledger import effects_of
+    from agent_tt.forking.outside.ledger import effects_of
     from agent_tt_tui.cli.effects import effects_shape, print_effects, unrecorded_tools
     from agent_tt_tui.cli.shapes import run_shape
     from agent_tt_tui.cli.wording import run_line
@@ -80,7 +80,7 @@ def _show_effects(options: Options, source: RunSource, run: Run) -> None:
 
 
 def _show_run(options: Options, source: RunSource, run: Run) -> None:
-    from agent_tt.replaying.repeats import place_of, repeated
+    from agent_tt.replaying.tape.repeats import place_of, repeated
     from agent_tt_tui.cli.marks import labels_shape, notes_shape
     from agent_tt_tui.cli.shapes import run_shape, step_shape
 

@@ -1,6 +1,7 @@
 """What the process of a fork did outside the fork's own recording: at import, before it, beside it and after it.
 
-The guard of the fork wrote it down (`agent_tt.forking.outside`). Runs that the process recorded besides are read too.
+The guard of the fork wrote it down (`agent_tt.forking.outside.outside`). Runs that the process recorded besides are
+read too.
 """
 
 from __future__ import annotations

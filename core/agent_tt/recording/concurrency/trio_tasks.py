@@ -49,7 +49,7 @@ def trio_places(module: ModuleType) -> Places:
     need_members(module.Task, "coro", "context")
     need_members(runner, "task_exited")
     need_members(deadlines, "add", "remove", "expire", "next_deadline")
-    # A replay moves its clock, and looks whether anything is ready (`agent_tt.replaying.trio_loop`).
+    # A replay moves its clock, and looks whether anything is ready (`agent_tt.replaying.clock.trio_loop`).
     need_members(module.SystemClock, "current_time")
     need_members(module.TheIOManager, "get_events", "force_wakeup")
     need_members(runner, "runq", "deadlines", "entry_queue", "io_manager")

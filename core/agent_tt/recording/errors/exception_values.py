@@ -17,7 +17,8 @@ Exceptions among the arguments and attributes are written in the same way, each 
 another often holds it three times, as its cause, its context and an argument.
 
 Exceptions whose class has a constructor of its own, written in C or Rust, cannot be filled from outside. `DESCRIBED`
-gives the facts that its public constructor makes such an object from again (`agent_tt.replaying.special_exceptions`).
+gives the facts that its public constructor makes such an object from again
+(`agent_tt.replaying.answers.special_exceptions`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which of a process's recordings a run is.
 
 A script that asks its agent several questions may record a run for each; a replay of any of them starts the whole
-script again (`agent_tt.replaying.siblings`).
+script again (`agent_tt.replaying.tape.siblings`).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from textual.worker import get_current_worker
 
 from agent_tt.comparing.steps.effects import Effects
 from agent_tt.errors import AgentTTError
-from agent_tt.forking.ledger import effects_of
+from agent_tt.forking.outside.ledger import effects_of
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.keymaps import READING
 from agent_tt_tui.look import look_of

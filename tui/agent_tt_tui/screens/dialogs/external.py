@@ -9,7 +9,7 @@ from textual.app import SuspendNotSupported
 
 from agent_tt.codec.text import parse_value, pretty
 from agent_tt.errors import InvalidValue, UsageError
-from agent_tt.forking.between import edits_between
+from agent_tt.forking.editing.between import edits_between
 from agent_tt_tui.text import clean
 from agent_tt_tui.viewmodel.edits.external_editor import edit_outside
 

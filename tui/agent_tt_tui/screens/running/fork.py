@@ -9,7 +9,7 @@ from textual.worker import get_current_worker
 
 from agent_tt import samples
 from agent_tt.errors import AgentTTError, StoreNotFound, Untrusted
-from agent_tt.forking.code_by_executor import executors_for
+from agent_tt.forking.entry.code_by_executor import executors_for
 from agent_tt.forking.terms import MOCK, PYTHON
 from agent_tt.rerunning.handle import RunHandle
 from agent_tt.rerunning.launch import start_fork
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from agent_tt.forking.boundary import Boundary
     from agent_tt.forking.plan import ForkPlan
+    from agent_tt.forking.policy.boundary import Boundary
     from agent_tt.model import Edit, Run
     from agent_tt.protocols import RunSource
 

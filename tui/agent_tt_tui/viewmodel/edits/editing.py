@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.codec.text import parse_value, pretty, summary
 from agent_tt.comparing.values.words import compare_words
 from agent_tt.errors import InvalidValue
-from agent_tt.forking.edits import check_type
+from agent_tt.forking.editing.edits import check_type
 from agent_tt_tui.text import clean
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.comparing.values.states import compare_states
 from agent_tt.errors import InvalidEdit
-from agent_tt.forking.edits import apply_edits, with_old_values
+from agent_tt.forking.editing.edits import apply_edits, with_old_values
 from agent_tt_tui.viewmodel.edits.subjects import beside
 
 if TYPE_CHECKING:

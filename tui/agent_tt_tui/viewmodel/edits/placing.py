@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent_tt.codec.paths import format_path, get, parse_path, to_wire_path
 from agent_tt.errors import InvalidEdit, PathNotFound
-from agent_tt.forking.assignments import parse_assignment
+from agent_tt.forking.editing.assignments import parse_assignment
 from agent_tt.model import Edit
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.paths import format_path, parse_path, without_envelopes
 from agent_tt.errors import AgentTTError, PathNotFound
-from agent_tt.forking.call_edits import with_recorded_values
-from agent_tt.forking.edits import apply_edits
-from agent_tt.forking.json_text import read_inside
-from agent_tt.forking.said import answer_of
+from agent_tt.forking.editing.answer_text import answer_of
+from agent_tt.forking.editing.call_edits import with_recorded_values
+from agent_tt.forking.editing.edits import apply_edits
+from agent_tt.forking.editing.json_text import read_inside
 from agent_tt.model import Edit
 from agent_tt_tui.viewmodel.edits.leaves import leaves_of
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import pretty, summary
 from agent_tt.errors import AgentTTError
-from agent_tt.forking.edits import check_type
+from agent_tt.forking.editing.edits import check_type
 from agent_tt_tui.text import clean
 from agent_tt_tui.viewmodel.edits.editing import MOST_CHARACTERS
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import UsageError
-from agent_tt.forking.policies import WORDS, Rule
-from agent_tt.forking.said import answer_of
+from agent_tt.forking.editing.answer_text import answer_of
+from agent_tt.forking.policy.policies import WORDS, Rule
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
-    from agent_tt.forking.boundary import Boundary
     from agent_tt.forking.plan import ForkPlan
-    from agent_tt.forking.policies import Word
+    from agent_tt.forking.policy.boundary import Boundary
+    from agent_tt.forking.policy.policies import Word
 
 _DOES: Final[dict[str, str]] = {
     "live": "will really run",

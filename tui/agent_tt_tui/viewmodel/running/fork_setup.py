@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
 
 from agent_tt.errors import UsageError
-from agent_tt.forking.assignments import parse_assignment, split_assignment
+from agent_tt.forking.editing.assignments import parse_assignment, split_assignment
+from agent_tt.forking.editing.request_edits import model_edit, parse_parameter, system_edit
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.request import ForkRequest
-from agent_tt.forking.request_edits import model_edit, parse_parameter, system_edit
 from agent_tt.forking.terms import MOCK, PYTHON, parse_overrides, terms_from
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent_tt.forking.plan import ForkPlan
-    from agent_tt.forking.policies import ToolPolicy
+    from agent_tt.forking.policy.policies import ToolPolicy
     from agent_tt.forking.terms import Terms
     from agent_tt.model import Edit, Run, WayBackIn
     from agent_tt.protocols import RunSource

@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from agent_tt.errors import AgentTTError
-from agent_tt.forking.code import plan_code
+from agent_tt.forking.entry.code import plan_code
 
 if TYPE_CHECKING:
     from agent_tt.model import Run

@@ -19,9 +19,9 @@ from agent_tt_tui.widgets.dialogs.edit_row import edit_row, edit_rows
 from agent_tt_tui.widgets.dialogs.will_run import LABEL
 
 if TYPE_CHECKING:
-    from agent_tt.forking.boundary import Boundary
     from agent_tt.forking.plan import ForkPlan
-    from agent_tt.forking.policies import Word
+    from agent_tt.forking.policy.boundary import Boundary
+    from agent_tt.forking.policy.policies import Word
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.row import Row
 

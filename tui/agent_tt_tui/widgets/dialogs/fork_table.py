@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from textual.strip import Strip
 
     from agent_tt.comparing.values.states import Change
-    from agent_tt.forking.boundary import Boundary
     from agent_tt.forking.plan import ForkPlan
+    from agent_tt.forking.policy.boundary import Boundary
     from agent_tt.model import Edit
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.viewmodel.running.fork_setup import Setting

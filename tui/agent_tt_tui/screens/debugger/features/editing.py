@@ -9,7 +9,7 @@ from textual.worker import get_current_worker
 
 from agent_tt.codec.paths import format_path
 from agent_tt.errors import AgentTTError
-from agent_tt.forking.edits import apply_edits
+from agent_tt.forking.editing.edits import apply_edits
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.request import ForkRequest
 from agent_tt.model import Edit

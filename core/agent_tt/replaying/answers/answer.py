@@ -1,0 +1,142 @@
+"""The recorded answer to one question, while a replay gives it out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from agent_tt.codec.decode import decode
+from agent_tt.errors import NotRebuildable
+from agent_tt.model.facts import CallFacts
+from agent_tt.recording.errors.cancellation import is_cancellation
+from agent_tt.recording.lanes.arrival import AT_ONCE
+from agent_tt.replaying.answers.loaded_classes import LOADED
+from agent_tt.replaying.answers.rebuilt_errors import rebuild_error
+from agent_tt.replaying.answers.waiters import hang_in_trio
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import Call, Delivery
+    from agent_tt.replaying.answers.turns import Turns
+    from agent_tt.replaying.tape.tape import Tape, TapeCall
+
+__all__ = ["Answer"]
+
+
+class _Replay(Protocol):
+    """What gives the answer out (`agent_tt.replaying.engine.Replay`): each method gives what is to be raised."""
+
+    tape: Tape
+    turns: Turns
+
+    def check(self) -> None: ...
+
+    def gone(self, entry: TapeCall) -> BaseException: ...
+
+    def cancelled(self, entry: TapeCall) -> None: ...
+
+    def read_past(self, entry: TapeCall, why: str) -> BaseException: ...
+
+    def cannot_rebuild(self, entry: TapeCall, why: NotRebuildable) -> BaseException: ...
+
+    def check_sent(self, entry: TapeCall, index: int, recorded: Wire, value: Wire) -> None: ...
+
+
+class Answer:
+    """A `Served` of a replay."""
+
+    def __init__(self, replay: _Replay, entry: TapeCall) -> None:
+        self._replay = replay
+        self._entry = entry
+
+    @property
+    def call(self) -> Call:
+        """The recorded call."""
+        return self._entry.call
+
+    @property
+    def pieces(self) -> Sequence[Delivery]:
+        """What reached the agent in pieces."""
+        return self._entry.pieces
+
+    def wait(self, index: int = 0) -> None:
+        """Block until piece `index` is next; see `agent_tt.recording.calls.answers.Served`."""
+        number = self._number(index)
+        if number is not None:
+            self._replay.turns.wait(number)
+        elif self._entry.is_cancelled and not CallFacts.returned_as.is_in(self.call.meta):
+            # Nobody can cancel a plain function: that was its answer. Only a thread of trio's is told by its task.
+            if self.call.error is not None and self.call.error.class_name.startswith("trio"):
+                hang_in_trio(self._replay.turns.hang)
+        elif self._never_comes(index):
+            self._replay.turns.hang_thread()
+            self._replay.check()
+            raise self._replay.gone(self._entry)
+        self._replay.check()
+
+    async def turn(self, index: int = 0) -> None:
+        """As `wait`, for a coroutine."""
+        number = self._number(index)
+        if number is not None:
+            try:
+                await self._replay.turns.turn(number, at_once=self._entry.paces.get(index) == AT_ONCE)
+            except BaseException as error:
+                if is_cancellation(error):
+                    self._replay.cancelled(self._entry)
+                raise
+        elif self._never_comes(index):
+            await self._replay.turns.hang()
+            self._replay.check()
+            raise self._replay.gone(self._entry)
+        self._replay.check()
+
+    def leave(self, index: int) -> None:
+        """Take no piece from `index` on."""
+        self._replay.turns.drop(*(number for number in self._entry.turns[index:] if number is not None))
+
+    def read_past(self, why: str = "the recorded agent stopped reading here; this one reads on") -> BaseException:
+        """What to raise when the agent wants more than was recorded."""
+        return self._replay.read_past(self._entry, why)
+
+    def value(self, recorded: Wire) -> object:
+        """The Python value of a recorded one."""
+        if recorded is None or type(recorded) in (str, int, float, bool):
+            return recorded
+        try:
+            return decode(recorded, LOADED)
+        except NotRebuildable as error:
+            raise self._replay.cannot_rebuild(self._entry, error) from None
+
+    def failure(self) -> BaseException:
+        """The recorded exception, made again."""
+        info = self.call.error
+        value, text = (None, "") if info is None else (info.value, info.message)
+        try:
+            return rebuild_error(value, text=text, unusable=self._unusable)
+        except NotRebuildable as error:
+            raise self._replay.cannot_rebuild(self._entry, error) from None
+
+    def got(self, index: int, value: Wire) -> None:
+        """Check what the agent sent into the generator after piece `index`."""
+        result = self.call.result
+        sent = result.get("sent") if isinstance(result, dict) else None
+        pairs = sent if isinstance(sent, list) else []
+        recorded = next((pair[1] for pair in pairs if isinstance(pair, list) and pair[0] == index), None)
+        self._replay.check_sent(self._entry, index, recorded, value)
+
+    def _unusable(self, class_name: str, holder: str) -> BaseException:
+        why = f"an attribute of {holder} was a {class_name}, which was recorded only as text"
+        return self._replay.cannot_rebuild(self._entry, NotRebuildable(why, path="", class_name=class_name))
+
+    def _number(self, index: int) -> int | None:
+        return self._entry.turns[index] if index < len(self._entry.turns) else None
+
+    def _never_comes(self, index: int) -> bool:
+        """Whether the answer had not come when the agent stopped waiting for it, or when its run ended."""
+        entry = self._entry
+        if self.call.status == "pending":
+            if self._replay.tape.is_unfinished:
+                raise self._replay.read_past(entry, "the recording broke off here: what came back is not known")
+            return True
+        return entry.is_cancelled and index >= len(entry.turns) - 1

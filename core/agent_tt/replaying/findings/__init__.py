@@ -1,0 +1,8 @@
+"""What differs between a replay and its recording.
+
+| module | what it does |
+|---|---|
+| `findings`, `notes` | each kind of difference, and what else is noted |
+| `question_likeness`, `changed_lines` | the nearest recorded question, and the lines of code that may be why |
+| `shown_tools` | tools that the conversation shows and no call stands for |
+"""

@@ -1,0 +1,337 @@
+"""A recorded run in memory, laid out for replaying: its calls by lane, by question and by the order of its answers.
+
+Calls that a recorded call made itself are left out: the answer of the outer one replaces them. Numbers of answers are
+those of the store (`Call.delivered`, `Delivery.number`); a cancellation is not an answer, nobody waits for its number.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from bisect import bisect_left
+from collections import Counter, defaultdict, deque
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.model import HELD_BACK
+from agent_tt.recording.lanes.arrival import AT_ONCE
+from agent_tt.replaying.findings.shown_tools import tools_shown_only
+from agent_tt.replaying.tape.full_history import read_calls
+from agent_tt.replaying.tape.repeats import without_repeats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from agent_tt.model import Call, CallKind, Delivery, Run
+    from agent_tt.protocols import RunSource
+
+__all__ = ["DRAWN", "WITH_ITS_OWN", "Tape", "TapeCall", "TapeLane", "label_of", "lay_out", "read_tape"]
+
+DRAWN: Final[frozenset[CallKind]] = frozenset({"clock", "rng", "id", "env"})
+"""Kinds that a run records only where it was asked to: without any of them, their values are live."""
+
+WITH_ITS_OWN: Final = -1
+"""In place of a number of passes: a piece that came at once with the piece before it, to the same agent code."""
+
+_LONG_US: Final = 60_000_000
+"""A pause for which the agent did not think: it was interrupted, or the machine slept."""
+
+_UNFINISHED: Final = frozenset({"crashed", "running"})
+_ORDINAL: Final = re.compile(r"[0-9]{1,18}")
+
+
+class TapeCall:
+    """One recorded call and what became of it in this replay.
+
+    Attributes:
+        call: the recorded call.
+        lane: its lane.
+        index: its place in that lane, from 0.
+        pieces: what reached the agent in pieces, with the end; empty for an answer in one piece.
+        turns: of each piece (or of the one answer) the number that it waits for; None where nobody waits.
+        paces: how each came, by its place in `turns`; see `agent_tt.recording.lanes.arrival`.
+        served: whether its answer has been handed out, or is being waited for.
+        skipped_for: the later call of the same lane that was served before it.
+        is_reported: whether it has been reported as missing.
+    """
+
+    __slots__ = ("call", "index", "is_reported", "lane", "paces", "pieces", "served", "skipped_for", "turns")
+
+    def __init__(self, call: Call, pieces: Sequence[Delivery], lane: TapeLane) -> None:
+        self.call = call
+        # What was held back when the recording broke off is as if it had not come.
+        self.pieces = tuple(itertools.takewhile(lambda piece: piece.data != HELD_BACK, pieces))
+        self.lane = lane
+        self.index = len(lane.calls)
+        self.turns = _turns(call, self.pieces)
+        self.paces = call.facts.paces if self.pieces else {0: call.facts.pace}
+        self.served = False
+        self.skipped_for: TapeCall | None = None
+        self.is_reported = False
+
+    @property
+    def signature(self) -> str:
+        """The digest of its question."""
+        return self.call.signature or ""
+
+    @property
+    def came_us(self) -> tuple[int | None, ...]:
+        """When each of `turns` reached the agent, in microseconds since the epoch, as far as that is known."""
+        return tuple(piece.at_us for piece in self.pieces) if self.pieces else (self.call.ended_us,)
+
+    def lasted(self) -> dict[int, float]:
+        """By number of an answer or piece, the seconds from the question until it reached the agent."""
+        began = self.call.started_us
+        return {
+            number: max(came - began, 0) / 1e6
+            for number, came in zip(self.turns, self.came_us, strict=True)
+            if number is not None and came is not None and began is not None
+        }
+
+    def after(self) -> tuple[int, float] | None:
+        """The last answer of its lane before its question, and the seconds from then on; None where that is long."""
+        before = self.lane.calls[self.index - 1] if self.index else None
+        number, came, began = None, None, self.call.started_us
+        if before is not None:
+            number, came = before.turns[-1], before.came_us[-1]
+        if number is None or came is None or began is None or not 0 <= began - came <= _LONG_US:
+            return None
+        return number, (began - came) / 1e6
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the agent stopped waiting for it before it ended."""
+        return self.call.facts.cancelled
+
+    @property
+    def never_came(self) -> bool:
+        """Whether its answer had not come when the agent stopped waiting for it, or when the run ended."""
+        return self.is_cancelled or self.call.status == "pending"
+
+
+class TapeLane:
+    """The calls of one recorded lane, with a pointer to the first that has not been served.
+
+    Attributes:
+        id: its id in the recording.
+        calls: in the order in which they were asked.
+        is_bound: whether a lane of the replay goes along it.
+    """
+
+    __slots__ = ("_by_question", "_head", "calls", "id", "is_bound")
+
+    def __init__(self, id: str) -> None:  # noqa: A002  it is the lane's id
+        self.id = id
+        self.calls: list[TapeCall] = []
+        self.is_bound = False
+        self._head = 0
+        self._by_question: dict[str, deque[TapeCall]] = defaultdict(deque)
+
+    @property
+    def parent(self) -> str:
+        """Id of the lane that it was created from, "" for main."""
+        return self.id.rpartition("/")[0]
+
+    @property
+    def label(self) -> str:
+        """What made it: the name of a coroutine, `work`, `thread`, or its own name."""
+        return label_of(self.id.rpartition("/")[2])
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether none of its calls has been served."""
+        return self._head == 0 and bool(self.calls) and not self.calls[0].served
+
+    def add(self, call: TapeCall) -> None:
+        """Append a call."""
+        self.calls.append(call)
+        self._by_question[call.signature].append(call)
+
+    def next(self) -> TapeCall | None:
+        """The first call that has not been served."""
+        while self._head < len(self.calls) and self.calls[self._head].served:
+            self._head += 1
+        return self.calls[self._head] if self._head < len(self.calls) else None
+
+    def asking(self, signature: str) -> TapeCall | None:
+        """The first call with that question that has not been served."""
+        return first_unserved(self._by_question.get(signature))
+
+    def before(self, call: TapeCall) -> Iterator[TapeCall]:
+        """The calls before `call` that have not been served."""
+        self.next()
+        return (earlier for earlier in self.calls[self._head : call.index] if not earlier.served)
+
+    def unserved(self) -> Iterator[TapeCall]:
+        """All calls that have not been served."""
+        self.next()
+        return (call for call in self.calls[self._head :] if not call.served)
+
+
+class Tape:
+    """A recorded run.
+
+    Attributes:
+        run: the run.
+        lanes: its lanes by id.
+        calls: all calls that an agent asks again, in the order of their steps.
+        nested: how many calls are left out, because another recorded call made them.
+        shown_only: tools that the conversation shows and no call stands for; see `shown_tools`.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.lanes: dict[str, TapeLane] = {}
+        self.calls: list[TapeCall] = []
+        self.nested = 0
+        self.shown_only: dict[str, int] = {}
+        self._by_question: dict[str, deque[TapeCall]] = defaultdict(deque)
+        self._by_first_question: dict[str, list[TapeLane]] = {}
+        self._times_asked: Counter[str] = Counter()
+        self._names: set[tuple[CallKind, str]] = set()
+        self._kinds: set[CallKind] = set()
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether the recorded run broke off: what its open calls would have answered is not known."""
+        return self.run.status in _UNFINISHED
+
+    def knows(self, kind: CallKind, name: str) -> bool:
+        """Whether the run called that at all."""
+        return (kind, name) in self._names
+
+    def knows_kind(self, kind: CallKind) -> bool:
+        """Whether the run made any call of that kind."""
+        return kind in self._kinds
+
+    def asking(self, signature: str) -> Iterator[TapeCall]:
+        """The unserved calls of all lanes with that question."""
+        waiting = self._by_question.get(signature)
+        if first_unserved(waiting) is None or waiting is None:
+            return iter(())
+        return (call for call in waiting if not call.served)
+
+    def times_asked(self, signature: str) -> int:
+        """How many calls of the run asked that, served or not."""
+        return self._times_asked[signature]
+
+    def is_asked_beside(self, lane: TapeLane, signature: str) -> bool:
+        """Whether another lane than that asks the same, too."""
+        return self._times_asked[signature] > sum(1 for call in lane.calls if call.signature == signature)
+
+    def starting_with(self, signature: str) -> list[TapeLane]:
+        """The lanes whose first question that is, in the order in which they were created."""
+        return self._by_first_question.get(signature, [])
+
+    def turns(self) -> Iterator[tuple[int, int | None]]:
+        """Every number that somebody waits for, and how many passes of the event loop after the number before it.
+
+        None where the loop had come to rest or none is known, `WITH_ITS_OWN` for pieces that came with the one before.
+        """
+        for entry in self.calls:
+            paces = entry.paces
+            for index, number in enumerate(entry.turns):
+                pace = paces.get(index)
+                if number is not None:
+                    at_once = WITH_ITS_OWN if index and pace == AT_ONCE else None
+                    yield number, pace if isinstance(pace, int) else at_once
+
+    def timers(self) -> dict[int, int]:
+        """By number of an answer or piece, how many timers had fired since the one before it, where any had."""
+        found: dict[int, int] = {}
+        for entry in self.calls:
+            counts = entry.call.facts.timers
+            for index, number in enumerate(entry.turns):
+                count = counts.get(index)
+                if number is not None and isinstance(count, int):
+                    found[number] = count
+        return found
+
+    def questions_before(self) -> dict[int, int]:
+        """By number of an answer or piece, how many questions had been asked when it reached the agent.
+
+        What was drawn (`DRAWN`) does not count: it is not always written down at once.
+        """
+        questions = [entry.call for entry in self.calls if entry.call.kind not in DRAWN]
+        asked = sorted(call.started_us for call in questions if call.started_us is not None)
+        return {
+            number: bisect_left(asked, came)
+            for entry in self.calls
+            for number, came in zip(entry.turns, entry.came_us, strict=True)
+            if number is not None and came is not None
+        }
+
+    def fill(self, calls: Iterable[tuple[Call, Sequence[Delivery]]]) -> None:
+        """Lay out the calls of the run, once."""
+        for call, pieces in calls:
+            if call.facts.is_nested:
+                self.nested += 1
+                continue
+            lane = self.lanes.get(call.lane)
+            if lane is None:
+                lane = self.lanes[call.lane] = TapeLane(call.lane)
+            entry = TapeCall(call, pieces, lane)
+            lane.add(entry)
+            self.calls.append(entry)
+            self._by_question[entry.signature].append(entry)
+            self._times_asked[entry.signature] += 1
+            self._names.add((call.kind, call.name))
+            self._kinds.add(call.kind)
+        for lane in sorted(self.lanes.values(), key=_order_of_creation):
+            self._by_first_question.setdefault(lane.calls[0].signature, []).append(lane)
+
+
+def read_tape(source: RunSource, run: Run, *, from_step: int = 0) -> Tape:
+    """Read the calls of a run.
+
+    Args:
+        source: where it lies.
+        run: the run. Of a fork that was restored only its own steps are taken: the ones before it did not make.
+        from_step: leave out the calls of the steps up to this one.
+
+    Raises:
+        RunNotFound, StoreUnreadable: it cannot be read.
+    """
+    return lay_out(run, read_calls(source, run, from_step=from_step))
+
+
+def lay_out(run: Run, calls: Iterable[tuple[Call, Sequence[Delivery]]]) -> Tape:
+    """A new tape of a run's calls, to be replayed once."""
+    tape, calls = Tape(run), list(calls)
+    tape.shown_only = tools_shown_only(call for call, _ in calls)
+    # A lane may be in several steps at once, so the order of steps is not that of its questions.
+    tape.fill(sorted(without_repeats(run, calls), key=lambda pair: pair[0].lane_seq))
+    tape.calls.sort(key=lambda entry: (entry.call.step, entry.call.number))
+    return tape
+
+
+def first_unserved(waiting: deque[TapeCall] | None) -> TapeCall | None:
+    """The first of `waiting` that has not been served; the served ones before it are forgotten."""
+    while waiting and waiting[0].served:
+        waiting.popleft()
+    return waiting[0] if waiting else None
+
+
+def _turns(call: Call, pieces: Sequence[Delivery]) -> tuple[int | None, ...]:
+    cancelled = call.facts.cancelled
+    if not pieces:
+        return (None if cancelled else call.delivered,)
+    numbers: list[int | None] = [piece.number for piece in pieces]
+    is_left = pieces[-1].kind == "closed" and not call.facts.closed_in_turn
+    if is_left or (cancelled and pieces[-1].kind == "error"):
+        numbers[-1] = None
+    return tuple(numbers)
+
+
+def label_of(part: str) -> str:
+    """`ask` of `ask.3`, one part of a lane's id."""
+    label, _, ordinal = part.rpartition(".")
+    return label if _ORDINAL.fullmatch(ordinal) else part
+
+
+def _order_of_creation(lane: TapeLane) -> list[tuple[str, int]]:
+    """Sort `ask.10` behind `ask.9`."""
+    parts: list[tuple[str, int]] = []
+    for part in lane.id.split("/"):
+        label, _, ordinal = part.rpartition(".")
+        parts.append((label, int(ordinal)) if _ORDINAL.fullmatch(ordinal) else (part, -1))
+    return parts
