@@ -14,7 +14,7 @@ from pathlib import Path
 from agent_tt import samples
 from agent_tt.history.proofs import CALLS, RUNS, STEPS
 from agent_tt.store import copy_run, open_store
-from agent_tt.store.connection import transaction_of
+from agent_tt.store.file.connection import transaction_of
 
 
 def build(target: Path) -> None:

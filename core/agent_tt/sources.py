@@ -129,8 +129,8 @@ def _detected(name: str, detector: Detector, path: Path, head: bytes) -> RunSour
 
 
 def _head(path: Path) -> bytes:
-    from agent_tt.store.heads import read_head
-    from agent_tt.store.locate import refuse_special
+    from agent_tt.store.file.heads import read_head
+    from agent_tt.store.file.locate import refuse_special
 
     if path.is_dir():
         inside = [candidate for candidate in (path / "runs.db", path / ".agent-tt" / "runs.db") if candidate.is_file()]
@@ -172,7 +172,7 @@ def marks_of(source: RunSource) -> MarkedRuns | None:
 
 
 def _is_store(head: bytes) -> bool:
-    from agent_tt.store.schema import APPLICATION_ID
+    from agent_tt.store.file.schema import APPLICATION_ID
 
     return int.from_bytes(head[_APPLICATION_ID], "big") == APPLICATION_ID
 

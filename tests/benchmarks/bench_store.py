@@ -31,7 +31,7 @@ from deepdiff import DeepDiff
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from agent_tt.history.diff import diff
+from agent_tt.history.changes.diff import diff
 from agent_tt.model import AgentCode, CallEnd, NewCall, NewRun, NewStep, StepEnd
 from agent_tt.store import open_store
 

@@ -55,7 +55,7 @@ PACKAGES = {
         ("tests/core/recording/test_policy.py", "tests/core/forking/test_fork_policy.py"),
     ),
     "history": Package(
-        ("history/*.py",),
+        ("history/**/*.py",),
         ("tests/core/history", *(f"tests/core/store/test_{name}.py" for name in _STORE_TESTS)),
     ),
 }

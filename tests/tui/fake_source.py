@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tests.core.memory_store import MemoryStore
 
 from agent_tt.errors import Damaged
-from agent_tt.history.diff import diff
+from agent_tt.history.changes.diff import diff
 from agent_tt.model import Call, Run, Step
 from agent_tt.protocols import Capabilities
 from agent_tt.store.liveness import current_owner
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.ops import Op
+    from agent_tt.history.changes.ops import Op
 
 
 class FakeSource(MemoryStore):

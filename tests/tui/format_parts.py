@@ -11,28 +11,28 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.history.proofs import TABLES as PROVEN
 from agent_tt.model.facts import CallFacts, Facts, UserFacts
 from agent_tt.model.facts.stored import RunMeta, StepMeta
-from agent_tt.store import schema
+from agent_tt.store.file import schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-CORE: Final = Path(schema.__file__).parents[1]
+CORE: Final = Path(schema.__file__).parents[2]
 JSON_COLUMNS: Final = {"runs.meta": RunMeta, "steps.meta": StepMeta, "calls.meta": CallFacts}
 FORMS: Final = {
-    "Values with large parts": "history.payload",
-    "Operations": "history.ops",
-    "Headers": "history.templates",
-    "Compression": "history.frames",
+    "Values with large parts": "history.payloads.payload",
+    "Operations": "history.changes.ops",
+    "Headers": "history.payloads.templates",
+    "Compression": "history.payloads.frames",
     "Hashes": "history.hashing",
     "Bytes of a value": "codec.tlv",
     "Digests and the chain": "history.digest",
-    "The log": "history.log",
-    "Keyframes": "history.keyframes",
-    "The index of changed paths": "history.index",
+    "The log": "history.log.log",
+    "Keyframes": "history.log.keyframes",
+    "The index of changed paths": "history.log.index",
     "Proofs and seals": "history.proofs",
-    "Counts": "store.counts",
-    "The order of answers": "store.deliveries",
-    "Who made a file": "store.provenance",
+    "Counts": "store.checking.counts",
+    "The order of answers": "store.rows.deliveries",
+    "Who made a file": "store.file.provenance",
     "Spill files": "store.spill",
 }
 """By heading, the module whose docstring describes the form."""

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.memory_store import MemoryStore
 
-from agent_tt.history.diff import diff
+from agent_tt.history.changes.diff import diff
 from agent_tt.model import Run
 from agent_tt_tui.viewmodel.debugger.newest import Newest
 from agent_tt_tui.viewmodel.debugger.runmodel import PAGE, RunModel

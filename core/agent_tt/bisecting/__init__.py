@@ -83,7 +83,7 @@ def bisect(
     from agent_tt.forking.terms import terms_from
     from agent_tt.protocols import check_proven
     from agent_tt.sources import open_source
-    from agent_tt.store.locate import resolve_store_path
+    from agent_tt.store.file.locate import resolve_store_path
 
     of_forks = {
         "stop_at": stop_at,

@@ -47,7 +47,7 @@ def compare(a: str, b: str, *, store: str | Path | None = None) -> Comparison:
     """
     from agent_tt.comparing.runs.comparison import compare_runs
     from agent_tt.sources import open_source
-    from agent_tt.store.locate import resolve_store_path
+    from agent_tt.store.file.locate import resolve_store_path
 
     with closing(open_source(resolve_store_path(store))) as source:
         return compare_runs(source, source.run(a), source, source.run(b))
@@ -80,7 +80,7 @@ def compare_many(
     """
     from agent_tt.comparing.runs.table import TableReader
     from agent_tt.sources import open_source
-    from agent_tt.store.locate import resolve_store_path
+    from agent_tt.store.file.locate import resolve_store_path
 
     with closing(open_source(resolve_store_path(store))) as source:
         named = None if others is None else [source.run(other) for other in others]

@@ -18,8 +18,8 @@ missing, or was added, makes it wrong. What changes in a row is left to the row'
 back, proof and all, to what it had been before is not noticed.
 
 What a run records has no seals, which would write one more page of the file with each call: steps, calls and deliveries
-are numbered without gaps and counted (`agent_tt.store.counts`), checkpoints have no gaps, a chain goes through them,
-and steps name them, and a blob that is missing is missed by the row that names it.
+are numbered without gaps and counted (`agent_tt.store.checking.counts`), checkpoints have no gaps, a chain goes through
+them, and steps name them, and a blob that is missing is missed by the row that names it.
 
 `paths` and `changes` have no proofs: a path's number is made from its text, and the index follows from the log, from
 which `verify` makes it again.

@@ -26,7 +26,7 @@ from agent_tt.model import ErrorInfo
 from agent_tt.model.facts import RunFacts
 from agent_tt.recording.steps.checkpointing import parse_rules
 from agent_tt.store import open_store
-from agent_tt.store.locate import ENVIRONMENT as STORE_VARIABLE
+from agent_tt.store.file.locate import ENVIRONMENT as STORE_VARIABLE
 from agent_tt.store.spill.taking_in import take_in
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import threading
 from typing import TYPE_CHECKING
 
 from agent_tt.errors import AgentTTError, StoreBusy
+from agent_tt.store.file.locate import own_store_path
 from agent_tt.store.foreign_marks import ForeignMarks
-from agent_tt.store.locate import own_store_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path as FilePath
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.history.ops import Op
+    from agent_tt.history.changes.ops import Op
     from agent_tt.model import Call, Delivery, Output, Problem, Step, Sweep
     from agent_tt.protocols import Capabilities, Cursor
     from agent_tt.questions import CallQuestion

@@ -13,8 +13,9 @@ from agent_tt.marking.reading import Reading
 from agent_tt.model import Label, Note
 from agent_tt.protocols import MarkedRuns
 from agent_tt.protocols.references import find_run
-from agent_tt.store import door, keeping, naming
+from agent_tt.store import ingest_filter, keeping
 from agent_tt.store.foreign_marks import Change
+from agent_tt.store.rows import naming
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -145,7 +146,7 @@ class MarkedSource(Reading, MarkedRuns):
 
     def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
         """Replace a run's tags."""
-        kept: list[Wire] = [door.admit_text(tag) for tag in tags]
+        kept: list[Wire] = [ingest_filter.admit_text(tag) for tag in tags]
         self._change([run_id], lambda facts: facts.update(tags=kept))
 
     def set_metadata(
@@ -172,7 +173,7 @@ class MarkedSource(Reading, MarkedRuns):
             UsageError: the name would name something else too.
         """
         runs = self.runs(archived=True)
-        run, name = self.run(run_id), naming.tidy(door.admit_text(name))
+        run, name = self.run(run_id), naming.tidy(ingest_filter.admit_text(name))
         if name == run.name:
             return
         naming.check_name(name, run, runs)
@@ -198,7 +199,7 @@ class MarkedSource(Reading, MarkedRuns):
             StepNotFound: the run has no such step.
         """
         if name is not None:
-            name = naming.tidy(door.admit_text(name))
+            name = naming.tidy(ingest_filter.admit_text(name))
             others = {label.name for at, label in self.labels(run_id).items() if at != step}
             naming.check_checkpoint_name(name, {other for other in others if other is not None})
         self._change_label(run_id, step, lambda facts: facts.update(name=name or ""))

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from agent_tt.codec.paths import format_path, get
 from agent_tt.errors import AgentTTError, PathNotFound
-from agent_tt.history.damage import find_placeholder
-from agent_tt.history.diff import diff
+from agent_tt.history.changes.diff import diff
+from agent_tt.history.changes.ops import trace
 from agent_tt.history.digest import digest
-from agent_tt.history.ops import trace
+from agent_tt.history.payloads.damage import find_placeholder
 from agent_tt.model import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.history.ops import Op
+    from agent_tt.history.changes.ops import Op
     from agent_tt.model import Run, Step
 
 __all__ = [

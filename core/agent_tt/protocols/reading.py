@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path as FilePath
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.history.ops import Op
+    from agent_tt.history.changes.ops import Op
     from agent_tt.model import Call, Delivery, Label, Note, Output, Problem, Run, Step, Sweep
     from agent_tt.questions import CallQuestion
 

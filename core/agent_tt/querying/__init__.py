@@ -70,7 +70,7 @@ def blame(run: str, path: str, step: int | str | None = None, *, store: str | Pa
     """
     from agent_tt.querying.provenance.blaming import blame_value
     from agent_tt.sources import open_source
-    from agent_tt.store.locate import resolve_store_path
+    from agent_tt.store.file.locate import resolve_store_path
 
     with closing(open_source(resolve_store_path(store))) as source:
         found = source.run(run)
@@ -120,7 +120,7 @@ def find(
     from agent_tt.querying.search.finder import Finder
     from agent_tt.querying.search.query import parse
     from agent_tt.sources import open_source
-    from agent_tt.store.locate import resolve_store_path
+    from agent_tt.store.file.locate import resolve_store_path
 
     query = parse(text, regex=regex, fields=fields)
     with closing(open_source(resolve_store_path(store))) as source, closing(Finder(source)) as finder:
@@ -152,7 +152,7 @@ def find_steps(run: str, where: str, *, store: str | Path | None = None) -> list
     """
     from agent_tt.querying.watches.step_search import Watch
     from agent_tt.sources import open_source
-    from agent_tt.store.locate import resolve_store_path
+    from agent_tt.store.file.locate import resolve_store_path
 
     with closing(open_source(resolve_store_path(store))) as source:
         return list(Watch(source, source.run(run).id, where).steps())

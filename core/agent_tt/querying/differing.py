@@ -9,7 +9,7 @@ from agent_tt.comparing.values.ignoring import Ignoring
 from agent_tt.comparing.values.state_diff import diff_states
 from agent_tt.querying.checkpoints import parse_checkpoint, split_file
 from agent_tt.sources import open_source
-from agent_tt.store.locate import resolve_store_path
+from agent_tt.store.file.locate import resolve_store_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.wire import TYPE
 from agent_tt.errors import AgentTTError
-from agent_tt.history.damage import find_placeholder
+from agent_tt.history.payloads.damage import find_placeholder
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire

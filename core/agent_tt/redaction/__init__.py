@@ -1,4 +1,4 @@
-"""What is a secret, and what is kept in its place. No input or output; the store's door and the seams ask here.
+"""What is a secret, and what is kept in its place. No input or output; the store's filter and the seams ask here.
 
 | module | what it knows |
 |---|---|

@@ -68,7 +68,7 @@ def served(
         Divergence: at the end too, if the block swallowed it, or left calls out.
     """
     from agent_tt.sources import open_source
-    from agent_tt.store.locate import resolve_store_path
+    from agent_tt.store.file.locate import resolve_store_path
 
     source = open_source(resolve_store_path(None if store is None else Path(store)))
     try:

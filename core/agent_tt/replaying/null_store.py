@@ -16,7 +16,7 @@ from agent_tt.replaying.findings.findings import changed_output, changed_state
 from agent_tt.replaying.tape.full_history import course_of
 from agent_tt.replaying.tape.repeats import marks_of
 from agent_tt.sources import open_source
-from agent_tt.store.outputs import admitted
+from agent_tt.store.rows.outputs import admitted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

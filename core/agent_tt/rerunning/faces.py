@@ -58,7 +58,7 @@ def replay(
     """
     from agent_tt.rerunning.replay import run_replay
     from agent_tt.sources import open_source
-    from agent_tt.store.locate import resolve_store_path
+    from agent_tt.store.file.locate import resolve_store_path
 
     source = open_source(resolve_store_path(store))
     try:
@@ -106,7 +106,7 @@ def resume(
     from agent_tt.rerunning.launch import start_resume
     from agent_tt.resuming.plan import plan_resume
     from agent_tt.store import open_store
-    from agent_tt.store.locate import resolve_store_path
+    from agent_tt.store.file.locate import resolve_store_path
 
     source = open_store(resolve_store_path(store))
     try:
@@ -216,7 +216,7 @@ def fork(
     from agent_tt.model import Edit
     from agent_tt.rerunning.launch import start_fork
     from agent_tt.store import open_store
-    from agent_tt.store.locate import resolve_store_path
+    from agent_tt.store.file.locate import resolve_store_path
 
     by_path: Mapping[str, object] = changes if isinstance(changes, Mapping) else {}
     edits = () if isinstance(changes, Mapping) else changes or ()

@@ -18,7 +18,7 @@ from agent_tt.rerunning.handle import RunHandle
 from agent_tt.rerunning.process import start_agent
 from agent_tt.rerunning.rerun import Rerun
 from agent_tt.store import open_patiently
-from agent_tt.store.provenance import check_made_here
+from agent_tt.store.file.provenance import check_made_here
 from agent_tt.temporary import temporary_file
 
 if TYPE_CHECKING:

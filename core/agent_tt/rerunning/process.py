@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from agent_tt.errors import InvalidEntryPoint
 from agent_tt.model.facts import RunFacts
 from agent_tt.rerunning.rerun import RERUN_VARIABLE
-from agent_tt.store.locate import ENVIRONMENT as STORE_VARIABLE
+from agent_tt.store.file.locate import ENVIRONMENT as STORE_VARIABLE
 from agent_tt.supervising.keeper import Keeper
 from agent_tt.supervising.processes import marked
 

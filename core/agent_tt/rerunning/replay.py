@@ -20,7 +20,7 @@ from agent_tt.replaying.progress import calls_answered
 from agent_tt.replaying.report import report_from_json
 from agent_tt.rerunning.process import start_agent
 from agent_tt.rerunning.rerun import Rerun
-from agent_tt.store.provenance import check_made_here
+from agent_tt.store.file.provenance import check_made_here
 from agent_tt.temporary import temporary_file, temporary_folder
 
 if TYPE_CHECKING:

@@ -6,22 +6,23 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import Damaged, StepNotFound
 from agent_tt.history.hashing import blob_names
-from agent_tt.history.payload import pack_call_value, unpack_call_value
+from agent_tt.history.payloads.payload import pack_call_value, unpack_call_value
+from agent_tt.history.payloads.templates import Templates
 from agent_tt.history.proofs import CALLS
-from agent_tt.history.templates import Templates
 from agent_tt.model import Delivery
-from agent_tt.store import columns, deliveries, door
+from agent_tt.store import ingest_filter
 from agent_tt.store.open_step import answer_fingerprint
+from agent_tt.store.rows import columns, deliveries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.blobs import Blobs
-    from agent_tt.history.large_parts import PutBlob
+    from agent_tt.history.changes.large_parts import PutBlob
+    from agent_tt.history.payloads.blobs import Blobs
     from agent_tt.history.rows import SqlValue, Transaction
     from agent_tt.model import CallEnd, DeliveryKind, Judged, NewCall
-    from agent_tt.store.connection import Database
+    from agent_tt.store.file.connection import Database
     from agent_tt.store.liveness import Clock
     from agent_tt.store.numbers import NextNumbers
     from agent_tt.store.open_step import OpenStep
@@ -57,13 +58,13 @@ class CallWriter:
     def begin(self, step: int, new: NewCall) -> int:
         """Commit the intent of a call; give its number within the step."""
         refs: list[bytes] = []
-        meta = door.admit_mapping(new.meta)
+        meta = ingest_filter.admit_mapping(new.meta)
         with self._database.lock:
             open_step = self._open.get(step)
             with self._database.transaction() as tx:
                 self._numbers.check(tx)
                 put = self._blob_sink(tx, refs)
-                args = pack_call_value(door.admit(new.args), put)
+                args = pack_call_value(ingest_filter.admit(new.args), put)
                 if open_step is not None and open_step.breaks == self._numbers.breaks:
                     number = len(open_step.kinds) + 1
                 else:
@@ -71,8 +72,8 @@ class CallWriter:
                     number = 1 if last is None else int(last) + 1
                 facts = self._pack_facts(meta, put)
                 intent: tuple[SqlValue, ...] = (
-                    *(self._run, step, number, door.admit_text(new.lane), new.lane_seq, new.kind),
-                    *(door.admit_text(new.name), new.effect, "pending", _signature(new.signature)),
+                    *(self._run, step, number, ingest_filter.admit_text(new.lane), new.lane_seq, new.kind),
+                    *(ingest_filter.admit_text(new.name), new.effect, "pending", _signature(new.signature)),
                     *(args, None, None, b"".join(refs) or None, self._clock.now_us(), None, None, facts),
                 )
                 row, _ = CALLS.write(tx, intent)
@@ -93,11 +94,11 @@ class CallWriter:
         refs: list[bytes] = []
         with self._database.lock:
             with self._database.transaction() as tx:
-                facts = {**self._facts(tx, step, call), **door.admit_mapping(meta)}
+                facts = {**self._facts(tx, step, call), **ingest_filter.admit_mapping(meta)}
                 put = self._blob_sink(tx, refs)
                 changes: dict[str, SqlValue] = {"meta": self._pack_facts(facts, put)}
                 if args is not None:
-                    changes["args"] = pack_call_value(door.admit(args), put)
+                    changes["args"] = pack_call_value(ingest_filter.admit(args), put)
                 row = self._change(tx, step, call, changes, refs)
             open_step = self._open.get(step)
             if open_step is not None:
@@ -115,7 +116,7 @@ class CallWriter:
                 self._numbers.check(tx)
                 self._facts(tx, step, call)
                 number = self._next_number(tx)
-                piece = door.admit_piece(data)
+                piece = ingest_filter.admit_piece(data)
                 self._settle(tx, step, call, piece.settled)
                 self._deliver(tx, step, call, Delivery(number, kind, self._clock.now_us(), piece.data))
             self._numbers.keep()
@@ -144,18 +145,18 @@ class CallWriter:
         """
         refs: list[bytes] = []
         result = None
-        error = columns.error_to_text(door.admit_error(end.error))
+        error = columns.error_to_text(ingest_filter.admit_error(end.error))
         with self._database.lock:
             with self._database.transaction() as tx:
                 self._numbers.check(tx)
                 put = self._blob_sink(tx, refs)
                 if end.status == "ok":
-                    result = pack_call_value(door.admit_answer(end.result), put)
-                facts = {**self._facts(tx, step, call), **door.admit_mapping(end.meta)}
+                    result = pack_call_value(ingest_filter.admit_answer(end.result), put)
+                facts = {**self._facts(tx, step, call), **ingest_filter.admit_mapping(end.meta)}
                 number, now = self._next_number(tx), self._clock.now_us()
                 self._settle(tx, step, call, end.settled)
                 if end.stream is not None:
-                    returned = door.admit_answer(end.returned)
+                    returned = ingest_filter.admit_answer(end.returned)
                     self._deliver(tx, step, call, Delivery(number, end.stream, now, returned))
                 changes: dict[str, SqlValue] = {
                     "status": end.status,

@@ -16,15 +16,15 @@ from agent_tt.history.proofs import BLOBS, DICTS, META, RUNS, TABLES
 from agent_tt.history.rows import row_key
 from agent_tt.model import Deletion
 from agent_tt.store import keeping
-from agent_tt.store.deliveries import NUMBER_MASK, keys_of
-from agent_tt.store.run_rows import RunRows, descendants, shown_status
+from agent_tt.store.rows.deliveries import NUMBER_MASK, keys_of
+from agent_tt.store.rows.run_rows import RunRows, descendants, shown_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from agent_tt.history.rows import Rows, Transaction
     from agent_tt.model import Run
-    from agent_tt.store.connection import Database
+    from agent_tt.store.file.connection import Database
 
 __all__ = ["delete_runs", "plan_deletion"]
 

@@ -1,6 +1,6 @@
 """Marks on runs that lie in files which are only read: who wrote down what, and what it points to.
 
-`agent_tt.marking` says what they mean for the runs of such a file. The bodies pass the write door here.
+`agent_tt.marking` says what they mean for the runs of such a file. The bodies pass the ingest filter here.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import NotFound
 from agent_tt.history.proofs import FOREIGN_MARKS
-from agent_tt.store import columns, door
-from agent_tt.store.columns import COUNT, NAME, TEXT, WHOLE
+from agent_tt.store import ingest_filter
+from agent_tt.store.file.opening import open_database
 from agent_tt.store.liveness import now_us
-from agent_tt.store.opening import open_database
+from agent_tt.store.rows import columns
+from agent_tt.store.rows.columns import COUNT, NAME, TEXT, WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -124,7 +125,7 @@ class ForeignMarks:
 
     def add(self, place: Place, kind: str, body: str) -> ForeignMark:
         """Write a text down."""
-        words, now = door.admit_text(body), now_us()
+        words, now = ingest_filter.admit_text(body), now_us()
         with self._database.transaction() as tx:
             mark = self._insert(tx, place, kind, words, now)
         return ForeignMark(mark, place, kind, words, now)
@@ -135,7 +136,7 @@ class ForeignMarks:
         Raises:
             NotFound: it is gone.
         """
-        words = door.admit_text(body)
+        words = ingest_filter.admit_text(body)
         with self._database.transaction() as tx:
             where = "mark = ? AND file = ? AND kind IN ('note', 'bookmark', 'watch')"
             if not tx.query(f"SELECT 1 FROM foreign_marks WHERE {where}", (mark, self._file)):  # noqa: S608  a constant

@@ -12,9 +12,10 @@ from agent_tt.errors import HasForks, IsPinned, IsRunning, NotFound, RunNotFound
 from agent_tt.history.proofs import NOTES, RUNS
 from agent_tt.model.fact_text import TEXT_FACTS
 from agent_tt.model.facts.stored import RunMeta
-from agent_tt.store import columns, door, naming
+from agent_tt.store import ingest_filter
 from agent_tt.store.liveness import now_us
-from agent_tt.store.run_rows import LABEL, descendants, label_of
+from agent_tt.store.rows import columns, naming
+from agent_tt.store.rows.run_rows import LABEL, descendants, label_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -84,7 +85,7 @@ def rename(tx: Transaction, run_id: str, name: str) -> None:
     Raises:
         UsageError: the name, or that of one of the forks, would name something else too.
     """
-    run, name = row_number(tx, run_id), naming.tidy(door.admit_text(name))
+    run, name = row_number(tx, run_id), naming.tidy(ingest_filter.admit_text(name))
     ((old, parent_name),) = tx.query(
         "SELECT r.name, p.name FROM runs r LEFT JOIN runs p ON p.run = r.parent WHERE r.run = ?", (run,)
     )
@@ -196,7 +197,7 @@ def checked_metadata(metadata: Mapping[str, Wire]) -> dict[str, Wire]:
             raise UsageError("a fact needs a name")
         if name in TEXT_FACTS and not isinstance(value, str):
             raise UsageError(f"{name} is a text", hint=f"""Write {name}='"…"'.""")
-    return door.admit_mapping(metadata)
+    return ingest_filter.admit_mapping(metadata)
 
 
 def change_metadata(tx: Transaction, run: int, metadata: Mapping[str, Wire], remove: Sequence[str]) -> None:
@@ -211,7 +212,7 @@ def name_checkpoint(tx: Transaction, run: int, step: int, name: str | None) -> N
         UsageError: the name would name another step too.
     """
     if name is not None:
-        name = naming.tidy(door.admit_text(name))
+        name = naming.tidy(ingest_filter.admit_text(name))
         rows = tx.query("SELECT step, body FROM notes WHERE run = ? AND kind = ? AND step <> ?", (run, LABEL, step))
         others = (label_of(at, body).name for at, body in rows)
         naming.check_checkpoint_name(name, {other for other in others if other is not None})

@@ -23,7 +23,7 @@ from agent_tt.model import Owner
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from agent_tt.store.connection import Database
+    from agent_tt.store.file.connection import Database
 
 __all__ = ["BEAT_S", "STALE_US", "Clock", "Heart", "Owner", "as_if", "current_owner", "is_alive", "now_us", "start_in"]
 

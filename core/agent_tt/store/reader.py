@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.history.cursor import TrackCursor
-from agent_tt.history.index import PathIndex
-from agent_tt.history.log import StateLog
+from agent_tt.history.log.cursor import TrackCursor
+from agent_tt.history.log.index import PathIndex
+from agent_tt.history.log.log import StateLog
+from agent_tt.history.log.states import load
 from agent_tt.history.proofs import CALLS, DELIVERIES, DELTAS, RUNS, STEPS, TRACKS
-from agent_tt.history.states import load
 from agent_tt.model import Problem
 from agent_tt.protocols import Capabilities, RunSource
-from agent_tt.store import deliveries, ids, outputs, sweeps
-from agent_tt.store.call_rows import CallRows
-from agent_tt.store.damage_watch import DamageWatch
-from agent_tt.store.lineage import Lineage, Position
-from agent_tt.store.questions import open_questions
-from agent_tt.store.run_rows import RunRows
-from agent_tt.store.step_rows import StepRows
-from agent_tt.store.verify import verify_file, verify_run
-from agent_tt.store.verify_rows import verify_rows
+from agent_tt.store.checking.damage_watch import DamageWatch
+from agent_tt.store.checking.verify import verify_file, verify_run
+from agent_tt.store.checking.verify_rows import verify_rows
+from agent_tt.store.rows import deliveries, ids, outputs, sweeps
+from agent_tt.store.rows.call_rows import CallRows
+from agent_tt.store.rows.lineage import Lineage, Position
+from agent_tt.store.rows.questions import open_questions
+from agent_tt.store.rows.run_rows import RunRows
+from agent_tt.store.rows.step_rows import StepRows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path as FilePath
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.history.ops import Op
+    from agent_tt.history.changes.ops import Op
     from agent_tt.model import Call, Delivery, Label, Note, Output, Run, Step, Sweep
     from agent_tt.questions import CallQuestion
-    from agent_tt.store.connection import Database
+    from agent_tt.store.file.connection import Database
 
 __all__ = ["StoreCursor", "StoreReader"]
 

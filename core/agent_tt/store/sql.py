@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.paths import parse_path, to_wire_path
 from agent_tt.errors import AgentTTError, Damaged, InvalidPath, NotFound, PathNotFound, ReadOnlySource, UsageError
-from agent_tt.history.payload import unpack_call_value
+from agent_tt.history.payloads.payload import unpack_call_value
 from agent_tt.history.proofs import CALLS, PROOF_SIZE, RUNS, TABLES, part_digest
 from agent_tt.model.facts.shapes import LIST
 from agent_tt.model.facts.stored import RunMeta
-from agent_tt.store import columns
-from agent_tt.store.connection import connect
-from agent_tt.store.run_rows import shown_status
-from agent_tt.store.sqlite_errors import our_error
+from agent_tt.store.file.connection import connect
+from agent_tt.store.file.sqlite_errors import our_error
+from agent_tt.store.rows import columns
+from agent_tt.store.rows.run_rows import shown_status
 from agent_tt.store.store import open_store
 from agent_tt.store.views import VIEWS
 

@@ -10,19 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from agent_tt.errors import StepNotFound, StoreUnreadable, UsageError
-from agent_tt.history.append import fork_track
+from agent_tt.history.log.append import fork_track
+from agent_tt.history.payloads.training import DictionaryTrainer
 from agent_tt.history.proofs import NOTES, RUNS, TAGS
-from agent_tt.history.training import DictionaryTrainer
 from agent_tt.model import Note
 from agent_tt.model.facts.stored import RunMeta
 from agent_tt.protocols import NO_STATE, Store
-from agent_tt.store import columns, door, ids, keeping, outputs, questions, sweeps
-from agent_tt.store.connection import waiting_at_most
-from agent_tt.store.counts import meta_with_counts
+from agent_tt.store import ingest_filter, keeping
+from agent_tt.store.checking.counts import meta_with_counts
+from agent_tt.store.file.connection import waiting_at_most
+from agent_tt.store.file.opening import open_database
 from agent_tt.store.liveness import Heart, current_owner, now_us
-from agent_tt.store.opening import open_database
 from agent_tt.store.reader import StoreReader
-from agent_tt.store.run_rows import shown_status
+from agent_tt.store.rows import columns, ids, outputs, questions, sweeps
+from agent_tt.store.rows.run_rows import shown_status
 from agent_tt.store.writer import JoinedRunWriter, SqliteRunWriter
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
         WayBackIn,
     )
     from agent_tt.questions import Decision
-    from agent_tt.store.connection import Database, Durability
+    from agent_tt.store.file.connection import Database, Durability
 
 __all__ = ["SqliteStore", "open_patiently", "open_store"]
 
@@ -112,7 +113,7 @@ class SqliteStore(StoreReader, Store):
             beats: whether this process records it, and says again and again that it is there.
         """
         with self.database.transaction() as tx:
-            run, run_id = self._insert_run(tx, new, door.admit_text(new.name), run_id=run_id)
+            run, run_id = self._insert_run(tx, new, ingest_filter.admit_text(new.name), run_id=run_id)
             writer = self._writer(run, run_id, new, first_step=1)
             writer.start_track(tx, None if state is NO_STATE else state)
         if beats:
@@ -142,8 +143,8 @@ class SqliteStore(StoreReader, Store):
             raise StepNotFound(f"there is no step {step} to fork at: the run has {self.lineage.count(parent)}")
         position = self.lineage.position(parent, step)
         facts: dict[str, Wire] = {
-            RunMeta.edits.key: door.admit(RunMeta.edits.shape.write(tuple(edits))),
-            RunMeta.policy.key: {name: door.admit(rule) for name, rule in policy.items()} if policy else None,
+            RunMeta.edits.key: ingest_filter.admit(RunMeta.edits.shape.write(tuple(edits))),
+            RunMeta.policy.key: {name: ingest_filter.admit(rule) for name, rule in policy.items()} if policy else None,
             RunMeta.way_back_in.key: way_back_in,
         }
         with self.database.transaction() as tx:
@@ -152,9 +153,17 @@ class SqliteStore(StoreReader, Store):
                 "SELECT (SELECT name FROM runs WHERE run = ?), (SELECT name FROM tracks WHERE track = ?)",
                 (parent, position.track),
             )
-            name = door.admit_text(new.name) or ids.fork_name(tx, parent_name)
+            name = ingest_filter.admit_text(new.name) or ids.fork_name(tx, parent_name)
             run, run_id = self._insert_run(tx, new, name, parent=parent, fork_step=step, facts=facts)
-            fork_track(tx, self.log, run, track_name, parent=position.track, seq=position.seq, edited=door.admit(state))
+            fork_track(
+                tx,
+                self.log,
+                run,
+                track_name,
+                parent=position.track,
+                seq=position.seq,
+                edited=ingest_filter.admit(state),
+            )
         return run_id
 
     def adopt_run(self, run_id: str, new: NewRun, state: Wire | object) -> SqliteRunWriter:  # noqa: ARG002  # the first step's checkpoint holds what `state` has become by then
@@ -171,7 +180,10 @@ class SqliteStore(StoreReader, Store):
                 raise StoreUnreadable(f"run {run_id} is over ({status}) and cannot be resumed", hint="Fork it again.")
             now, before = now_us(), columns.mapping_from_text(meta)
             facts = {**before, **_facts(new)}
-            facts[RunMeta.metadata.key] = {**RunMeta.metadata.of(before).raw, **door.admit_mapping(new.metadata)}
+            facts[RunMeta.metadata.key] = {
+                **RunMeta.metadata.of(before).raw,
+                **ingest_filter.admit_mapping(new.metadata),
+            }
             changes: dict[str, SqlValue] = {
                 "owner": current_owner().to_json(),
                 "beat_us": now,
@@ -251,7 +263,7 @@ class SqliteStore(StoreReader, Store):
             )
 
     def _writer(self, run: int, run_id: str, new: NewRun, *, first_step: int) -> SqliteRunWriter:
-        trainer = DictionaryTrainer(self.database, _text(new.code.entry) or door.admit_text(new.name))
+        trainer = DictionaryTrainer(self.database, _text(new.code.entry) or ingest_filter.admit_text(new.name))
         return SqliteRunWriter(self.database, self.log, self.lineage, self._heart, run, run_id, first_step, trainer)
 
     def _insert_run(
@@ -294,7 +306,7 @@ class SqliteStore(StoreReader, Store):
                 if tx.query("SELECT 1 FROM runs WHERE run = ? AND ended_us IS NULL", (run,)):
                     changes["ended_us"] = now_us()
             if error is not None:
-                changes["error"] = columns.error_to_text(door.admit_error(error))
+                changes["error"] = columns.error_to_text(ingest_filter.admit_error(error))
             RUNS.update(tx, (run,), changes)
 
     def answer_question(self, question: int, decision: Decision) -> None:
@@ -314,7 +326,7 @@ class SqliteStore(StoreReader, Store):
 
     def add_note(self, run_id: str, step: int | None, kind: str, body: str) -> Note:
         """Write a `note`, a `bookmark` or a `watch`."""
-        now, words = now_us(), door.admit_text(body)
+        now, words = now_us(), ingest_filter.admit_text(body)
         with self.database.transaction() as tx:
             run = keeping.row_number(tx, run_id)
             note = NOTES.insert(tx, (None, run, step, kind, words, now))
@@ -331,7 +343,7 @@ class SqliteStore(StoreReader, Store):
         Raises:
             NotFound: it is gone.
         """
-        words = door.admit_text(body)
+        words = ingest_filter.admit_text(body)
         with self.database.transaction() as tx:
             keeping.change_note(tx, note_id, words)
 
@@ -478,8 +490,8 @@ def _facts(new: NewRun) -> dict[str, Wire]:
     facts: dict[str, Wire] = {
         **RunMeta.code.entry(new.code),
         **RunMeta.model.entry(new.model),
-        RunMeta.user_id.key: None if new.user_id is None else door.admit_text(new.user_id),
-        RunMeta.metadata.key: door.admit_mapping(new.metadata) or None,
+        RunMeta.user_id.key: None if new.user_id is None else ingest_filter.admit_text(new.user_id),
+        RunMeta.metadata.key: ingest_filter.admit_mapping(new.metadata) or None,
     }
     return {name: fact for name, fact in facts.items() if fact is not None}
 
@@ -491,6 +503,6 @@ def _text(words: str | None) -> str | None:
 
 def _add_tags(tx: Transaction, run: int, tags: Sequence[str]) -> None:
     known = {tag for (tag,) in tx.query("SELECT tag FROM tags WHERE run = ?", (run,))}
-    for tag in dict.fromkeys(map(door.admit_text, tags)):
+    for tag in dict.fromkeys(map(ingest_filter.admit_text, tags)):
         if tag not in known:
             TAGS.insert(tx, (run, tag))

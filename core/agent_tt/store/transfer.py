@@ -12,13 +12,13 @@ from agent_tt.history.hashing import blob_names
 from agent_tt.history.proofs import DELTAS, DICTS, KEYFRAMES, RUNS, SWEEPS, TABLES, TRACKS
 from agent_tt.history.rows import SEQ_BITS, row_key
 from agent_tt.model.facts.stored import CodeFacts, RunMeta
-from agent_tt.store import columns, ids
-from agent_tt.store.deliveries import keys_of
+from agent_tt.store.rows import columns, ids
+from agent_tt.store.rows.deliveries import keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agent_tt.history.blobs import Blobs
+    from agent_tt.history.payloads.blobs import Blobs
     from agent_tt.history.proofs import Table
     from agent_tt.history.rows import Row, Rows, SqlValue, Transaction
     from agent_tt.store.reader import StoreReader

@@ -9,32 +9,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.history.append import TrackWriter, create_track, fork_track
+from agent_tt.history.log.append import TrackWriter, create_track, fork_track
 from agent_tt.history.proofs import RUNS, STEPS
 from agent_tt.model.facts.stored import RunMeta, StepMeta
 from agent_tt.protocols import NO_STATE
-from agent_tt.store import columns, door, questions
+from agent_tt.store import ingest_filter
 from agent_tt.store.call_writer import CallWriter
-from agent_tt.store.counts import meta_with_counts
+from agent_tt.store.checking.counts import meta_with_counts
+from agent_tt.store.file.sqlite_errors import Conflict
 from agent_tt.store.liveness import Clock
 from agent_tt.store.numbers import NextNumbers
 from agent_tt.store.open_step import OpenStep, answer_fingerprint
-from agent_tt.store.sqlite_errors import Conflict
-from agent_tt.store.usage import usage_of_steps
+from agent_tt.store.rows import columns, questions
+from agent_tt.store.rows.usage import usage_of_steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.log import StateLog
+    from agent_tt.history.log.log import StateLog
+    from agent_tt.history.payloads.training import DictionaryTrainer
     from agent_tt.history.rows import SqlValue, Transaction
-    from agent_tt.history.training import DictionaryTrainer
     from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, Judged, NewCall, NewStep, RunStatus, StepEnd
     from agent_tt.questions import NewQuestion
-    from agent_tt.store.connection import Database
-    from agent_tt.store.lineage import Lineage
+    from agent_tt.store.file.connection import Database
     from agent_tt.store.liveness import Heart
-    from agent_tt.store.questions import AskedQuestion
+    from agent_tt.store.rows.lineage import Lineage
+    from agent_tt.store.rows.questions import AskedQuestion
 
 __all__ = ["JoinedRunWriter", "SqliteRunWriter"]
 
@@ -90,8 +91,8 @@ class SqliteRunWriter:
 
         Its commit is not forced to the disk by itself: nothing has happened yet, and the next commit covers it.
         """
-        name, lane = door.admit_text(new.name), door.admit_text(new.lane)
-        agent = None if new.agent is None else door.admit_text(new.agent)
+        name, lane = ingest_filter.admit_text(new.name), ingest_filter.admit_text(new.lane)
+        agent = None if new.agent is None else ingest_filter.admit_text(new.agent)
         numbers = self._numbers
         with self._database.lock:
             with self._database.transaction(durable=False) as tx:
@@ -181,8 +182,8 @@ class SqliteRunWriter:
         facts: dict[str, Wire] = {
             _CALLS: len(calls.kinds) or None,
             _REPEAT_OF: repeat_of,
-            _DECISION: None if end.decision is None else door.admit_text(end.decision),
-            _EXTRA: door.admit_mapping(end.extra) or None,
+            _DECISION: None if end.decision is None else ingest_filter.admit_text(end.decision),
+            _EXTRA: ingest_filter.admit_mapping(end.extra) or None,
         }
         changes: dict[str, SqlValue] = {
             "kind": calls.kind,
@@ -191,7 +192,7 @@ class SqliteRunWriter:
             "tokens_in": end.tokens_in,
             "tokens_out": end.tokens_out,
             "cost_usd": end.cost_usd,
-            "error": columns.error_to_text(door.admit_error(end.error)),
+            "error": columns.error_to_text(ingest_filter.admit_error(end.error)),
             "track": track,
             "seq": seq,
             "meta": columns.mapping_to_text(facts),
@@ -217,7 +218,7 @@ class SqliteRunWriter:
 
     def start_track(self, tx: Transaction, state: object) -> None:
         """Write checkpoint 0 of a new run, in the transaction of the run's row."""
-        writer = TrackWriter(self._log, create_track(tx, self._run, "main"), self._trainer, admit=door.admit)
+        writer = TrackWriter(self._log, create_track(tx, self._run, "main"), self._trainer, admit=ingest_filter.admit)
         writer.store(tx, writer.compare(state))
         self._tracks["main"] = writer
 
@@ -260,8 +261,10 @@ class SqliteRunWriter:
             number = self._track_number(name)
             if number is None:
                 with self._database.transaction() as tx:
-                    number = self._new_track(tx, door.admit_text(name))
-            writer = self._tracks[name] = TrackWriter.resume(self._log, number, self._trainer, admit=door.admit)
+                    number = self._new_track(tx, ingest_filter.admit_text(name))
+            writer = self._tracks[name] = TrackWriter.resume(
+                self._log, number, self._trainer, admit=ingest_filter.admit
+            )
         return writer
 
     def _track_number(self, name: str) -> int | None:
@@ -269,7 +272,7 @@ class SqliteRunWriter:
         if known is not None:
             return known.track
         found = self._database.query(
-            "SELECT track FROM tracks WHERE run = ? AND name = ?", (self._run, door.admit_text(name))
+            "SELECT track FROM tracks WHERE run = ? AND name = ?", (self._run, ingest_filter.admit_text(name))
         )
         return int(found[0][0]) if found else None
 
@@ -342,7 +345,7 @@ class SqliteRunWriter:
                 {
                     "status": status,
                     "ended_us": now,
-                    "error": columns.error_to_text(door.admit_error(error)),
+                    "error": columns.error_to_text(ingest_filter.admit_error(error)),
                     "meta": meta_with_counts(tx, self._run, RunMeta.usage.entry(usage)),
                 },
             )

@@ -112,7 +112,7 @@ def sweep(
     from agent_tt.forking.request import ForkRequest
     from agent_tt.forking.terms import terms_from
     from agent_tt.store import open_store
-    from agent_tt.store.locate import resolve_store_path
+    from agent_tt.store.file.locate import resolve_store_path
     from agent_tt.sweeping.axes import AxisKind, axes_of, axis_from_values
     from agent_tt.sweeping.definition import Definition, with_executors
     from agent_tt.sweeping.driving import drive, start_sweep
@@ -183,7 +183,7 @@ def resume_sweep(
         IsRunning: somebody drives it.
         Interrupted, AgentFailed: as `sweep`.
     """
-    from agent_tt.store.locate import resolve_store_path
+    from agent_tt.store.file.locate import resolve_store_path
     from agent_tt.sweeping.driving import drive, take_up
 
     return drive(take_up(resolve_store_path(store), name, jobs=jobs, max_cost=max_cost), report)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent_tt.errors import AgentFailed, Interrupted
 from agent_tt.store import open_store
-from agent_tt.store.provenance import check_made_here
+from agent_tt.store.file.provenance import check_made_here
 from agent_tt.sweeping.definition import definition_of
 from agent_tt.sweeping.matrix import MatrixReader
 from agent_tt.sweeping.running import SweepDriver

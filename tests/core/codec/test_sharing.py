@@ -10,7 +10,7 @@ import pytest
 
 from agent_tt.codec.encode import encode
 from agent_tt.codec.plain import is_tree_of_json_types
-from agent_tt.history.shadow import Shadow
+from agent_tt.history.changes.change_detector import Shadow
 
 MANY = 1000
 

@@ -13,14 +13,14 @@ from agent_tt.codec.paths import format_path, parse_path
 from agent_tt.comparing.values.patch import to_json_patch
 from agent_tt.comparing.values.states import Change, compare_states, describe_ops, path_after
 from agent_tt.errors import CorruptDelta
-from agent_tt.history.diff import diff
-from agent_tt.history.ops import apply, trace
+from agent_tt.history.changes.diff import diff
+from agent_tt.history.changes.ops import apply, trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.history.ops import Op
+    from agent_tt.history.changes.ops import Op
 
 
 def said(changes: list[Change]) -> list[tuple[str, str, Wire, Wire]]:

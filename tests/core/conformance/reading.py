@@ -15,8 +15,8 @@ import pytest
 from agent_tt.codec.paths import get
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import PathNotFound, RunNotFound, StepNotFound
+from agent_tt.history.changes.ops import apply
 from agent_tt.history.digest import digest
-from agent_tt.history.ops import apply
 from agent_tt.protocols import RunSource
 
 if TYPE_CHECKING:

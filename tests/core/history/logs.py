@@ -5,18 +5,18 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
-from agent_tt.history.append import UNEDITED, TrackWriter, create_track, fork_track
-from agent_tt.history.index import PathIndex
-from agent_tt.history.keyframes import KeyframePolicy
-from agent_tt.history.log import StateLog
-from agent_tt.history.training import DictionaryTrainer
-from agent_tt.store.connection import transaction_of
-from agent_tt.store.schema import STATEMENTS
+from agent_tt.history.log.append import UNEDITED, TrackWriter, create_track, fork_track
+from agent_tt.history.log.index import PathIndex
+from agent_tt.history.log.keyframes import KeyframePolicy
+from agent_tt.history.log.log import StateLog
+from agent_tt.history.payloads.training import DictionaryTrainer
+from agent_tt.store.file.connection import transaction_of
+from agent_tt.store.file.schema import STATEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agent_tt.history.ops import Op
+    from agent_tt.history.changes.ops import Op
     from agent_tt.history.rows import Row, SqlValue
 
 

@@ -9,13 +9,13 @@ import pytest
 from tests.core.history.logs import MemoryLog
 
 from agent_tt.errors import CorruptDelta, Damaged, StepNotFound
-from agent_tt.history import cursor as cursors
-from agent_tt.history.cursor import TrackCursor
-from agent_tt.history.damage import apply_around, find_placeholder, is_placeholder, placeholder
-from agent_tt.history.large_parts import LARGE_TEXT
-from agent_tt.history.log import RowOps
+from agent_tt.history.changes.large_parts import LARGE_TEXT
+from agent_tt.history.log import cursor as cursors
+from agent_tt.history.log.cursor import TrackCursor
+from agent_tt.history.log.log import RowOps
+from agent_tt.history.log.states import RollingState, load
+from agent_tt.history.payloads.damage import apply_around, find_placeholder, is_placeholder, placeholder
 from agent_tt.history.rows import row_key
-from agent_tt.history.states import RollingState, load
 
 LARGE = "large " * LARGE_TEXT
 

@@ -14,9 +14,9 @@ from tests.core.strategies import plain, values
 from agent_tt.codec.encode import encode
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import CorruptDelta
-from agent_tt.history.align import LCS_LIMIT, changed_blocks
-from agent_tt.history.diff import diff
-from agent_tt.history.ops import apply
+from agent_tt.history.changes.align import LCS_LIMIT, changed_blocks
+from agent_tt.history.changes.diff import diff
+from agent_tt.history.changes.ops import apply
 
 many = settings(max_examples=100, deadline=None)
 letters = st.lists(st.sampled_from([b"a", b"b", b"c", b"d"]), max_size=12)

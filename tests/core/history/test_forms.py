@@ -15,7 +15,7 @@ from tests.core.mutations import Mutator
 
 from agent_tt.codec.encode import encode_with_plainness
 from agent_tt.codec.tlv import tlv
-from agent_tt.history.forms import Form
+from agent_tt.history.changes.forms import Form
 
 some = settings(max_examples=80, deadline=None)
 

@@ -10,9 +10,9 @@ from tests.core.history.logs import MemoryLog, MemoryRows
 from tests.core.store.rows import insert
 
 from agent_tt.errors import Damaged, StoreUnreadable
-from agent_tt.history import frames
-from agent_tt.history.frames import DICTIONARY_SIZE, MOST_PLAIN, Frames, dictionary_content, newest_dictionary
-from agent_tt.history.training import DictionaryTrainer
+from agent_tt.history.payloads import frames
+from agent_tt.history.payloads.frames import DICTIONARY_SIZE, MOST_PLAIN, Frames, dictionary_content, newest_dictionary
+from agent_tt.history.payloads.training import DictionaryTrainer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

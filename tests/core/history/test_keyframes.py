@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 from tests.core.history.logs import MemoryLog
 
 from agent_tt.errors import Damaged
-from agent_tt.history import keyframes
-from agent_tt.history.cursor import TrackCursor
-from agent_tt.history.damage import is_placeholder
+from agent_tt.history.changes.large_parts import LARGE_TEXT
 from agent_tt.history.hashing import HASH_SIZE
-from agent_tt.history.keyframes import KeyframePolicy
-from agent_tt.history.large_parts import LARGE_TEXT
+from agent_tt.history.log import keyframes
+from agent_tt.history.log.cursor import TrackCursor
+from agent_tt.history.log.keyframes import KeyframePolicy
+from agent_tt.history.log.states import RollingState, load
+from agent_tt.history.payloads.damage import is_placeholder
 from agent_tt.history.proofs import KEYFRAMES
 from agent_tt.history.rows import row_key
-from agent_tt.history.states import RollingState, load
 
 if TYPE_CHECKING:
-    from agent_tt.history.keyframes import StoredKeyframe
-    from agent_tt.history.log import StateLog
+    from agent_tt.history.log.keyframes import StoredKeyframe
+    from agent_tt.history.log.log import StateLog
 
 LARGE = "large " * LARGE_TEXT
 MANY = 1_000

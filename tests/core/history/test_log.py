@@ -11,16 +11,16 @@ from tests.core.history.logs import MemoryLog
 from tests.core.store.rows import insert
 
 from agent_tt.errors import CorruptDelta, Damaged, StepNotFound
-from agent_tt.history.damage import is_placeholder
-from agent_tt.history.frames import MOST_PLAIN
-from agent_tt.history.large_parts import LARGE_TEXT
-from agent_tt.history.log import Segment
-from agent_tt.history.pages import PAGE
+from agent_tt.history.changes.large_parts import LARGE_TEXT
+from agent_tt.history.log.log import Segment
+from agent_tt.history.log.pages import PAGE
+from agent_tt.history.payloads.damage import is_placeholder
+from agent_tt.history.payloads.frames import MOST_PLAIN
 from agent_tt.history.proofs import DELTAS
 from agent_tt.history.rows import row_key
 
 if TYPE_CHECKING:
-    from agent_tt.history.log import StateLog
+    from agent_tt.history.log.log import StateLog
 
 LAST = 2 * PAGE + 9
 LARGE = "large " * LARGE_TEXT

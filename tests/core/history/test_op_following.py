@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from agent_tt.codec.paths import get
 from agent_tt.errors import CorruptDelta
-from agent_tt.history.ops import Touch, apply, op_path, touches, trace
-from agent_tt.history.trace import trace_forward
+from agent_tt.history.changes.ops import Touch, apply, op_path, touches, trace
+from agent_tt.history.changes.trace import trace_forward
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Path
-    from agent_tt.history.ops import Op
+    from agent_tt.history.changes.ops import Op
 
 
 def containers(value: Any, path: Path = ()) -> list[Path]:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_tt.errors import CorruptDelta
-from agent_tt.history.ops import MAX_TOUCHES, Touch, apply, touches, trace
+from agent_tt.history.changes.ops import MAX_TOUCHES, Touch, apply, touches, trace
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Path

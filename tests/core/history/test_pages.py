@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tt.history.pages import PageCache
+from agent_tt.history.log.pages import PageCache
 
 PAGES = st.tuples(st.integers(1, 2), st.integers(0, 3))
 ACTIONS = st.lists(st.tuples(st.sampled_from(["get", "put"]), PAGES, st.integers(0, 9)), max_size=40)

@@ -13,15 +13,15 @@ from tests.core.history.logs import MemoryLog
 from agent_tt.codec.paths import get
 from agent_tt.codec.sameness import identical
 from agent_tt.errors import AgentTTError, Damaged
+from agent_tt.history.changes.ops import op_path, trace
+from agent_tt.history.changes.trace import trace_forward
 from agent_tt.history.hashing import path_id, path_text
-from agent_tt.history.index import BLOCK, Mark, PathIndex
-from agent_tt.history.ops import op_path, trace
-from agent_tt.history.trace import trace_forward
+from agent_tt.history.log.index import BLOCK, Mark, PathIndex
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Path
-    from agent_tt.history.append import TrackWriter
-    from agent_tt.history.ops import Op
+    from agent_tt.history.changes.ops import Op
+    from agent_tt.history.log.append import TrackWriter
 
 NOTHING = object()
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from tests.core.strategies import identical
 
 from agent_tt.errors import Damaged
-from agent_tt.history.damage import is_placeholder
-from agent_tt.history.frames import MOST_PLAIN
+from agent_tt.history.changes.large_parts import LARGE_CONTAINER, LARGE_TEXT, place
 from agent_tt.history.hashing import HASH_SIZE
-from agent_tt.history.large_parts import LARGE_CONTAINER, LARGE_TEXT, place
-from agent_tt.history.payload import (
+from agent_tt.history.payloads.damage import is_placeholder
+from agent_tt.history.payloads.frames import MOST_PLAIN
+from agent_tt.history.payloads.payload import (
     blob_value,
     bounded,
     hash_of,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agent_tt.codec.encode import encode
+from agent_tt.history.changes.change_detector import Shadow
+from agent_tt.history.changes.ops import apply
 from agent_tt.history.digest import digest
-from agent_tt.history.ops import apply
-from agent_tt.history.shadow import Shadow
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire

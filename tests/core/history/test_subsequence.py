@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent_tt.history import subsequence
+from agent_tt.history.changes import subsequence
 
 words = st.lists(st.sampled_from("abcd"), max_size=12)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tt.errors import Damaged
-from agent_tt.history.templates import Templates, filled
+from agent_tt.history.payloads.templates import Templates, filled
 
 NAMES = st.lists(st.sampled_from(["date", "server", "content-type", "x-request-id", "via"]), min_size=1, max_size=6)
 LONG = "x" * 300

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tt.errors import CorruptDelta
-from agent_tt.history.diff import diff
-from agent_tt.history.ops import apply
-from agent_tt.history.undo import apply_with_undo
+from agent_tt.history.changes.diff import diff
+from agent_tt.history.changes.ops import apply
+from agent_tt.history.changes.undo import apply_with_undo
 
 SCALARS = st.none() | st.booleans() | st.integers(-9, 9) | st.text("abc", max_size=20)
 STATES = st.recursive(

@@ -87,8 +87,8 @@ def test_every_checkpoint_of_every_namespace_is_a_step_of_some_run(name: str, tm
 
 @pytest.mark.parametrize("name", graphs.ALL)
 def test_changes_lead_from_each_base_to_its_step(name: str, tmp_path: Path) -> None:
+    from agent_tt.history.changes.ops import apply
     from agent_tt.history.digest import digest
-    from agent_tt.history.ops import apply
 
     source = LangGraphSource(database_of(name, tmp_path))
     for run in source.runs():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agent_tt.history.diff import diff
+from agent_tt.history.changes.diff import diff
 from agent_tt.querying.provenance.moved_values import place_by_content
 from agent_tt.querying.provenance.writes import _place_before
 

@@ -12,7 +12,7 @@ from tests.core.querying.trails import Past
 
 import agent_tt
 from agent_tt.errors import AgentTTError, Damaged, InvalidExpression, NotFound, StoreNotFound, UsageError
-from agent_tt.history.damage import placeholder
+from agent_tt.history.payloads.damage import placeholder
 from agent_tt.model import ErrorInfo
 from agent_tt.querying.expressions.values import MISSING
 from agent_tt.querying.predicates import parse_predicate

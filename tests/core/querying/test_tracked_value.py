@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_tt.codec.sameness import identical
-from agent_tt.history.diff import diff
-from agent_tt.history.ops import apply
+from agent_tt.history.changes.diff import diff
+from agent_tt.history.changes.ops import apply
 from agent_tt.querying.expressions.values import MISSING, Missing, at
 from agent_tt.querying.watches.tracked_value import TrackedValue, indexed_path
 

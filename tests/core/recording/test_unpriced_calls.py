@@ -12,7 +12,7 @@ from agent_tt.forking.policy.boundary import expected_after
 from agent_tt.history.digest import digest
 from agent_tt.recording.calls.exchange import Asked, begin_exchange
 from agent_tt.store import open_store
-from agent_tt.store.usage import Usage
+from agent_tt.store.rows.usage import Usage
 from agent_tt_tui import format as fmt
 from agent_tt_tui.cli.shapes import run_shape
 

@@ -17,8 +17,8 @@ from tests.core.stored_bytes import contents
 import agent_tt
 from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
-from agent_tt.history.ops import apply
-from agent_tt.history.shadow import Shadow
+from agent_tt.history.changes.change_detector import Shadow
+from agent_tt.history.changes.ops import apply
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.values import asked, field_of, given, redact, redact_text
 from agent_tt.store import open_store

@@ -6,8 +6,8 @@ import functools
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from agent_tt.history import append
-from agent_tt.history.keyframes import KeyframePolicy
+from agent_tt.history.log import append
+from agent_tt.history.log.keyframes import KeyframePolicy
 from agent_tt.model import AgentCode, CallEnd, NewCall, NewRun, NewStep, StepEnd
 from agent_tt.store import SqliteStore, open_store
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from agent_tt.history.proofs import TABLES
-from agent_tt.store.connection import transaction_of
+from agent_tt.store.file.connection import transaction_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ import agent_tt
 from agent_tt.codec.encode import encode
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import StepNotFound, StoreUnreadable
-from agent_tt.history.damage import is_placeholder
+from agent_tt.history.payloads.damage import is_placeholder
 from agent_tt.model import CallEnd, NewCall, NewStep, StepEnd
 from agent_tt.store import copy_run, open_store
 

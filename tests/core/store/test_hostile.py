@@ -15,11 +15,11 @@ from tests.core.store.recordings import begin, call, new_store, step
 from tests.core.store.rows import change, insert
 
 from agent_tt.errors import AgentTTError, Damaged, NotAStore, StoreUnreadable
-from agent_tt.history import frames, payload
 from agent_tt.history.hashing import content_hash, row_id
+from agent_tt.history.payloads import frames, payload
 from agent_tt.sources import open_source
 from agent_tt.store import open_store
-from agent_tt.store.connection import transaction_of
+from agent_tt.store.file.connection import transaction_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.core.store.recordings import begin, chat, fork, new_store, step
 
 from agent_tt.codec.tlv import tlv
-from agent_tt.history.ops import apply
+from agent_tt.history.changes.ops import apply
 from agent_tt.model import Step
 
 

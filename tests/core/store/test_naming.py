@@ -12,7 +12,9 @@ from tests.core.store.rows import update
 
 from agent_tt import config
 from agent_tt.errors import RunNotFound, UsageError
-from agent_tt.store import ids, locate, project_root, resolve_store_path
+from agent_tt.store import project_root, resolve_store_path
+from agent_tt.store.file import locate
+from agent_tt.store.rows import ids
 
 
 def test_ids_are_twelve_characters_that_begin_with_a_letter():

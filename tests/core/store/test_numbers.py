@@ -16,7 +16,7 @@ from tests.core.store.recordings import begin, new_store
 from agent_tt.errors import StoreUnreadable
 from agent_tt.model import CallEnd, NewCall, NewStep, StepEnd
 from agent_tt.store import open_store
-from agent_tt.store.in_place import Place
+from agent_tt.store.file.in_place import Place
 
 DEEDS = ("open", "begin", "piece", "end", "close", "mark", "fail")
 

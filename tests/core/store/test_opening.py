@@ -19,7 +19,8 @@ from agent_tt.errors import (
 )
 from agent_tt.model import NewRun
 from agent_tt.protocols import RunSource, Store
-from agent_tt.store import connection, open_store
+from agent_tt.store import open_store
+from agent_tt.store.file import connection
 
 
 def test_a_store_speaks_both_protocols_and_says_what_it_is(tmp_path):

@@ -73,7 +73,7 @@ MANY_KILLED = (
     RECORDER
     + """
 import os, signal, threading, random
-from agent_tt.store import connection
+from agent_tt.store.file import connection
 connection._COMMITS_PER_CHECKPOINT = 3  # so that many die while the log is moved into the file
 
 def stream(store, tell):

@@ -16,7 +16,7 @@ from agent_tt.comparing.runs.comparison import compare_runs
 from agent_tt.errors import AgentTTError, Damaged
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.request import ForkRequest
-from agent_tt.history.damage import is_placeholder
+from agent_tt.history.payloads.damage import is_placeholder
 from agent_tt.history.proofs import TABLES
 from agent_tt.model import CallEnd, NewCall, NewStep, StepEnd
 from agent_tt.questions import NewQuestion

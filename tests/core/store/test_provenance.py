@@ -12,8 +12,9 @@ import pytest
 
 from agent_tt.errors import ReadOnlySource, Untrusted
 from agent_tt.model import AgentCode, NewRun, Run
-from agent_tt.store import open_store, provenance
-from agent_tt.store.provenance import check_made_here, is_made_here, trust_store
+from agent_tt.store import open_store
+from agent_tt.store.file import provenance
+from agent_tt.store.file.provenance import check_made_here, is_made_here, trust_store
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,8 @@ from tests.core.store.recordings import begin, call, chat, new_store, step
 import agent_tt
 from agent_tt.errors import AgentTTError, Damaged, ReadOnlySource, StoreBusy, StoreUnreadable
 from agent_tt.model import AgentCode, NewRun, NewStep, StepEnd
-from agent_tt.store import connection, open_store
+from agent_tt.store import open_store
+from agent_tt.store.file import connection
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.core.store.recordings import begin, new_store, step
 
-from agent_tt.store.in_place import Place, keep_forever, open_descriptors
+from agent_tt.store.file.in_place import Place, keep_forever, open_descriptors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from tests.core.store.recordings import begin, call, chat, new_store, step
 
 from agent_tt.model import NewStep
-from agent_tt.store import connection, open_store
+from agent_tt.store import open_store
+from agent_tt.store.file import connection
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent_tt.store import open_store, provenance
+from agent_tt.store import open_store
+from agent_tt.store.file import provenance
 from agent_tt_tui.cli import trust as asking
 
 if TYPE_CHECKING:

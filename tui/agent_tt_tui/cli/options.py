@@ -38,7 +38,7 @@ class Options:
 
     def store_path(self) -> Path:
         """Where the store is, or would be."""
-        from agent_tt.store.locate import resolve_store_path
+        from agent_tt.store.file.locate import resolve_store_path
 
         return resolve_store_path(self.store)
 

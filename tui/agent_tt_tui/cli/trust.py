@@ -39,7 +39,7 @@ def ask_for_trust(options: Options, store: Path, run: Run, *, trust: bool) -> No
         Untrusted: they do not say so, or cannot be asked: there is no terminal, or output is for programs.
     """
     from agent_tt.errors import Untrusted
-    from agent_tt.store.provenance import check_made_here, trust_store
+    from agent_tt.store.file.provenance import check_made_here, trust_store
 
     try:
         check_made_here(store, run)

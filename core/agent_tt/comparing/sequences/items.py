@@ -20,9 +20,9 @@ from agent_tt.comparing.sequences.anchors import once_in_both
 from agent_tt.comparing.sequences.increasing import heaviest_rising, longest_rising
 from agent_tt.comparing.sequences.sequence import align, gaps
 from agent_tt.comparing.sequences.similarity import Item, likeness
-from agent_tt.history.align import LCS_LIMIT
-from agent_tt.history.diff import same
-from agent_tt.history.subsequence import common_subsequence
+from agent_tt.history.changes.align import LCS_LIMIT
+from agent_tt.history.changes.diff import same
+from agent_tt.history.changes.subsequence import common_subsequence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

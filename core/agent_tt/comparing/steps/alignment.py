@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from agent_tt.codec.sameness import common_ends
 from agent_tt.comparing.sequences.sequence import align, gaps
 from agent_tt.comparing.steps.costs import ALONE
-from agent_tt.history.subsequence import common_subsequence
+from agent_tt.history.changes.subsequence import common_subsequence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from agent_tt.codec.paths import format_path
 from agent_tt.comparing.steps.moves import lasting, value_key
-from agent_tt.history.ops import op_path
+from agent_tt.history.changes.ops import op_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.ops import Op
+    from agent_tt.history.changes.ops import Op
     from agent_tt.model import Step
     from agent_tt.protocols import RunSource
 
@@ -46,7 +46,7 @@ def different_places(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:
 
 
 def _written(op: Op) -> Wire:
-    """An operation (the table of them is `agent_tt.history.ops`) without where in a list or text it happened."""
+    """An operation (they are listed in `history.changes.ops`) without where in a list or text it happened."""
     match op:
         case ["a", _, _, items]:
             return ["a", lasting(items)]

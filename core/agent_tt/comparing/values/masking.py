@@ -12,7 +12,7 @@ from agent_tt.codec.wire import VALUE, envelope_type, is_envelope
 from agent_tt.comparing.sequences.items import match_items
 from agent_tt.comparing.values.loose_equality import LooseEquality, TooManyPairs, into
 from agent_tt.comparing.values.typed_values import CONTAINERS, by_key, is_dict, is_set, number_of
-from agent_tt.history.diff import same
+from agent_tt.history.changes.diff import same
 
 if TYPE_CHECKING:
     from agent_tt.codec.paths import Pattern

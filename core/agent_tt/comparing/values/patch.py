@@ -9,7 +9,7 @@ from agent_tt.comparing.sequences.collector import collector_paused
 from agent_tt.comparing.sequences.items import match_items
 from agent_tt.comparing.values.states import compare_states, entries_of, renamed_keys
 from agent_tt.errors import CorruptDelta
-from agent_tt.history.diff import same
+from agent_tt.history.changes.diff import same
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Path, Wire

@@ -19,14 +19,14 @@ from agent_tt.comparing.sequences.anchors import once_in_both
 from agent_tt.comparing.sequences.collector import collector_paused
 from agent_tt.comparing.sequences.items import Matching, match_items, match_members
 from agent_tt.errors import CorruptDelta
-from agent_tt.history.diff import same
-from agent_tt.history.ops import op_path
+from agent_tt.history.changes.diff import same
+from agent_tt.history.changes.ops import op_path
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.history.ops import Op
+    from agent_tt.history.changes.ops import Op
 
 ChangeOp: TypeAlias = Literal["add", "remove", "change", "move", "reorder"]
 

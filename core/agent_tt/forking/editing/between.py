@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, cast
 from agent_tt.codec.paths import format_path, get
 from agent_tt.codec.wire import VALUE, Path, Wire, is_envelope
 from agent_tt.forking.editing.edits import value_shape, with_old_values
-from agent_tt.history.diff import diff
-from agent_tt.history.ops import apply, op_path
+from agent_tt.history.changes.diff import diff
+from agent_tt.history.changes.ops import apply, op_path
 from agent_tt.model import Edit
 
 if TYPE_CHECKING:
-    from agent_tt.history.ops import Op
+    from agent_tt.history.changes.ops import Op
 
 __all__ = ["edits_between"]
 
@@ -79,7 +79,7 @@ def _child(node: Wire, key: str | int) -> Wire:
 
 
 def _edits_of(op: Op, path: Path, state: Wire) -> list[Edit]:
-    """One operation (the table of operations is `agent_tt.history.ops`) at a place that people can name."""
+    """One operation (the table of operations is `agent_tt.history.changes.ops`) at a place that people can name."""
     match op:
         case ["s", _, value]:
             return [Edit("set", format_path(path), deepcopy(value))]

@@ -22,7 +22,7 @@ from agent_tt.codec.encode import encode, is_plain_dict, is_plain_scalar
 from agent_tt.codec.tlv import tlv
 from agent_tt.codec.wire import MAX_DEPTH, TYPE, VALUE
 from agent_tt.errors import Damaged
-from agent_tt.history.damage import placeholder
+from agent_tt.history.payloads.damage import placeholder
 from agent_tt.interop.langgraph.decode import Constructor, Extension, Sealed, unpack_extension
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.paths import format_path, get
 from agent_tt.errors import NotAStore, RunNotFound, StepNotFound
-from agent_tt.history.damage import find_placeholder
-from agent_tt.history.diff import diff
+from agent_tt.history.changes.diff import diff
 from agent_tt.history.digest import digest
+from agent_tt.history.payloads.damage import find_placeholder
 from agent_tt.interop.langgraph.anchors import anchor_at, anchored_steps, step_of_anchor
 from agent_tt.interop.langgraph.connection import DatabaseFile
 from agent_tt.interop.langgraph.detect import Family, tables_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path as FilePath
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.history.ops import Op
+    from agent_tt.history.changes.ops import Op
     from agent_tt.interop.langgraph.detect import Tables
     from agent_tt.interop.langgraph.layout import Layout, Row
     from agent_tt.interop.langgraph.runs import Branch

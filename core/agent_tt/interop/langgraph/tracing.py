@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from agent_tt.codec.paths import get
 from agent_tt.errors import PathNotFound
+from agent_tt.history.changes.ops import trace
 from agent_tt.history.digest import digest
-from agent_tt.history.ops import trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.history.ops import Op
+    from agent_tt.history.changes.ops import Op
     from agent_tt.interop.langgraph.layout import Row
 
 __all__ = ["next_write", "written_at"]

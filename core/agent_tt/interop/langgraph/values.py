@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from agent_tt.errors import Damaged
-from agent_tt.history.damage import placeholder
+from agent_tt.history.payloads.damage import placeholder
 from agent_tt.interop.langgraph.checkpoint import (
     INPUT_CHANNEL,
     Checkpoint,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.paths import format_path, get
 from agent_tt.errors import Damaged
-from agent_tt.history.ops import op_path
+from agent_tt.history.changes.ops import op_path
 from agent_tt.querying.places import leads_to, text_path
 from agent_tt.querying.provenance.arithmetic import computed
 from agent_tt.querying.provenance.edits import UPDATED, edited_calls, edited_states, is_updated

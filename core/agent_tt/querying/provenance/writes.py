@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from agent_tt.codec.paths import get
 from agent_tt.codec.sameness import identical
 from agent_tt.errors import AgentTTError
-from agent_tt.history.ops import op_path, trace
+from agent_tt.history.changes.ops import op_path, trace
 from agent_tt.querying.places import leads_to, written_path
 from agent_tt.querying.provenance.edits import UPDATED, edited_states, is_updated
 from agent_tt.querying.provenance.moved_values import place_by_content
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.history.ops import Op
+    from agent_tt.history.changes.ops import Op
     from agent_tt.protocols import Cursor, RunSource
 
 __all__ = ["Write", "WriteKind", "first_place", "writes_of"]

@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 from agent_tt.codec.paths import format_path
 from agent_tt.comparing.values.states import path_after
 from agent_tt.errors import AgentTTError, RunNotFound, StoreBusy
-from agent_tt.history.diff import diff
-from agent_tt.history.ops import op_path
+from agent_tt.history.changes.diff import diff
+from agent_tt.history.changes.ops import op_path
 from agent_tt.querying.search.requests import Request, in_common, sizes_of
 from agent_tt.querying.texts import texts
-from agent_tt.store import door
-from agent_tt.store.columns import sound
+from agent_tt.store import ingest_filter
+from agent_tt.store.rows.columns import sound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.history.ops import Op
+    from agent_tt.history.changes.ops import Op
     from agent_tt.model import Call, ErrorInfo, Run, Step
     from agent_tt.protocols import RunSource
 
@@ -206,7 +206,7 @@ class RunTexts:
     def _call_texts(self, call: Call, order: int) -> Iterator[Text]:
         yield Text(_BARE["call"], self._clean(call.name), call=call.number)
         if not self._is_ours:
-            call = replace(call, args=door.admit(call.args), result=door.admit(call.result))
+            call = replace(call, args=ingest_filter.admit(call.args), result=ingest_filter.admit(call.result))
         asked: Wire = None
         kept: dict[str, int] = {}
         if call.kind == "llm":
@@ -241,19 +241,19 @@ class RunTexts:
                 _raise_passing(error)
                 continue
             if found is not None:
-                asked[key] = (at, number), found.args if self._is_ours else door.admit(found.args)
+                asked[key] = (at, number), found.args if self._is_ours else ingest_filter.admit(found.args)
         return asked
 
     def _error_texts(self, error: ErrorInfo | None, call: int | None) -> Iterator[Text]:
         if error is None:
             return
         if not self._is_ours:
-            error = door.admit_error(error) or error
+            error = ingest_filter.admit_error(error) or error
         words = f"{error.short}\n{error.message}" if "\n" in error.message else error.short
         yield Text(_BARE["error"], self._clean(words), call=call)
 
     def _clean(self, words: str) -> str:
-        return sound(words) if self._is_ours else door.admit_text(words)
+        return sound(words) if self._is_ours else ingest_filter.admit_text(words)
 
     # -------------------------------------------------------------------- states
 
@@ -281,11 +281,11 @@ class RunTexts:
             return (source.state(run_id, step), []) if base is None else (None, source.changes(run_id, step))
         # Operations show texts without the names that make them secrets: only whole states can be made clean.
         before = self._before
-        state = door.admit(source.state(run_id, step))
+        state = ingest_filter.admit(source.state(run_id, step))
         self._before = (step, state)
         if base is None:
             return state, []
-        old = before[1] if before is not None and before[0] == base else door.admit(source.state(run_id, base))
+        old = before[1] if before is not None and before[0] == base else ingest_filter.admit(source.state(run_id, base))
         return None, diff(old, state)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.errors import NotFound, UsageError
 from agent_tt.querying.expressions import parse, tree
 from agent_tt.querying.expressions.lexer import MOST_CHARACTERS
-from agent_tt.store.columns import mapping_from_text
+from agent_tt.store.rows.columns import mapping_from_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.codec.sameness import identical
 from agent_tt.codec.wire import VALUE, is_envelope
 from agent_tt.errors import CorruptDelta
-from agent_tt.history.ops import apply, op_path
+from agent_tt.history.changes.ops import apply, op_path
 from agent_tt.querying.expressions.values import MISSING, Missing, at, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.history.ops import Op
+    from agent_tt.history.changes.ops import Op
     from agent_tt.querying.expressions.tree import Place
     from agent_tt.querying.expressions.values import Value
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final, TextIO, TypeVar
 from agent_tt.errors import AgentTTError, NotFound, StoreUnreadable
 from agent_tt.model.facts import IncompleteFacts
 from agent_tt.store import open_store
-from agent_tt.store.connection import waiting_at_most
-from agent_tt.store.ids import new_run_id
+from agent_tt.store.file.connection import waiting_at_most
+from agent_tt.store.rows.ids import new_run_id
 from agent_tt.store.spill.files import places
 from agent_tt.store.spill.taking_in import take_in
 from agent_tt.store.spill.writer import Numbers, SpillWriter
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     )
     from agent_tt.protocols import OpenQuestion, RunWriter, Store
     from agent_tt.questions import NewQuestion
-    from agent_tt.store.connection import Durability
+    from agent_tt.store.file.connection import Durability
 
 __all__ = ["FallbackWriter"]
 

@@ -456,6 +456,6 @@ def store_path_of(path: str | os.PathLike[str] | None) -> Path:
     Raises:
         UsageError: a settings file cannot be read, or something in it is unknown.
     """
-    from agent_tt.store.locate import resolve_store_path
+    from agent_tt.store.file.locate import resolve_store_path
 
     return resolve_store_path(None if path is None else Path(path))

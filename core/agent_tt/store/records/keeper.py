@@ -11,10 +11,11 @@ from agent_tt.model import Deletion, Label, Note, Run, Sweep
 from agent_tt.protocols import Store
 from agent_tt.protocols.references import new_id
 from agent_tt.questions import Decision
-from agent_tt.store import door, keeping, naming, sweeps
+from agent_tt.store import ingest_filter, keeping
 from agent_tt.store.liveness import current_owner, now_us
 from agent_tt.store.records.kinds import Asked, Driven
 from agent_tt.store.records.reader import RecordReader
+from agent_tt.store.rows import naming, sweeps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,7 +56,7 @@ class RecordKeeper(RecordReader, Store):
     def add_note(self, run_id: str, step: int | None, kind: str, body: str) -> Note:
         """Write a `note`, a `bookmark` or a `watch`."""
         with self.transaction():
-            note = Note(self.new_number(), cast("NoteKind", kind), step, door.admit_text(body), now_us())
+            note = Note(self.new_number(), cast("NoteKind", kind), step, ingest_filter.admit_text(body), now_us())
             self.save(self._row(run_id).id, note)
         return note
 
@@ -65,7 +66,7 @@ class RecordKeeper(RecordReader, Store):
             for run in self.find(Run):
                 for note in self.find(Note, run.id, note_id, note_id):
                     if note.kind != "effect":
-                        return self.save(run.id, replace(note, body=door.admit_text(body)))
+                        return self.save(run.id, replace(note, body=ingest_filter.admit_text(body)))
         raise NotFound(f"note {note_id} is gone", hint="Somebody took it away meanwhile.")
 
     def delete_note(self, note_id: int) -> None:
@@ -78,7 +79,7 @@ class RecordKeeper(RecordReader, Store):
     def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
         """Replace a run's tags."""
         with self.transaction():
-            self.save(run_id, replace(self._row(run_id), tags=tuple(sorted(set(map(door.admit_text, tags))))))
+            self.save(run_id, replace(self._row(run_id), tags=tuple(sorted(set(map(ingest_filter.admit_text, tags))))))
 
     def set_metadata(
         self, run_id: str, metadata: Mapping[str, Wire], *, remove: Sequence[str] = (), step: int | None = None
@@ -102,7 +103,7 @@ class RecordKeeper(RecordReader, Store):
         with self.transaction():
             label = self._label(run_id, step)
             if name is not None:
-                name = naming.tidy(door.admit_text(name))
+                name = naming.tidy(ingest_filter.admit_text(name))
                 others = {other.name for other in self.find(Label, run_id) if other.step != step and other.name}
                 naming.check_checkpoint_name(name, others)
             self._save_label(run_id, replace(label, name=name))
@@ -123,7 +124,7 @@ class RecordKeeper(RecordReader, Store):
     def rename_run(self, run_id: str, name: str) -> None:
         """Rename a run, and with it the forks that are called after it."""
         with self.transaction():
-            run, name = self._row(run_id), naming.tidy(door.admit_text(name))
+            run, name = self._row(run_id), naming.tidy(ingest_filter.admit_text(name))
             if name == run.name:
                 return
             runs = self.find(Run)
@@ -178,7 +179,7 @@ class RecordKeeper(RecordReader, Store):
         with self.transaction():
             run, known = self._row(run_id), self.find(Driven, run_id)
             number = 1 + max((each.sweep.number for each in known), default=0)
-            facts, now = door.admit_mapping(definition), now_us()
+            facts, now = ingest_filter.admit_mapping(definition), now_us()
             sweep = Sweep(new_id(), run_id, run.name, number, step, facts, now, driven=driven)
             self.save(run_id, Driven(sweep, current_owner() if driven else None, now))
         return sweep
@@ -191,7 +192,7 @@ class RecordKeeper(RecordReader, Store):
                     sweep = self._sweep(known)
                     sweeps.check_idle(sweep, known.owner)
                     if definition is not None:
-                        sweep = replace(sweep, definition=door.admit_mapping(definition))
+                        sweep = replace(sweep, definition=ingest_filter.admit_mapping(definition))
                     return self.save(sweep.run, Driven(sweep, current_owner(), now_us()))
         raise RunNotFound(f"no sweep {sweep_id!r}", hint="`agent-tt sweep --list` lists them.")
 

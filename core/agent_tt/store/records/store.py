@@ -12,12 +12,13 @@ from agent_tt.model import Run, Step
 from agent_tt.protocols import NO_STATE
 from agent_tt.protocols.references import new_id
 from agent_tt.questions import Decision
-from agent_tt.store import door, questions
+from agent_tt.store import ingest_filter
 from agent_tt.store.liveness import current_owner, now_us
-from agent_tt.store.outputs import admitted
 from agent_tt.store.records.keeper import RecordKeeper
 from agent_tt.store.records.kinds import Asked, Checkpoint, Recorder
 from agent_tt.store.records.writer import RecordWriter, with_usage
+from agent_tt.store.rows import questions
+from agent_tt.store.rows.outputs import admitted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,16 +40,16 @@ class RecordStore(RecordKeeper):
         """Start a run, with `state` as checkpoint 0."""
         run = Run(
             id=run_id or new_id(),
-            name=door.admit_text(new.name),
+            name=ingest_filter.admit_text(new.name),
             status="running",
             started_us=now_us(),
             code=new.code,
             model=new.model,
-            user_id=None if new.user_id is None else door.admit_text(new.user_id),
+            user_id=None if new.user_id is None else ingest_filter.admit_text(new.user_id),
             tags=_tags(new.tags),
-            metadata=door.admit_mapping(new.metadata),
+            metadata=ingest_filter.admit_mapping(new.metadata),
         )
-        first = None if state is NO_STATE else door.admit(encode(state))
+        first = None if state is NO_STATE else ingest_filter.admit(encode(state))
         with self.transaction():
             if self.find(Run, run.id):
                 raise StoreUnreadable(f"there is a run {run.id} already")
@@ -80,7 +81,7 @@ class RecordStore(RecordKeeper):
             before = self.checkpoint(parent_id, step, track)
             run = Run(
                 id=new_id(),
-                name=door.admit_text(new.name) or self._fork_name(parent.name),
+                name=ingest_filter.admit_text(new.name) or self._fork_name(parent.name),
                 status="running",
                 started_us=now_us(),
                 code=new.code,
@@ -90,12 +91,12 @@ class RecordStore(RecordKeeper):
                 fork_step=step,
                 steps=step,
                 tags=_tags(new.tags),
-                metadata=door.admit_mapping(new.metadata),
+                metadata=ingest_filter.admit_mapping(new.metadata),
                 edits=tuple(edits),
-                policy={name: door.admit(rule) for name, rule in (policy or {}).items()},
+                policy={name: ingest_filter.admit(rule) for name, rule in (policy or {}).items()},
                 way_back_in=way_back_in,
             )
-            first = Checkpoint(step, track, 0 if before is None else before.seq, door.admit(state))
+            first = Checkpoint(step, track, 0 if before is None else before.seq, ingest_filter.admit(state))
             answered = (call.delivered or 0 for call in self.call_page(parent_id, 1, step + 1))
             delivered = max(answered, default=0)
             run = with_usage(run, self.steps(parent_id, 1, step + 1))
@@ -124,7 +125,7 @@ class RecordStore(RecordKeeper):
                         run.code, **{name: said for name in ("entry", "version") if (said := getattr(new.code, name))}
                     ),
                     tags=tuple(sorted({*run.tags, *_tags(new.tags)})),
-                    metadata={**run.metadata, **door.admit_mapping(new.metadata)},
+                    metadata={**run.metadata, **ingest_filter.admit_mapping(new.metadata)},
                 ),
             )
             self._own(run_id)
@@ -155,7 +156,8 @@ class RecordStore(RecordKeeper):
             run = self._row(run_id)
             ended_us = run.ended_us or (None if status == "running" else now_us())
             self.save(
-                run_id, replace(run, status=status, ended_us=ended_us, error=door.admit_error(error) or run.error)
+                run_id,
+                replace(run, status=status, ended_us=ended_us, error=ingest_filter.admit_error(error) or run.error),
             )
 
     def settle_run(self, run_id: str) -> Owner | None:
@@ -196,4 +198,4 @@ class RecordStore(RecordKeeper):
 
 
 def _tags(tags: Sequence[str]) -> tuple[str, ...]:
-    return tuple(sorted({door.admit_text(tag) for tag in tags}))
+    return tuple(sorted({ingest_filter.admit_text(tag) for tag in tags}))

@@ -11,11 +11,11 @@ from agent_tt.errors import StepNotFound
 from agent_tt.model import Call, Delivery, Run, Step
 from agent_tt.protocols import NO_STATE
 from agent_tt.questions import CallQuestion, Decision
-from agent_tt.store import door
+from agent_tt.store import ingest_filter
 from agent_tt.store.liveness import Clock, current_owner, now_us
 from agent_tt.store.open_step import OpenStep, answer_fingerprint
 from agent_tt.store.records.kinds import Asked, Checkpoint, Piece, Recorder
-from agent_tt.store.usage import Usage
+from agent_tt.store.rows.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,10 +67,10 @@ class RecordWriter:
             (run,) = self._runs()
             step = Step(
                 run.steps + 1,
-                door.admit_text(new.name),
+                ingest_filter.admit_text(new.name),
                 "running",
-                agent=None if new.agent is None else door.admit_text(new.agent),
-                lane=door.admit_text(new.lane),
+                agent=None if new.agent is None else ingest_filter.admit_text(new.agent),
+                lane=ingest_filter.admit_text(new.lane),
                 parent=new.parent,
                 started_us=self._clock.now_us(),
             )
@@ -90,11 +90,11 @@ class RecordWriter:
                 tokens_in=end.tokens_in,
                 tokens_out=end.tokens_out,
                 cost_usd=end.cost_usd,
-                error=door.admit_error(end.error),
-                decision=None if end.decision is None else door.admit_text(end.decision),
+                error=ingest_filter.admit_error(end.error),
+                decision=None if end.decision is None else ingest_filter.admit_text(end.decision),
                 repeat_of=None if asked.fingerprint is None else self._seen.get(asked.fingerprint),
-                extra=door.admit_mapping(end.extra),
-                track=door.admit_text(track),
+                extra=ingest_filter.admit_mapping(end.extra),
+                track=ingest_filter.admit_text(track),
             )
             self._store.save(self._run_id, step)
             if state is not NO_STATE:
@@ -109,12 +109,12 @@ class RecordWriter:
         with self._store.transaction():
             step = self._step(number)
             if step.seq is None:
-                self._take(replace(step, track=door.admit_text(track)), state)
+                self._take(replace(step, track=ingest_filter.admit_text(track)), state)
 
     def _take(self, step: Step, state: object) -> None:
         before = self._store.checkpoint(self._run_id, step.number, step.track)
         seq = 0 if before is None else before.seq + 1
-        checkpoint = Checkpoint(step.number, step.track, seq, door.admit(encode(state)))
+        checkpoint = Checkpoint(step.number, step.track, seq, ingest_filter.admit(encode(state)))
         self._store.save(self._run_id, checkpoint)
         self._store.save(self._run_id, replace(step, seq=seq))
 
@@ -141,13 +141,13 @@ class RecordWriter:
         with self._store.transaction():
             number = 1 + len(self._store.find(Call, self._run_id, step, step))
             call = Call(
-                *(step, number, new.kind, door.admit_text(new.name), "pending", new.effect),
-                lane=door.admit_text(new.lane),
+                *(step, number, new.kind, ingest_filter.admit_text(new.name), "pending", new.effect),
+                lane=ingest_filter.admit_text(new.lane),
                 lane_seq=new.lane_seq,
-                args=door.admit(new.args),
+                args=ingest_filter.admit(new.args),
                 signature=new.signature,
                 started_us=self._clock.now_us(),
-                meta=door.admit_mapping(new.meta),
+                meta=ingest_filter.admit_mapping(new.meta),
             )
             self._store.save(self._run_id, call)
             self._store.save(self._run_id, replace(self._step(step), calls=number))
@@ -157,14 +157,14 @@ class RecordWriter:
         """Commit what has been decided of a call that is pending: facts, and other arguments where it has them."""
         with self._store.transaction():
             call = self._call(step, number)
-            args = call.args if args is None else door.admit(args)
+            args = call.args if args is None else ingest_filter.admit(args)
             self._store.save(self._run_id, replace(call, args=args, meta=_merged(call.meta, meta)))
 
     def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged = None) -> int:
         """Commit a piece of an answer, before the agent sees it; give its run-wide number."""
         with self._store.transaction():
             self._call(step, call)
-            piece, number = door.admit_piece(data), self._next_number()
+            piece, number = ingest_filter.admit_piece(data), self._next_number()
             self._settle(step, call, piece.settled)
             self._save_piece(step, call, Delivery(number, kind, self._clock.now_us(), piece.data))
         return number
@@ -175,13 +175,13 @@ class RecordWriter:
             call, delivered, now = self._call(step, number), self._next_number(), self._clock.now_us()
             self._settle(step, number, end.settled)
             if end.stream is not None:
-                returned = door.admit_answer(end.returned)
+                returned = ingest_filter.admit_answer(end.returned)
                 self._save_piece(step, number, Delivery(delivered, end.stream, now, returned))
             done = replace(
                 call,
                 status=end.status,
-                result=door.admit_answer(end.result) if end.status == "ok" else None,
-                error=door.admit_error(end.error),
+                result=ingest_filter.admit_answer(end.result) if end.status == "ok" else None,
+                error=ingest_filter.admit_error(end.error),
                 ended_us=now,
                 delivered=delivered,
                 meta=_merged(call.meta, end.meta),
@@ -219,7 +219,7 @@ class RecordWriter:
                 editable=new.editable,
                 can_give=new.can_give,
                 asked_us=now_us(),
-                trouble=door.admit_text(new.trouble),
+                trouble=ingest_filter.admit_text(new.trouble),
                 process=owner.pid,
             )
             asked = Asked(question, owner)
@@ -238,7 +238,7 @@ class RecordWriter:
                 if step.status == "running":
                     self._store.save(self._run_id, replace(step, status="interrupted", ended_us=now))
             (run,) = self._runs()
-            self._store.save(run.id, replace(run, status=status, ended_us=now, error=door.admit_error(error)))
+            self._store.save(run.id, replace(run, status=status, ended_us=now, error=ingest_filter.admit_error(error)))
 
 
 class _OpenQuestion:
@@ -278,5 +278,5 @@ def with_usage(run: Run, steps: Sequence[Step]) -> Run:
 
 
 def _merged(before: Mapping[str, Wire], more: Mapping[str, Wire]) -> dict[str, Wire]:
-    merged = {**before, **door.admit_mapping(more)}
+    merged = {**before, **ingest_filter.admit_mapping(more)}
     return {name: fact for name, fact in merged.items() if fact is not None}

@@ -11,7 +11,7 @@
 A spill file is text: each line is one action of a recorder (a step opens, a call begins, its answer came, …) as JSON,
 behind a digest of it and of the line before. So it needs no database to be written, whatever it holds after a kill is
 what was recorded until then, and a line that is missing or was changed is noticed. Everything passes the store's own
-door first: no secret is in it that would not be in the store. Only its owner may read it.
+filter first: no secret is in it that would not be in the store. Only its owner may read it.
 
 Taking a file in performs its actions in the store, in one transaction, at the times that they happened at. Whatever
 the store proves of rows it writes itself, it proves of these.

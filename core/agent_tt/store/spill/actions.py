@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from agent_tt.errors import Damaged
 from agent_tt.model import AgentCode, CallEnd, ErrorInfo, ModelConfig, NewCall, NewRun, NewStep, StepEnd
-from agent_tt.store import door
+from agent_tt.store import ingest_filter
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
@@ -70,7 +70,7 @@ def settled_from(found: Wire) -> tuple[tuple[int, Wire], ...]:
     return tuple(settled)
 
 
-# ---------------------------------------------------------------- without secrets, as the store's own door leaves them
+# -------------------------------------------------------------- without secrets, as the store's own filter leaves them
 
 
 def admitted_run(new: NewRun) -> Wire:
@@ -78,17 +78,20 @@ def admitted_run(new: NewRun) -> Wire:
     shown = cast("dict[str, Wire]", to_wire(new))
     return {
         **shown,
-        "name": door.admit_text(new.name),
-        "user_id": None if new.user_id is None else door.admit_text(new.user_id),
-        "tags": [door.admit_text(tag) for tag in new.tags],
-        "metadata": door.admit_mapping(new.metadata),
+        "name": ingest_filter.admit_text(new.name),
+        "user_id": None if new.user_id is None else ingest_filter.admit_text(new.user_id),
+        "tags": [ingest_filter.admit_text(tag) for tag in new.tags],
+        "metadata": ingest_filter.admit_mapping(new.metadata),
     }
 
 
 def admitted_step(new: NewStep) -> Wire:
     """A step that opens."""
     shown = cast("dict[str, Wire]", to_wire(new))
-    texts = {name: None if (text := shown[name]) is None else door.admit_text(str(text)) for name in ("name", "agent")}
+    texts = {
+        name: None if (text := shown[name]) is None else ingest_filter.admit_text(str(text))
+        for name in ("name", "agent")
+    }
     return {**shown, **texts}
 
 
@@ -97,9 +100,9 @@ def admitted_step_end(end: StepEnd) -> Wire:
     shown = cast("dict[str, Wire]", to_wire(end))
     return {
         **shown,
-        "error": None if end.error is None else to_wire(door.admit_error(end.error)),
-        "decision": None if end.decision is None else door.admit_text(end.decision),
-        "extra": door.admit_mapping(end.extra),
+        "error": None if end.error is None else to_wire(ingest_filter.admit_error(end.error)),
+        "decision": None if end.decision is None else ingest_filter.admit_text(end.decision),
+        "extra": ingest_filter.admit_mapping(end.extra),
     }
 
 
@@ -108,9 +111,9 @@ def admitted_call(new: NewCall) -> Wire:
     shown = cast("dict[str, Wire]", to_wire(new))
     return {
         **shown,
-        "name": door.admit_text(new.name),
-        "args": door.admit(new.args),
-        "meta": door.admit_mapping(new.meta),
+        "name": ingest_filter.admit_text(new.name),
+        "args": ingest_filter.admit(new.args),
+        "meta": ingest_filter.admit_mapping(new.meta),
     }
 
 
@@ -119,8 +122,8 @@ def admitted_end(end: CallEnd) -> Wire:
     shown = cast("dict[str, Wire]", to_wire(end))
     return {
         **shown,
-        "result": door.admit_answer(end.result),
-        "error": None if end.error is None else to_wire(door.admit_error(end.error)),
-        "meta": door.admit_mapping(end.meta),
-        "returned": door.admit_answer(end.returned),
+        "result": ingest_filter.admit_answer(end.result),
+        "error": None if end.error is None else to_wire(ingest_filter.admit_error(end.error)),
+        "meta": ingest_filter.admit_mapping(end.meta),
+        "returned": ingest_filter.admit_answer(end.returned),
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.codec.wire import Encoded
 from agent_tt.errors import CorruptDelta, Damaged, RunNotFound
-from agent_tt.history.ops import apply
+from agent_tt.history.changes.ops import apply
 from agent_tt.history.rows import row_key
 from agent_tt.model import CallEnd, ErrorInfo, Judged, NewCall, NewRun, NewStep, Output, StepEnd
 from agent_tt.model.facts import CallFacts, IncompleteFacts
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.ops import Op
+    from agent_tt.history.changes.ops import Op
     from agent_tt.history.rows import SqlValue
     from agent_tt.model import DeliveryKind, RunStatus
     from agent_tt.store.spill.files import Spilled

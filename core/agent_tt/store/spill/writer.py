@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from agent_tt.errors import StoreUnreadable
-from agent_tt.history.shadow import Shadow
+from agent_tt.history.changes.change_detector import Shadow
 from agent_tt.protocols import NO_STATE
-from agent_tt.store import door
+from agent_tt.store import ingest_filter
 from agent_tt.store.liveness import current_owner, now_us
 from agent_tt.store.spill import actions
 from agent_tt.store.spill.files import SPILL_FORMAT, SpillFile, name_of, ready
@@ -90,7 +90,8 @@ class SpillWriter:
         try:
             self._file.append({
                 "spill": SPILL_FORMAT, "store": str(store), "run": run_id, "token": token, "part": part,
-                "owner": current_owner().to_json(), "joins": joins, "why": door.admit_text(why), "at": now_us(),
+                "owner": current_owner().to_json(), "joins": joins, "why": ingest_filter.admit_text(why),
+                "at": now_us(),
                 "step": numbers.step, "delivery": numbers.delivery,
             })  # fmt: skip
         except BaseException:
@@ -131,12 +132,14 @@ class SpillWriter:
 
     def amend_call(self, step: int, number: int, meta: Mapping[str, Wire], *, args: Wire = None) -> None:
         """See `RunWriter`."""
-        self._append("amend_call", step=step, call=number, meta=door.admit_mapping(meta), args=door.admit(args))
+        self._append(
+            "amend_call", step=step, call=number, meta=ingest_filter.admit_mapping(meta), args=ingest_filter.admit(args)
+        )
 
     def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged = None) -> int:
         """See `RunWriter`."""
         number = self._numbers.delivery + 1
-        piece = door.admit_piece(data)
+        piece = ingest_filter.admit_piece(data)
         settled: list[Wire] = [[place, known] for place, known in piece.settled]
         facts: dict[str, Wire] = {"settled": settled} if settled else {}
         self._append("deliver", step=step, call=call, kind=kind, data=piece.data, number=number, **facts)
@@ -154,15 +157,15 @@ class SpillWriter:
 
     def add_note(self, step: int | None, kind: str, body: str) -> None:
         """A note on the run or a step of it."""
-        self._append("note", step=step, kind=kind, body=door.admit_text(body))
+        self._append("note", step=step, kind=kind, body=ingest_filter.admit_text(body))
 
     def set_tags(self, tags: Sequence[str]) -> None:
         """All tags of the run."""
-        self._append("tags", tags=[door.admit_text(tag) for tag in tags])
+        self._append("tags", tags=[ingest_filter.admit_text(tag) for tag in tags])
 
     def incomplete(self, step: int, reason: str) -> None:
         """Nothing was recorded after this step."""
-        self._append("incomplete", step=step, reason=door.admit_text(reason))
+        self._append("incomplete", step=step, reason=ingest_filter.admit_text(reason))
 
     def moved(self) -> None:
         """What follows is in the next part."""
@@ -170,7 +173,7 @@ class SpillWriter:
 
     def finish(self, status: RunStatus, error: ErrorInfo | None = None) -> None:
         """See `RunWriter`."""
-        said = None if error is None else actions.to_wire(door.admit_error(error))
+        said = None if error is None else actions.to_wire(ingest_filter.admit_error(error))
         self._append("finish", status=status, error=said)
 
     def keep_output(self, output: Output) -> None:
@@ -184,7 +187,7 @@ class SpillWriter:
         """What leads to a state from the last one of its track in this file; None for none."""
         if state is NO_STATE:
             return None
-        shadow, seq = self._shadows.get(track) or (Shadow(door.admit), 0)
+        shadow, seq = self._shadows.get(track) or (Shadow(ingest_filter.admit), 0)
         ops, _ = shadow.step(state, seq)
         self._shadows[track] = shadow, seq + 1
         return [list(op) for op in ops]

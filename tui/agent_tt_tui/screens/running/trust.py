@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_tt.errors import AgentTTError
-from agent_tt.store.provenance import trust_store
+from agent_tt.store.file.provenance import trust_store
 from agent_tt_tui.dialog import ConfirmDialog
 
 if TYPE_CHECKING:

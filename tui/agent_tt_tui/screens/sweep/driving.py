@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agent_tt.errors import Untrusted
-from agent_tt.store.provenance import check_made_here
+from agent_tt.store.file.provenance import check_made_here
 from agent_tt_tui.feature import Feature
 from agent_tt_tui.running_forks import forks_of
 from agent_tt_tui.screens.running.trust import ask_for_trust

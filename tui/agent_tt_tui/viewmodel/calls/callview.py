@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
 from agent_tt.codec.wire import is_envelope
-from agent_tt.history.damage import is_placeholder
+from agent_tt.history.payloads.damage import is_placeholder
 from agent_tt.resuming.plan import decided_before
 from agent_tt_tui import format as fmt
 from agent_tt_tui.status import kind_glyph

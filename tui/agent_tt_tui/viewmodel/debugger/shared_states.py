@@ -6,13 +6,13 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from agent_tt.errors import Damaged
-from agent_tt.history.ops import apply, op_path
+from agent_tt.history.changes.ops import apply, op_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.history.ops import Op
+    from agent_tt.history.changes.ops import Op
     from agent_tt.protocols import RunSource
 
 _KEPT = 16

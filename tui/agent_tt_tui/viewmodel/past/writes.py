@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from agent_tt.errors import AgentTTError
-from agent_tt.history.ops import op_path
+from agent_tt.history.changes.ops import op_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from agent_tt.codec.wire import Path
-    from agent_tt.history.ops import Op
+    from agent_tt.history.changes.ops import Op
     from agent_tt.protocols import RunSource
 
 Sign: TypeAlias = Literal["+", "~", "-"]

@@ -1,0 +1,307 @@
+"""What the last checkpoint looked like: a tree of byte forms and tokens, cheap to compare with live objects.
+
+A small container, and any envelope that cannot be looked into, is one `Leaf`. A large dict is a `DictNode` of children
+(scalars as they are), a large list a `ListNode` of runs, and a large object with parts an `EnvelopeNode` around them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from agent_tt.codec.tlv import from_tlv, tlv
+from agent_tt.codec.wire import VALUE, Scalar, Wire, envelope_type, is_envelope
+from agent_tt.history.changes.forms import Form
+from agent_tt.history.digest import (
+    CONTAINERS,
+    SMALL_DICT,
+    entry_token,
+    flat_list_token,
+    list_token,
+    polynomial,
+    small_dict_token,
+    sum_token,
+    token,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["NODES", "RUN", "Child", "DictNode", "EnvelopeNode", "Leaf", "ListNode", "Node", "build", "child_token"]
+
+RUN: Final = 64
+"""Elements of a list that are compared, and kept in keyframes, together."""
+
+_PART: Final = 8
+"""Elements added to a run that are compared together while it grows."""
+
+_LEAF_SIZE: Final = 4096
+"""Bytes from which a container is taken apart."""
+
+_LIST_HEAD: Final = 5
+"""Bytes before the first element in the byte form of a list: `[` and a uint32 count."""
+
+_CONTAINER_MARKS: Final = (b"[", b"{")
+_ENTRY_WEIGHT: Final = 32
+_OPENED: Final = frozenset({"dataclass", "deque", "exception", "namedtuple", "pydantic", "sub", "tuple"})
+"""Envelopes whose payload is itself the parts of the object, in an order that the object gives."""
+
+
+class Leaf:
+    """A container in one piece.
+
+    Attributes:
+        form: its byte form.
+        token: its digest as a number.
+    """
+
+    __slots__ = ("form", "token")
+
+    def __init__(self, wire: Wire, raw: bytes) -> None:
+        self.form = Form(raw)
+        self.token = token(wire)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it holds no envelope."""
+        return self.form.is_plain
+
+    def value(self) -> Wire:
+        """The wire value, as new containers."""
+        return from_tlv(self.form.raw)
+
+    def weight(self) -> int:
+        """About how many bytes of JSON it is."""
+        return len(self.form.raw)
+
+
+class ListNode:
+    """A large list, as runs of `RUN` elements.
+
+    Attributes:
+        runs: the byte form of each run, itself a list.
+        token: the list's digest as a number.
+    """
+
+    __slots__ = ("_containers", "_polynomial", "_sizes", "_tokens", "runs", "token")
+
+    def __init__(self, wires: Sequence[Wire]) -> None:
+        self.runs: list[Form] = []
+        self.token = 0
+        self._sizes: list[int] = []
+        self._tokens: list[int] = []
+        self._polynomial = 0
+        self._containers = 0
+        self.append(wires)
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no element holds an envelope."""
+        return all(run.is_plain for run in self.runs)
+
+    def value(self) -> Wire:
+        """The wire value, as new containers."""
+        return self.items_from(0)
+
+    def items_from(self, start: int) -> list[Wire]:
+        """The elements from `start` on, the beginning of a run, as new containers."""
+        return [item for run in self.runs[start // RUN :] for item in self.items(run)]
+
+    @staticmethod
+    def items(run: Form) -> list[Wire]:
+        """The elements of a run, as new containers."""
+        items = from_tlv(run.raw)
+        return items if type(items) is list else []
+
+    def weight(self) -> int:
+        """About how many bytes of JSON it is."""
+        return sum(len(run.raw) for run in self.runs)
+
+    def element_bytes(self, start: int) -> list[bytes]:
+        """The byte form of each element from `start` on, the beginning of a run."""
+        found, index = [], start
+        for run in self.runs[start // RUN :]:
+            raw, at = run.raw, _LIST_HEAD
+            while at < len(raw):
+                found.append(raw[at : at + self._sizes[index]])
+                at += self._sizes[index]
+                index += 1
+        return found
+
+    def append(self, wires: Sequence[Wire]) -> None:
+        """Add elements at the end."""
+        self._extend([tlv(wire) for wire in wires], [token(wire) for wire in wires], wires)
+
+    def replace_from(self, start: int, wires: Sequence[Wire], raws: list[bytes]) -> None:
+        """Put other elements (and their byte forms) in the place of those from `start` on, the beginning of a run."""
+        removed = self.element_bytes(start)
+        known = dict(zip(removed, self._tokens[start:], strict=True))
+        tokens = [known[raw] if raw in known else token(wire) for raw, wire in zip(raws, wires, strict=True)]
+        self._containers -= sum(raw[:1] in _CONTAINER_MARKS for raw in removed)
+        del self.runs[start // RUN :], self._sizes[start:], self._tokens[start:]
+        self._polynomial = polynomial(0, self._tokens)
+        self._extend(raws, tokens, wires)
+
+    def _extend(self, raws: list[bytes], tokens: list[int], wires: Sequence[Wire]) -> None:
+        at = 0
+        while at < len(raws):
+            filled = len(self._sizes) % RUN
+            taken = raws[at : at + RUN - filled]
+            run = _list_form(len(taken), b"".join(taken))
+            if filled:
+                run = _grown(self.runs.pop(), filled, run, len(taken))
+            self.runs.append(run)
+            self._sizes.extend(map(len, taken))
+            at += len(taken)
+        self._tokens.extend(tokens)
+        self._polynomial = polynomial(self._polynomial, tokens)
+        self._containers += sum(type(wire) in CONTAINERS for wire in wires)
+        self.token = self._total()
+
+    def _total(self) -> int:
+        if self._containers:
+            return list_token(len(self), self._polynomial)
+        return flat_list_token(_list_head(len(self)) + b"".join(run.raw[_LIST_HEAD:] for run in self.runs))
+
+
+def _list_head(count: int) -> bytes:
+    return b"[" + count.to_bytes(_LIST_HEAD - 1, "little")
+
+
+def _list_form(count: int, body: bytes, parts: Sequence[tuple[int, Form]] = ()) -> Form:
+    return Form(_list_head(count) + body, parts)
+
+
+def _grown(run: Form, count: int, added: Form, more: int) -> Form:
+    """The form of a run and the elements added to it, in parts until it is full."""
+    body = run.raw[_LIST_HEAD:] + added.raw[_LIST_HEAD:]
+    if count + more == RUN:
+        return _list_form(RUN, body)
+    *before, (last, part) = run.parts or [(count, run)]
+    if last + more > _PART:
+        return _list_form(count + more, body, [*before, (last, part), (more, added)])
+    joined = _list_form(last + more, part.raw[_LIST_HEAD:] + added.raw[_LIST_HEAD:])
+    return _list_form(count + more, body, [*before, (last + more, joined)])
+
+
+class DictNode:
+    """A large dict.
+
+    Attributes:
+        children: its entries in order; scalars as they are, containers as nodes.
+        quiet: the form of the whole, kept while nothing in it changes: one comparison then replaces the walk.
+        token: the dict's digest as a number, current after `seal`.
+    """
+
+    __slots__ = ("_entry_tokens", "_sum", "children", "quiet", "token")
+
+    def __init__(self, wire: dict[str, Wire]) -> None:
+        self.children: dict[str, Child] = {}
+        self.quiet: Form | None = None
+        self.token = 0
+        self._entry_tokens: dict[str, int] = {}
+        self._sum = 0
+        for key, item in wire.items():
+            self.set(key, build(item) if isinstance(item, dict | list) else item)
+        self.seal()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether no child holds an envelope."""
+        return all(child.is_plain for child in self.children.values() if isinstance(child, NODES))
+
+    def set(self, key: str, child: Child) -> None:
+        """Set an entry; a new one goes last."""
+        now = entry_token(key, child_token(child))
+        self._sum += now - self._entry_tokens.get(key, 0)
+        self._entry_tokens[key] = now
+        self.children[key] = child
+
+    def remove(self, key: str) -> None:
+        """Take an entry out."""
+        del self.children[key]
+        self._sum -= self._entry_tokens.pop(key)
+
+    def reorder(self, keys: Sequence[str]) -> None:
+        """Give the entries another order."""
+        self.children = {key: self.children[key] for key in keys}
+
+    def seal(self) -> None:
+        """Bring the token up to date after changes."""
+        if len(self.children) <= SMALL_DICT:
+            scalars = {key: child for key, child in self.children.items() if not isinstance(child, NODES)}
+            if len(scalars) == len(self.children):
+                self.token = small_dict_token(scalars)
+                return
+        self.token = sum_token(len(self.children), self._sum)
+
+    def value(self) -> Wire:
+        """The wire value, as new containers."""
+        return dict(self.wire_entries())
+
+    def wire_entries(self) -> Iterator[tuple[str, Wire]]:
+        """The entries as wire values, in new containers."""
+        for key, child in self.children.items():
+            yield key, child.value() if isinstance(child, NODES) else child
+
+    def weight(self) -> int:
+        """About how many bytes of JSON it is."""
+        return sum(
+            child.weight() if isinstance(child, NODES) else len(child) if type(child) is str else 0
+            for child in self.children.values()
+        ) + _ENTRY_WEIGHT * len(self.children)
+
+
+class EnvelopeNode:
+    """A large object with parts: a dataclass, a model, a tuple, a subclass of dict or list.
+
+    Attributes:
+        header: the envelope without its payload.
+        payload: the payload's node.
+        token: the envelope's digest as a number.
+    """
+
+    __slots__ = ("header", "payload", "token")
+
+    is_plain: Final = False
+
+    def __init__(self, header: dict[str, Wire], payload: Node) -> None:
+        self.header = header
+        self.payload = payload
+        entries = sum(entry_token(key, token(item)) for key, item in header.items())
+        self.token: int = sum_token(len(header) + 1, entries + entry_token(VALUE, payload.token))
+
+    def value(self) -> Wire:
+        """The wire value, as new containers."""
+        return {**self.header, VALUE: self.payload.value()}
+
+    def weight(self) -> int:
+        """About how many bytes of JSON it is."""
+        return self.payload.weight() + _ENTRY_WEIGHT * len(self.header)
+
+
+Node: TypeAlias = Leaf | DictNode | ListNode | EnvelopeNode
+Child: TypeAlias = "Node | Scalar"
+NODES: Final = (Leaf, DictNode, ListNode, EnvelopeNode)
+
+
+def build(wire: Wire) -> Node:
+    """The node of a wire value."""
+    raw = tlv(wire)
+    if len(raw) >= _LEAF_SIZE:
+        if type(wire) is list:
+            return ListNode(wire)
+        if is_envelope(wire):
+            payload = wire.get(VALUE)
+            if envelope_type(wire) in _OPENED and isinstance(payload, dict | list):
+                return EnvelopeNode({key: item for key, item in wire.items() if key != VALUE}, build(payload))
+        elif type(wire) is dict:
+            return DictNode(wire)
+    return Leaf(wire, raw)
+
+
+def child_token(child: Child) -> int:
+    """The digest of a child as a number."""
+    return child.token if isinstance(child, NODES) else token(child)

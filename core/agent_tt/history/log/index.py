@@ -1,0 +1,313 @@
+"""Who wrote it: the index of changed paths, and the two questions it answers.
+
+For each track, path and block of 64 checkpoints there is one row with three bit maps (bit = seq & 63): the path was
+*touched* (it or something in it changed), changed in *structure* (set, deleted, spliced, moved), or *grown* (appended
+to), and `len0`, the list's length before the block's first append. Rows are written when a block is full and when the
+run ends; `tracks.indexed_to` says how far, and above it readers look at the few rows themselves. The index may name a
+checkpoint too much, never one too few: every candidate is confirmed in its operations. Paths are those of people.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.paths import without_envelopes
+from agent_tt.errors import Damaged
+from agent_tt.history.changes.ops import touches, trace
+from agent_tt.history.changes.trace import trace_forward
+from agent_tt.history.hashing import path_id, path_text
+from agent_tt.history.proofs import TRACKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from agent_tt.codec.wire import Path
+    from agent_tt.history.changes.ops import Op, Touch
+    from agent_tt.history.log.log import StateLog
+    from agent_tt.history.rows import Transaction
+
+__all__ = ["BLOCK", "Mark", "PathIndex", "PendingMarks"]
+
+BLOCK: Final = 64
+"""Checkpoints in one row of the index."""
+
+_TOUCHED, _STRUCT, _GROWN = "touched", "struct", "grown"
+_TOP_BIT: Final = 1 << 63
+_ALL_BITS: Final = (1 << 64) - 1
+
+
+# ---------------------------------------------------------------- writing
+
+
+@dataclass(slots=True)
+class _Bits:
+    touched: int = 0
+    struct: int = 0
+    grown: int = 0
+    length: int | None = None
+
+
+class PendingMarks:
+    """Marks of one track, by block: what a writer still has to put into the index."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[int, dict[Path, _Bits]] = {}
+
+    def add(self, seq: int, ops: list[Op]) -> None:
+        """Notes what checkpoint `seq` did."""
+        bit = 1 << (seq % BLOCK)
+        block = self._blocks.setdefault(seq // BLOCK, {})
+        for path, touch in touches(ops).items():
+            bits = block.get(path)
+            if bits is None:
+                bits = block[path] = _Bits()
+            bits.touched |= bit
+            if touch.struct:
+                bits.struct |= bit
+            if touch.grown:
+                bits.grown |= bit
+                if bits.length is None:
+                    bits.length = touch.length
+
+    def flush(self, tx: Transaction, track: int, seq: int) -> None:
+        """Write the marks; from now on the index reaches to `seq`."""
+        marks = self.rows(track)
+        tx.execute_many(
+            "INSERT OR IGNORE INTO paths(id, path) VALUES(?, ?)",
+            list(self.paths().items()),
+        )
+        tx.execute_many(
+            "INSERT INTO changes(track, path, block, touched, struct, grown, len0) VALUES(?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT(track, path, block) DO UPDATE SET touched = touched | excluded.touched,"
+            " struct = struct | excluded.struct, grown = grown | excluded.grown, len0 = ifnull(len0, excluded.len0)",
+            marks,
+        )
+        ((reach,),) = tx.query("SELECT indexed_to FROM tracks WHERE track = ?", (track,))
+        if reach < seq:  # another process may have come further
+            TRACKS.update(tx, (track,), {"indexed_to": seq})
+        self._blocks.clear()
+
+    def paths(self) -> dict[int, str]:
+        """The paths that are marked, as rows of `paths`."""
+        return {path_id(path): path_text(path) for block in self._blocks.values() for path in block}
+
+    def rows(self, track: int) -> list[tuple[int, int, int, int, int, int, int | None]]:
+        """The marks as rows of `changes`, in the order of their key."""
+        return sorted(
+            (track, path_id(path), block, _signed(b.touched), _signed(b.struct), _signed(b.grown), b.length)
+            for block, paths in self._blocks.items()
+            for path, b in paths.items()
+        )
+
+
+def _signed(bits: int) -> int:
+    """64 bits as the signed number that SQLite keeps."""
+    return bits - (1 << 64) if bits & _TOP_BIT else bits
+
+
+# ---------------------------------------------------------------- reading
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A checkpoint that the index names; `length` is the list's length before the block's first append."""
+
+    seq: int
+    length: int | None
+
+
+class PathIndex:
+    """Answers who last wrote, and who next writes, a value: by its path, following it as lists shift."""
+
+    def __init__(self, log: StateLog) -> None:
+        self._log = log
+
+    def last_write(self, track: int, seq: int, path: Path) -> tuple[int, int] | None:
+        """Track and checkpoint that wrote the value now at `path` in checkpoint `seq`; None when none did.
+
+        Raises:
+            Damaged: a row that has to be asked cannot be read.
+        """
+        found = self.written_at(track, seq, path)
+        return None if found is None else found[:2]
+
+    def written_at(self, track: int, seq: int, path: Path) -> tuple[int, int, Path] | None:
+        """What `last_write` gives, and where the value was just after it was written.
+
+        Raises:
+            Damaged: a row that has to be asked cannot be read.
+        """
+        for segment in reversed(self._log.segments(track, seq)):
+            last = segment.last
+            while segment.first <= last:
+                candidate = self._newest(segment.track, path, segment.first, last)
+                if candidate is None:
+                    break
+                before = self._before(segment.track, candidate, path)
+                if before is None:
+                    return segment.track, candidate, path
+                path = before
+                last = candidate - 1
+        return None
+
+    def next_write(self, track: int, seq: int, last: int, path: Path) -> int | None:
+        """The first checkpoint after `seq`, up to `last`, that changed the value at `path`; None when none did.
+
+        Rows of the track's parents count as its own, as far as they are before its fork.
+
+        Raises:
+            Damaged: a row that has to be asked cannot be read.
+        """
+        for segment in self._log.segments(track, last):
+            first = max(segment.first, seq + 1)
+            while first <= segment.last:
+                candidate = self._oldest(segment.track, path, first, segment.last)
+                if candidate is None:
+                    break
+                after = self._after(segment.track, candidate, path)
+                if after is None:
+                    return candidate
+                path = after
+                first = candidate + 1
+        return None
+
+    def touching(self, track: int, first: int, last: int, path: Path) -> set[int]:
+        """Checkpoints first..last of a track at which what lies at `path` may have become something else.
+
+        It is the place that is asked about here, not the value that was there: an insertion before it counts. There may
+        be too many, never too few. Rows of the track's parents count as its own, as far as they are before its fork.
+
+        Args:
+            track: the track.
+            first: the first checkpoint.
+            last: the last one.
+            path: the place as people write it, up to the first position in a list that is not known.
+
+        Raises:
+            Damaged: the index, or a row above it, cannot be read.
+        """
+        found: set[int] = set()
+        for segment in self._log.segments(track, last):
+            low, high = max(first, segment.first), min(last, segment.last)
+            found.update(mark.seq for mark in self._marks(segment.track, path, _TOUCHED, low, high))
+            for depth in range(len(path)):
+                for column in (_STRUCT, _GROWN):
+                    found.update(mark.seq for mark in self._marks(segment.track, path[:depth], column, low, high))
+        return found
+
+    def _before(self, track: int, seq: int, path: Path) -> Path | None:
+        for op in reversed(self._ops(track, seq)):
+            previous = trace(op, path)
+            if previous is None:
+                return None
+            path = previous
+        return path
+
+    def _after(self, track: int, seq: int, path: Path) -> Path | None:
+        for op in self._ops(track, seq):
+            following = trace_forward(op, path)
+            if following is None:
+                return None
+            path = following
+        return path
+
+    def _ops(self, track: int, seq: int) -> list[Op]:
+        for row in self._log.operations(track, seq, seq, _nothing):
+            return row.ops
+        return []
+
+    def _newest(self, track: int, path: Path, first: int, last: int) -> int | None:
+        """The newest checkpoint that may have written the value at `path`, or moved it."""
+        best = first - 1
+        marked = without_envelopes(path)
+        for mark in self._marks(track, marked, _TOUCHED, first, last):
+            best = mark.seq
+            break
+        for depth in range(len(marked)):
+            for mark in self._marks(track, marked[:depth], _STRUCT, best + 1, last):
+                best = mark.seq
+                break
+        for depth, step in enumerate(path):
+            if not isinstance(step, int):
+                continue
+            for mark in self._marks(track, without_envelopes(path[:depth]), _GROWN, best + 1, last):
+                grew_only_later = mark.length is not None and mark.length > step
+                if grew_only_later and mark.seq // BLOCK * BLOCK > best:
+                    continue  # the list was longer already when this block began
+                if self._appended(track, mark.seq, path[:depth], step):
+                    best = mark.seq
+                    break
+        return best if best >= first else None
+
+    def _appended(self, track: int, seq: int, path: Path, position: int) -> bool:
+        return any(
+            op[0] == "a" and op[1] == list(path) and isinstance(op[2], int) and op[2] <= position
+            for op in self._ops(track, seq)
+        )
+
+    def _oldest(self, track: int, path: Path, first: int, last: int) -> int | None:
+        """The oldest checkpoint that may have changed the value at `path`, or moved it."""
+        marked = without_envelopes(path)
+        best: int | None = None
+        for depth in range(len(marked) + 1):
+            column = _TOUCHED if depth == len(marked) else _STRUCT
+            for mark in self._marks(track, marked[:depth], column, first, last, newest_first=False):
+                best = last = mark.seq
+                break
+        return best
+
+    def _marks(
+        self, track: int, path: Path, column: str, first: int, last: int, *, newest_first: bool = True
+    ) -> Iterator[Mark]:
+        """Checkpoints first..last at which the index has `path` in a column, those above the index included."""
+        if first > last:
+            return
+        found = self._log.rows.query("SELECT indexed_to FROM tracks WHERE track = ?", (track,))
+        reach = found[0][0] if found and type(found[0][0]) is int else -1
+        tail = (self._tail_marks, max(first, reach + 1), last)
+        indexed = (self._indexed_marks, first, min(last, reach))
+        for source, low, high in (tail, indexed) if newest_first else (indexed, tail):
+            if low <= high:
+                yield from source(track, path, column, low, high, newest_first=newest_first)
+
+    def _tail_marks(
+        self, track: int, path: Path, column: str, first: int, last: int, *, newest_first: bool
+    ) -> Iterator[Mark]:
+        rows = list(self._log.operations(track, first, last, _nothing))
+        for row in reversed(rows) if newest_first else rows:
+            touch = touches(row.ops).get(path)
+            if touch is not None and _says(touch, column):
+                yield Mark(row.seq, touch.length)
+
+    def _indexed_marks(
+        self, track: int, path: Path, column: str, first: int, last: int, *, newest_first: bool
+    ) -> Iterator[Mark]:
+        order = "DESC" if newest_first else "ASC"
+        blocks = self._log.rows.query(
+            f"SELECT block, {column}, len0 FROM changes WHERE track = ? AND path = ? AND block BETWEEN ? AND ?"  # noqa: S608  # column is one of three words of ours
+            f" ORDER BY block {order}",
+            (track, path_id(path), first // BLOCK, last // BLOCK),
+        )
+        for block, bits, length in blocks:
+            if type(block) is not int or type(bits) is not int:
+                raise Damaged(
+                    f"the index of changes of track {track} is damaged", hint="Run `agent-tt verify` on the store."
+                )
+            for bit in _set_bits(bits & _ALL_BITS, newest_first=newest_first):
+                seq = block * BLOCK + bit
+                if first <= seq <= last:
+                    yield Mark(seq, length)
+
+
+def _says(touch: Touch, column: str) -> bool:
+    return column == _TOUCHED or (touch.struct if column == _STRUCT else touch.grown)
+
+
+def _set_bits(bits: int, *, newest_first: bool) -> Sequence[int]:
+    found = [bit for bit in range(BLOCK) if bits >> bit & 1]
+    return found[::-1] if newest_first else found
+
+
+def _nothing(op: Op) -> bool:  # noqa: ARG001  # blobs do not matter here
+    return False

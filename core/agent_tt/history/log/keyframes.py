@@ -1,0 +1,330 @@
+"""Keyframes: whole states in the log, so that no load replays more than a bounded number of rows.
+
+A keyframe follows when reading the rows since the last one would cost more than reading a state. Its payload is
+`{"v": skeleton, "r": [[place, kind, x], ...], "d": digest}`; places named in `r` hold null (or are appended into):
+
+| kind | x |
+|---|---|
+| `b` | the hash of a blob |
+| `l` | a list: the hashes of blobs to join, 64 elements each |
+| `g` | a dict: the hashes of blobs to merge, 64 entries each |
+| `a` | an append-only list: set by the row at seq x and only grown since; its elements are collected from the rows |
+
+An append-only list is therefore stored once, ever. `d` is the digest that the checkpoint's own row names, in hex: a
+keyframe that strayed to another row is noticed. A keyframe that is damaged costs time, not data: an older one is used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.codec.paths import get
+from agent_tt.codec.tlv import tlv
+from agent_tt.errors import Damaged
+from agent_tt.history.payloads.payload import blob_value, bounded, pack, place_part, unpack
+from agent_tt.history.proofs import KEYFRAMES
+from agent_tt.history.rows import SEQ_BITS, row_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agent_tt.codec.wire import Path, Wire
+    from agent_tt.history.changes.large_parts import Reference
+    from agent_tt.history.changes.ops import Op
+    from agent_tt.history.log.log import Segment, StateLog
+    from agent_tt.history.payloads.payload import GetBlob
+    from agent_tt.history.rows import Row, Transaction
+
+__all__ = ["KeyframePolicy", "StoredKeyframe", "append_only", "check", "fill", "newest", "within", "write"]
+
+_HINT: Final = "Run `agent-tt verify` to see what else is affected."
+_SEQ_MASK: Final = (1 << SEQ_BITS) - 1
+
+
+@dataclass(slots=True)
+class KeyframePolicy:
+    """Decides when a keyframe is due: after `MOST_ROWS` rows, or when the rows weigh more than a state.
+
+    Attributes:
+        rows: rows since the last keyframe.
+        weight: bytes of their operations before compression.
+        last_size: bytes of the last keyframed state, before compression.
+    """
+
+    rows: int = 0
+    weight: int = 0
+    last_size: int = 0
+    most_rows: int = 128
+    least_weight: int = 64 * 1024
+
+    def add(self, size: int) -> bool:
+        """Count a row of `size` bytes; True if a keyframe is due."""
+        self.rows += 1
+        self.weight += size
+        return self.rows >= self.most_rows or self.weight >= max(self.least_weight, self.last_size)
+
+    def written(self, size: int) -> None:
+        """A keyframe of a state of `size` bytes was written."""
+        self.rows = self.weight = 0
+        self.last_size = size
+
+
+@dataclass(frozen=True, slots=True)
+class StoredKeyframe:
+    """A keyframe as it lies in the file.
+
+    Attributes:
+        segment: its position among the segments it was looked for in.
+        proven: whether its row is as it was written.
+    """
+
+    segment: int
+    track: int
+    seq: int
+    size: int
+    frame: bytes
+    proven: bool
+
+    @property
+    def what(self) -> str:
+        """How errors name it."""
+        return f"keyframe {self.seq} of track {self.track}"
+
+
+def write(
+    tx: Transaction,
+    log: StateLog,
+    key: int,
+    skeleton: Wire,
+    refs: list[Reference],
+    blobs: Sequence[bytes],
+    digest: bytes,
+) -> None:
+    """Store a keyframe for the checkpoint of that row key; `blobs` are the hashes that it names."""
+    plain = pack({"v": skeleton, "r": [*refs], "d": digest.hex()})
+    KEYFRAMES.delete(tx, "id = ?", (key,))
+    KEYFRAMES.insert(tx, (key, len(plain), b"".join(blobs) or None, log.frames.compress(plain)))
+
+
+def newest(log: StateLog, segments: Sequence[Segment], before: StoredKeyframe | None = None) -> StoredKeyframe | None:
+    """The newest keyframe of the segments, or the one before `before`; None when there is none."""
+    for position in range(len(segments) - 1 if before is None else before.segment, -1, -1):
+        segment = segments[position]
+        last = segment.last
+        if before is not None and position == before.segment:
+            last = before.seq - 1
+        if segment.first > last:
+            continue
+        found = log.rows.query(
+            f"SELECT {KEYFRAMES.selected} FROM keyframes WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1",  # noqa: S608
+            (row_key(segment.track, segment.first), row_key(segment.track, last)),
+        )
+        if found:
+            return _stored(position, segment.track, found[0])
+    return None
+
+
+def _stored(position: int, track: int, columns: Row) -> StoredKeyframe:
+    key, size, _, frame, _ = columns
+    return StoredKeyframe(position, track, key & _SEQ_MASK, size, frame, KEYFRAMES.holds(columns))
+
+
+def within(log: StateLog, segment: Segment) -> dict[int, StoredKeyframe]:
+    """All keyframes of a segment, by checkpoint; their `segment` is 0."""
+    found = log.rows.query(
+        f"SELECT {KEYFRAMES.selected} FROM keyframes WHERE id BETWEEN ? AND ? ORDER BY id",  # noqa: S608
+        (row_key(segment.track, segment.first), row_key(segment.track, segment.last)),
+    )
+    stored = [_stored(0, segment.track, columns) for columns in found]
+    return {keyframe.seq: keyframe for keyframe in stored}
+
+
+def check(log: StateLog, keyframe: StoredKeyframe, known: tuple[Wire] | None, births: Mapping[Path, int]) -> None:
+    """Read a keyframe, and compare it with the state of its checkpoint as the log alone gives it.
+
+    Args:
+        log: the log.
+        keyframe: the keyframe.
+        known: the state, left as it is; None where it is not known in full, and there is nothing to compare with.
+        births: its append-only lists, each with the checkpoint that set it.
+
+    Raises:
+        Damaged: something in it cannot be read, or it holds another state.
+        StepNotFound: there is no such checkpoint.
+    """
+    what = keyframe.what
+    held, refs = _payload(log, keyframe)
+    blobs = bounded(log.blobs.get)
+    for ref in refs:
+        at, kind, named = _reference(ref, what)
+        if kind != "a":
+            held = place_part(held, at, _part(blobs, kind, named, what))
+        elif known is not None:
+            if births.get(_as_path(at)) != named:
+                raise Damaged(f"{what} names a list as append-only that is not", hint=_HINT)
+            held = place_part(held, at, get(known[0], _as_path(at)))
+    if known is not None and tlv(held) != tlv(known[0]):
+        raise Damaged(f"{what} does not hold the state of its checkpoint", hint=_HINT)
+
+
+def fill(log: StateLog, segments: Sequence[Segment], keyframe: StoredKeyframe) -> tuple[Wire, bool]:
+    """The state that a keyframe holds, and whether all of it could be read (placeholders stand for lost list elements).
+
+    Raises:
+        Damaged: anything in it cannot be read; then an older keyframe should be tried.
+    """
+    what = keyframe.what
+    state, refs = _payload(log, keyframe)
+    grown: dict[Path, _GrownList] = {}
+    blobs = bounded(log.blobs.get)
+    for ref in refs:
+        at, kind, named = _reference(ref, what)
+        part: Wire
+        if kind == "a" and type(named) is int:
+            collected: list[Wire] = []
+            grown[_as_path(at)] = _GrownList(named, collected)
+            part = collected
+        else:
+            part = _part(blobs, kind, named, what)
+        state = place_part(state, at, part)
+    whole = not grown or _collect(log, segments[: keyframe.segment + 1], keyframe.seq, grown)
+    return state, whole
+
+
+def _payload(log: StateLog, keyframe: StoredKeyframe) -> tuple[Wire, list[Wire]]:
+    """The skeleton and the references of a keyframe that belongs where it lies."""
+    what = keyframe.what
+    if not keyframe.proven:
+        raise Damaged(f"{what} is damaged: its row is not as it was written", hint=_HINT)
+    payload = unpack(log.frames.decompress(keyframe.frame, keyframe.size, what), what)
+    if not isinstance(payload, dict) or payload.keys() != {"v", "r", "d"}:
+        raise _malformed(what)
+    if payload["d"] != log.head(keyframe.track, keyframe.seq).digest.hex():
+        raise Damaged(f"{what} belongs to another checkpoint", hint=_HINT)
+    refs = payload["r"]
+    if not isinstance(refs, list):
+        raise _malformed(what)
+    return payload["v"], refs
+
+
+def append_only(log: StateLog, keyframe: StoredKeyframe) -> dict[Path, int]:
+    """The append-only lists that a keyframe names, each with the seq that set it.
+
+    Raises:
+        Damaged: the keyframe cannot be read.
+    """
+    _, refs = _payload(log, keyframe)
+    return {
+        _as_path(ref[0]): ref[2]
+        for ref in refs
+        if isinstance(ref, list) and len(ref) == 3 and ref[1] == "a" and type(ref[2]) is int
+    }
+
+
+def _reference(ref: Wire, what: str) -> tuple[list[Wire], Wire, Wire]:
+    """Place, kind and name of a reference."""
+    if not isinstance(ref, list) or len(ref) != 3 or not isinstance(ref[0], list):
+        raise _malformed(what)
+    return ref[0], ref[1], ref[2]
+
+
+def _part(blobs: GetBlob, kind: Wire, named: Wire, what: str) -> Wire:
+    if kind == "b":
+        return _blob(blobs, named)
+    if not isinstance(named, list):
+        raise _malformed(what)
+    if kind == "l":
+        joined: list[Wire] = []
+        for name in named:
+            items = _blob(blobs, name)
+            if not isinstance(items, list):
+                raise _malformed(what)
+            joined.extend(items)
+        return joined
+    if kind == "g":
+        merged: dict[str, Wire] = {}
+        for name in named:
+            entries = _blob(blobs, name)
+            if not isinstance(entries, dict):
+                raise _malformed(what)
+            merged.update(entries)
+        return merged
+    raise _malformed(what)
+
+
+def _blob(blobs: GetBlob, name: Wire) -> Wire:
+    value, readable = blob_value(name, blobs)
+    if not readable:
+        raise Damaged("a blob of a keyframe cannot be read", hint=_HINT)
+    return value
+
+
+@dataclass(slots=True)
+class _GrownList:
+    """An append-only list that is being collected: what set it, its elements so far, and whether it was set yet."""
+
+    born: int
+    items: list[Wire]
+    is_set: bool = False
+
+
+def _collect(log: StateLog, segments: Sequence[Segment], last: int, lists: dict[Path, _GrownList]) -> bool:
+    """Fills append-only lists from the operations that set and grew them; False if a blob among them is lost."""
+    first = min(grown.born for grown in lists.values())
+    born_at = {grown.born for grown in lists.values()}
+    paths = [[*path] for path in lists]
+
+    def wanted(op: Op) -> bool:
+        return op[1] in paths or (op[0] == "s" and any(path[: len(_as_path(op[1]))] == op[1] for path in paths))
+
+    whole = True
+    for segment in segments:
+        start, end = max(segment.first, first), min(segment.last, last)
+        for row in log.operations(segment.track, start, end, wanted):
+            whole &= row.whole
+            for op in row.ops:
+                if op[0] == "a" and op[1] in paths:
+                    _grow(lists[_as_path(op[1])], op, row.seq)
+                elif op[0] == "s" and row.seq in born_at:
+                    _set(lists, op, row.seq)
+    if not all(grown.is_set for grown in lists.values()):
+        raise _never_set()
+    return whole
+
+
+def _grow(grown: _GrownList, op: Op, seq: int) -> None:
+    if grown.is_set:
+        if len(grown.items) != op[2] or not isinstance(op[3], list):
+            raise Damaged(f"the list that a keyframe names did not only grow at checkpoint {seq}", hint=_HINT)
+        grown.items.extend(op[3])
+
+
+def _set(lists: dict[Path, _GrownList], op: Op, seq: int) -> None:
+    path = _as_path(op[1])
+    for at, grown in lists.items():
+        if grown.born == seq and at[: len(path)] == path:
+            grown.items[:] = _list_in(op[2], at[len(path) :])
+            grown.is_set = True
+
+
+def _list_in(value: Wire, at: Path) -> list[Wire]:
+    for step in at:
+        if not isinstance(value, dict) or not isinstance(step, str) or step not in value:
+            raise _never_set()
+        value = value[step]
+    if not isinstance(value, list):
+        raise _never_set()
+    return value
+
+
+def _as_path(steps: Wire) -> Path:
+    return tuple(step for step in steps if isinstance(step, str | int)) if isinstance(steps, list) else ()
+
+
+def _never_set() -> Damaged:
+    return Damaged("a keyframe names an append-only list that was never set", hint=_HINT)
+
+
+def _malformed(what: str) -> Damaged:
+    return Damaged(f"{what} is damaged: it does not hold a state", hint=_HINT)

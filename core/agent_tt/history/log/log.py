@@ -1,0 +1,328 @@
+"""The log of a state: one row of operations for each checkpoint, read along a track and through its parents.
+
+A track's rows are gap-free from its first checkpoint on: 0, or `fork_seq` in a fork, whose first row holds the edit
+against the parent's checkpoint of that number. Reading therefore walks *segments*: the oldest ancestor's rows first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
+
+from agent_tt.errors import CorruptDelta, Damaged, StepNotFound
+from agent_tt.history.log.pages import PAGE, PageCache
+from agent_tt.history.payloads.blobs import Blobs
+from agent_tt.history.payloads.frames import MOST_PLAIN, Frames
+from agent_tt.history.payloads.payload import blob_value, bounded, place_part, unpack
+from agent_tt.history.proofs import DELTAS, TRACKS
+from agent_tt.history.rows import SEQ_BITS, row_key, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.history.changes.ops import Op
+    from agent_tt.history.rows import Row, Rows
+
+__all__ = ["LogRow", "RowOps", "Segment", "StateLog", "Wanted"]
+
+Wanted: TypeAlias = "Callable[[Op], bool]"
+"""Says whether the blobs of an operation are needed."""
+
+_SEQ_MASK: Final = (1 << SEQ_BITS) - 1
+_MOST_ANCESTORS: Final = 1024
+_FEW: Final = 256
+"""Operations that can do no harm, whatever they are."""
+_HINT: Final = "Run `agent-tt verify` to see what else is affected."
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Checkpoints `first`..`last` (both included) as rows of one track."""
+
+    track: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogRow:
+    """One row of the log, still compressed.
+
+    Attributes:
+        digest: 16 bytes, the digest of the state after it.
+        chain: 16 bytes over everything up to it.
+        dictionary: id of the dictionary of `frame`.
+        size: bytes of the operations before compression.
+        frame: the compressed operations.
+        refs: the hashes of the blobs that they name, joined.
+        proven: whether the row is as it was written; what else it says must not be used where it is not.
+    """
+
+    track: int
+    seq: int
+    digest: bytes
+    chain: bytes
+    dictionary: int
+    size: int
+    frame: bytes
+    refs: bytes | None
+    proven: bool
+
+    @property
+    def what(self) -> str:
+        """How errors name it."""
+        return _what(self.track, self.seq)
+
+
+@dataclass(frozen=True, slots=True)
+class RowOps:
+    """The operations of one row.
+
+    Attributes:
+        whole: False if a blob could not be read; placeholders stand for it.
+    """
+
+    seq: int
+    ops: list[Op]
+    whole: bool = True
+
+
+class StateLog:
+    """Reads the rows of one file. Safe to use from several threads."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.frames = Frames(rows)
+        self.blobs = Blobs(rows, self.frames)
+        self._pages = PageCache()
+        self._parents: dict[int, tuple[int | None, int | None]] = {}
+
+    def segments(self, track: int, seq: int) -> list[Segment]:
+        """Where checkpoints up to `seq` of a track lie, oldest first.
+
+        Raises:
+            Damaged: a track is missing, or its ancestry makes no sense.
+        """
+        walk: list[Segment] = []
+        current: int | None = track
+        while current is not None:
+            parent, fork_seq = self._parent(current)
+            if len(walk) > _MOST_ANCESTORS:
+                raise Damaged(f"track {track} descends from itself, or from too many others", hint=_HINT)
+            walk.append(Segment(current, fork_seq or 0, seq))
+            if parent is not None and fork_seq is not None:
+                seq = min(fork_seq, seq)
+            current = parent
+        walk.reverse()
+        return walk
+
+    def _parent(self, track: int) -> tuple[int | None, int | None]:
+        known = self._parents.get(track)
+        if known is None:
+            found = TRACKS.read(self.rows, "track = ?", (track,))
+            if not found:
+                raise Damaged(f"track {track} is missing", hint=_HINT)
+            if not TRACKS.holds(found[0]):
+                raise Damaged(f"track {track} is damaged: its row is not as it was written", hint=_HINT)
+            parent, fork_seq = (None if value is None else whole(value, f"track {track}") for value in found[0][3:5])
+            known = self._parents[track] = (parent, fork_seq)
+        return known
+
+    def begins_with(self, key: int) -> bool:
+        """Whether the row of that key is the first of its track: in a fork it follows a row of the same number."""
+        _, fork_seq = self._parent(key >> SEQ_BITS)
+        return key & _SEQ_MASK == (fork_seq or 0)
+
+    def head(self, track: int, seq: int) -> LogRow:
+        """The row that checkpoint `seq` of a track ends with.
+
+        Raises:
+            StepNotFound: there is no such checkpoint.
+            Damaged: the row is not as it was written.
+        """
+        for segment in reversed(self.segments(track, seq)):
+            if segment.first <= seq <= segment.last:
+                for row in self._fetch(segment.track, seq, seq):
+                    if not row.proven:
+                        raise _unproven(row.what)
+                    return row
+        raise StepNotFound(f"there is no checkpoint {seq} on track {track}")
+
+    def last_seq(self, track: int) -> int | None:
+        """The number of a track's last own checkpoint, None while it has none."""
+        ((key,),) = self.rows.query(
+            "SELECT max(id) FROM deltas WHERE id BETWEEN ? AND ?", (row_key(track, 0), row_key(track, _SEQ_MASK))
+        )
+        return None if key is None else int(key) & _SEQ_MASK
+
+    def scan(self, track: int, first: int, last: int) -> Iterator[LogRow]:
+        """Rows first..last of one track, in order.
+
+        Raises:
+            Damaged: one is missing.
+        """
+        for start in range(first, last + 1, PAGE):
+            end = min(last, start + PAGE - 1)
+            page = {row.seq: row for row in self._fetch(track, start, end)}
+            for seq in range(start, end + 1):
+                if seq not in page:
+                    raise _missing(track, seq)
+                yield page[seq]
+
+    def _fetch(self, track: int, first: int, last: int) -> list[LogRow]:
+        found = self.rows.query(
+            f"SELECT {DELTAS.selected} FROM deltas WHERE id BETWEEN ? AND ? ORDER BY id",  # noqa: S608  # our own
+            (row_key(track, first), row_key(track, last)),
+        )
+        return [_log_row(track, columns) for columns in found]
+
+    def plain(self, row: LogRow) -> bytes:
+        """The operations of a row exactly as they were stored, before compression: what the chain covers.
+
+        Raises:
+            Damaged: they cannot be read, or the row is not as it was written.
+        """
+        if not row.proven:
+            raise _unproven(row.what)
+        return self.frames.decompress(row.frame, row.size, row.what, row.dictionary)
+
+    def ops(self, row: LogRow, wanted: Wanted | None = None) -> RowOps:
+        """The operations of a row, with their blobs in place.
+
+        Args:
+            row: the row.
+            wanted: says of which operations the blobs are needed; the others keep null there. None means all.
+
+        Raises:
+            Damaged: the row cannot be read (a blob that cannot be is a placeholder instead).
+        """
+        return self.parse(row, self.plain(row), wanted)
+
+    def parse(self, row: LogRow, plain: bytes, wanted: Wanted | None = None) -> RowOps:
+        """What `ops` gives, where `plain` was read already."""
+        return self._decode(plain, row.seq, row.what, wanted)
+
+    def decode(self, columns: Row) -> RowOps:
+        """The operations of a row from its columns and proof, with their blobs in place.
+
+        Raises:
+            Damaged: the row cannot be read (a blob that cannot be is a placeholder instead).
+        """
+        _prove(columns)
+        key, _, _, dictionary, size, _, _, frame, _ = columns
+        seq = key & _SEQ_MASK
+        what = _what(key >> SEQ_BITS, seq)
+        return self._decode(self.frames.decompress(frame, size, what, dictionary), seq, what, None)
+
+    def operations(self, track: int, first: int, last: int, wanted: Wanted | None = None) -> Iterator[RowOps]:
+        """The operations of rows first..last of one track, in order: `scan` and `ops` in one, for long stretches.
+
+        Raises:
+            Damaged: a row is missing or cannot be read.
+        """
+        for page in range(first // PAGE, last // PAGE + 1):
+            start, end = max(first, page * PAGE), min(last, page * PAGE + PAGE - 1)
+            cached = self._pages.get(track, page)
+            if cached is not None:
+                for seq in range(start, end + 1):
+                    yield self._decode(cached[seq - page * PAGE], seq, _what(track, seq), wanted)
+                continue
+            rows: list[bytes] = []
+            for seq, plain in self._plain_rows(track, start, end):
+                rows.append(plain)
+                yield self._decode(plain, seq, _what(track, seq), wanted)
+            if len(rows) == PAGE:
+                self._pages.put(track, page, rows)
+
+    def _plain_rows(self, track: int, first: int, last: int) -> Iterator[tuple[int, bytes]]:
+        """Rows first..last of one track, decompressed."""
+        decompress = self.frames.decompress
+        seq = first
+        for columns in self.rows.query(
+            f"SELECT {DELTAS.selected} FROM deltas WHERE id BETWEEN ? AND ? ORDER BY id",  # noqa: S608  # our own
+            (row_key(track, first), row_key(track, last)),
+        ):
+            if columns[0] & _SEQ_MASK != seq:
+                break
+            _prove(columns)
+            yield seq, decompress(columns[7], columns[4], _what(track, seq), columns[3])
+            seq += 1
+        if seq <= last:
+            raise _missing(track, seq)
+
+    def _decode(self, plain: bytes, seq: int, what: str, wanted: Wanted | None) -> RowOps:
+        payload = unpack(plain, what)
+        if isinstance(payload, list):
+            return RowOps(seq, _checked(payload, what))
+        if not isinstance(payload, dict) or payload.keys() != {"o", "r"} or not isinstance(payload["r"], list):
+            raise _malformed(what)
+        checked = _checked(payload["o"], what)
+        whole, get = True, bounded(self.blobs.get)
+        for ref in payload["r"]:
+            op, at, name = _reference(ref, checked, what)
+            if wanted is None or wanted(op):
+                part, readable = blob_value(name, get)
+                op[-1] = place_part(op[-1], at, part)
+                whole &= readable
+        return RowOps(seq, checked, whole)
+
+
+def _reference(ref: Wire, ops: list[Op], what: str) -> tuple[Op, Wire, Wire]:
+    """The operation that a reference belongs to, the place in its value, and the blob's name."""
+    if isinstance(ref, list) and len(ref) == 3 and ref[1] == "b":
+        at = ref[0]
+        if isinstance(at, list) and at:
+            number = at[0]
+            if isinstance(number, int) and 0 <= number < len(ops):
+                return ops[number], at[1:], ref[2]
+    raise _malformed(what)
+
+
+def _checked(payload: Wire, what: str) -> list[Op]:
+    """A payload as operations: lists that begin with a word and a path. Written for speed: it sees every row."""
+    try:
+        ops = cast("list[Op]", payload)
+        if {type(op[0]) for op in ops} <= {str} and {type(op[1]) for op in ops} <= {list}:
+            if len(ops) > _FEW and _copied_text(ops) > MOST_PLAIN:
+                raise _malformed(what)
+            return ops
+    except (TypeError, LookupError):
+        pass
+    raise _malformed(what)
+
+
+def _copied_text(ops: list[Op]) -> int:
+    """Characters that are copied when operations grow texts: each of them copies the whole text."""
+    return sum(op[2] for op in ops if op[0] == "t" and type(op[2]) is int)
+
+
+def _log_row(track: int, columns: Row) -> LogRow:
+    key, digest, chain, dictionary, size, _, refs, frame, _ = columns
+    return LogRow(track, key & _SEQ_MASK, digest, chain, dictionary, size, frame, refs, DELTAS.holds(columns))
+
+
+def _prove(columns: Row) -> None:
+    """Refuse a row of the log that is not as it was written.
+
+    Raises:
+        CorruptDelta: it is not.
+    """
+    if not DELTAS.holds(columns):
+        raise _unproven(_what(columns[0] >> SEQ_BITS, columns[0] & _SEQ_MASK))
+
+
+def _unproven(what: str) -> CorruptDelta:
+    return CorruptDelta(f"{what} is damaged: its row is not as it was written", hint=_HINT)
+
+
+def _what(track: int, seq: int) -> str:
+    return f"checkpoint {seq} of track {track}"
+
+
+def _missing(track: int, seq: int) -> Damaged:
+    return Damaged(f"{_what(track, seq)} is missing", hint=_HINT)
+
+
+def _malformed(what: str) -> CorruptDelta:
+    return CorruptDelta(f"{what} is damaged: it does not hold operations", hint=_HINT)

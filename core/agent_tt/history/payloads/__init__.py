@@ -1,0 +1,10 @@
+"""Bytes of the log: packed, compressed, large values once.
+
+| module | does |
+|---|---|
+| `payload` | operations and states as bytes, and back |
+| `blobs` | large values, each once, by its hash |
+| `frames`, `training` | compression, and the dictionary of an agent |
+| `templates` | headers of HTTP messages, whose unchanging part is kept once |
+| `damage` | what stands in place of what cannot be read |
+"""

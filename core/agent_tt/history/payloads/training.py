@@ -1,0 +1,49 @@
+"""The dictionary that an agent's rows are compressed with, made from its first rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.history.payloads.frames import DICTIONARY_SIZE, newest_dictionary, store_dictionary
+
+if TYPE_CHECKING:
+    from agent_tt.history.payloads.frames import Frames
+    from agent_tt.history.rows import Rows, Transaction
+
+__all__ = ["DictionaryTrainer"]
+
+_MOST_OF_A_ROW: Final = 6000
+"""Bytes of one row's end that go into the dictionary, so that a single large row cannot fill it."""
+
+
+class DictionaryTrainer:
+    """The current dictionary of one run; collects rows until there are enough for one where its agent has none yet.
+
+    Attributes:
+        dictionary: id of the dictionary for the next row, 0 for none.
+    """
+
+    def __init__(self, rows: Rows, agent: str) -> None:
+        self.dictionary = newest_dictionary(rows, agent)
+        self._rows = rows
+        self._agent = agent
+        self._samples: list[bytes] = []
+        self._collected = 0
+
+    def restart(self) -> None:
+        """Forget a dictionary whose transaction may have failed: what counts is what the file holds."""
+        self.dictionary = newest_dictionary(self._rows, self._agent)
+        self._samples.clear()
+        self._collected = 0
+
+    def add(self, tx: Transaction, frames: Frames, plain: bytes) -> None:
+        """Look at the operations of a row that was stored."""
+        if self.dictionary:
+            return
+        sample = plain[-_MOST_OF_A_ROW:]
+        self._samples.append(sample)
+        self._collected += len(sample)
+        if self._collected > DICTIONARY_SIZE:
+            content = b"".join(self._samples)[-DICTIONARY_SIZE:]
+            self.dictionary = store_dictionary(tx, frames, content, self._agent)
+            self._samples.clear()

@@ -1,0 +1,10 @@
+"""The file of a store: where it is, how it is opened, whether it is still the same.
+
+| module | does |
+|---|---|
+| `locate`, `heads` | where it is, and what its first bytes say |
+| `opening`, `tables` | opening it, after making it where that is allowed |
+| `schema`, `schema_check` | its format |
+| `connection`, `in_place`, `sqlite_errors` | how it is asked; whether it is the same file; what its errors mean |
+| `provenance` | whether it was made here |
+"""

@@ -1,0 +1,137 @@
+"""Whether a store was made here, by this user on this machine. Only then is code run that it names without asking.
+
+A file that somebody sends may name any program as the interpreter of its runs. So each store is stamped when it is
+made, with a keyed digest that no one elsewhere can make: the key is this machine's id (machine-id(5), which is not to
+be told to others), else a random one in the user's own data folder. A user who has looked at a foreign store can stamp
+it too: `trust_store`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from agent_tt.errors import ReadOnlySource, Untrusted
+from agent_tt.history.proofs import META
+from agent_tt.store.file.connection import connect, transaction_of
+from agent_tt.store.file.sqlite_errors import SQLITE_ERRORS, our_error
+
+if TYPE_CHECKING:
+    from agent_tt.model import Run
+
+__all__ = ["META_KEY", "check_made_here", "is_made_here", "new_stamp", "trust_store"]
+
+META_KEY: Final = "made_at"
+"""The row of `meta` that holds the stamp: `nonce:digest`, both hex."""
+
+_MACHINE_IDS: Final = ("/etc/machine-id", "/var/lib/dbus/machine-id")
+_KEY_FILE: Final = "key"
+_SIZE: Final = 16
+
+
+def new_stamp() -> str | None:
+    """A stamp for a store that is made now; None where this machine has no id and the user's folder takes no key."""
+    key = _key(make=True)
+    return None if key is None else _stamp(key, secrets.token_hex(_SIZE))
+
+
+def is_made_here(path: Path) -> bool:
+    """Whether the store was made, or is trusted, by this user on this machine.
+
+    Raises:
+        StoreUnreadable: it cannot be read.
+    """
+    key = _key(make=False)
+    if key is None:
+        return False
+    try:
+        with closing(connect(path, mode="ro")) as connection:
+            found = connection.execute("SELECT value FROM meta WHERE key = ?", (META_KEY,)).fetchone()
+    except SQLITE_ERRORS as error:
+        raise our_error(path, error) from error
+    text = found[0] if found else None
+    if not isinstance(text, str):
+        return False
+    return hmac.compare_digest(text.encode(), _stamp(key, text.partition(":")[0]).encode())
+
+
+def trust_store(path: Path) -> None:
+    """Stamp a store that came from elsewhere: what its runs name may be run from now on.
+
+    Raises:
+        Untrusted: this machine has no id, and no key can be written to the user's data folder.
+        ReadOnlySource: the file cannot be written.
+        StoreUnreadable: it cannot be read.
+    """
+    stamp = new_stamp()
+    if stamp is None:
+        raise Untrusted(
+            f"{path} cannot be trusted: your data folder takes no key to sign it with", hint="make it writable"
+        )
+    try:
+        with closing(connect(path, mode="rw")) as connection, transaction_of(connection) as tx:
+            META.delete(tx, "key = ?", (META_KEY,))
+            META.insert(tx, (META_KEY, stamp))
+    except SQLITE_ERRORS as error:
+        if "readonly" in str(error):
+            raise ReadOnlySource(f"{path} cannot be written", hint="copy it, and trust the copy") from error
+        raise our_error(path, error) from error
+
+
+def check_made_here(path: Path, run: Run) -> None:
+    """Refuse to run what a run of a foreign store names.
+
+    Raises:
+        ReadOnlySource: it is a file of another system, which names no code.
+        Untrusted: it came from elsewhere; the message says what would run.
+        StoreUnreadable: it cannot be read.
+    """
+    code = run.code
+    what = code.entry or run.facts.script
+    if run.read_only and what is None:
+        raise ReadOnlySource(
+            f"{run.name} lies in {path}, which another system wrote: it names no code that could be run",
+            hint="replay and fork runs that agent-tt recorded itself",
+        )
+    if is_made_here(path):
+        return
+    what = what or "its agent"
+    raise Untrusted(
+        f"{path} was not made here, and {run.name} would run {what} with {code.interpreter or 'this Python'} in"
+        f" {code.root or code.cwd or 'this folder'}",
+        hint="look at that code first; then add --trust once",
+    )
+
+
+def _stamp(key: bytes, nonce: str) -> str:
+    user = str(os.getuid()) if hasattr(os, "getuid") else ""
+    digest = hashlib.blake2b(f"{nonce}\0{user}".encode(), key=key, digest_size=_SIZE, person=b"agent-tt store")
+    return f"{nonce}:{digest.hexdigest()}"
+
+
+def _key(*, make: bool) -> bytes | None:
+    """The secret of this machine, or of this user, hashed; None where there is none."""
+    for place in _MACHINE_IDS:
+        with suppress(OSError):
+            if secret := Path(place).read_bytes().strip():
+                return hashlib.blake2b(secret).digest()
+    import platformdirs
+
+    file = platformdirs.user_data_path("agent-tt", appauthor=False) / _KEY_FILE
+    with suppress(OSError):
+        return hashlib.blake2b(file.read_bytes()).digest()
+    if not make:
+        return None
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):  # another process made it just now
+            descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as out:
+                out.write(secrets.token_bytes(2 * _SIZE))
+        return hashlib.blake2b(file.read_bytes()).digest()
+    return None

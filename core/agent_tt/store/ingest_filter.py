@@ -1,0 +1,65 @@
+"""The one ingest filter: everything that an agent or a person put in passes here before it is compared or stored.
+
+Secrets end here: `agent_tt.redaction` says what they are and what stands for them. What agent-tt says on its own
+account (ids, statuses, times, the agent's code and process, signatures) does not pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agent_tt.model import Judged
+from agent_tt.redaction.values import given, redact, redact_text
+from agent_tt.store.rows.columns import sound
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent_tt.codec.wire import Wire
+    from agent_tt.model import ErrorInfo
+
+__all__ = ["admit", "admit_answer", "admit_error", "admit_mapping", "admit_piece", "admit_text"]
+
+
+def admit(value: Wire, name: str = "") -> Wire:
+    """Arguments, edits, states and parts of states, as they may be stored.
+
+    Args:
+        value: the value.
+        name: the field that holds it.
+    """
+    return redact(value, name)
+
+
+def admit_answer(value: Wire) -> Wire:
+    """Results and pieces of streams, as they may be stored. A secret among them is known when the agent hands it on."""
+    return given(value)
+
+
+def admit_piece(piece: Wire | Judged) -> Judged:
+    """A piece of a stream, as it may be stored: one that was judged with the others as it is."""
+    return piece if isinstance(piece, Judged) else Judged(given(piece))
+
+
+def admit_mapping(facts: Mapping[str, Wire]) -> dict[str, Wire]:
+    """Metadata, as it may be stored."""
+    admitted = admit(dict(facts))
+    return admitted if isinstance(admitted, dict) else {}
+
+
+def admit_text(words: str) -> str:
+    """Names, tags, notes and decisions, as they may be stored; never with lone surrogates, which UTF-8 cannot hold."""
+    return sound(redact_text(words))
+
+
+def admit_error(error: ErrorInfo | None) -> ErrorInfo | None:
+    """An exception, as it may be stored."""
+    if error is None:
+        return None
+    return replace(
+        error,
+        message=redact_text(error.message),
+        traceback=redact_text(error.traceback),
+        value=redact(error.value),
+    )

@@ -1,0 +1,10 @@
+"""Rows of the store as the model's objects, and back.
+
+| module | does |
+|---|---|
+| `columns` | the model's objects in columns |
+| `run_rows`, `step_rows`, `call_rows`, `deliveries` | runs, steps, calls and pieces of answers |
+| `questions`, `outputs`, `sweeps` | calls that wait for a person, what runs printed, sweeps |
+| `lineage`, `usage` | what a fork shares with its ancestors: steps, checkpoints, tokens and dollars |
+| `ids`, `naming` | what names a run or a checkpoint, and what may |
+"""
