@@ -199,8 +199,9 @@ class MemorySource(MemoryStore):
             seq=number,
             calls=len(calls),
         )
-        for record in (replace(run, steps=number), step, *calls, Checkpoint(number, "main", number, did.state)):
-            self.save(name, record)
+        with self.transaction():
+            for record in (replace(run, steps=number), step, *calls, Checkpoint(number, "main", number, did.state)):
+                self.save(name, record)
 
     def run(self, ref: str) -> Run:
         """A run by its whole id: ids are words here, of which one may begin another."""
@@ -212,8 +213,9 @@ class MemorySource(MemoryStore):
         return {run.id for run in self.find(Run)}
 
     def delete(self, name: str) -> None:
-        for run in [*self.forks(name, deep=True), self._row(name)]:
-            self.remove(run.id)
+        with self.transaction():
+            for run in [*self.forks(name, deep=True), self._row(name)]:
+                self.remove(run.id)
 
     def calls(self, run_id: str, step: int) -> list[Call]:
         self.calls_read += 1

@@ -52,8 +52,9 @@ class FakeSource(MemoryStore):
             self.save(self.id, Checkpoint(number, "main", number, state))
         for each in steps if steps is not None else [step(n) for n in range(1, len(states))]:
             self.set_step(each)
-        for call in (call for made in (calls or {}).values() for call in made):
-            self.save(self.id, call)
+        for number, made in (calls or {}).items():
+            for call in made:
+                self.save(self.id, replace(call, step=number))
 
     @property
     def read_only(self) -> bool:

@@ -6,17 +6,24 @@ from textual.app import App
 
 from agent_tt.comparing.runs.comparison import LanePair
 from agent_tt.model import Call, Edit, Run, Step
+from agent_tt.protocols import RunSource
 from agent_tt_tui.viewmodel.runs.comparison import read_comparison
 from agent_tt_tui.widgets.runs.compare_frame import SideTitles
 
 
-class Runs:
+class Runs(RunSource):
     """Two or more runs in memory, each a list of (tool, argument, status)."""
 
     path = Path("memory")
 
     def __init__(self, runs: dict[str, list[tuple[str, str, str]]]) -> None:
         self.moves = runs
+
+    def version(self):
+        return 1
+
+    def runs(self, *, archived=False, limit=None):
+        return [self.run(run_id) for run_id in self.moves][:limit]
 
     def steps(self, run_id, start=1, stop=None):
         moves = self.moves[run_id]

@@ -140,12 +140,12 @@ async def test_what_is_indexed_is_found_while_the_rest_is(store: SqliteStore, mo
     gate, written = threading.Event(), build.Builder._write
     count = 0
 
-    def held(self: build.Builder, *arguments: object) -> None:
+    def held(self: build.Builder, *arguments: object) -> object:
         nonlocal count
         count += 1
         if count == 3:
             gate.wait(PATIENCE_SECONDS)
-        written(self, *arguments)
+        return written(self, *arguments)
 
     monkeypatch.setattr(build.Builder, "_write", held)
     async with AgentTT(lambda: DebuggerScreen(store, run, 1), look=Look()).run_test(size=(80, 24)) as pilot:

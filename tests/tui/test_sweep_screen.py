@@ -186,7 +186,7 @@ async def test_the_matrix_grows_while_the_sweep_goes_on(by_hand, sweep):
         assert matrix.cursor == 1
         assert any("9 days" in line for line in screen_text(app))
         by_hand.took(sweep, 3, 5, state={"answer": "9 days"})
-        by_hand.sweeps.release(sweep.id)
+        by_hand.store.release_sweep(sweep.id)
         await until(pilot, lambda: "complete, 15 of 15" in screen_text(app)[0])
         await pilot.press("R")
         assert "it is complete" in screen_text(app)[-1]
@@ -209,7 +209,7 @@ def driver(by_hand, monkeypatch):
     class Driver(SweepProcess):
         def __init__(self, store, sweep_id):
             self.run_id, self.code = sweep_id, None
-            by_hand.sweeps.claim(sweep_id)
+            by_hand.store.claim_sweep(sweep_id)
             started.append(sweep_id)
 
         def poll(self):
@@ -217,7 +217,7 @@ def driver(by_hand, monkeypatch):
 
         def stop(self, grace=0.0):
             self.code = 130
-            by_hand.sweeps.release(self.run_id)
+            by_hand.store.release_sweep(self.run_id)
 
         def output(self, limit=0):
             return "agent-tt: guess/sweep-1 was stopped: 13 of 15 runs are done"
@@ -254,7 +254,7 @@ async def test_what_is_complete_is_not_offered_to_be_stopped_though_its_process_
         await until(pilot, lambda: "S stop" in screen_text(app)[-1])
         by_hand.took(sweep, 3, 4, state={"answer": "9 days"})
         by_hand.took(sweep, 3, 5, state={"answer": "9 days"})
-        by_hand.sweeps.release(sweep.id)
+        by_hand.store.release_sweep(sweep.id)
         await until(pilot, lambda: "complete, 15 of 15" in screen_text(app)[0])
         await until(pilot, lambda: "S stop" not in screen_text(app)[-1])
 
@@ -440,10 +440,10 @@ async def test_a_sweep_is_begun_from_the_debugger_and_only_f_starts_it(by_hand, 
         await until(pilot, lambda: any("2 × 3 samples" in line for line in screen_text(app)))
         await pilot.press("down", "enter", "backspace", "2", "enter")
         await until(pilot, lambda: any("2 × 2 samples" in line for line in screen_text(app)))
-        assert by_hand.sweeps.all() == []
+        assert by_hand.store.sweeps() == []
         await pilot.press("F")
         await until(pilot, lambda: isinstance(app.screen, SweepScreen))
-        assert driver == [by_hand.sweeps.one("latest").id]
+        assert driver == [by_hand.store.sweep("latest").id]
         matrix = await shown(app, pilot)
         assert matrix.line_count == 2
         await pilot.press("q")
@@ -462,4 +462,4 @@ async def test_a_form_that_cannot_run_says_why_and_f_does_nothing(by_hand):
         assert "Did you mean budget?" in text
         await pilot.press("F")
         assert isinstance(app.screen, SweepDialog)
-        assert by_hand.sweeps.all() == []
+        assert by_hand.store.sweeps() == []

@@ -18,7 +18,7 @@ from agent_tt.history.hashing import HASH_SIZE
 from agent_tt.history.log import keyframes
 from agent_tt.history.log.cursor import TrackCursor
 from agent_tt.history.log.keyframes import KeyframePolicy
-from agent_tt.history.log.states import RollingState, load
+from agent_tt.history.log.states import load
 from agent_tt.history.payloads.damage import is_placeholder
 from agent_tt.history.proofs import KEYFRAMES
 from agent_tt.history.rows import row_key
@@ -137,7 +137,7 @@ def test_a_keyframe_holds_the_state_of_its_checkpoint_and_names_what_only_grew(m
         assert whole
         assert value == states(16)[seq]
         assert keyframes.append_only(log, stored) == {("grown", "deep"): 0}
-        keyframes.check(log, stored, RollingState(states(16)[seq]), {("grown", "deep"): 0})
+        keyframes.check(log, stored, (states(16)[seq],), {("grown", "deep"): 0})
         keyframes.check(log, stored, None, {})
 
 
@@ -251,7 +251,7 @@ def test_a_keyframe_that_holds_no_state_is_damage_and_costs_time_only(odd: Any) 
     births = {("grown",): 0, ("in", "late"): 6}
     for ask in (
         lambda: keyframes.fill(reader, segments, stored),
-        lambda: keyframes.check(reader, stored, RollingState(copy.deepcopy(truth)), births),
+        lambda: keyframes.check(reader, stored, (copy.deepcopy(truth),), births),
     ):
         with pytest.raises(Damaged, match=SAID) as caught:
             ask()
@@ -280,17 +280,17 @@ def test_one_that_holds_another_state_is_found_by_a_check() -> None:
     key = row_key(1, 9)
     truth = {"n": 9, "grown": [*range(MANY + 9)], "blob": LARGE, "in": {"late": [*range(MANY + 9)]}}
     births = {("grown",): 0, ("in", "late"): 6}
-    keyframes.check(log.log, keyframed(log.log, 1, 9), RollingState(copy.deepcopy(truth)), births)
+    keyframes.check(log.log, keyframed(log.log, 1, 9), (copy.deepcopy(truth),), births)
     with pytest.raises(Damaged, match="names a list as append-only that is not"):
-        keyframes.check(log.log, keyframed(log.log, 1, 9), RollingState(copy.deepcopy(truth)), births | {("grown",): 1})
+        keyframes.check(log.log, keyframed(log.log, 1, 9), (copy.deepcopy(truth),), births | {("grown",): 1})
     with pytest.raises(Damaged, match="does not hold the state of its checkpoint"):
-        keyframes.check(log.log, keyframed(log.log, 1, 9), RollingState(truth | {"n": 8}), births)
+        keyframes.check(log.log, keyframed(log.log, 1, 9), (truth | {"n": 8},), births)
     payload = held(log, key)
     payload["v"]["n"] = 9.0
     replaced(log, key, payload)
     keyframes.check(log.log, keyframed(log.log, 1, 9), None, {})  # nothing is known to compare it with
     with pytest.raises(Damaged, match="does not hold the state of its checkpoint") as caught:
-        keyframes.check(log.log, keyframed(log.log, 1, 9), RollingState(copy.deepcopy(truth)), births)
+        keyframes.check(log.log, keyframed(log.log, 1, 9), (copy.deepcopy(truth),), births)
     assert "agent-tt verify" in caught.value.hint
 
 
@@ -323,7 +323,7 @@ def test_a_list_that_did_not_only_grow_is_not_put_together(change: str) -> None:
         assert "agent-tt verify" in caught.value.hint
         assert found.value == expected
     with pytest.raises(Damaged, match="names a list as append-only that is not"):
-        keyframes.check(log.log, keyframed(log.log, 1, 3), RollingState(expected), {})
+        keyframes.check(log.log, keyframed(log.log, 1, 3), (expected,), {})
 
 
 # ---------------------------------------------------------------- writing on, and standing in a track

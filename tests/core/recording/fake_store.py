@@ -168,7 +168,7 @@ class FakeStore:
         pass
 
     def begin_run(self, new: NewRun, state: object, *, run_id: str | None = None) -> FakeRun:
-        self.runs.append(FakeRun(f"run{len(self.runs)}", new, state, 1))
+        self.runs.append(FakeRun(run_id or f"run{len(self.runs)}", new, state, 1))
         return self.runs[-1]
 
     def adopt_run(self, run_id: str, new: NewRun, state: object) -> FakeRun:

@@ -42,7 +42,7 @@ def test_a_run_says_who_ran_what_for_whom(store):
         tags=("a", "b"),
         metadata={"ticket": 7, "when": {1, 2}},
     ) as run:
-        assert run.id == "run0"
+        assert run.id == store.only.run_id
     new = store.only.new
     assert (new.name, new.user_id, new.tags, new.code.version) == ("trip", "ann", ("a", "b"), "2")
     assert new.model == ModelConfig(model="rules-1", temperature=0.0)
@@ -241,7 +241,7 @@ def test_notes_belong_to_the_step_they_are_written_in_and_tags_add_up(store):
         run.tag("b", "a")
         run.tag("c")
     assert [(step, body) for _, step, _, body in store.notes] == [(None, "before"), (1, "inside")]
-    assert store.tags["run0"] == ("a", "b", "c")
+    assert store.tags[run.id] == ("a", "b", "c")
 
 
 class Counter:

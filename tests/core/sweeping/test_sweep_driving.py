@@ -74,7 +74,7 @@ class Forks:
 
     @property
     def places(self) -> list[tuple[object, object]]:
-        return [(plan.sweep["cell"], plan.sweep["sample"]) for plan in self.plans if plan.sweep is not None]
+        return [(plan.sweep.cell, plan.sweep.sample) for plan in self.plans if plan.sweep is not None]
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def read(by_hand: ByHand) -> Matrix:
 def test_each_sample_of_each_cell_is_begun_once_with_its_edit_and_its_name(by_hand: ByHand, forks: Forks) -> None:
     matrix = begin(by_hand)
     assert sorted(forks.places) == [(cell, sample) for cell in (1, 2, 3) for sample in (1, 2)]
-    assert {(plan.sweep["cell"], plan.state["temperature"]) for plan in forks.plans} == {(1, 0), (2, 1), (3, 2)}
+    assert {(plan.sweep.cell, plan.state["temperature"]) for plan in forks.plans} == {(1, 0), (2, 1), (3, 2)}
     assert sorted(plan.name or "" for plan in forks.plans)[:2] == ["guess/sweep-1/1.1", "guess/sweep-1/1.2"]
     assert (matrix.status, matrix.total.done) == ("complete", 6)
 
@@ -117,7 +117,7 @@ def test_no_more_runs_are_under_way_than_there_are_jobs(by_hand: ByHand, forks: 
 
 def test_an_agent_that_fails_is_an_outcome_and_is_not_begun_again(by_hand: ByHand, forks: Forks) -> None:
     forks.ends = lambda plan, _: (
-        ("failed", ErrorInfo("builtins:ValueError", "too hot")) if plan.sweep["cell"] == 2 else ("succeeded", None)
+        ("failed", ErrorInfo("builtins:ValueError", "too hot")) if plan.sweep.cell == 2 else ("succeeded", None)
     )
     matrix = begin(by_hand)
     assert len(forks.plans) == 6
@@ -128,7 +128,7 @@ def test_what_breaks_off_is_begun_again_under_another_name_and_kept(by_hand: ByH
     forks.ends = lambda _, number: ("interrupted", None) if number == 1 else ("succeeded", None)
     matrix = begin(by_hand)
     assert forks.places.count((1, 1)) == 2
-    assert [plan.name for plan in forks.plans if plan.sweep["cell"] == 1 and plan.sweep["sample"] == 1] == [
+    assert [plan.name for plan in forks.plans if plan.sweep.cell == 1 and plan.sweep.sample == 1] == [
         "guess/sweep-1/1.1",
         "guess/sweep-1/1.1.2",
     ]
@@ -136,7 +136,7 @@ def test_what_breaks_off_is_begun_again_under_another_name_and_kept(by_hand: ByH
 
 
 def test_what_breaks_off_each_time_is_given_up_and_taken_up_by_the_next_resume(by_hand: ByHand, forks: Forks) -> None:
-    forks.ends = lambda plan, _: ("interrupted", None) if plan.sweep["cell"] == 1 else ("succeeded", None)
+    forks.ends = lambda plan, _: ("interrupted", None) if plan.sweep.cell == 1 else ("succeeded", None)
     with pytest.raises(AgentFailed, match=r"broke off each time.*4 of 6 runs are done") as caught:
         begin(by_hand)
     assert "agent-tt sweep --resume guess/sweep-1" in caught.value.hint
@@ -147,7 +147,7 @@ def test_what_breaks_off_each_time_is_given_up_and_taken_up_by_the_next_resume(b
 
 
 def test_a_process_that_dies_three_times_is_an_outcome(by_hand: ByHand, forks: Forks) -> None:
-    forks.ends = lambda plan, _: ("crashed", DIED) if plan.sweep["cell"] == 1 else ("succeeded", None)
+    forks.ends = lambda plan, _: ("crashed", DIED) if plan.sweep.cell == 1 else ("succeeded", None)
     matrix = begin(by_hand)
     assert [sample.status for sample in matrix.cells[0].samples] == ["crashed", "crashed"]
     assert (len(forks.plans), matrix.status) == (10, "complete")

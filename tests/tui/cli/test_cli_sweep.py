@@ -63,7 +63,7 @@ def test_the_pre_flight_says_how_many_runs_and_runs_nothing(sweep, by_hand: ByHa
     assert "3 × 5 samples = 15 runs, 2 at a time" in done.out
     assert "temperature: 0, 0.5, 1" in done.out
     assert "Nothing was run." in done.out
-    assert by_hand.sweeps.all() == []
+    assert by_hand.store.sweeps() == []
     told = sweep("guess", "--at", "1", "--set", "temperature=0,0.5,1", "--samples", "5", "--dry-run", "--json").json
     assert (told["runs"], told["cells"], told["step"], told["jobs"]) == (15, 3, 1, 2)
     assert told["axes"] == [{"name": "temperature", "kind": "set", "place": "temperature", "values": [0, 0.5, 1]}]
@@ -216,7 +216,7 @@ def test_mistakes_are_told_in_one_line_and_nothing_is_begun(
     assert done.code == code, done.err
     assert why in done.err.splitlines()[0]
     assert "Traceback" not in done.err
-    assert by_hand.sweeps.all() == []
+    assert by_hand.store.sweeps() == []
 
 
 def test_a_sweep_that_is_being_run_is_not_resumed(sweep, by_hand: ByHand) -> None:

@@ -26,7 +26,13 @@ ROW = {
 @pytest.fixture
 def forked(source: MemorySource) -> MemorySource:
     """`support` with three forks; the third books a hotel and is forked again."""
-    searched = source._steps["support"][2]
+    searched = Did(
+        name="work",
+        tool="search_docs",
+        args={"query": "refund policy"},
+        result={"docs": [], "count": 0},
+        state=source.state("support", 3),
+    )
     answer = Did("answer", answer={"content": "no documents"}, state={"answer": "no documents"})
     source.add("support/fork-2", [searched, answer], parent="support", fork_step=2)
     booked = Did("book", tool="book_hotel", args={"nights": 2}, result="ok", state={"answer": "booked"})
@@ -153,7 +159,7 @@ def test_what_makes_no_sense_is_refused(command: Command, arguments: tuple[str, 
 
 
 def test_archived_forks_stand_in_it_only_where_they_are_asked_for(command: Command, source: MemorySource) -> None:
-    source._runs["support/fork-1"] = replace(source._runs["support/fork-1"], archived=True)
+    source.save("support/fork-1", replace(source.run("support/fork-1"), archived=True))
     assert "All its forks are archived: --all lists them." in command("compare", "support", "--forks").out
     asked = command("compare", "support", "--forks", "--all", "--json").json
     assert [row["name"] for row in asked["rows"]] == ["support/fork-1"]

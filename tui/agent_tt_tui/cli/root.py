@@ -44,7 +44,7 @@ COMMANDS: Final[dict[str, str]] = {
     "unarchive": "List archived runs again.",
     "delete": "Delete runs for good.",
     "verify": "Check that nothing recorded is damaged.",
-    "plugins": "List what reads files, reads providers and runs agents, and which package brings it.",
+    "plugins": "List installed sources, providers and executors.",
     "samples": "List the sample agents, or make their runs.",
 }
 """Every command and its first line of help; the module of a command has its name and holds it as `command`."""

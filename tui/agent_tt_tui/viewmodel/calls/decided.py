@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
-from agent_tt.model.facts import CallFacts
 from agent_tt.questions import is_held
 from agent_tt_tui.text import clean
 from agent_tt_tui.viewmodel.values.pieces import TextLine
@@ -29,9 +28,9 @@ _SHOWN: Final = 60
 
 def decided_lines(call: Call, glyphs: Glyphs) -> Iterator[TextLine]:
     """What was decided, why, and which arguments went out otherwise than the agent gave them."""
-    if not CallFacts.answered.is_in(call.meta):
-        return
     answered, before = call.facts.answered, call.facts.args_asked
+    if not answered:
+        return
     words = _WORDS.get(answered.word or "", "")
     if answered.by == "nobody":
         words = "it was refused, because nobody could be asked"
