@@ -19,7 +19,7 @@ import agent_tt
 from sample_model import Answer, Message, ask_for, requested, say, tool_message, used_tokens
 
 if TYPE_CHECKING:
-    from agent_tt.recording.steps.recorded_step import RecordedStep
+    from agent_tt.recording.steps import RecordedStep
 
 State = dict[str, Any]
 

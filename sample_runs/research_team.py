@@ -19,7 +19,7 @@ import agent_tt
 from sample_model import Answer, Message, ask_for, requested, say, tool_message
 
 if TYPE_CHECKING:
-    from agent_tt.recording.runs.recorder import Recording
+    from agent_tt.recording.recorder import Recording
 
 State = dict[str, Any]
 Notebook = dict[str, Any]

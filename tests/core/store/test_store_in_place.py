@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.core.store.recordings import begin, new_store, step
 
-from agent_tt.store.file.in_place import Place, keep_forever, open_descriptors
+from agent_tt.store.file import connection
+from agent_tt.store.file.in_place import Openings, Place, keep_forever, open_descriptors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -150,3 +151,41 @@ def test_a_folder_whose_times_are_whole_seconds_settles_later(opened, monkeypatc
         os.utime(opened.path.parent, ns=(0, now - ago))
         assert opened.place.trouble() == (None if is_settled else "log removed")
         opened.log.with_name("moved").rename(opened.log)
+
+
+def test_descriptors_that_another_thread_opened_meanwhile_are_not_taken_for_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite gives it one that another connection has left; the other thread closes its own afterwards."""
+    kept, meanwhile = new_store(tmp_path), []
+    path, inner = kept.path, connection.connect
+
+    def another_opens(*arguments: object, **options: object) -> object:
+        monkeypatch.setattr(connection, "connect", inner)
+        made = inner(*arguments, **options)  # type: ignore[arg-type]
+        meanwhile.append(connection.Database(path))
+        return made
+
+    with kept.database.transaction():  # while locks are held, descriptors that are closed are only set aside
+        with closing(sqlite3.connect(path)) as left:
+            left.execute("SELECT count(*) FROM runs").fetchone()
+        monkeypatch.setattr(connection, "connect", another_opens)
+        ours = connection.Database(path)
+    for other in meanwhile:
+        other.close()
+    with ours.transaction() as tx:
+        assert tx.query("SELECT count(*) FROM runs") == [(0,)]
+    ours.close()
+    kept.close()
+
+
+def test_only_an_opening_during_which_no_other_one_was_under_way_is_alone() -> None:
+    openings = Openings()
+    begun = openings.before()
+    with openings.one():
+        assert openings.before() is None
+    assert openings.was_alone(begun)
+    with openings.one():
+        pass
+    assert not openings.was_alone(begun)
+    assert not openings.was_alone(None)

@@ -9,3 +9,16 @@
 | `state_histories` | which state object each state history follows |
 | `snapshot` | what is kept of a state object |
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent_tt._lazy import lazily
+
+if TYPE_CHECKING:
+    from agent_tt.recording.steps.recorded_step import RecordedStep
+
+__all__ = ["RecordedStep"]
+
+__getattr__ = lazily(__name__, {"RecordedStep": "agent_tt.recording.steps.recorded_step"})

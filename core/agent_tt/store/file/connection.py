@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 from agent_tt.errors import AgentTTError, ReadOnlySource, StoreBusy, StoreNotFound, StoreUnreadable
 from agent_tt.history.proofs import seal_terms
-from agent_tt.store.file.in_place import Place, keep_forever, open_descriptors
+from agent_tt.store.file.in_place import Openings, Place, keep_forever, open_descriptors
 from agent_tt.store.file.sqlite_errors import BUSY_TIMEOUT_S, SQLITE_ERRORS, Translation, our_error
 
 if TYPE_CHECKING:
@@ -78,10 +78,13 @@ class Database:
         _OPEN.add(self)
 
     def _connect(self) -> sqlite3.Connection:
+        begun = _OPENINGS.before()
         before = open_descriptors() if not self.read_only else frozenset[int]()
         with waiting_at_most(self._patience_s):
             connection = connect(self.path, mode="ro" if self.read_only else "rw")
         self._place = Place.of(self.path, before)
+        if not _OPENINGS.was_alone(begun):  # one of the new descriptors may be another thread's
+            self._place = Place.of(self.path, None)
         if not self.read_only:
             # Only explicit FULL checkpoints: SQLite before 3.51.3 can corrupt a file when a passive checkpoint meets
             # another connection's commit; FULL holds the writer lock.
@@ -401,19 +404,20 @@ def connect(path: Path, *, mode: Literal["ro", "rw", "rwc"]) -> sqlite3.Connecti
         StoreUnreadable: it cannot be opened.
     """
     uri = f"file:{quote(os.fsencode(path))}?mode={mode}"
-    try:
-        connection = _open(uri)
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA schema_version")
-    except sqlite3.OperationalError as error:
-        if not path.exists():
-            raise StoreNotFound(f"there is no store at {path}", hint=_MISSING_HINT) from error
-        wal = path.with_name(path.name + "-wal")
-        if mode != "ro" or "unable to open" not in str(error) or (wal.exists() and wal.stat().st_size):
+    with _OPENINGS.one():
+        try:
+            connection = _open(uri)
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("PRAGMA schema_version")
+        except sqlite3.OperationalError as error:
+            if not path.exists():
+                raise StoreNotFound(f"there is no store at {path}", hint=_MISSING_HINT) from error
+            wal = path.with_name(path.name + "-wal")
+            if mode != "ro" or "unable to open" not in str(error) or (wal.exists() and wal.stat().st_size):
+                raise our_error(path, error) from error
+            connection = _open(uri + "&immutable=1")
+        except SQLITE_ERRORS as error:
             raise our_error(path, error) from error
-        connection = _open(uri + "&immutable=1")
-    except SQLITE_ERRORS as error:
-        raise our_error(path, error) from error
     return connection
 
 
@@ -461,11 +465,13 @@ _TROUBLES: Final[dict[Trouble, tuple[str, str]]] = {
 _MISSING_HINT: Final = "Record a run first, or name another file with --store."
 
 _OPEN: weakref.WeakSet[Database] = weakref.WeakSet()
+_OPENINGS: Final = Openings()
 _ABANDONED: list[sqlite3.Connection] = []
 """Connections of a parent process; kept forever, because closing one here would disturb the parent."""
 
 
 def _after_fork_in_child() -> None:
+    _OPENINGS.__init__()  # type: ignore[misc]  # another thread of the parent may have been opening one
     for database in list(_OPEN):
         database.abandon()
 

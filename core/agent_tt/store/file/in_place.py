@@ -12,17 +12,19 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from agent_tt.store.file.heads import MAGIC
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["Place", "Trouble", "keep_forever"]
+__all__ = ["Openings", "Place", "Trouble", "keep_forever"]
 
 Trouble: TypeAlias = Literal["removed", "closed", "overwritten", "log removed", "log replaced"]
 """What happened to an open file: its name leads elsewhere, its descriptors were closed, it is not a database any more,
@@ -40,6 +42,36 @@ _CHANGES_AT, _CHANGES_SIZE = 8, 4
 """Where the index of the log counts commits, in the order of bytes of the machine; see the second of these pages."""
 _TICK_NS, _COARSE_TICK_NS, _SECOND_NS = 20_000_000, 2_000_000_000, 1_000_000_000
 """How coarse the times of files may be: a tick of the kernel, but two seconds where they are whole seconds."""
+
+
+class Openings:
+    """Counts the connections that this process opens at a time: of one opened alone the descriptors are known."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._begun = self._running = 0
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """While a connection is being opened."""
+        with self._lock:
+            self._begun += 1
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running -= 1
+
+    def before(self) -> int | None:
+        """What `was_alone` compares with; None where one is being opened already."""
+        with self._lock:
+            return None if self._running else self._begun
+
+    def was_alone(self, before: int | None) -> bool:
+        """Whether exactly one was opened since, and none besides."""
+        with self._lock:
+            return before is not None and self._begun == before + 1
 
 
 @dataclass(slots=True)
@@ -62,12 +94,13 @@ class Place:
     _folder_facts: tuple[int, int, int] | None = None
 
     @classmethod
-    def of(cls, path: Path, before: frozenset[int]) -> Place:
+    def of(cls, path: Path, before: frozenset[int] | None) -> Place:
         """Remember which files a new connection to `path` has opened.
 
         Args:
             path: the file.
-            before: the descriptors that were open before, as `open_descriptors` gave them.
+            before: the descriptors that were open before, as `open_descriptors` gave them; None where others may have
+                been opened since, too.
         """
         name = os.path.abspath(path)  # noqa: PTH100  a text; the working directory may change
         identities = tuple(_identity(name + ending) for ending in ("", "-wal", "-shm"))
@@ -146,13 +179,13 @@ class Place:
         return None
 
 
-def _number_of(identity: _Identity, opened: dict[int, _Identity | None], before: frozenset[int]) -> int | None:
+def _number_of(identity: _Identity, opened: dict[int, _Identity | None], before: frozenset[int] | None) -> int | None:
     """The descriptor under which a new connection has a file open; None where that cannot be told.
 
     SQLite may take over one that another connection of the process has left.
     """
     leading = [number for number, found in opened.items() if found == identity]
-    new = [number for number in leading if number not in before]
+    new = [] if before is None else [number for number in leading if number not in before]
     return new[0] if len(new) == 1 else leading[0] if len(leading) == 1 else None
 
 
