@@ -1,4 +1,4 @@
-"""The process of an agent that runs again: `python -m agent_tt._child`, told by its environment what that is.
+"""The process in which an agent is run again: `python -m agent_tt._child`. Its environment says which rerun it is.
 
 Which of its sides is imported depends on what it is told; see the table of `agent_tt.rerunning`.
 """

@@ -126,7 +126,7 @@ class Plugins(Generic[T]):
         return known[name]
 
     def installed(self) -> dict[str, Plugin]:
-        """What other packages bring, by name. Nothing of it is loaded."""
+        """The plug-ins that other packages declare, by name. None of them is loaded."""
         return {plugin.name: plugin for plugin, taken_by in self._declared() if taken_by is None}
 
     def load(self, plugin: Plugin) -> T:

@@ -28,7 +28,7 @@ _OWN = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "s
 
 
 class Anthropic(Provider):
-    """Messages whose content is blocks, of text, thought, calls of tools and their results."""
+    """Messages whose content is a list of blocks: text, thinking, tool calls, tool results."""
 
     PATHS = ("/messages", *CLOUD_PATHS)
     MEASURES: ClassVar = {"/count_tokens": (frozenset({"messages", "model"}),)}

@@ -29,7 +29,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Above:
-    """What a model costs once a request reads more than `tokens` tokens: then all of its tokens cost this.
+    """The price of a request of more than `tokens` input tokens; it holds for all of its tokens.
 
     Attributes:
         tokens: the most that a request may read at the ordinary price.

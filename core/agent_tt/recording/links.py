@@ -84,7 +84,7 @@ class Given(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a link makes of a call whose intent is committed.
+    """What a link decides about a call that is written down and not made yet.
 
     A reply that neither answers nor refuses lets the call go on to the next link.
 

@@ -125,7 +125,7 @@ class CallFacts(Facts):
 
     @property
     def is_nested(self) -> bool:
-        """Whether another call made it, or started what made it."""
+        """Whether it was made inside another call, or by something that another call started."""
         return _INSIDE in self.raw or _OUTLIVES in self.raw
 
 

@@ -1,4 +1,4 @@
-"""Giving recorded answers to the agent.
+"""Give recorded answers to the agent.
 
 | module | what it does |
 |---|---|

@@ -59,7 +59,7 @@ def open_database(
 
 
 def _create(path: Path) -> None:
-    """Make the tables unless they are there. Any number of processes may do this at once.
+    """Create the tables that are missing. Several processes may do this at once.
 
     They are made while the file still has a rollback journal: so they, and the number in its header by which a file is
     recognised, are in the file itself at once and not in a log beside it.
