@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import random
-import time
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.effort import Effort
 
 from agent_tt.comparing.sequences.anchors import align_long, once_in_both
 from agent_tt.comparing.sequences.sequence import align
@@ -74,13 +74,13 @@ def test_short_sequences_are_aligned_exactly_with_or_without_anchors(a: list[str
     assert once_in_both(a, b) == [(i, b.index(key)) for i, key in enumerate(a) if a.count(key) == b.count(key) == 1]
 
 
-def test_hopeless_input_of_ten_thousand_elements_ends_soon_and_keeps_its_promises() -> None:
+def test_hopeless_input_of_ten_thousand_elements_ends_with_bounded_work_and_keeps_its_promises() -> None:
     chance = random.Random(7)
     a = [str(chance.randrange(50)) for _ in range(10_000)]
     b = chance.sample(a, len(a))
-    began = time.process_time()
-    pairs = align(a, b)
-    assert time.process_time() - began < 5
+    with Effort() as effort:
+        pairs = align(a, b)
+    assert effort.lines < 40_000_000
     assert all(a[i] == b[j] for i, j in pairs)
     assert all(one[0] < next_[0] and one[1] < next_[1] for one, next_ in itertools.pairwise(pairs))
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import random
-import time
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.effort import Effort
 
 from agent_tt.comparing.sequences.tokens import split_words
 from agent_tt.comparing.values.words import Segment, compare_words
@@ -59,19 +59,19 @@ def test_equal_texts_are_one_segment_and_empty_ones_none() -> None:
 def test_a_word_changed_in_a_megabyte_is_found_quickly() -> None:
     old = " ".join(f"word{index}" for index in range(120_000))
     new = old.replace("word60000 ", "other ")
-    began = time.process_time()
-    changed = [segment for segment in compare_words(old, new) if segment.kind != "same"]
-    assert changed == [Segment("removed", "word60000"), Segment("added", "other")]
-    assert time.process_time() - began < 2
+    with Effort() as effort:
+        changed = [segment for segment in compare_words(old, new) if segment.kind != "same"]
+        assert changed == [Segment("removed", "word60000"), Segment("added", "other")]
+    assert effort.lines < 5_000
 
 
-def test_two_megabytes_with_nothing_in_order_end_in_bounded_time() -> None:
+def test_two_megabytes_with_nothing_in_order_end_with_bounded_work() -> None:
     chance = random.Random(1)
     words = [chance.choice("abcdefgh") for _ in range(200_000)]
     old, new = " ".join(words), " ".join(chance.sample(words, len(words)))
-    began = time.process_time()
-    segments = compare_words(old, new)
-    assert time.process_time() - began < 10
+    with Effort() as effort:
+        segments = compare_words(old, new)
+    assert effort.lines < 20_000_000
     assert "".join(segment.text for segment in segments if segment.kind != "added") == old
 
 
@@ -135,11 +135,11 @@ def test_signs_between_two_changed_words_are_no_islands() -> None:
 def test_a_megabyte_of_other_words_is_one_change_and_a_fifth_of_changed_lines_are_found() -> None:
     words = [f"w{index * 7919 % 5003}" for index in range(150_000)]
     old = " ".join(words)
-    began = time.process_time()
-    changed = compare_words(old, " ".join(f"q{word}" for word in words))
-    assert [segment.kind for segment in changed] == ["removed", "added"]
-    lines = [" ".join(words[at : at + 10]) for at in range(0, 150_000, 10)]
-    edited = [line.replace(" ", " new ", 1) if index % 5 == 0 else line for index, line in enumerate(lines)]
-    added = [segment for segment in compare_words("\n".join(lines), "\n".join(edited)) if segment.kind == "added"]
-    assert len(added) == 3_000
-    assert time.process_time() - began < 10
+    with Effort() as effort:
+        changed = compare_words(old, " ".join(f"q{word}" for word in words))
+        assert [segment.kind for segment in changed] == ["removed", "added"]
+        lines = [" ".join(words[at : at + 10]) for at in range(0, 150_000, 10)]
+        edited = [line.replace(" ", " new ", 1) if index % 5 == 0 else line for index, line in enumerate(lines)]
+        added = [segment for segment in compare_words("\n".join(lines), "\n".join(edited)) if segment.kind == "added"]
+        assert len(added) == 3_000
+    assert effort.lines < 20_000_000

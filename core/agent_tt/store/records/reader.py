@@ -14,7 +14,7 @@ from agent_tt.store.liveness import is_alive
 from agent_tt.store.records.kinds import Asked, Checkpoint, Driven, Piece, Recorder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Delivery, Sweep
@@ -26,6 +26,9 @@ __all__ = ["RecordReader"]
 R = TypeVar("R", bound="Record")
 
 _ABILITIES: Final = Capabilities(records=True, redacted=True)
+
+_FIRST_READ: Final = 8
+"""How many steps are looked at first where the newest record of some sort is wanted; each further look doubles it."""
 
 
 class RecordReader(RunSource):
@@ -142,10 +145,18 @@ class RecordReader(RunSource):
         """The newest checkpoint of a track at or before a step; None where it has none yet."""
         for run, _, last in reversed(self._stretches(run_id)):
             end = step if last is None else min(last, step)
-            for found in reversed(self.find(Checkpoint, run, 0, end)):
+            for found in self._backwards(Checkpoint, run, end):
                 if found.track == track:
                     return found
         return None
+
+    def _backwards(self, kind: type[R], run_id: str, last: int) -> Iterator[R]:
+        """The records of the steps 0 to `last`, the newest first, read as far as they are asked for."""
+        size = _FIRST_READ
+        while last >= 0:
+            first = max(0, last - size + 1)
+            yield from reversed(self.find(kind, run_id, first, last))
+            last, size = first - 1, 2 * size
 
     # ---------------------------------------------------------------- around them
 
