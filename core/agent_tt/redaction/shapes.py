@@ -97,17 +97,17 @@ _BY_LETTER: Final = tuple(
     for first in dict.fromkeys(shape.letter for shape in _SHAPES)
 )
 """Words and shapes, grouped by letter: a text that lacks the letter skips the whole group."""
-_BEGINNINGS: Final = tuple(
-    re.compile(rf"(?:{'|'.join(_UNDERSCORED)})_")
-    if shape.words == ("_",)
-    else re.compile(r"[\w-]{22}\.[\w-]{6}\.[\w.-]{0,46}\Z")
-    if shape.words == (".",)
-    else re.compile(rf"{shape.words[0]}[0-9a-f]{{0,32}}\Z")
-    if shape.words in (("SK",), ("AC",))
-    else None
-    for shape in _SHAPES
+_UNSURE: Final = (
+    ("_", re.compile(rf"(?:{'|'.join(_UNDERSCORED)})_")),
+    (".", re.compile(r"[\w-]{22}\.[\w-]{6}\.[\w.-]{0,46}\Z")),
+    ("SK", re.compile(r"SK[0-9a-f]{0,32}\Z")),
+    ("AC", re.compile(r"AC[0-9a-f]{0,32}\Z")),
 )
-"""What of a run leads to a shape whose words are in many runs."""
+"""Words that are in many runs, and what of a run leads to a secret there."""
+_SURE: Final = re.compile(
+    "|".join(re.escape(word) for shape in _SHAPES for word in shape.words if word not in dict(_UNSURE))
+)
+"""All other words of the shapes."""
 _PARAMETER_BEGUN: Final = re.compile(r"[?&;][\w.%-]{1,60}=")
 _PARAMETER: Final = re.compile(r"[?&;](?:amp;)?(?P<name>[\w.%-]{1,60})=(?P<it>[^\s&;#\"'<>\\]+)")
 
@@ -137,10 +137,9 @@ def may_begin_secret(run: str) -> bool:
     last = run[max(0, *(run.rfind(border) for border in "&;#")) :] if "=" in run else ""
     if last and _PARAMETER_BEGUN.search(last):
         return True
-    return any(
-        any(word in run for word in shape.words) and (begins is None or begins.search(run) is not None)
-        for shape, begins in zip(_SHAPES, _BEGINNINGS, strict=True)
-    )
+    if _SURE.search(run) is not None:
+        return True
+    return any(begins.search(run) is not None for word, begins in _UNSURE if word in run)
 
 
 def _matches(shape: _Shape, text: str) -> Iterator[Span]:

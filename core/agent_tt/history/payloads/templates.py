@@ -34,14 +34,18 @@ _MOST_KNOWN: Final = 64
 
 
 class _Known:
-    """The headers of one kind of message: the values of the first one, and which have changed since."""
+    """The headers of one kind of message: the values of the first one, which have changed since, and what that saves.
 
-    __slots__ = ("holes", "plain", "values")
+    `saved` counts bytes of each message that its template holds; `plain` is the template.
+    """
+
+    __slots__ = ("holes", "plain", "saved", "values")
 
     def __init__(self, values: list[str]) -> None:
         self.values = values
         self.holes: set[int] = set()
         self.plain: bytes | None = None
+        self.saved = 0
 
 
 class Templates:
@@ -65,30 +69,38 @@ class Templates:
         changed = {at for at, value in enumerate(values) if value != known.values[at]}
         if known.plain is None or not changed <= known.holes:
             known.holes |= changed
-            known.plain = orjson.dumps(_put_together(names, known.values, known.holes, is_object=kind[0]))
-        given: list[Wire] = [values[at] for at in sorted(known.holes)]
-        saved = sum(len(values[at]) + 3 for at in range(len(values)) if at not in known.holes)
-        saved += sum(len(name) + 3 for name in names) - _REFERENCE
-        return (known.plain, given) if saved >= _LEAST_SAVED else None
+            kept: list[str | None] = [None if at in known.holes else value for at, value in enumerate(known.values)]
+            known.plain = orjson.dumps(_put_together(names, kept, is_object=kind[0]))
+            fixed = [text for text in (*names, *kept) if text is not None]
+            known.saved = len("".join(fixed)) + 3 * len(fixed) - _REFERENCE
+        if known.saved < _LEAST_SAVED:
+            return None
+        return known.plain, [values[at] for at in sorted(known.holes)]
 
 
 def _taken_apart(headers: Wire) -> tuple[tuple[str, ...], list[str]] | None:
     """Names and values; None where they are not texts alone."""
-    pairs: list[tuple[Wire, Wire]] = []
+    names: list[str] = []
+    values: list[str] = []
     if type(headers) is dict:
-        pairs = list(headers.items())
+        names, given = list(headers), list(headers.values())
     elif type(headers) is list:
+        given = []
         for pair in headers:
-            if type(pair) is not list or len(pair) != 2:
+            if type(pair) is not list or len(pair) != 2 or type(pair[0]) is not str:
                 return None
-            pairs.append((pair[0], pair[1]))
-    names = tuple(name for name, _ in pairs if type(name) is str)
-    values = [value for _, value in pairs if type(value) is str]
-    return (names, values) if pairs and len(names) == len(values) == len(pairs) else None
+            names.append(pair[0])
+            given.append(pair[1])
+    else:
+        return None
+    for value in given:
+        if type(value) is not str:
+            return None
+        values.append(value)
+    return (tuple(names), values) if names else None
 
 
-def _put_together(names: tuple[str, ...], values: list[str], holes: set[int], *, is_object: bool) -> Wire:
-    kept: list[str | None] = [None if at in holes else value for at, value in enumerate(values)]
+def _put_together(names: tuple[str, ...], kept: list[str | None], *, is_object: bool) -> Wire:
     if is_object:
         return dict(zip(names, kept, strict=True))
     return [[name, value] for name, value in zip(names, kept, strict=True)]

@@ -18,7 +18,6 @@ __all__ = [
     "is_asyncio_future",
     "is_asyncio_loop",
     "running_loop",
-    "runs_a_callback",
     "runs_a_loop",
     "trio_runner",
     "trio_task",
@@ -71,11 +70,6 @@ def trio_runner() -> Any:
 def runs_a_loop() -> bool:
     """Whether this thread runs an event loop: others wait for it in there."""
     return trio_runner() is not None or running_loop() is not None
-
-
-def runs_a_callback() -> bool:
-    """Whether this code is called by an event loop, outside any task."""
-    return current_task() is None and runs_a_loop()
 
 
 def _trio_here() -> object:

@@ -15,7 +15,7 @@ import weakref
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.recording.concurrency.tasks import current_task, runs_a_callback, runs_a_loop
+from agent_tt.recording.concurrency.tasks import current_task, runs_a_loop
 from agent_tt.recording.scope import here
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class Lanes:
         # A job before the context: libraries submit `copy_context().run`, and then all workers share one context. But a
         # callback of an event loop has the context of who asked for it, often another thread than the loop's.
         lanes = (THREAD_LANES.job, THREAD_LANES.thread, INHERITED.get())
-        for lane in reversed(lanes) if runs_a_callback() else lanes:
+        for lane in reversed(lanes) if runs_a_loop() else lanes:  # outside any task, as is known here
             if lane is not None and lane.lanes is self:
                 return lane
         return self.main
