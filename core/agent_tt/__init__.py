@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from agent_tt.patching import patched
     from agent_tt.querying import blame, find, find_steps
     from agent_tt.querying.differing import diff
-    from agent_tt.recording.lanes.lanes import lane
+    from agent_tt.recording.lanes.named_lanes import lane
     from agent_tt.recording.llm import llm
     from agent_tt.recording.record import record
     from agent_tt.recording.tools import tool
@@ -91,7 +91,7 @@ _HOMES = {
     "find": "agent_tt.querying",
     "find_steps": "agent_tt.querying",
     "fork": "agent_tt.rerunning.faces",
-    "lane": "agent_tt.recording.lanes.lanes",
+    "lane": "agent_tt.recording.lanes.named_lanes",
     "llm": "agent_tt.recording.llm",
     "open_source": "agent_tt.sources",
     "patched": "agent_tt.patching",

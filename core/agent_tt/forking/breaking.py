@@ -14,7 +14,7 @@ from agent_tt.querying.expressions.values import MISSING, at
 from agent_tt.querying.watches.kept_watches import asks_moments
 from agent_tt.querying.watches.reasons import reasons, reasons_in_words
 from agent_tt.querying.watches.step_search import Watch
-from agent_tt.recording.scope import store_at_work
+from agent_tt.recording.store_work import store_at_work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,8 +23,9 @@ from agent_tt.questions import Decision, NewQuestion
 from agent_tt.recording.calls.answers import question_of
 from agent_tt.recording.concurrency.tasks import running_loop
 from agent_tt.recording.links import Link, Place, Reply
-from agent_tt.recording.scope import nowhere, store_at_work
+from agent_tt.recording.scope import nowhere
 from agent_tt.recording.session import SESSION
+from agent_tt.recording.store_work import store_at_work
 from agent_tt.redaction.values import asked
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from agent_tt.intercepting.policy_enforcement import StandIns
     from agent_tt.model import NewCall
     from agent_tt.protocols import OpenQuestion
-    from agent_tt.recording.calls.recorded_call import RecordedCall
+    from agent_tt.recording.open_run import OpenCall
 
 __all__ = ["Approvals", "wait_for_decision"]
 
@@ -63,7 +64,7 @@ class Approvals(Link):
         self._since = 0.0
         self._seconds = 0.0
 
-    def answer_call(self, call: RecordedCall, new: NewCall) -> Reply | None:
+    def answer_call(self, call: OpenCall, new: NewCall) -> Reply | None:
         """Ask about a call that nobody has decided yet; for a coroutine later, so that its event loop goes on."""
         if CallFacts.policy.of(new.meta).word not in ("ask", "recorded") or call.number is None:
             return None
@@ -152,7 +153,7 @@ class Approvals(Link):
 class _About:
     """A call that somebody is asked about."""
 
-    def __init__(self, call: RecordedCall, new: NewCall, stand_ins: StandIns | None) -> None:
+    def __init__(self, call: OpenCall, new: NewCall, stand_ins: StandIns | None) -> None:
         self.recording = call.recording
         self._call = call
         self._question = question_of(new, call.step_number, can_wait=call.spec.can_wait)

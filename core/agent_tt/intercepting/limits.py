@@ -23,10 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.recording.calls.recorded_call import RecordedCall
     from agent_tt.recording.calls.usage import Usage
-    from agent_tt.recording.runs.recorder import Recording
-    from agent_tt.recording.steps.recorded_step import RecordedStep
+    from agent_tt.recording.open_run import OpenCall, OpenRun, OpenStep
 
 __all__ = ["Breaks", "LimitEnforcement", "LimitReached", "Limits", "memory_is_up", "shown_duration", "time_is_up"]
 
@@ -142,7 +140,7 @@ class LimitEnforcement(Link):
                 f" {shown_memory(most_held())} are held before its agent begins"
             )
 
-    def before_step(self, recording: Recording) -> None:
+    def before_step(self, recording: OpenRun) -> None:
         """Stop before a step that is one too many.
 
         Raises:
@@ -153,13 +151,13 @@ class LimitEnforcement(Link):
             self._stop(f"it was to stop after step {stop_at}")
         self.while_waiting()
 
-    def step_begun(self, step: RecordedStep) -> None:
+    def step_begun(self, step: OpenStep) -> None:
         """Remember how far the run has come."""
         with self._lock:
             if step.recording.id == self._run_id:
                 self._last_step = max(self._last_step, step.number)
 
-    def after_step(self, step: RecordedStep) -> None:
+    def after_step(self, step: OpenStep) -> None:
         """Look whether an expression holds; `before_going_on` stops the agent then."""
         if self._breaks is None or self._broke is not None or step.recording.id != self._run_id:
             return
@@ -175,7 +173,7 @@ class LimitEnforcement(Link):
         if self._broke is not None:
             raise LimitReached(self._broke)
 
-    def before_call(self, call: RecordedCall, facts: dict[str, Wire]) -> None:  # noqa: ARG002  every call counts alike
+    def before_call(self, call: OpenCall, facts: dict[str, Wire]) -> None:  # noqa: ARG002  every call counts alike
         """Stop before a call that is one too many.
 
         Raises:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from agent_tt.intercepting.policy import ToolPolicy
     from agent_tt.model import CallKind, ErrorInfo, NewCall
     from agent_tt.recording.calls.answers import Question, Served
-    from agent_tt.recording.calls.recorded_call import RecordedCall
+    from agent_tt.recording.open_run import OpenCall
 
 __all__ = ["NotRecorded", "PolicyEnforcement", "StandIns", "is_own_doing"]
 
@@ -98,7 +98,7 @@ class PolicyEnforcement(Link):
 
     # ------------------------------------------------------------ calls that are recorded
 
-    def before_call(self, call: RecordedCall, facts: dict[str, Wire]) -> None:
+    def before_call(self, call: OpenCall, facts: dict[str, Wire]) -> None:
         """Say which rule decides about a call, unless it simply runs.
 
         Raises:
@@ -112,7 +112,7 @@ class PolicyEnforcement(Link):
             facts[CallFacts.policy.key] = said | PolicyFacts.place.entry(rule.place) if rule.place else said
             call.by_link[self] = rule
 
-    def answer_call(self, call: RecordedCall, new: NewCall) -> Reply | None:
+    def answer_call(self, call: OpenCall, new: NewCall) -> Reply | None:
         """Answer or refuse a call whose rule says so."""
         rule, stand_ins = call.by_link.get(self), self._stand_ins
         if not isinstance(rule, Rule) or rule.word in ("live", "ask") or call.number is None:
@@ -141,7 +141,7 @@ class PolicyEnforcement(Link):
         """Say that the agent was halted, where it swallowed that."""
         return (self._halted or error) if run_status(error) == "succeeded" else error
 
-    def _rule(self, call: RecordedCall) -> Rule | None:
+    def _rule(self, call: OpenCall) -> Rule | None:
         """The rule for a call; None where it is the doing of another one that runs, and nobody denies it."""
         spec, around = call.spec, call.around
         model = (spec.model or call.recording.model) if spec.kind == "llm" else None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import NewCall
     from agent_tt.recording.calls.answers import Question, Served
-    from agent_tt.recording.calls.recorded_call import RecordedCall
+    from agent_tt.recording.open_run import OpenCall
 
 __all__ = ["Answers", "HoldsBack", "KeepsKeys", "MockResponses", "RecordedResponses"]
 
@@ -68,7 +68,7 @@ class RecordedResponses(Link):
         self._keys = answers if isinstance(answers, KeepsKeys) else None
         self._holds_back = answers if isinstance(answers, HoldsBack) else None
 
-    def answer_call(self, call: RecordedCall, new: NewCall) -> Reply | None:
+    def answer_call(self, call: OpenCall, new: NewCall) -> Reply | None:
         """Serve a call, or say how it is to be made."""
         can_wait = call.spec.can_wait
         question = question_of(new, call.step_number, can_wait=can_wait)

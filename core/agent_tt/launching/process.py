@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from agent_tt.launching.outside_tools import Held
     from agent_tt.protocols import RunWriter
+    from agent_tt.recording.open_run import OpenRun
 
 __all__ = ["LaunchedRecording", "begin"]
 
@@ -105,7 +106,7 @@ class LaunchedRecording(Recording):
         """The program is over; `error` is what ended it, if an exception did."""
         self._exit(error)
 
-    def _give_way(self, other: Recording) -> None:
+    def _give_way(self, other: OpenRun) -> None:
         """The program records itself: without anything of its own to hold, this recording leaves no run."""
         self._late.is_wanted = False
         if self._report is not None:
@@ -158,10 +159,10 @@ class _HearsOfOthers(Link):
 
     place = Place.WATCH
 
-    def __init__(self, tell: Callable[[Recording], None]) -> None:
+    def __init__(self, tell: Callable[[OpenRun], None]) -> None:
         self._tell = tell
 
-    def run_begun(self, recording: Recording) -> None:
+    def run_begun(self, recording: OpenRun) -> None:
         """Tell of it."""
         self._tell(recording)
 

@@ -136,7 +136,7 @@ class NotInside:
         """Whether none is."""
         scope = here()
         while scope is not None:
-            if scope.call is not None and scope.call.runs and scope.call.name == self.name:
+            if scope.call is not None and scope.call.runs and scope.call.spec.name == self.name:
                 return False
             scope = scope.outer
         return True

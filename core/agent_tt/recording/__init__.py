@@ -5,7 +5,9 @@
 | `record` | `agent_tt.record(...)`: what it is told, and who calls it |
 | `tools`, `llm` | the decorators for tools and model calls |
 | `session`, `links` | the interception chain of this process, and what its links may do |
+| `open_run` | a run, a step and a call while they are recorded, as the others know them |
 | `scope` | where the agent is: in which run, step and call |
+| `store_work` | what the store does on its own account, and nobody records |
 | `runs` | one run, from its first row to its last |
 | `steps` | its steps, and the states after them |
 | `calls` | its calls, from the question to the answer |

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Literal, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Literal, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -20,12 +20,10 @@ if TYPE_CHECKING:
     from agent_tt.protocols import RunWriter, Store
     from agent_tt.providers import ModelCall
     from agent_tt.recording.calls.answers import Served
-    from agent_tt.recording.calls.recorded_call import RecordedCall
     from agent_tt.recording.calls.usage import Usage
-    from agent_tt.recording.runs.recorder import Recording
-    from agent_tt.recording.steps.recorded_step import RecordedStep
+    from agent_tt.recording.open_run import OpenCall, OpenRun, OpenStep
 
-__all__ = ["Chain", "Given", "Link", "Place", "Reply", "Unrecorded"]
+__all__ = ["Chain", "Link", "Place", "Reply", "Unrecorded"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -58,30 +56,6 @@ class Place(IntEnum):
     """What no call knows of is seen where the interpreter reaches for the world."""
 
 
-class Given(Protocol):
-    """What a call goes out with, where a person may change that."""
-
-    def editable(self, named: Mapping[str, Wire]) -> tuple[str, ...]:
-        """Names of the arguments that may be changed."""
-        ...
-
-    def edited(
-        self, named: Mapping[str, Wire], changed: Mapping[str, Wire], decode: Callable[[Wire], object]
-    ) -> object:
-        """What goes out in its place; a `(args, kwargs)` where a function is called.
-
-        Args:
-            named: all arguments by name, as the person saw them.
-            changed: those that are others now.
-            decode: makes Python values.
-
-        Raises:
-            NotRebuildable: a value cannot become a Python object.
-            UsageError: it cannot go out like this.
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What a link decides about a call that is written down and not made yet.
@@ -92,7 +66,7 @@ class Reply:
         served: answers it.
         is_free: whether that answer costs nothing, because nobody was asked.
         refusal: raised in place of making it; recorded as its outcome.
-        sent: what goes out in place of what the agent gave; see `Given.edited`.
+        sent: what goes out in place of what the agent gave; see `Given.edited` of `calls.arguments`.
         edited: its arguments by name as they go out, where `sent` changes them.
         key: the idempotency key to send it with, in place of its own.
         facts: what its row says of all that.
@@ -146,7 +120,7 @@ class Link:
     def open_run(self, new: NewRun, state: object) -> tuple[Store, RunWriter] | None:
         """Say where a run that begins is written, instead of into a store of its own; None: there."""
 
-    def run_begun(self, recording: Recording) -> None:
+    def run_begun(self, recording: OpenRun) -> None:
         """A recording has begun; its state is the input."""
 
     def run_ends(self, error: BaseException | None) -> BaseException | None:
@@ -155,13 +129,13 @@ class Link:
 
     # ------------------------------------------------------------ steps
 
-    def before_step(self, recording: Recording) -> None:
+    def before_step(self, recording: OpenRun) -> None:
         """A step is about to begin; raise to keep it from that."""
 
-    def step_begun(self, step: RecordedStep) -> None:
+    def step_begun(self, step: OpenStep) -> None:
         """A step has begun, and has its number."""
 
-    def after_step(self, step: RecordedStep) -> None:
+    def after_step(self, step: OpenStep) -> None:
         """A step has ended, and its checkpoint was taken."""
 
     def before_going_on(self) -> None:
@@ -170,7 +144,7 @@ class Link:
     # ------------------------------------------------------------ calls
 
     def edit_call(
-        self, call: RecordedCall, args: Sequence[object], kwargs: Mapping[str, object], signature: str
+        self, call: OpenCall, args: Sequence[object], kwargs: Mapping[str, object], signature: str
     ) -> tuple[tuple[object, ...], dict[str, object]] | None:
         """Say what to call a function with; None: as it was called. `signature` is that of the question as it is."""
 
@@ -187,10 +161,10 @@ class Link:
             signature: digest of the question as it stands.
         """
 
-    def before_call(self, call: RecordedCall, facts: dict[str, Wire]) -> None:
+    def before_call(self, call: OpenCall, facts: dict[str, Wire]) -> None:
         """A call is about to be written down: raise to refuse it before that, or add to what its row says."""
 
-    def answer_call(self, call: RecordedCall, new: NewCall) -> Reply | None:
+    def answer_call(self, call: OpenCall, new: NewCall) -> Reply | None:
         """Say what becomes of a call whose intent is committed; None: it goes on. Raise to halt the agent."""
 
     def answer_draw(self, new: NewCall) -> Served | None:

@@ -22,11 +22,13 @@ from agent_tt.recording.steps.checkpointing import parse_rules
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.recording.runs.recorder import Durability, OnStoreError, StepsFrom
-    from agent_tt.recording.steps.checkpointing import CheckpointRule
+    from agent_tt.recording.steps.recorded_step import RecordedStep
+
+    CheckpointRule = str | Callable[[RecordedStep], object]
 
 __all__ = ["record"]
 

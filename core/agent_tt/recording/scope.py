@@ -6,52 +6,23 @@ does; `hooks` carries it into plain threads and executor jobs, whose contexts st
 
 from __future__ import annotations
 
-import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_tt.codec.looking import is_looking
+from agent_tt.recording.open_run import Scope
+from agent_tt.recording.store_work import STORE_WORK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextvars import Context
 
-    from agent_tt.recording.calls.recorded_call import RecordedCall
-    from agent_tt.recording.runs.recorder import Recording
-    from agent_tt.recording.steps.recorded_step import RecordedStep
+    from agent_tt.recording.open_run import OpenCall, OpenRun, OpenStep
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scope:
-    """One place in a run.
+__all__ = ["CURRENT", "Scope", "enter", "here", "innermost_step", "leave", "nowhere"]
 
-    Attributes:
-        recording: the run.
-        step: the innermost step, None between steps.
-        call: the call whose function runs, None where the agent's own code does.
-        outer: the scope that this one was opened in.
-    """
-
-    recording: Recording
-    step: RecordedStep | None
-    call: RecordedCall | None
-    outer: Scope | None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether something can still be recorded here."""
-        return self.recording.is_open and (self.step is None or self.step.is_open)
-
-
-class _Store(threading.local):
-    """How many of the store's own doings this thread is inside of."""
-
-    depth = 0
-
-
-_STORE = _Store()
 CURRENT: ContextVar[Scope | None] = ContextVar("agent_tt_scope", default=None)
 
 
@@ -63,7 +34,7 @@ def here(context: Context | None = None) -> Scope | None:
     Args:
         context: whose code is meant, where it is not the code that asks.
     """
-    if _STORE.depth or is_looking():
+    if STORE_WORK.depth or is_looking():
         return None
     scope = CURRENT.get() if context is None else context.get(CURRENT)
     while scope is not None and not scope.recording.is_open:
@@ -71,7 +42,7 @@ def here(context: Context | None = None) -> Scope | None:
     return scope
 
 
-def innermost_step(recording: Recording) -> RecordedStep | None:
+def innermost_step(recording: OpenRun) -> OpenStep | None:
     """The innermost step of `recording` that this code was created in, None outside its steps. It may have ended."""
     scope = CURRENT.get()
     while scope is not None and scope.recording is not recording:
@@ -79,7 +50,7 @@ def innermost_step(recording: Recording) -> RecordedStep | None:
     return None if scope is None else scope.step
 
 
-def enter(recording: Recording, step: RecordedStep | None, call: RecordedCall | None = None) -> Scope:
+def enter(recording: OpenRun, step: OpenStep | None, call: OpenCall | None = None) -> Scope:
     """Make the scope of `step` (None: of the run itself) the current one, inside `call` or the call that is running."""
     outer = CURRENT.get()
     if call is None and outer is not None and outer.recording is recording:
@@ -87,26 +58,6 @@ def enter(recording: Recording, step: RecordedStep | None, call: RecordedCall | 
     scope = Scope(recording, step, call, outer)
     CURRENT.set(scope)
     return scope
-
-
-@contextmanager
-def store_at_work() -> Iterator[None]:
-    """While it lasts, this thread is in no scope: what a store does on its own account is not the agent's doing.
-
-    Unlike `nowhere` it leaves the context alone. Every write of a recording passes here, also one that the garbage
-    collector's finalizers make: those may run in the middle of somebody's `ContextVar.set`, where CPython does not
-    survive another one in the same context.
-    """
-    _STORE.depth += 1
-    try:
-        yield
-    finally:
-        _STORE.depth -= 1
-
-
-def is_store_at_work() -> bool:
-    """Whether this thread is inside something that the store does: a finalizer may run there."""
-    return _STORE.depth > 0
 
 
 @contextmanager

@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from agent_tt.model import Edit
     from agent_tt.providers import ModelCall
     from agent_tt.providers.shapes import Json
-    from agent_tt.recording.calls.recorded_call import RecordedCall
-    from agent_tt.recording.runs.recorder import Recording
-    from agent_tt.recording.steps.recorded_step import RecordedStep
+    from agent_tt.recording.open_run import OpenCall, OpenRun, OpenStep
     from agent_tt.reentering.amendment import Amendment, Served
 
 __all__ = ["EditApplier"]
@@ -96,7 +94,7 @@ class EditApplier(Link):
         self._served = served
         self._note = note
         self._lock = threading.RLock()
-        self._recording: Recording | None = None
+        self._recording: OpenRun | None = None
         self._noted: set[str] = set()
         self._made: set[int] = set()
         """Edits of requests that changed one, by identity."""
@@ -107,7 +105,7 @@ class EditApplier(Link):
 
     # ------------------------------------------------------------ states
 
-    def run_begun(self, recording: Recording) -> None:
+    def run_begun(self, recording: OpenRun) -> None:
         """A recording begins; of that which is the run's the input may be edited."""
         with self._lock:
             self._before -= 1
@@ -119,7 +117,7 @@ class EditApplier(Link):
             is_shared = sys.getrefcount(state) > _OURS + 1  # the recording's own
             self._change(0, state, is_shared=is_shared)
 
-    def after_step(self, step: RecordedStep) -> None:
+    def after_step(self, step: OpenStep) -> None:
         """A step of the run has ended: its state may be edited."""
         if step.recording is not self._recording:
             return
@@ -204,7 +202,7 @@ class EditApplier(Link):
             return known
 
     def edit_call(
-        self, call: RecordedCall, args: Sequence[object], kwargs: Mapping[str, object], signature: str
+        self, call: OpenCall, args: Sequence[object], kwargs: Mapping[str, object], signature: str
     ) -> tuple[tuple[object, ...], dict[str, object]] | None:
         """The arguments of a function that asks a model, with the edits that hold where it is called."""
         if not call.asks_a_model:

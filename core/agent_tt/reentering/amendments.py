@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from agent_tt.errors import AgentTTError
 from agent_tt.forking.editing.without_effect import keep_without_effect
-from agent_tt.recording.scope import store_at_work
 from agent_tt.recording.session import SESSION
+from agent_tt.recording.store_work import store_at_work
 from agent_tt.reentering.amendment import Amendment, Served
 from agent_tt.replaying.tape.full_history import course_of
 

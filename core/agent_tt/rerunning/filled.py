@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from agent_tt.intercepting.policy import EVERYTHING_LIVE, ToolPolicy
 from agent_tt.launching.again import refusal_of
 from agent_tt.model import ErrorInfo
-from agent_tt.recording.scope import store_at_work
+from agent_tt.recording.store_work import store_at_work
 from agent_tt.replaying.program.program_end import leave
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from agent_tt.history.digest import digest
 from agent_tt.model.facts import CallFacts
 from agent_tt.recording.calls.arguments import edited_value
 from agent_tt.recording.calls.exchange import Asked
-from agent_tt.recording.calls.kept_headers import headers_here
+from agent_tt.recording.scope import here
+from agent_tt.recording.session import SESSION
 from agent_tt.redaction.marks import MARK, canonical
 from agent_tt.redaction.names import is_secret_header
 from agent_tt.redaction.values import asked, asked_parameters, asked_text, redact_text
@@ -65,7 +66,7 @@ class HttpRequest:
 
 
 class EditableRequest:
-    """A request of which a person who is asked may change path, query and body; see `recording.links.Given`.
+    """A request of which a person who is asked may change path, query and body; see `recording.calls.arguments.Given`.
 
     Its method and headers go out as they are, and so does whatever else was left as it was shown, secrets and all.
     """
@@ -132,7 +133,7 @@ def question_of(request: HttpRequest) -> Asked:
     url = urlsplit(request.url)
     place = f"{url.scheme.lower()}://{_host(url)}{asked_text(url.path) or '/'}"
     query = asked_parameters(parse_qsl(url.query, keep_blank_values=True, errors="backslashreplace"))
-    kept = KEPT_HEADERS | headers_here()
+    kept = KEPT_HEADERS | _kept_headers()
     sent = joined_headers(request.headers)
     headers: dict[str, Wire] = {
         name: MARK if is_secret_header(name) else ", ".join(part.partition(";")[0].strip() for part in value.split(","))
@@ -151,6 +152,16 @@ def question_of(request: HttpRequest) -> Asked:
         facts={**CallFacts.headers.entry(_shown(sent)), **_key_of(sent)},
         given=EditableRequest(request),
     )
+
+
+def _kept_headers() -> frozenset[str]:
+    """The names that count for the code that asks: those of the run that answers, else of the one that is recorded."""
+    for kept in SESSION.chain.kept_headers:
+        names = kept()
+        if names is not None:
+            return names
+    scope = here()
+    return frozenset() if scope is None else scope.recording.kept_headers
 
 
 def _key_of(headers: Mapping[str, str]) -> dict[str, Wire]:

@@ -110,7 +110,7 @@ def _ask(command: list[str], frame: Frame) -> RecordedCall | Served | None:
 
 
 class _EditableFrame:
-    """A request of which a person who is asked may change the parameters; see `agent_tt.recording.links.Given`."""
+    """A request of which a person who is asked may change the parameters; see `recording.calls.arguments.Given`."""
 
     def __init__(self, frame: Frame) -> None:
         self._frame = frame

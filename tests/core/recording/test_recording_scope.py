@@ -6,7 +6,8 @@ import contextvars
 from typing import TYPE_CHECKING
 
 import agent_tt
-from agent_tt.recording.scope import here, store_at_work
+from agent_tt.recording.scope import here
+from agent_tt.recording.store_work import store_at_work
 
 if TYPE_CHECKING:
     from fake_store import FakeStore

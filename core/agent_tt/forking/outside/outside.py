@@ -24,15 +24,15 @@ from agent_tt.errors import AgentTTError
 from agent_tt.intercepting.run_handoff import run_waits
 from agent_tt.recording.calls.site import shown_path
 from agent_tt.recording.links import Link, Place
-from agent_tt.recording.scope import is_store_at_work
 from agent_tt.recording.session import SESSION
+from agent_tt.recording.store_work import is_store_at_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from agent_tt.codec.wire import Wire
     from agent_tt.recording.links import Unrecorded
-    from agent_tt.recording.runs.recorder import Recording
+    from agent_tt.recording.open_run import OpenRun
 
 __all__ = ["Outside"]
 
@@ -57,7 +57,7 @@ class Outside(Link):
         self._lock = threading.Lock()
         self._waiting: deque[tuple[str, str]] = deque()
         self._count = 0
-        self._first: Recording | None = None
+        self._first: OpenRun | None = None
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -84,7 +84,7 @@ class Outside(Link):
         elif count == _MOST + 1:
             self._put("note", _UNCOUNTED)
 
-    def run_begun(self, recording: Recording) -> None:
+    def run_begun(self, recording: OpenRun) -> None:
         """Write down a run that begins beside or after the fork's."""
         with self._lock:
             first, self._first = self._first, self._first or recording

@@ -14,7 +14,7 @@ import json
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from agent_tt.codec.encode import encode
 from agent_tt.codec.sameness import common_ends, identical
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from agent_tt.recording.calls.signature import Parameters
 
 
-__all__ = ["FunctionCall", "GivenArguments", "bring_to", "edited_value", "given_arguments"]
+__all__ = ["FunctionCall", "Given", "GivenArguments", "bring_to", "edited_value", "given_arguments"]
 
 Decode = Callable[["Wire"], object]
 
@@ -223,6 +223,28 @@ def _is_same(a: Wire, b: Wire) -> bool:
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(_is_same, a, b))
     return type(a) is type(b) and a == b
+
+
+class Given(Protocol):
+    """What a call goes out with, where a person may change that."""
+
+    def editable(self, named: Mapping[str, Wire]) -> tuple[str, ...]:
+        """Names of the arguments that may be changed."""
+        ...
+
+    def edited(self, named: Mapping[str, Wire], changed: Mapping[str, Wire], decode: Decode) -> object:
+        """What goes out in its place; a `(args, kwargs)` where a function is called.
+
+        Args:
+            named: all arguments by name, as the person saw them.
+            changed: those that are others now.
+            decode: makes Python values.
+
+        Raises:
+            NotRebuildable: a value cannot become a Python object.
+            UsageError: it cannot go out like this.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallKind, Effect
     from agent_tt.recording.calls.answers import Served
+    from agent_tt.recording.calls.arguments import Given
     from agent_tt.recording.calls.recorded_call import RecordedCall
-    from agent_tt.recording.links import Given
 
 WITHHELD: Final[Wire] = {"withheld": "a secret in a compressed body"}
 """A piece that is not kept; a replay halts where the agent wants it."""

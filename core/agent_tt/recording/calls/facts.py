@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.recording.calls.recorded_call import RecordedCall
     from agent_tt.recording.calls.signature import CallSpec
-    from agent_tt.recording.runs.recorder import Recording
+    from agent_tt.recording.open_run import OpenCall, OpenRun
 
 __all__ = ["facts_of", "unsure_here"]
 
@@ -28,14 +27,12 @@ _INSIDE: Final = CallFacts.inside.key
 _OUTLIVES: Final = CallFacts.outlives.key
 
 
-def unsure_here(recording: Recording) -> str:
+def unsure_here(recording: OpenRun) -> str:
     """Why the lane of this code may be another's in another run of the program; "" where it is sure."""
     return recording.lanes.current().unsure or next(iter(HOOKS.unfit.values()), "")
 
 
-def facts_of(
-    recording: Recording, spec: CallSpec, around: RecordedCall | None, named: Mapping[str, Wire]
-) -> dict[str, Wire]:
+def facts_of(recording: OpenRun, spec: CallSpec, around: OpenCall | None, named: Mapping[str, Wire]) -> dict[str, Wire]:
     """The facts of a call that begins.
 
     Args:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_tt.model.facts import RunFacts
-from agent_tt.recording.scope import here
-from agent_tt.recording.session import SESSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -35,13 +33,3 @@ def as_metadata(headers: Iterable[str] | None) -> dict[str, Wire]:
         headers = config.load().headers
     names = tuple(sorted({name.strip().lower() for name in headers if name.strip()}))
     return RunFacts.headers.entry(names) if names else {}
-
-
-def headers_here() -> frozenset[str]:
-    """The names that count for the code that asks: those of the run that answers, else of the one that is recorded."""
-    for kept in SESSION.chain.kept_headers:
-        names = kept()
-        if names is not None:
-            return names
-    scope = here()
-    return frozenset() if scope is None else scope.recording.kept_headers

@@ -12,14 +12,15 @@ from agent_tt.recording.calls.signature import signature_of_call
 from agent_tt.recording.calls.site import call_site
 from agent_tt.recording.scope import here
 from agent_tt.recording.session import SESSION
+from agent_tt.recording.steps.recorded_step import RecordedStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.recording.calls.signature import CallSpec
+    from agent_tt.recording.open_run import OpenStep
     from agent_tt.recording.scope import Scope
-    from agent_tt.recording.steps.recorded_step import RecordedStep
 
 __all__ = ["begin_call", "begin_in"]
 
@@ -85,7 +86,7 @@ def begin_in(
         call = RecordedCall(scope, spec, step, owns_step=False)
         begin(call)
         return call
-    own = scope.recording.step(spec.title)
+    own = RecordedStep(scope.recording, spec.title)
     try:
         own.open(is_current=False)
     except UsageError:
@@ -101,7 +102,7 @@ def begin_in(
     return call
 
 
-def _step_for(scope: Scope, spec: CallSpec, signature: str) -> RecordedStep | None:
+def _step_for(scope: Scope, spec: CallSpec, signature: str) -> OpenStep | None:
     steps = scope.recording.model_steps
     found = None if steps is None else steps.step_for(scope, spec, signature)
     return scope.step if found is None else found

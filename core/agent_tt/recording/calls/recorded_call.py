@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import StreamEnd
     from agent_tt.recording.calls.answers import Served
-    from agent_tt.recording.calls.arguments import GivenArguments
+    from agent_tt.recording.calls.arguments import Given, GivenArguments
     from agent_tt.recording.calls.signature import CallSpec
     from agent_tt.recording.calls.usage import Usage
-    from agent_tt.recording.links import Given, Link, Reply
+    from agent_tt.recording.links import Reply
+    from agent_tt.recording.open_run import OpenCall, OpenStep
     from agent_tt.recording.scope import Scope
-    from agent_tt.recording.steps.recorded_step import RecordedStep
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -65,21 +65,21 @@ class RecordedCall:
             `asyncio future` or `future`; None where it gave the answer itself.
     """
 
-    def __init__(self, scope: Scope, spec: CallSpec, step: RecordedStep, *, owns_step: bool) -> None:
+    def __init__(self, scope: Scope, spec: CallSpec, step: OpenStep, *, owns_step: bool) -> None:
         self.recording = scope.recording
         self.around = scope.call
         self.spec = spec
         self.number: int | None = None
         self.named: Mapping[str, Wire] = MappingProxyType({})
         self.given: Given | None = None
-        self.by_link: dict[Link, object] = {}
+        self.by_link: dict[object, object] = {}
         self._step = step
         self._owns_step = owns_step
         self._lock = threading.RLock()
         self._is_over = False
         self.end = SharedEnd()
         self._inside: set[str] = set()
-        self._arrival = Arrival(scope.recording)
+        self._arrival = Arrival(scope.recording.latest_answer)
         self._key_before: Wire = None
         self._later: tuple[Callable[[], Awaitable[Reply | None]], ...] = ()
         self._arguments: GivenArguments | None = None
@@ -159,7 +159,7 @@ class RecordedCall:
         if chain.answer_call:
             self._put_to(chain.answer_call, new)
 
-    def _put_to(self, links: Sequence[Callable[[RecordedCall, NewCall], Reply | None]], new: NewCall) -> None:
+    def _put_to(self, links: Sequence[Callable[[OpenCall, NewCall], Reply | None]], new: NewCall) -> None:
         """Ask one link after the other what becomes of it, until one answers.
 
         Raises:
@@ -371,11 +371,6 @@ class RecordedCall:
             yield
         finally:
             leave(scope)
-
-    @property
-    def name(self) -> str:
-        """What is called."""
-        return self.spec.name
 
     @property
     def is_over(self) -> bool:

@@ -10,14 +10,12 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.recording.lanes.guard_bypass import is_below_a_call
 from agent_tt.recording.lanes.timers import count_fired
-from agent_tt.recording.scope import here
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["TrioStretch", "count_expired", "count_removed", "count_rests", "know_own"]
+__all__ = ["OWN", "TrioStretch", "count_expired", "count_removed", "count_rests"]
 
 
 class _Counts(threading.local):
@@ -37,7 +35,7 @@ class _Counts(threading.local):
 
 
 _COUNTS: Final = _Counts()
-_OWN: Final[weakref.WeakSet[object]] = weakref.WeakSet()
+OWN: Final[weakref.WeakSet[object]] = weakref.WeakSet()
 """Cancel scopes whose deadlines the agent set itself, and not a call that it makes."""
 
 
@@ -90,24 +88,11 @@ def count_expired(original: Callable[..., bool]) -> Callable[..., bool]:
     return expire
 
 
-def know_own(original: Callable[..., None]) -> Callable[..., None]:
-    """In place of `add`, by which a scope's deadline is set: remember whether that is the agent's own."""
-
-    def add(deadlines: object, deadline: float, cancel_scope: object) -> None:
-        if here() is not None and not is_below_a_call():
-            _OWN.add(cancel_scope)
-        else:
-            _OWN.discard(cancel_scope)
-        original(deadlines, deadline, cancel_scope)
-
-    return add
-
-
 def count_removed(original: Callable[..., None]) -> Callable[..., None]:
     """In place of `remove`: where deadlines are expiring, this one has."""
 
     def remove(deadlines: object, deadline: float, cancel_scope: object) -> None:
-        if _COUNTS.is_expiring and cancel_scope in _OWN:
+        if _COUNTS.is_expiring and cancel_scope in OWN:
             _COUNTS.expired += 1
         original(deadlines, deadline, cancel_scope)
 

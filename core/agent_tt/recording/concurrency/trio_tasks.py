@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.recording.concurrency.lane_labels import label_of_task
 from agent_tt.recording.concurrency.new_lanes import new_lane, place_here
-from agent_tt.recording.concurrency.trio_passes import count_expired, count_removed, count_rests, know_own
+from agent_tt.recording.concurrency.trio_passes import OWN, count_expired, count_removed, count_rests
+from agent_tt.recording.lanes.guard_bypass import is_below_a_call
 from agent_tt.recording.lanes.lanes import INHERITED
 from agent_tt.recording.modules.fitness import need_attributes, need_members, need_parameters
 from agent_tt.recording.scope import here
@@ -58,7 +59,7 @@ def trio_places(module: ModuleType) -> Places:
     return [
         (runner, "spawn_impl", _hook_spawn),
         (runner, "task_exited", _hook_exit),
-        (deadlines, "add", know_own),
+        (deadlines, "add", _hook_add),
         (deadlines, "remove", count_removed),
         (deadlines, "expire", count_expired),
         (deadlines, "next_deadline", count_rests),
@@ -107,6 +108,19 @@ def _begin(task: Any, scope: Scope, *, is_first: bool, is_handed_over: bool) -> 
     steps = scope.recording.model_steps
     if steps is not None:
         _ENDED[task] = lambda: steps.lane_ended(lane.id)
+
+
+def _hook_add(original: Callable[..., None]) -> Callable[..., None]:
+    """In place of `add`, by which a scope's deadline is set: remember whether that is the agent's own."""
+
+    def add(deadlines: object, deadline: float, cancel_scope: object) -> None:
+        if here() is not None and not is_below_a_call():
+            OWN.add(cancel_scope)
+        else:
+            OWN.discard(cancel_scope)
+        original(deadlines, deadline, cancel_scope)
+
+    return add
 
 
 def _hook_exit(original: Callable[..., object]) -> Callable[..., object]:

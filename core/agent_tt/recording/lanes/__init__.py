@@ -2,7 +2,7 @@
 
 | module | what it does |
 |---|---|
-| `lanes` | lanes and their ids |
+| `lanes`, `named_lanes` | lanes and their ids, and those that the agent names |
 | `hooks` | the seams at which lanes are created |
 | `thread_ordering` | threads take their answers one after another |
 | `arrival`, `timers` | how an awaited answer came, for a replay to keep the same pace |

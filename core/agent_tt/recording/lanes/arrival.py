@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.recording.runs.recorder import Recording
 
-__all__ = ["AT_ONCE", "Arrival", "Runs", "Stretch", "pace_of", "stretch_from_here"]
+__all__ = ["AT_ONCE", "Arrival", "LatestAnswer", "Runs", "Stretch", "pace_of", "stretch_from_here"]
 
 AT_ONCE: Final = "at once"
 
@@ -121,15 +120,35 @@ _PACES: Final = CallFacts.paces.key
 _TIMERS: Final = CallFacts.timers.key
 
 
+class LatestAnswer:
+    """When the latest answer, or piece of one, reached the agent of a run.
+
+    Attributes:
+        since: what its event loop did since.
+        timers: how many of the agent's timers had fired then.
+    """
+
+    def __init__(self) -> None:
+        self.since: Stretch | TrioStretch | None = None
+        self.timers = timers_fired()
+
+    def comes(self, *, is_served: bool) -> None:
+        """One reaches the agent now; `is_served` where it was recorded, or made up, before."""
+        self.timers = timers_fired()
+        if self.since is not None:
+            self.since.is_over = True
+        self.since = None if is_served else stretch_from_here()
+
+
 class Arrival:
     """The arrival of one answer, in one piece or several.
 
     Args:
-        recording: what records it: it knows when the answer before it came.
+        before: when the answer before it came.
     """
 
-    def __init__(self, recording: Recording) -> None:
-        self._recording = recording
+    def __init__(self, before: LatestAnswer) -> None:
+        self._before = before
         self._since_question: Stretch | TrioStretch | None = None
         self._paces, self._timers = Runs(), Runs()
 
@@ -147,7 +166,7 @@ class Arrival:
         self._paces.add(self._pace(is_timed=is_timed))
         self._timers.add(self._fired())
         self.asked()
-        self._answered(is_served=is_served)
+        self._before.comes(is_served=is_served)
 
     def end(self, *, is_stream: bool, is_timed: bool, is_served: bool) -> dict[str, Wire]:
         """The answer reaches the agent now, or its end does; what the facts of the call say of how it came."""
@@ -158,20 +177,13 @@ class Arrival:
             facts = {_PACES: self._paces.to_wire(), _TIMERS: self._timers.to_wire()}
         else:
             facts = {_PACE: pace, _TIMERS: fired}
-        self._answered(is_served=is_served)
+        self._before.comes(is_served=is_served)
         return facts
 
     def _pace(self, *, is_timed: bool) -> Wire:
         """How an answer came that comes now, or a piece of one; None where nothing needs to be said."""
-        return pace_of(self._since_question, self._recording.since_answer) if is_timed else None
+        return pace_of(self._since_question, self._before.since) if is_timed else None
 
     def _fired(self) -> Wire:
         """How many of the agent's timers have fired since the answer before; None for none."""
-        return (timers_fired() - self._recording.timers_before) or None
-
-    def _answered(self, *, is_served: bool) -> None:
-        self._recording.timers_before = timers_fired()
-        before = self._recording.since_answer
-        if before is not None:
-            before.is_over = True
-        self._recording.since_answer = None if is_served else stretch_from_here()
+        return (timers_fired() - self._before.timers) or None

@@ -14,6 +14,7 @@ import logging
 import queue
 import sys
 import threading
+import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
@@ -25,29 +26,34 @@ from agent_tt.recording.concurrency.lane_checks import (
 )
 from agent_tt.recording.concurrency.lane_labels import label_of_task
 from agent_tt.recording.concurrency.new_lanes import in_lane, new_lane, place_here, say_ended
-from agent_tt.recording.concurrency.tasks import TRIO_RUN, is_asyncio_future
+from agent_tt.recording.concurrency.tasks import TRIO_RUN, is_asyncio_future, runs_a_loop
 from agent_tt.recording.concurrency.thread_pools import thread_pool_places
 from agent_tt.recording.concurrency.trio_tasks import trio_places
 from agent_tt.recording.concurrency.worker_threads import ANYIO, THREAD_POOLS, TRIO_THREADS, serves_jobs
-from agent_tt.recording.lanes.guard_bypass import carried
+from agent_tt.recording.lanes.guard_bypass import carried, is_below_a_call
 from agent_tt.recording.lanes.job_ends import job_returns, job_told
-from agent_tt.recording.lanes.lanes import INHERITED, THREAD_LANES, watch_takers
+from agent_tt.recording.lanes.lanes import INHERITED, SHARES_WORK, THREAD_LANES
 from agent_tt.recording.lanes.list_order import ListOrder
-from agent_tt.recording.lanes.timers import count_timers
+from agent_tt.recording.lanes.timers import count_fired
 from agent_tt.recording.modules.import_watch import ImportWatch
 from agent_tt.recording.runs.child_process import watch_forks
-from agent_tt.recording.scope import here
+from agent_tt.recording.scope import CURRENT, here
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Sequence
+    from contextvars import Context
     from types import ModuleType
 
+    from agent_tt.recording.lanes.lanes import Lane, Lanes
     from agent_tt.recording.modules.rebinding import Rebinding
 
     Function = Callable[..., object]
 
 _LOG = logging.getLogger(__name__)
+
+_TAKERS: Final[weakref.WeakKeyDictionary[object, Lane]] = weakref.WeakKeyDictionary()
+"""By queue, the thread or job that was the first to take something from it."""
 
 
 class Patch:
@@ -183,6 +189,56 @@ def _hook_start(original: Function) -> Function:
     return start
 
 
+def _hook_get(original: Function) -> Function:
+    """In place of `get` of a queue: which of several threads takes an item is a race that no replay decides."""
+
+    def get(queue: object, *args: object, **options: object) -> object:
+        scope = here()
+        if scope is not None and not runs_a_loop():
+            with contextlib.suppress(TypeError):  # one of a class of its own, that cannot be a key
+                _takes(queue, scope.recording.lanes)
+        return original(queue, *args, **options)
+
+    return get
+
+
+def _takes(queue: object, lanes: Lanes) -> None:
+    taker = lanes.current()
+    with lanes.lock:
+        first = _TAKERS.setdefault(queue, taker)
+    if first is not taker and first.lanes is lanes:
+        first.unsure = taker.unsure = SHARES_WORK
+
+
+def _hook_call_at(original: Function) -> Function:
+    """In place of `call_at` of an event loop: the same, with the agent's own timers counted when they fire."""
+
+    def call_at(
+        loop: asyncio.AbstractEventLoop,
+        when: float,
+        callback: Function,
+        *args: object,
+        context: Context | None = None,
+    ) -> object:
+        return original(loop, when, _counted(loop, callback, context), *args, context=context)
+
+    return call_at
+
+
+def _counted(loop: asyncio.AbstractEventLoop, callback: Function, context: Context | None) -> Function:
+    scope = here() if context is None else context.get(CURRENT)
+    if scope is None or is_below_a_call(context):
+        return callback
+
+    def fire(*args: object) -> object:
+        result = callback(*args)
+        # Behind whoever it woke: before they have run, nothing has come of it.
+        loop.call_soon(count_fired, context=contextvars.Context())
+        return result
+
+    return fire
+
+
 class Companion(Protocol):
     """Something else that is put in place while recordings run."""
 
@@ -211,7 +267,7 @@ class Hooks:
             Patch(Future, "set_result", job_told),
             Patch(Future, "set_exception", job_told),
             Patch(threading.Thread, "start", _hook_start),
-            Patch(queue.Queue, "get", watch_takers),
+            Patch(queue.Queue, "get", _hook_get),
         ]
         self._of_libraries: list[Patch | Rebinding] = []
         self._imports = ImportWatch(self._hook_library)
@@ -303,7 +359,7 @@ def _asyncio_patches(module: ModuleType) -> list[Patch | Rebinding]:
 
     check_asyncio(module)
     loop = module.BaseEventLoop
-    return [Patch(loop, "create_task", _hook_create_task), Patch(loop, "call_at", count_timers), TASKS_IN_LIST_ORDER]
+    return [Patch(loop, "create_task", _hook_create_task), Patch(loop, "call_at", _hook_call_at), TASKS_IN_LIST_ORDER]
 
 
 def _uvloop_patches(module: ModuleType) -> list[Patch]:

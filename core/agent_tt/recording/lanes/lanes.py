@@ -8,7 +8,6 @@ siblings, and what the network stack creates below a request is labelled apart (
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import threading
 import weakref
@@ -17,10 +16,10 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.recording.concurrency.tasks import current_task, runs_a_loop
 from agent_tt.recording.scope import here
+from agent_tt.recording.concurrency.tasks import current_task, runs_a_callback
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from types import TracebackType
+    from collections.abc import Mapping
 
     from agent_tt.codec.wire import Wire
     from agent_tt.recording.concurrency.tasks import Task
@@ -79,7 +78,7 @@ THREAD_LANES = _ThreadLanes()
 INHERITED: ContextVar[Lane | None] = ContextVar("agent_tt_lane", default=None)
 """The lane of a new task, put into its context; others that copy the context (anyio's workers) find it there."""
 
-_NAMED: ContextVar[tuple[Lane, Lane] | None] = ContextVar("agent_tt_named_lane", default=None)
+NAMED: ContextVar[tuple[Lane, Lane] | None] = ContextVar("agent_tt_named_lane", default=None)
 """A lane named with `lane(...)`, and the lane that it was named in: children copy the context but are not in it."""
 
 
@@ -111,7 +110,7 @@ class Lanes:
     def current(self) -> Lane:
         """The lane of the code that asks."""
         created = self._created()
-        named = _NAMED.get()
+        named = NAMED.get()
         return named[0] if named is not None and named[1] is created else created
 
     def assign(self, task: Task, lane: Lane) -> None:
@@ -159,64 +158,3 @@ class Lanes:
             lane.unsure = UNSEEN
         self.assign(task, lane)
         return lane
-
-
-_TAKERS: Final[weakref.WeakKeyDictionary[object, Lane]] = weakref.WeakKeyDictionary()
-"""By queue, the thread or job that was the first to take something from it."""
-
-
-def watch_takers(original: Callable[..., object]) -> Callable[..., object]:
-    """In place of `get` of a queue: which of several threads takes an item is a race that no replay decides."""
-
-    def get(queue: object, *args: object, **options: object) -> object:
-        scope = here()
-        if scope is not None and not runs_a_loop():
-            with contextlib.suppress(TypeError):  # one of a class of its own, that cannot be a key
-                _takes(queue, scope.recording.lanes)
-        return original(queue, *args, **options)
-
-    return get
-
-
-def _takes(queue: object, lanes: Lanes) -> None:
-    taker = lanes.current()
-    with lanes.lock:
-        first = _TAKERS.setdefault(queue, taker)
-    if first is not taker and first.lanes is lanes:
-        first.unsure = taker.unsure = SHARES_WORK
-
-
-class lane:  # noqa: N801  it is used like a function: `with agent_tt.lane(key):`
-    """Name the logical thread of control for a `with` block.
-
-    Worker threads that take items from a queue take other items each time, so what they did cannot be told apart by who
-    did it. `with agent_tt.lane(item.id):` around the work on one item names its lane after the item instead. A key is
-    one item of a run: entered again, it goes on where it was. Outside a recording nothing happens.
-
-    ```python
-    with agent_tt.lane("order 7"):
-        ...  # what is called here is told apart from what is called for other orders
-    ```
-
-    Args:
-        key: the name, unlike that of every other item.
-    """
-
-    def __init__(self, key: object) -> None:
-        self._key = str(key)
-        self._outer: tuple[Lane, Lane] | None = None
-
-    def __enter__(self) -> None:
-        scope = here()
-        self._outer = _NAMED.get()
-        if scope is not None:
-            _NAMED.set(scope.recording.lanes.named(self._key))
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        left, scope = _NAMED.get(), here()
-        _NAMED.set(self._outer)
-        steps = None if scope is None else scope.recording.model_steps
-        if steps is not None and left is not None:
-            steps.lane_ended(left[0].id)

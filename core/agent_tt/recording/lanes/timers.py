@@ -8,20 +8,7 @@ calls do not count: in a replay the functions do not run, and nor does the netwo
 
 from __future__ import annotations
 
-from contextvars import Context
-from typing import TYPE_CHECKING
-
-from agent_tt.recording.lanes.guard_bypass import is_below_a_call
-from agent_tt.recording.scope import CURRENT, here
-
-if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
-    from collections.abc import Callable
-    from typing import TypeAlias
-
-    Callback: TypeAlias = Callable[..., object]
-
-__all__ = ["count_fired", "count_timers", "timers_fired"]
+__all__ = ["count_fired", "timers_fired"]
 
 
 class _Count:
@@ -34,31 +21,6 @@ _COUNT = _Count()
 def timers_fired() -> int:
     """How many have fired in this process."""
     return _COUNT.fired
-
-
-def count_timers(original: Callable[..., object]) -> Callable[..., object]:
-    """In place of `call_at` of an event loop: the same, with the agent's own timers counted when they fire."""
-
-    def call_at(
-        loop: AbstractEventLoop, when: float, callback: Callback, *args: object, context: Context | None = None
-    ) -> object:
-        return original(loop, when, _counted(loop, callback, context), *args, context=context)
-
-    return call_at
-
-
-def _counted(loop: AbstractEventLoop, callback: Callback, context: Context | None) -> Callback:
-    scope = here() if context is None else context.get(CURRENT)
-    if scope is None or is_below_a_call(context):
-        return callback
-
-    def fire(*args: object) -> object:
-        result = callback(*args)
-        # Behind whoever it woke: before they have run, nothing has come of it.
-        loop.call_soon(count_fired, context=Context())
-        return result
-
-    return fire
 
 
 def count_fired(number: int = 1) -> None:

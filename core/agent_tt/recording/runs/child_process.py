@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.recording.lanes.lanes import Lane
-    from agent_tt.recording.runs.recorder import Recording
+    from agent_tt.recording.open_run import OpenRun
 
 __all__ = ["JOIN_VARIABLE", "Join", "environment_for", "join_from_here", "watch_forks"]
 
@@ -91,7 +91,7 @@ def environment_for(
 class _Forking(threading.local):
     """The run of the process that this thread is about to fork, and the lane of it."""
 
-    into: tuple[Recording, Lane] | None = None
+    into: tuple[OpenRun, Lane] | None = None
 
 
 _FORKING = _Forking()
@@ -128,5 +128,5 @@ def _in_child() -> None:
         util.register_after_fork(recording, _end_with_multiprocessing)
 
 
-def _end_with_multiprocessing(recording: Recording) -> None:
+def _end_with_multiprocessing(recording: OpenRun) -> None:
     sys.modules["multiprocessing.util"].Finalize(None, recording.end_forked, exitpriority=_LAST)

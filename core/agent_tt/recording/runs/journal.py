@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from agent_tt.errors import AgentTTError, StoreUnreadable
 from agent_tt.recording.lanes.thread_ordering import Handover
-from agent_tt.recording.scope import store_at_work
+from agent_tt.recording.store_work import store_at_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable

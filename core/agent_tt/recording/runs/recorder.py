@@ -2,50 +2,39 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
-import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
-from agent_tt.codec.looking import looking, must_go_on
+from agent_tt.codec.looking import must_go_on
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.model.facts import RunFacts
-from agent_tt.recording.calls.kept_headers import headers_of
-from agent_tt.recording.calls.pending_draws import LEFT_OVER, HeldDraws
+from agent_tt.recording.calls.pending_draws import LEFT_OVER
 from agent_tt.recording.calls.signature import Parameters
 from agent_tt.recording.errors.exceptions import error_info
 from agent_tt.recording.errors.outcome import run_status
 from agent_tt.recording.lanes.hooks import HOOKS
-from agent_tt.recording.lanes.lanes import Lanes
-from agent_tt.recording.lanes.timers import timers_fired
 from agent_tt.recording.modules.native_libraries import uncovered_libraries
+from agent_tt.recording.open_run import OpenRun
 from agent_tt.recording.runs.block import Block
 from agent_tt.recording.runs.entry import Maker, agent_code, entering_frame
 from agent_tt.recording.runs.journal import Journal
-from agent_tt.recording.runs.output import OutputTap
 from agent_tt.recording.runs.process_runs import number_of_this_run
 from agent_tt.recording.scope import enter, innermost_step, leave, nowhere
 from agent_tt.recording.session import SESSION
-from agent_tt.recording.steps.checkpointing import Checkpoints, Rules
+from agent_tt.recording.steps.checkpointing import Rules
 from agent_tt.recording.steps.model_steps import ModelSteps
 from agent_tt.recording.steps.recorded_step import RecordedStep
-from agent_tt.recording.steps.snapshot import snapshot
-from agent_tt.recording.steps.state_histories import Tracks
 from agent_tt.recording.tools import mark
 from agent_tt.redaction.given import GIVEN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from agent_tt.codec.wire import Wire
-    from agent_tt.model import AgentCode, NewRun, Output
+    from agent_tt.model import NewRun, Output
     from agent_tt.protocols import RunWriter, Store
-    from agent_tt.recording.concurrency.trio_passes import TrioStretch
-    from agent_tt.recording.lanes.arrival import Stretch
-    from agent_tt.recording.lanes.lanes import Lane
     from agent_tt.recording.runs.fallback import FallbackWriter
     from agent_tt.recording.scope import Scope
 
@@ -57,23 +46,8 @@ OnStoreError = Literal["continue", "stop"]
 """Whether an agent whose store fails goes on, recorded elsewhere or not at all, or gets the error."""
 
 
-class Recording(Block):
-    """A run while it is recorded; made by `record(...)`.
-
-    Attributes:
-        checkpoints: which of its steps get a checkpoint.
-        lanes: its logical threads of control.
-        kept_headers: names of request headers that count as part of a question, beside those that always do.
-        held: what was drawn between its steps.
-        tracks: its state histories.
-        since_answer: what its event loop did since the latest answer reached the agent.
-        timers_before: how many of the agent's timers had fired then.
-        model_steps: what makes its steps, None where the agent names them.
-        is_ending: whether its run is being ended: steps that end now are followed by none.
-        inside: step and number of the call that started this process, where that is another process's; see
-            `agent_tt.recording.runs.child_process`.
-        children_know: the variable by which processes know that they are recorded too; None where they are not.
-    """
+class Recording(OpenRun, Block):
+    """A run while it is recorded; made by `record(...)`."""
 
     def __init__(
         self,
@@ -88,7 +62,7 @@ class Recording(Block):
         rules: Rules = Rules(),  # noqa: B008  frozen: all steps
         on_store_error: OnStoreError = "stop",
     ) -> None:
-        self._new = new
+        super().__init__(new, state, rules)
         self._maker = maker
         self._is_agents = is_agents
         self._store_path = store
@@ -97,38 +71,13 @@ class Recording(Block):
         self._owns_store = True
         self._on_store_error: OnStoreError = on_store_error
         self._fallback: FallbackWriter | None = None
-        self._journal: Journal | None = None
         self._tags = list(new.tags)
-        self._agent = state if new.code.restore == "attributes" else None
         self._scope: Scope | None = None
         self._process: int | None = None
-        self._lock = threading.RLock()
-        self._printed = OutputTap()
-        self._open_steps: list[RecordedStep] = []
-        self.tracks = Tracks(state)
-        self.is_ending = False
-        self.inside: Mapping[str, Wire] | None = None
-        self.children_know: str | None = None
-        self.checkpoints = Checkpoints(rules)
-        self.lanes = Lanes()
-        self.kept_headers = headers_of(new.metadata)
-        self.held = HeldDraws()
-        self.since_answer: Stretch | TrioStretch | None = None
-        self.timers_before = timers_fired()
-        self.model_steps = ModelSteps(self) if steps == "model calls" else None
+        if steps == "model calls":
+            self.model_steps = ModelSteps(self)
 
     # ------------------------------------------------------------ for agents
-
-    @property
-    def id(self) -> str:
-        """The run's id in its store.
-
-        Raises:
-            UsageError: the recording has not begun.
-        """
-        if self._journal is None:
-            raise UsageError("the run has no id before it begins", hint="use record(...) in a with statement")
-        return self._journal.run_id
 
     def step(
         self, name: str, state: object = None, *, agent: str | None = None, track: str | None = None
@@ -183,79 +132,6 @@ class Recording(Block):
             self._fallback.set_tags(tags)
         else:
             cast("Store", self._store).set_tags(self.journal.run_id, tags)
-
-    # ------------------------------------------------------------ for the recorder's other parts
-
-    @property
-    def journal(self) -> Journal:
-        """What writes the run."""
-        if self._journal is None:
-            raise UsageError("the recording has not begun", hint="use record(...) in a with statement")
-        return self._journal
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the run has begun and not ended."""
-        return self._journal is not None and self._journal.is_open
-
-    @property
-    def code(self) -> AgentCode:
-        """The code that the agent runs, as it was found when `record(...)` was called."""
-        return self._new.code
-
-    @property
-    def model(self) -> str | None:
-        """The model that the agent is configured with."""
-        return None if self._new.model is None else self._new.model.model
-
-    def snapshot(self, state: object) -> object:
-        """What is kept of a state object; see `agent_tt.recording.steps.snapshot`."""
-        with looking():
-            return snapshot(state, is_agent=state is not None and state is self._agent)
-
-    def check_open(self, what: str) -> None:
-        """Refuse `what` before the run has begun and after it has ended.
-
-        Raises:
-            UsageError: `what`, and why.
-        """
-        if not self.is_open:
-            raise UsageError(
-                f"{what}: its recording is not running",
-                hint="use it inside `with agent_tt.record(...) as run:`",
-            )
-
-    @property
-    def step_around(self) -> int | None:
-        """The step of another process that the steps of this one are nested in."""
-        step = None if self.inside is None else self.inside.get("step")
-        return step if isinstance(step, int) else None
-
-    def can_be_joined(self) -> bool:
-        """Whether processes that are started or forked now can record into the run."""
-        return self.is_open
-
-    def go_on_forked(self, lane: Lane) -> None:
-        """In a process that was forked from the one that records: go on in `lane`, and end nothing of the other's."""
-        self._lock = threading.RLock()
-        self._open_steps.clear()
-        self._printed.drop()
-        self.held = HeldDraws()
-        self.lanes.go_on_forked(lane)
-        self.journal.go_on_forked()
-        if self.model_steps is not None:
-            self.model_steps = ModelSteps(self)
-
-    def add_open_step(self, step: RecordedStep) -> None:
-        """Remember a step that has begun."""
-        with self._lock:
-            self._open_steps.append(step)
-
-    def remove_open_step(self, step: RecordedStep) -> None:
-        """Forget a step that has ended."""
-        with self._lock:
-            if step in self._open_steps:  # not so in a process that was forked inside it
-                self._open_steps.remove(step)
 
     # ------------------------------------------------------------ beginning and ending
 
@@ -358,20 +234,11 @@ class Recording(Block):
         elif self._journal is not None and self._journal.is_open:  # a process that the agent forked ends only its own
             self.end_forked(error)
 
-    def end_forked(self, error: BaseException | None = None) -> None:
-        """End what a process that was forked has open."""
-        with contextlib.suppress(AgentTTError):  # logged and remembered
-            if self.model_steps is not None:
-                self.model_steps.finish(error)
-            self._abandon_open_steps()
-
     def _finish(self, error: BaseException | None) -> None:
         journal, self.is_ending = self.journal, True
         printed = self._printed.close()
         try:
-            if self.model_steps is not None:
-                self.model_steps.finish(error)
-            self._abandon_open_steps()
+            self.end_steps(error)
             if self.held and not journal.failures:
                 with self.step(LEFT_OVER) as step:
                     self.held.write_all(journal, step.number)
@@ -435,12 +302,6 @@ class Recording(Block):
 
     def _take_checkpoint(self, number: int, state: object, track: str) -> None:
         self.journal.write(lambda writer: writer.take_checkpoint(number, state, track=track))
-
-    def _abandon_open_steps(self) -> None:
-        with self._lock:
-            left = self._open_steps[::-1]
-        for step in left:
-            step.abandon()
 
 
 def open_for_recording(path: str | os.PathLike[str] | None, durability: Durability) -> Store:

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent_tt.recording.runs.journal import Journal
-    from agent_tt.recording.steps.recorded_step import RecordedStep
+    from agent_tt.recording.steps.state_histories import TrackedStep
 
-__all__ = ["CheckpointRule", "Checkpoints", "Rules", "parse_rules"]
+__all__ = ["Checkpoints", "Rules", "parse_rules"]
 
 _LOG = logging.getLogger(__name__)
 
-CheckpointRule: TypeAlias = "str | Callable[[RecordedStep], object]"
+_Rule: TypeAlias = "str | Callable[..., object]"
 
 _HOW: Final = "write all, none, every:N, error, write, sample:P or sample:P:SEED, joined by commas, or give a function"
 
@@ -61,7 +61,7 @@ class Rules:
     samples: tuple[tuple[float, int], ...] = ()
     predicates: tuple[_Predicate, ...] = ()
 
-    def wants(self, step: RecordedStep, *, failed: bool) -> bool:
+    def wants(self, step: TrackedStep, *, failed: bool) -> bool:
         """Whether a step that ends gets a checkpoint."""
         number = step.number
         if (self.every is not None and number % self.every == 0) or (self.error and failed):
@@ -71,7 +71,7 @@ class Rules:
         return any(predicate(step) for predicate in self.predicates)
 
 
-def parse_rules(rules: CheckpointRule | Iterable[CheckpointRule]) -> Rules:
+def parse_rules(rules: _Rule | Iterable[_Rule]) -> Rules:
     """Read rules as `agent_tt.record(checkpoints=…)` and `agent-tt record --checkpoints` take them.
 
     Raises:
@@ -79,7 +79,7 @@ def parse_rules(rules: CheckpointRule | Iterable[CheckpointRule]) -> Rules:
     """
     if not isinstance(rules, Iterable) and not callable(rules):
         raise UsageError(f"a {type(rules).__name__} is not a rule for checkpoints", hint=_HOW)
-    listed: list[CheckpointRule] = [rules] if isinstance(rules, str) or callable(rules) else list(rules)
+    listed: list[_Rule] = [rules] if isinstance(rules, str) or callable(rules) else list(rules)
     every: int | None = None
     error = write = False
     samples: list[tuple[float, int]] = []
@@ -141,12 +141,12 @@ def _checked(predicate: object) -> _Predicate:
 class _Predicate:
     """A function of an agent's that says whether a step gets a checkpoint."""
 
-    def __init__(self, function: Callable[[RecordedStep], object], name: str) -> None:
+    def __init__(self, function: Callable[..., object], name: str) -> None:
         self._function = function
         self._name = name
         self._has_failed = False
 
-    def __call__(self, step: RecordedStep) -> bool:
+    def __call__(self, step: TrackedStep) -> bool:
         """What it says; yes where it fails, and that is said once."""
         try:
             return bool(self._function(step))
@@ -172,7 +172,7 @@ class Checkpoints:
         self._before: dict[str, tuple[int, object]] = {}
         self._last: dict[str, tuple[int, object]] = {}
 
-    def skips(self, step: RecordedStep, track: str, state: object, live: object, *, failed: bool) -> bool:
+    def skips(self, step: TrackedStep, track: str, state: object, live: object, *, failed: bool) -> bool:
         """Whether a step that ends goes without a checkpoint.
 
         Args:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.errors import AgentTTError
 from agent_tt.recording.steps.conversations import Conversation, Conversations
 from agent_tt.recording.steps.kept_turns import KeptTurns
+from agent_tt.recording.steps.recorded_step import RecordedStep
 from agent_tt.recording.steps.state_histories import lineage
 
 if TYPE_CHECKING:
@@ -26,12 +27,10 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallEnd
-    from agent_tt.recording.calls.recorded_call import RecordedCall
     from agent_tt.recording.calls.signature import CallSpec
-    from agent_tt.recording.runs.recorder import Recording
+    from agent_tt.recording.open_run import OpenCall, OpenRun, OpenStep
     from agent_tt.recording.scope import Scope
     from agent_tt.recording.steps.model_turns import ModelTurn
-    from agent_tt.recording.steps.recorded_step import RecordedStep
 
 _LOG = logging.getLogger(__name__)
 
@@ -60,10 +59,10 @@ class _ModelStep:
         is_answered: whether the model call is over.
     """
 
-    step: RecordedStep
+    step: OpenStep
     name: str = ""
     signature: str = ""
-    call: RecordedCall | None = None
+    call: OpenCall | None = None
     turn: ModelTurn | None = None
     conversation: Conversation | None = None
     failure: BaseException | None = None
@@ -73,13 +72,17 @@ class _ModelStep:
 class ModelSteps:
     """The steps of one recording."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: OpenRun) -> None:
         self._recording = recording
+        self.go_on_forked()
+
+    def go_on_forked(self) -> None:
+        """In a process that was forked: forget the steps of the other."""
         self._lock = threading.RLock()
         self._lanes: dict[str, list[_ModelStep]] = {}
         self._steps: dict[int, _ModelStep] = {}  # those that are open, oldest first
         self._numbers: set[int] = set()
-        self._conversations = Conversations(recording.lanes.main.id)
+        self._conversations = Conversations(self._recording.lanes.main.id)
         self._kept = KeptTurns()
 
     def makes(self, step: int) -> bool:
@@ -88,7 +91,7 @@ class ModelSteps:
 
     # ------------------------------------------------------------ which step a call belongs to
 
-    def step_for(self, scope: Scope, spec: CallSpec, signature: str) -> RecordedStep | None:
+    def step_for(self, scope: Scope, spec: CallSpec, signature: str) -> OpenStep | None:
         """The step that a call of the code in `scope` belongs to, opened now where it is a new one.
 
         Returns:
@@ -133,7 +136,7 @@ class ModelSteps:
             self._close(stack.pop())
         return None
 
-    def _is_inside(self, scope: Scope | None, step: RecordedStep) -> bool:
+    def _is_inside(self, scope: Scope | None, step: object) -> bool:
         while scope is not None:
             if scope.step is step:
                 return True
@@ -141,7 +144,7 @@ class ModelSteps:
         return False
 
     def _open(self, lane: str, name: str, spec: CallSpec | None = None, signature: str = "") -> _ModelStep:
-        step = self._recording.step(name, track=_UNKNOWN)
+        step = RecordedStep(self._recording, name, track=_UNKNOWN)
         opened = _ModelStep(step, "" if spec is None else spec.name, signature)
         step.open(is_current=False)
         self._numbers.add(step.number)
@@ -155,7 +158,7 @@ class ModelSteps:
 
     # ------------------------------------------------------------ what the model is asked and answers
 
-    def asked(self, step: RecordedStep, call: RecordedCall, args: Mapping[str, Wire]) -> None:
+    def asked(self, step: OpenStep, call: OpenCall, args: Mapping[str, Wire]) -> None:
         """A model call of a step begins; its question says what the conversation is."""
         known = self._steps.get(step.number) if step.is_open else None
         if known is None:
@@ -184,7 +187,7 @@ class ModelSteps:
             if known.conversation is newer.conversation and known.is_answered and not is_around:
                 self._close(known)
 
-    def ended(self, step: RecordedStep, call: RecordedCall, end: CallEnd, error: BaseException | None) -> None:
+    def ended(self, step: OpenStep, call: OpenCall, end: CallEnd, error: BaseException | None) -> None:
         """A model call of a step is over."""
         known = self._steps.get(step.number)
         if known is None:

@@ -23,7 +23,7 @@ from agent_tt.recording.steps.state_histories import lineage
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import ErrorInfo, StepStatus
-    from agent_tt.recording.runs.recorder import Recording
+    from agent_tt.recording.open_run import OpenRun, OpenStep
     from agent_tt.recording.scope import Scope
     from agent_tt.recording.steps.state_histories import Track
 
@@ -38,19 +38,28 @@ class RecordedStep(Block):
         agent: which agent takes it, in runs of several.
         decision: what the agent decided, in its own words. Set it any time before the step ends.
         parent: the step that it is nested in.
+        own_state: the object that it was given, None where it works on the run's.
         shares_track: whether steps beside it were open on its state history: changes may be theirs too.
         extra: further facts of it.
     """
 
-    def __init__(self, recording: Recording, name: str, *, state: object, agent: str | None, track: str | None) -> None:
+    def __init__(
+        self,
+        recording: OpenRun,
+        name: str,
+        *,
+        state: object = None,
+        agent: str | None = None,
+        track: str | None = None,
+    ) -> None:
         self.name = name
         self.agent = agent
         self.decision: str | None = None
-        self.parent: RecordedStep | None = None
+        self.parent: OpenStep | None = None
         self.shares_track = False
         self.extra: dict[str, Wire] = {}
         self._recording = recording
-        self._own_state = state
+        self.own_state = state
         self._track_name = track
         self._track: Track | None = None
         self._number: int | None = None
@@ -79,21 +88,21 @@ class RecordedStep(Block):
     @property
     def state(self) -> object:
         """The object that the step works on. Assigning another one makes that the run's (or the agent's) state."""
-        if self._own_state is not None or self._track is None:
-            return self._own_state
+        if self.own_state is not None or self._track is None:
+            return self.own_state
         return self._track.state
 
     @state.setter
     def state(self, state: object) -> None:
-        replaced, self._own_state = self.state, state
+        replaced, self.own_state = self.state, state
         for around in lineage(self):  # they were given the same object, and end after this step
-            if around._own_state is replaced and around._track is self._track:  # noqa: SLF001  of the same class
-                around._own_state = state  # noqa: SLF001
+            if around.own_state is replaced and around.track == self.track:
+                around.own_state = state
         if self._track is not None:
             self._track.state = state
 
     @property
-    def recording(self) -> Recording:
+    def recording(self) -> OpenRun:
         """The run that it is a step of."""
         return self._recording
 
@@ -104,7 +113,7 @@ class RecordedStep(Block):
 
     def references_to(self, state: object) -> int:
         """How many references to a state object are the recording's own."""
-        own = sum(step._own_state is state for step in (self, *lineage(self)))  # noqa: SLF001  of the same class
+        own = sum(step.own_state is state for step in (self, *lineage(self)))
         return own + (self._track is not None and self._track.state is state)
 
     def add_usage(
@@ -150,9 +159,9 @@ class RecordedStep(Block):
             begun(self)
         self._is_open = True
         self._process = os.getpid()
-        self._track = recording.tracks.choose(self._track_name, self.agent, self._own_state)
-        if self._own_state is not None:
-            self._track.state = self._own_state
+        self._track = recording.tracks.choose(self._track_name, self.agent, self.own_state)
+        if self.own_state is not None:
+            self._track.state = self.own_state
         self._track.enter(self)
         recording.add_open_step(self)
         recording.held.write(recording.journal, self.number, new.lane)
@@ -166,7 +175,7 @@ class RecordedStep(Block):
                 return
             self._track.leave(self)
             self.shares_track = False
-            self._own_state = state
+            self.own_state = state
             self._track = self._recording.tracks.choose(track, self.agent, state)
             self._track.state = state
             self._track.enter(self)

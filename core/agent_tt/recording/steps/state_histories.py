@@ -7,14 +7,39 @@ steps end.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agent_tt.recording.steps.recorded_step import RecordedStep
-
 MAIN_TRACK: Final = "main"
+
+
+class TrackedStep(Protocol):
+    """A step as its state history knows it.
+
+    Attributes:
+        own_state: the object that it brought, None where it works on its history's.
+        shares_track: whether steps beside it were open on its state history: changes may be theirs too.
+    """
+
+    own_state: object
+    shares_track: bool
+
+    @property
+    def number(self) -> int:
+        """Its number in the run, from 1."""
+        ...
+
+    @property
+    def parent(self) -> TrackedStep | None:
+        """The step that it is nested in."""
+        ...
+
+    @property
+    def track(self) -> str | None:
+        """The name of its state history, once it has begun."""
+        ...
 
 
 class Track:
@@ -31,9 +56,9 @@ class Track:
         self.state = state
         self.commit = threading.RLock()
         self._lock = threading.RLock()
-        self._open: list[RecordedStep] = []
+        self._open: list[TrackedStep] = []
 
-    def enter(self, step: RecordedStep) -> None:
+    def enter(self, step: TrackedStep) -> None:
         """Count `step` as open. It and the open steps beside it, but not those around it, share the track."""
         around = set(lineage(step))
         with self._lock:
@@ -42,7 +67,7 @@ class Track:
                     other.shares_track = step.shares_track = True
             self._open.append(step)
 
-    def leave(self, step: RecordedStep) -> None:
+    def leave(self, step: TrackedStep) -> None:
         """Count `step` as ended."""
         with self._lock:
             self._open.remove(step)
@@ -75,7 +100,7 @@ class Tracks:
             return track
 
 
-def lineage(step: RecordedStep) -> Iterator[RecordedStep]:
+def lineage(step: TrackedStep) -> Iterator[TrackedStep]:
     """The steps around `step`, innermost first."""
     around = step.parent
     while around is not None:
