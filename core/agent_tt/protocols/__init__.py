@@ -16,7 +16,7 @@ up to `fork_step` are its parent's (`Step.inherited`), and checkpoint `fork_step
 | `derived` | what follows from rows, steps and states where a source does not know it itself |
 | `references` | which run or step a word names |
 | `marks` | what people may write down about runs |
-| `writing` | what a store takes |
+| `writing`, `writers` | what a store takes; bases of writers that forward, or only number |
 | `proven` | refusing to use what is damaged |
 """
 
@@ -26,13 +26,17 @@ from agent_tt.protocols.capabilities import Capabilities
 from agent_tt.protocols.marks import MarkedRuns
 from agent_tt.protocols.proven import check_count, check_proven, check_run, check_shown
 from agent_tt.protocols.reading import Cursor, RunSource
+from agent_tt.protocols.writers import ForwardingWriter, NumberingWriter, Numbers
 from agent_tt.protocols.writing import NO_STATE, OpenQuestion, RunWriter, Store
 
 __all__ = [
     "NO_STATE",
     "Capabilities",
     "Cursor",
+    "ForwardingWriter",
     "MarkedRuns",
+    "NumberingWriter",
+    "Numbers",
     "OpenQuestion",
     "RunSource",
     "RunWriter",

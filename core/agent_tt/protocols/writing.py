@@ -204,11 +204,6 @@ class RunWriter(Protocol):
         """The run that it writes."""
         ...
 
-    @property
-    def first_step(self) -> int:
-        """The number that the next first step gets: 1, or `fork_step + 1`."""
-        ...
-
     def open_step(self, new: NewStep) -> int:
         """Commit a step as running; give its number (order of starting)."""
         ...

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from contextlib import closing
 from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import AgentTTError
 from agent_tt.history.digest import digest
-from agent_tt.protocols import NO_STATE
+from agent_tt.protocols import NO_STATE, NumberingWriter, Numbers
 from agent_tt.redaction.values import redact
 from agent_tt.replaying.findings.findings import changed_output, changed_state
 from agent_tt.replaying.tape.full_history import course_of
@@ -19,20 +18,14 @@ from agent_tt.sources import open_source
 from agent_tt.store.rows.outputs import admitted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import (
-        CallEnd,
-        DeliveryKind,
-        ErrorInfo,
-        Judged,
-        NewCall,
         NewRun,
         NewStep,
         Note,
         Output,
-        RunStatus,
         StepEnd,
     )
     from agent_tt.protocols import RunSource, Store
@@ -135,47 +128,20 @@ class StateCheck:
         return step == self._last or (step - self.first_step) % self._stride == 0
 
 
-class _Writer:
-    """The open end of a run that is not kept."""
+class _Writer(NumberingWriter):
+    """The open end of a run whose states are compared with the recorded ones; nothing is kept."""
 
-    def __init__(self, run_id: str, first_step: int, check: StateCheck | None) -> None:
-        self.run_id = run_id
-        self.first_step = first_step
+    def __init__(self, run_id: str, check: StateCheck) -> None:
+        super().__init__(run_id, Numbers(check.first_step - 1))
         self._check = check
-        self._steps = itertools.count(first_step)
-        self._answers = itertools.count(1)
-        self._calls: dict[int, int] = {}
-        self._lock = threading.RLock()
 
-    def open_step(self, new: NewStep) -> int:  # noqa: ARG002  the shape of a RunWriter
-        number = next(self._steps)
-        if self._check is not None:
-            self._check.opened(number)
+    def open_step(self, new: NewStep) -> int:
+        number = super().open_step(new)
+        self._check.opened(number)
         return number
 
     def close_step(self, number: int, end: StepEnd, state: object, *, track: str = "main") -> None:  # noqa: ARG002
-        if self._check is not None:
-            self._check.check(number, state)
-
-    def take_checkpoint(self, number: int, state: object, *, track: str = "main") -> None:
-        """Nothing is kept."""
-
-    def begin_call(self, step: int, new: NewCall) -> int:  # noqa: ARG002
-        with self._lock:
-            number = self._calls[step] = self._calls.get(step, 0) + 1
-        return number
-
-    def amend_call(self, step: int, number: int, meta: Mapping[str, Wire], *, args: Wire = None) -> None:
-        """Nothing is kept."""
-
-    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged = None) -> int:  # noqa: ARG002
-        return next(self._answers)
-
-    def end_call(self, step: int, number: int, end: CallEnd) -> None:
-        """Nothing is kept."""
-
-    def finish(self, status: RunStatus, error: ErrorInfo | None = None) -> None:
-        """Nothing is kept."""
+        self._check.check(number, state)
 
 
 class NumberingStore:
@@ -195,12 +161,12 @@ class NumberingStore:
         """This object, for who asks for a store: no other method is used in recording."""
         return cast("Store", self)
 
-    def begin_run(self, new: NewRun, state: object, *, run_id: str | None = None) -> _Writer:  # noqa: ARG002  the shape of a Store
+    def begin_run(self, new: NewRun, state: object, *, run_id: str | None = None) -> NumberingWriter:  # noqa: ARG002  the shape of a Store
         """Begin a run that is not kept."""
         number = next(self._begun)
         if number == self._checked and self._check is not None:
-            return _Writer(f"{_PREFIX}{number}", self._check.first_step, self._check)
-        return _Writer(f"{_PREFIX}{number}", 1, None)
+            return _Writer(f"{_PREFIX}{number}", self._check)
+        return NumberingWriter(f"{_PREFIX}{number}", Numbers())
 
     def add_note(self, run_id: str, step: int | None, kind: str, body: str) -> Note | None:
         """Nothing is kept."""

@@ -7,25 +7,28 @@ belongs to a row of the fork's own, of the same name, which is opened with the f
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from agent_tt.model import NewStep
+from agent_tt.protocols import ForwardingWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, Judged, NewCall, RunStatus, Step, StepEnd
+    from agent_tt.model import CallEnd, DeliveryKind, Judged, NewCall, Step, StepEnd
     from agent_tt.protocols import OpenQuestion, RunWriter
     from agent_tt.questions import NewQuestion
 
 __all__ = ["ContinuedWriter"]
 
+T = TypeVar("T")
+
 _BEHIND: Final = 1 << 20
 """More calls than a step ever makes."""
 
 
-class ContinuedWriter:
+class ContinuedWriter(ForwardingWriter):
     """The open end of a fork whose agent is re-entered. Safe to use from several threads."""
 
     def __init__(self, writer: RunWriter, inherited: Mapping[int, Step]) -> None:
@@ -40,19 +43,8 @@ class ContinuedWriter:
         self._rows: dict[int, int] = {}
         self._lock = threading.RLock()
 
-    @property
-    def run_id(self) -> str:
-        """The run."""
-        return self._writer.run_id
-
-    @property
-    def first_step(self) -> int:
-        """The number of the run's own first step."""
-        return self._writer.first_step
-
-    def open_step(self, new: NewStep) -> int:
-        """Commit a step; give its number."""
-        return self._writer.open_step(new)
+    def _forward(self, action: Callable[[RunWriter], T]) -> T:
+        return action(self._writer)
 
     def take_checkpoint(self, number: int, state: object, *, track: str = "main") -> None:
         """Commit a checkpoint of a step that has ended, unless it is shared."""
@@ -85,10 +77,6 @@ class ContinuedWriter:
     def end_call(self, step: int, number: int, end: CallEnd) -> None:
         """Commit what came back of a call."""
         self._writer.end_call(self._row_of(step), number - self._shift(step), end)
-
-    def finish(self, status: RunStatus, error: ErrorInfo | None = None) -> None:
-        """End the run."""
-        self._writer.finish(status, error)
 
     def _shift(self, step: int) -> int:
         """What is added to a call's number, so that it is none that the parent's row has."""

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from agent_tt.model.facts import CallFacts
+from agent_tt.protocols import ForwardingWriter
 from agent_tt.recording.calls.usage import NOTHING, Usage, usage_in
 from agent_tt.replaying.tape.repeats import place_of
 from agent_tt.resuming.continued import ContinuedWriter
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
         RunStatus,
         StepEnd,
     )
-    from agent_tt.protocols import OpenQuestion, RunWriter, Store
-    from agent_tt.questions import NewQuestion
+    from agent_tt.protocols import RunWriter, Store
     from agent_tt.replaying.tape.repeats import Place
     from agent_tt.resuming.engine import Resumption
     from agent_tt.resuming.past import Past
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["ResumedStore"]
 
 N = TypeVar("N", int, float)
+T = TypeVar("T")
 
 _NOWHERE = 1 << 40
 """Numbers from here on are of what is not kept: the agent has been halted."""
@@ -98,7 +99,7 @@ class ResumedStore:
         self._store.set_tags(run_id, tags)
 
 
-class _ResumedWriter:
+class _ResumedWriter(ForwardingWriter):
     """The open end of a run that goes on. Safe to use from several threads."""
 
     def __init__(
@@ -124,15 +125,8 @@ class _ResumedWriter:
         self._counted: dict[int, Usage] = {}
         self._not_kept = itertools.count(_NOWHERE)
 
-    @property
-    def run_id(self) -> str:
-        """The run."""
-        return self._writer.run_id
-
-    @property
-    def first_step(self) -> int:
-        """The number of the run's own first step."""
-        return self._writer.first_step
+    def _forward(self, action: Callable[[RunWriter], T]) -> T:
+        return action(self._writer)
 
     # ------------------------------------------------------------ steps
 
@@ -193,10 +187,6 @@ class _ResumedWriter:
         """Commit what has been decided of a call that is new."""
         if (step, number) in self._kept:
             self._writer.amend_call(step, number, meta, args=args)
-
-    def ask(self, step: int, call: int, new: NewQuestion) -> OpenQuestion:
-        """Commit that a call waits for somebody's decision; one that is given again does not."""
-        return self._writer.ask(step, call, new)
 
     def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged = None) -> int:
         """Commit a piece of an answer of a call that is new."""

@@ -18,9 +18,9 @@ from agent_tt.querying.expressions.values import MISSING, Value, at
 from agent_tt.querying.watches.tracked_value import TrackedValue, indexed_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-    from agent_tt.model import Call, Step
+    from agent_tt.model import Call, ErrorInfo, Step
     from agent_tt.protocols import Cursor, RunSource
     from agent_tt.querying.expressions import Expression
     from agent_tt.querying.expressions.evaluator import Facts
@@ -275,38 +275,43 @@ class _Facts:
         return _step_fact(self._number, self._step, root)
 
 
+_STEP: Final[Mapping[str, Callable[[Step], Value]]] = {
+    "name": lambda step: step.name,
+    "agent": lambda step: step.agent,
+    "kind": lambda step: step.kind,
+    "status": lambda step: step.status,
+    "lane": lambda step: step.lane,
+    "decision": lambda step: step.decision,
+    "error": lambda step: _error(step.error),
+    "tokens": lambda step: _sum(step.tokens_in, step.tokens_out),
+    "tokens_in": lambda step: step.tokens_in,
+    "tokens_out": lambda step: step.tokens_out,
+    "cost": lambda step: step.cost_usd,
+    "cost_usd": lambda step: step.cost_usd,
+    "ms": lambda step: _milliseconds(step.duration_us),
+    "duration_ms": lambda step: _milliseconds(step.duration_us),
+}
+"""What a step says, by the names of `tree.STEP_NAMES`; None where it says nothing."""
+
+_CALL: Final[Mapping[str, Callable[[Call], Value]]] = {
+    "name": lambda call: call.name,
+    "kind": lambda call: call.kind,
+    "effect": lambda call: call.effect,
+    "status": lambda call: call.status,
+    "lane": lambda call: call.lane,
+    "error": lambda call: _error(call.error),
+    "ms": lambda call: _milliseconds(call.duration_us),
+    "duration_ms": lambda call: _milliseconds(call.duration_us),
+}
+"""What a call says, by the names of `tree.CALL_FACTS`; None where it says nothing."""
+
+
 def _step_fact(number: int, step: Step | None, name: str) -> Value:
     if name == "step":
         return number
     if step is None:
         return "input" if name == "name" else MISSING
-    match name:
-        case "error":
-            found: Value = None if step.error is None else step.error.short
-        case "tokens":
-            known = [count for count in (step.tokens_in, step.tokens_out) if count is not None]
-            found = sum(known) if known else None
-        case "cost" | "cost_usd":
-            found = step.cost_usd
-        case "ms" | "duration_ms":
-            found = None if step.duration_us is None else step.duration_us / 1000
-        case "name":
-            found = step.name
-        case "agent":
-            found = step.agent
-        case "kind":
-            found = step.kind
-        case "status":
-            found = step.status
-        case "lane":
-            found = step.lane
-        case "decision":
-            found = step.decision
-        case "tokens_in":
-            found = step.tokens_in
-        case _:
-            found = step.tokens_out
-    return MISSING if found is None else found
+    return _known(_STEP[name](step))
 
 
 def _call_fact(call: Call, root: str, place: Place) -> Value:
@@ -320,22 +325,24 @@ def _call_fact(call: Call, root: str, place: Place) -> Value:
         case "model":
             named = call.facts.model
             return MISSING if call.kind != "llm" else named if isinstance(named, str) else call.name
-    match place[0]:
-        case "error":
-            found: Value = None if call.error is None else call.error.short
-        case "ms" | "duration_ms":
-            found = None if call.duration_us is None else call.duration_us / 1000
-        case "name":
-            found = call.name
-        case "kind":
-            found = call.kind
-        case "effect":
-            found = call.effect
-        case "status":
-            found = call.status
-        case _:
-            found = call.lane
-    return MISSING if found is None else found
+    return _known(_CALL[str(place[0])](call))
+
+
+def _known(value: Value) -> Value:
+    return MISSING if value is None else value
+
+
+def _error(error: ErrorInfo | None) -> Value:
+    return None if error is None else error.short
+
+
+def _sum(*counts: int | None) -> Value:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _milliseconds(microseconds: int | None) -> Value:
+    return None if microseconds is None else microseconds / 1000
 
 
 def _wanted_columns(expression: Expression) -> dict[str, str]:

@@ -14,19 +14,19 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Final, TextIO, TypeVar
 
-from agent_tt.errors import AgentTTError, NotFound, StoreUnreadable
+from agent_tt.errors import AgentTTError, NotFound
 from agent_tt.model.facts import IncompleteFacts
+from agent_tt.protocols import ForwardingWriter, NumberingWriter, Numbers
 from agent_tt.store import open_store
 from agent_tt.store.file.connection import waiting_at_most
 from agent_tt.store.rows.ids import new_run_id
 from agent_tt.store.spill.files import places
 from agent_tt.store.spill.taking_in import take_in
-from agent_tt.store.spill.writer import Numbers, SpillWriter
+from agent_tt.store.spill.writer import SpillWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
-    from typing import NoReturn
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import (
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
         NewStep,
         Output,
         RunStatus,
-        StepEnd,
     )
     from agent_tt.protocols import OpenQuestion, RunWriter, Store
     from agent_tt.questions import NewQuestion
@@ -56,47 +55,7 @@ _PATIENCE_S: Final = 3.0
 _PATIENCE_AT_THE_END_S: Final = 1.0
 
 
-class _Counting:
-    """The open end of a run of which nothing more can be recorded: what is not kept is numbered all the same."""
-
-    first_step = 1
-
-    def __init__(self, run_id: str, numbers: Numbers) -> None:
-        self.run_id = run_id
-        self._numbers = numbers
-
-    def open_step(self, new: NewStep) -> int:  # noqa: ARG002  the shape of a RunWriter
-        self._numbers.step += 1
-        return self._numbers.step
-
-    def close_step(self, number: int, end: StepEnd, state: object, *, track: str = "main") -> None:
-        """Nothing is kept."""
-
-    def take_checkpoint(self, number: int, state: object, *, track: str = "main") -> None:
-        """Nothing is kept."""
-
-    def begin_call(self, step: int, new: NewCall) -> int:  # noqa: ARG002
-        number = self._numbers.calls[step] = self._numbers.calls.get(step, 0) + 1
-        return number
-
-    def amend_call(self, step: int, number: int, meta: Mapping[str, Wire], *, args: Wire = None) -> None:
-        """Nothing is kept."""
-
-    def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged = None) -> int:  # noqa: ARG002
-        self._numbers.delivery += 1
-        return self._numbers.delivery
-
-    def ask(self, step: int, call: int, new: NewQuestion) -> NoReturn:  # noqa: ARG002
-        raise StoreUnreadable("a question cannot be asked while nothing can be recorded")
-
-    def end_call(self, step: int, number: int, end: CallEnd) -> None:  # noqa: ARG002
-        self._numbers.delivery += 1
-
-    def finish(self, status: RunStatus, error: ErrorInfo | None = None) -> None:
-        """Nothing is kept."""
-
-
-class FallbackWriter:
+class FallbackWriter(ForwardingWriter):
     """The open end of a run that is recorded wherever it can be; no method of it raises what the store does.
 
     Args:
@@ -157,41 +116,24 @@ class FallbackWriter:
         """The run that it writes."""
         return self._run_id
 
-    @property
-    def first_step(self) -> int:
-        """The number that its first step gets."""
-        return 1
-
     def open_step(self, new: NewStep) -> int:
         """See `RunWriter`."""
         with self._lock:
-            number = self._do(lambda writer: writer.open_step(new))
+            number = super().open_step(new)
             self._numbers.step = max(number, self._numbers.step)
         return number
-
-    def close_step(self, number: int, end: StepEnd, state: object, *, track: str = "main") -> None:
-        """See `RunWriter`."""
-        self._do(lambda writer: writer.close_step(number, end, state, track=track))
-
-    def take_checkpoint(self, number: int, state: object, *, track: str = "main") -> None:
-        """See `RunWriter`."""
-        self._do(lambda writer: writer.take_checkpoint(number, state, track=track))
 
     def begin_call(self, step: int, new: NewCall) -> int:
         """See `RunWriter`."""
         with self._lock:
-            number = self._do(lambda writer: writer.begin_call(step, new))
+            number = super().begin_call(step, new)
             self._numbers.calls[step] = number
         return number
-
-    def amend_call(self, step: int, number: int, meta: Mapping[str, Wire], *, args: Wire = None) -> None:
-        """See `RunWriter`."""
-        self._do(lambda writer: writer.amend_call(step, number, meta, args=args))
 
     def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged = None) -> int:
         """See `RunWriter`."""
         with self._lock:
-            number = self._do(lambda writer: writer.deliver(step, call, kind, data))
+            number = super().deliver(step, call, kind, data)
             self._numbers.delivery = max(number, self._numbers.delivery)
         return number
 
@@ -203,13 +145,13 @@ class FallbackWriter:
         """See `RunWriter`."""
         with self._lock:
             before = self._numbers.delivery
-            self._do(lambda writer: writer.end_call(step, number, end))
+            super().end_call(step, number, end)
             self._numbers.delivery = max(before + 1, self._numbers.delivery)
 
     def finish(self, status: RunStatus, error: ErrorInfo | None = None) -> None:
         """See `RunWriter`."""
         with self._lock:
-            self._do(lambda writer: writer.finish(status, error))
+            super().finish(status, error)
             if self._stopped is not None:
                 self._mark_incomplete(status, error, *self._stopped)
 
@@ -217,12 +159,12 @@ class FallbackWriter:
 
     def add_note(self, step: int | None, kind: str, body: str) -> None:
         """Write a note on the run or a step of it."""
-        self._do(lambda writer: self._marks(writer, lambda store: store.add_note(self._run_id, step, kind, body),
+        self._forward(lambda writer: self._marks(writer, lambda store: store.add_note(self._run_id, step, kind, body),
                                             lambda spill: spill.add_note(step, kind, body)))  # fmt: skip
 
     def set_tags(self, tags: Sequence[str]) -> None:
         """Write down all tags of the run."""
-        self._do(lambda writer: self._marks(writer, lambda store: store.set_tags(self._run_id, tags),
+        self._forward(lambda writer: self._marks(writer, lambda store: store.set_tags(self._run_id, tags),
                                             lambda spill: spill.set_tags(tags)))  # fmt: skip
 
     def _marks(
@@ -230,7 +172,7 @@ class FallbackWriter:
     ) -> None:
         if isinstance(writer, SpillWriter):
             in_spill(writer)
-        elif self._store is not None and not isinstance(writer, _Counting):
+        elif self._store is not None and not isinstance(writer, NumberingWriter):
             in_store(self._store)
 
     def keep_output(self, output: Output) -> None:
@@ -251,7 +193,7 @@ class FallbackWriter:
         self._numbers.step, self._numbers.delivery, self._numbers.calls = (
             numbers.step, numbers.delivery, dict(numbers.calls)
         )  # fmt: skip
-        if isinstance(self._current, (SpillWriter, _Counting)):
+        if isinstance(self._current, (SpillWriter, NumberingWriter)):
             self._spill, self._stopped, self._first, self._places = None, None, None, places(self._path)
             self._go_on_in_spill("the store could not be written when this process was forked")
 
@@ -265,13 +207,13 @@ class FallbackWriter:
 
     # ---------------------------------------------------------------- falling back
 
-    def _do(self, action: Callable[[RunWriter], T]) -> T:
+    def _forward(self, action: Callable[[RunWriter], T]) -> T:
         with self._lock:  # one at a time: where the store is locked, its lock is waited for only once
             while True:
                 try:
                     return action(self._current)
                 except Exception as error:
-                    if isinstance(self._current, _Counting):
+                    if isinstance(self._current, NumberingWriter):
                         raise
                     self._go_elsewhere(error)
 
@@ -317,7 +259,7 @@ class FallbackWriter:
             self._spill = self._current = spill
             return
         self._stopped = self._numbers.step, reason
-        self._current = _Counting(self._run_id, self._numbers)
+        self._current = NumberingWriter(self._run_id, self._numbers)
 
     # ---------------------------------------------------------------- the end
 

@@ -29,24 +29,10 @@ if TYPE_CHECKING:
         RunStatus,
         StepEnd,
     )
+    from agent_tt.protocols import Numbers
     from agent_tt.questions import NewQuestion
 
-__all__ = ["Numbers", "SpillWriter"]
-
-
-class Numbers:
-    """The numbers that a run's steps, calls and answers have taken so far, as this process knows them.
-
-    Attributes:
-        step: the last step.
-        delivery: the last answer, or piece of one.
-        calls: the last call of each step.
-    """
-
-    def __init__(self) -> None:
-        self.step = 0
-        self.delivery = 0
-        self.calls: dict[int, int] = {}
+__all__ = ["SpillWriter"]
 
 
 class SpillWriter:
@@ -83,7 +69,6 @@ class SpillWriter:
         if not ready(folder):
             raise OSError(f"{folder} is not a folder that spill files can be put into")
         self.run_id = run_id
-        self.first_step = 1
         self._numbers = numbers
         self._shadows: dict[str, tuple[Shadow, int]] = {}
         self._file = SpillFile(folder / name_of(store, token, part), is_durable=is_durable)
