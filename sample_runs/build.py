@@ -12,9 +12,9 @@ from contextlib import closing
 from pathlib import Path
 
 from agent_tt import samples
-from agent_tt.history.proofs import CALLS, RUNS, STEPS
 from agent_tt.store import copy_run, open_store
-from agent_tt.store.file.connection import transaction_of
+from agent_tt.store.file.transaction import Transaction
+from agent_tt.store.tables.definitions import CALLS, RUNS, STEPS
 
 
 def build(target: Path) -> None:
@@ -41,7 +41,7 @@ def pack(path: Path, *, forget: Path) -> None:
     """
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         prefix = f"{forget / samples.WORKPLACE}/"
-        with transaction_of(connection) as tx:
+        with Transaction(connection) as tx:
             for run, meta in tx.query("SELECT run, json_remove(meta, '$.code.interpreter') FROM runs"):
                 RUNS.update(tx, (run,), {"owner": None, "meta": meta})
             for table in (RUNS, STEPS, CALLS):

@@ -8,10 +8,10 @@ import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.history.proofs import TABLES as PROVEN
 from agent_tt.model.facts import CallFacts, Facts, UserFacts
 from agent_tt.model.facts.stored import RunMeta, StepMeta
 from agent_tt.store.file import schema
+from agent_tt.store.tables.definitions import TABLES as PROVEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ FORMS: Final = {
     "The log": "history.log.log",
     "Keyframes": "history.log.keyframes",
     "The index of changed paths": "history.log.index",
-    "Proofs and seals": "history.proofs",
+    "Proofs and seals": "store.tables.proofs",
     "Counts": "store.checking.counts",
     "The order of answers": "store.rows.deliveries",
     "Who made a file": "store.file.provenance",

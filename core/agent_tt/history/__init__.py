@@ -1,4 +1,4 @@
-"""The pure half of a state's history: operations, digests, and the finding of what changed. No file is touched here.
+"""Histories of states: what changed, its digests, and the log of it. No file is touched, and no SQL is spoken here.
 
 | folder or module | does |
 |---|---|
@@ -6,6 +6,5 @@
 | `log` | the rows of a state's log: appended, read at any checkpoint, indexed |
 | `payloads` | their bytes: packed, compressed, large values once |
 | `digest`, `hashing` | digests of states and the chain over them; hashes that name content |
-| `rows` | what is needed of a database |
-| `proofs` | what shows that a row is as it was written, and that none is missing |
+| `rows` | what is needed of the backend that keeps the log |
 """

@@ -5,6 +5,7 @@
 | `store`, `reader`, `writer`, `call_writer` | the store as it is used: runs are read, one run is written |
 | `open_step`, `numbers` | what the writer of a run remembers between its transactions |
 | `file` | the file: where it is, how it is opened and asked, its format |
+| `tables` | its tables in SQL, with proofs of their rows; those of state histories |
 | `rows` | rows as the model's objects, and back |
 | `ingest_filter` | what passes before anything is compared or stored |
 | `keeping`, `deleting`, `transfer` | keeping order: names, pins, archives; deleting; copying |

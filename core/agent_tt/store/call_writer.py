@@ -8,11 +8,11 @@ from agent_tt.errors import Damaged, StepNotFound
 from agent_tt.history.hashing import blob_names
 from agent_tt.history.payloads.payload import pack_call_value, unpack_call_value
 from agent_tt.history.payloads.templates import Templates
-from agent_tt.history.proofs import CALLS
 from agent_tt.model import Delivery
 from agent_tt.store import ingest_filter
 from agent_tt.store.open_step import answer_fingerprint
 from agent_tt.store.rows import columns, deliveries
+from agent_tt.store.tables.definitions import CALLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.history.changes.large_parts import PutBlob
     from agent_tt.history.payloads.blobs import Blobs
-    from agent_tt.history.rows import SqlValue, Transaction
     from agent_tt.model import CallEnd, DeliveryKind, Judged, NewCall
     from agent_tt.store.file.connection import Database
+    from agent_tt.store.file.transaction import Transaction
     from agent_tt.store.liveness import Clock
     from agent_tt.store.numbers import NextNumbers
     from agent_tt.store.open_step import OpenStep
+    from agent_tt.store.tables.asking import SqlValue
 
 __all__ = ["CallWriter"]
 

@@ -12,19 +12,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.history.hashing import blob_names
-from agent_tt.history.proofs import BLOBS, DICTS, META, RUNS, TABLES
 from agent_tt.history.rows import row_key
 from agent_tt.model import Deletion
 from agent_tt.store import keeping
 from agent_tt.store.rows.deliveries import NUMBER_MASK, keys_of
 from agent_tt.store.rows.run_rows import RunRows, descendants, shown_status
+from agent_tt.store.tables.definitions import BLOBS, DICTS, META, RUNS, TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from agent_tt.history.rows import Rows, Transaction
     from agent_tt.model import Run
     from agent_tt.store.file.connection import Database
+    from agent_tt.store.file.transaction import Transaction
+    from agent_tt.store.tables.asking import Rows
 
 __all__ = ["delete_runs", "plan_deletion"]
 

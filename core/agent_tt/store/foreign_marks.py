@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import NotFound
-from agent_tt.history.proofs import FOREIGN_MARKS
 from agent_tt.store import ingest_filter
 from agent_tt.store.file.opening import open_database
 from agent_tt.store.liveness import now_us
 from agent_tt.store.rows import columns
 from agent_tt.store.rows.columns import COUNT, NAME, TEXT, WHOLE
+from agent_tt.store.tables.definitions import FOREIGN_MARKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.rows import Transaction
+    from agent_tt.store.file.transaction import Transaction
 
 __all__ = ["Change", "ForeignMark", "ForeignMarks", "Place"]
 

@@ -9,20 +9,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import HasForks, IsPinned, IsRunning, NotFound, RunNotFound, UsageError
-from agent_tt.history.proofs import NOTES, RUNS
 from agent_tt.model.fact_text import TEXT_FACTS
 from agent_tt.model.facts.stored import RunMeta
 from agent_tt.store import ingest_filter
 from agent_tt.store.liveness import now_us
 from agent_tt.store.rows import columns, naming
 from agent_tt.store.rows.run_rows import LABEL, descendants, label_of
+from agent_tt.store.tables.definitions import NOTES, RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.rows import Rows, Transaction
     from agent_tt.model import Label, Run
+    from agent_tt.store.file.transaction import Transaction
+    from agent_tt.store.tables.asking import Rows
 
 __all__ = [
     "change_metadata",

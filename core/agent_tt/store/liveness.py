@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import AgentTTError
-from agent_tt.history.proofs import RUNS
 from agent_tt.model import Owner
+from agent_tt.store.tables.definitions import RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

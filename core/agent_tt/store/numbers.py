@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agent_tt.history.rows import Transaction
+    from agent_tt.store.file.transaction import Transaction
 
 __all__ = ["NextNumbers"]
 

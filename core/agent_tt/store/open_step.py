@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.rows import SqlValue
     from agent_tt.model import CallKind, Effect
+    from agent_tt.store.tables.asking import SqlValue
 
 __all__ = ["OpenStep", "answer_fingerprint"]
 

@@ -9,7 +9,6 @@ from agent_tt.history.log.cursor import TrackCursor
 from agent_tt.history.log.index import PathIndex
 from agent_tt.history.log.log import StateLog
 from agent_tt.history.log.states import load
-from agent_tt.history.proofs import CALLS, DELIVERIES, DELTAS, RUNS, STEPS, TRACKS
 from agent_tt.model import Problem
 from agent_tt.protocols import Capabilities, RunSource
 from agent_tt.store.checking.damage_watch import DamageWatch
@@ -21,6 +20,7 @@ from agent_tt.store.rows.lineage import Lineage, Position
 from agent_tt.store.rows.questions import open_questions
 from agent_tt.store.rows.run_rows import RunRows
 from agent_tt.store.rows.step_rows import StepRows
+from agent_tt.store.tables.definitions import CALLS, DELIVERIES, DELTAS, RUNS, STEPS, TRACKS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -200,7 +200,7 @@ class StoreReader(RunSource):
         run = self.lineage.number(run_id)
         for row in self.database.query(_OWN_ROW, (run, step)):
             if not self.log.begins_with(row[0]):
-                return self.log.decode(row).ops
+                return self.log.decode(DELTAS.judged(row)).ops
         return self._changes_at(run, step)
 
     def _changes_at(self, run: int, step: int) -> list[Op]:

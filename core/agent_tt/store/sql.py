@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.codec.paths import parse_path, to_wire_path
 from agent_tt.errors import AgentTTError, Damaged, InvalidPath, NotFound, PathNotFound, ReadOnlySource, UsageError
 from agent_tt.history.payloads.payload import unpack_call_value
-from agent_tt.history.proofs import CALLS, PROOF_SIZE, RUNS, TABLES, part_digest
 from agent_tt.model.facts.shapes import LIST
 from agent_tt.model.facts.stored import RunMeta
 from agent_tt.store.file.connection import connect
@@ -23,6 +22,9 @@ from agent_tt.store.file.sqlite_errors import our_error
 from agent_tt.store.rows import columns
 from agent_tt.store.rows.run_rows import shown_status
 from agent_tt.store.store import open_store
+from agent_tt.store.tables.asking import SqlValue
+from agent_tt.store.tables.definitions import CALLS, RUNS, TABLES
+from agent_tt.store.tables.proofs import PROOF_SIZE, part_digest
 from agent_tt.store.views import VIEWS
 
 if TYPE_CHECKING:
@@ -30,11 +32,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.proofs import Table
-    from agent_tt.history.rows import Row, SqlValue
+    from agent_tt.history.rows import Row
     from agent_tt.store.store import SqliteStore
+    from agent_tt.store.tables.table import Table
 
-__all__ = ["Queries", "query_store"]
+__all__ = ["Queries", "SqlValue", "query_store"]
 
 _LOOK_EVERY: Final = 20_000
 """Steps of SQLite's machine after which an interruption is noticed: about a millisecond."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 from agent_tt.errors import StepNotFound, StoreUnreadable, UsageError
 from agent_tt.history.log.append import fork_track
 from agent_tt.history.payloads.training import DictionaryTrainer
-from agent_tt.history.proofs import NOTES, RUNS, TAGS
 from agent_tt.model import Note
 from agent_tt.model.facts.stored import RunMeta
 from agent_tt.protocols import NO_STATE, Store
@@ -24,6 +23,7 @@ from agent_tt.store.liveness import Heart, current_owner, now_us
 from agent_tt.store.reader import StoreReader
 from agent_tt.store.rows import columns, ids, outputs, questions, sweeps
 from agent_tt.store.rows.run_rows import shown_status
+from agent_tt.store.tables.definitions import NOTES, RUNS, TAGS
 from agent_tt.store.writer import JoinedRunWriter, SqliteRunWriter
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.rows import SqlValue, Transaction
     from agent_tt.model import (
         Deletion,
         Edit,
@@ -47,6 +46,8 @@ if TYPE_CHECKING:
     )
     from agent_tt.questions import Decision
     from agent_tt.store.file.connection import Database, Durability
+    from agent_tt.store.file.transaction import Transaction
+    from agent_tt.store.tables.asking import SqlValue
 
 __all__ = ["SqliteStore", "open_patiently", "open_store"]
 

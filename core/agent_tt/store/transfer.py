@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import Damaged
 from agent_tt.history.hashing import blob_names
-from agent_tt.history.proofs import DELTAS, DICTS, KEYFRAMES, RUNS, SWEEPS, TABLES, TRACKS
 from agent_tt.history.rows import SEQ_BITS, row_key
 from agent_tt.model.facts.stored import CodeFacts, RunMeta
 from agent_tt.store.rows import columns, ids
 from agent_tt.store.rows.deliveries import keys_of
+from agent_tt.store.tables.definitions import DELTAS, DICTS, KEYFRAMES, RUNS, SWEEPS, TABLES, TRACKS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent_tt.history.payloads.blobs import Blobs
-    from agent_tt.history.proofs import Table
-    from agent_tt.history.rows import Row, Rows, SqlValue, Transaction
+    from agent_tt.history.rows import Row
+    from agent_tt.store.file.transaction import Transaction
     from agent_tt.store.reader import StoreReader
+    from agent_tt.store.tables.asking import Rows, SqlValue
+    from agent_tt.store.tables.table import Table
 
 __all__ = ["copy_run"]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.history.log.append import TrackWriter, create_track, fork_track
-from agent_tt.history.proofs import RUNS, STEPS
 from agent_tt.model.facts.stored import RunMeta, StepMeta
 from agent_tt.protocols import NO_STATE
 from agent_tt.store import ingest_filter
@@ -22,6 +21,7 @@ from agent_tt.store.numbers import NextNumbers
 from agent_tt.store.open_step import OpenStep, answer_fingerprint
 from agent_tt.store.rows import columns, questions
 from agent_tt.store.rows.usage import usage_of_steps
+from agent_tt.store.tables.definitions import RUNS, STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,13 +29,14 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.history.log.log import StateLog
     from agent_tt.history.payloads.training import DictionaryTrainer
-    from agent_tt.history.rows import SqlValue, Transaction
     from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, Judged, NewCall, NewStep, RunStatus, StepEnd
     from agent_tt.questions import NewQuestion
     from agent_tt.store.file.connection import Database
+    from agent_tt.store.file.transaction import Transaction
     from agent_tt.store.liveness import Heart
     from agent_tt.store.rows.lineage import Lineage
     from agent_tt.store.rows.questions import AskedQuestion
+    from agent_tt.store.tables.asking import SqlValue
 
 __all__ = ["JoinedRunWriter", "SqliteRunWriter"]
 

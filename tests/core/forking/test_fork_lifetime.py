@@ -16,9 +16,9 @@ import pytest
 from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.errors import Interrupted, UsageError
-from agent_tt.history.proofs import RUNS
 from agent_tt.model import Edit, NewRun
 from agent_tt.store import open_store
+from agent_tt.store.tables.definitions import RUNS
 from agent_tt.supervising.stopping import stop_run
 
 if TYPE_CHECKING:

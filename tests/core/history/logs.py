@@ -10,17 +10,19 @@ from agent_tt.history.log.index import PathIndex
 from agent_tt.history.log.keyframes import KeyframePolicy
 from agent_tt.history.log.log import StateLog
 from agent_tt.history.payloads.training import DictionaryTrainer
-from agent_tt.store.file.connection import transaction_of
 from agent_tt.store.file.schema import STATEMENTS
+from agent_tt.store.file.transaction import Transaction
+from agent_tt.store.tables.histories import HistoryRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from agent_tt.history.changes.ops import Op
-    from agent_tt.history.rows import Row, SqlValue
+    from agent_tt.history.rows import Row
+    from agent_tt.store.tables.asking import SqlValue
 
 
-class MemoryRows:
+class MemoryRows(HistoryRows):
     """An open transaction on a database in memory.
 
     Attributes:
@@ -31,13 +33,13 @@ class MemoryRows:
         self.connection = sqlite3.connect(":memory:", isolation_level=None)
         for statement in STATEMENTS:
             self.connection.execute(statement)
-        self.tx = transaction_of(self.connection).__enter__()
+        self.tx = Transaction(self.connection).__enter__()
         self.asked: list[str] = []
 
     def commit(self) -> None:
         """Write the seals, as the end of a transaction does; another one begins."""
         self.tx.__exit__(None, None, None)
-        self.tx = transaction_of(self.connection).__enter__()
+        self.tx = Transaction(self.connection).__enter__()
 
     def query(self, sql: str, parameters: Sequence[SqlValue] = (), /) -> list[Row]:
         self.asked.append(sql)

@@ -20,8 +20,8 @@ from agent_tt.history.log.cursor import TrackCursor
 from agent_tt.history.log.keyframes import KeyframePolicy
 from agent_tt.history.log.states import load
 from agent_tt.history.payloads.damage import is_placeholder
-from agent_tt.history.proofs import KEYFRAMES
 from agent_tt.history.rows import row_key
+from agent_tt.store.tables.definitions import KEYFRAMES
 
 if TYPE_CHECKING:
     from agent_tt.history.log.keyframes import StoredKeyframe

@@ -16,8 +16,8 @@ from agent_tt.history.log.log import Segment
 from agent_tt.history.log.pages import PAGE
 from agent_tt.history.payloads.damage import is_placeholder
 from agent_tt.history.payloads.frames import MOST_PLAIN
-from agent_tt.history.proofs import DELTAS
 from agent_tt.history.rows import row_key
+from agent_tt.store.tables.definitions import DELTAS
 
 if TYPE_CHECKING:
     from agent_tt.history.log.log import StateLog
@@ -190,7 +190,7 @@ def test_a_row_that_is_not_as_it_was_written_is_never_used(column: str) -> None:
         lambda: reader.plain(row),
         lambda: reader.ops(row),
         lambda: [*reader.operations(1, 0, 2)],
-        lambda: reader.decode(columns),
+        lambda: reader.decode(DELTAS.judged(columns)),
     ):
         with pytest.raises(CorruptDelta, match="checkpoint 1 of track 1 is damaged: its row is not as it was written"):
             ask()
@@ -248,7 +248,11 @@ def test_a_row_that_holds_no_operations_is_damage(payload: Any) -> None:
     reader = log.fresh()
     (row,) = reader.scan(1, 1, 1)
     (columns,) = DELTAS.read(log.rows, "id = ?", (row_key(1, 1),))
-    for ask in (lambda: reader.ops(row), lambda: [*reader.operations(1, 1, 1)], lambda: reader.decode(columns)):
+    for ask in (
+        lambda: reader.ops(row),
+        lambda: [*reader.operations(1, 1, 1)],
+        lambda: reader.decode(DELTAS.judged(columns)),
+    ):
         with pytest.raises(Damaged) as caught:
             ask()
         assert "agent-tt verify" in caught.value.hint
@@ -278,8 +282,8 @@ def test_the_parts_of_operations_are_put_back_where_they_are_wanted() -> None:
     whole = [["s", ["a"], LARGE], ["a", ["b"], 1, [{"x": [LARGE + "!"]}]]]
     assert log.log.ops(row).ops == whole
     assert log.log.ops(row).whole
-    assert log.log.decode(columns).ops == whole
-    assert log.log.decode(columns).seq == 1
+    assert log.log.decode(DELTAS.judged(columns)).ops == whole
+    assert log.log.decode(DELTAS.judged(columns)).seq == 1
     assert log.log.parse(row, log.log.plain(row)).ops == whole
     without = [["s", ["a"], None], ["a", ["b"], 1, [{"x": [LARGE + "!"]}]]]
     for found in (

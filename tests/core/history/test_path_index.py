@@ -16,7 +16,7 @@ from agent_tt.errors import AgentTTError, Damaged
 from agent_tt.history.changes.ops import op_path, trace
 from agent_tt.history.changes.trace import trace_forward
 from agent_tt.history.hashing import path_id, path_text
-from agent_tt.history.log.index import BLOCK, Mark, PathIndex
+from agent_tt.history.log.index import BLOCK, Mark, PathIndex, TrackMarks
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Path
@@ -333,4 +333,4 @@ def test_a_mark_says_the_length_before_the_first_append_of_its_block() -> None:
 
 
 def marks(made: MemoryLog, track: int) -> list[Mark]:
-    return [*made.index._marks(track, ("l",), "grown", 0, 2)]
+    return [*TrackMarks(made.log, track).of(("l",), "grown", 0, 2)]

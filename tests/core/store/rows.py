@@ -6,8 +6,8 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from agent_tt.history.proofs import TABLES
-from agent_tt.store.file.connection import transaction_of
+from agent_tt.store.file.transaction import Transaction
+from agent_tt.store.tables.definitions import TABLES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ def insert(tx: Any, table: str, **values: Any) -> int:
 
 def change(path: Path, table: str, where: str, **changes: Any) -> None:
     """Changes rows as the store does: they are proven anew."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection, transaction_of(connection) as tx:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection, Transaction(connection) as tx:
         TABLES[table].change(tx, where, (), changes)
 
 

@@ -11,9 +11,9 @@ import pytest
 from tests.core.store.recordings import begin, call, new_store, step
 from tests.core.store.rows import execute
 
-from agent_tt.history.proofs import RUNS
 from agent_tt.model import CallEnd, NewCall, NewRun, NewStep, StepEnd
 from agent_tt.store import open_store
+from agent_tt.store.tables.definitions import RUNS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,9 +17,9 @@ from agent_tt.codec.encode import encode
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import AgentTTError, Damaged, NotRebuildable
 from agent_tt.history.payloads.damage import is_placeholder
-from agent_tt.history.proofs import KEYFRAMES
 from agent_tt.model import NewStep, StepEnd
 from agent_tt.store import open_store
+from agent_tt.store.tables.definitions import KEYFRAMES
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,7 +19,7 @@ from agent_tt.history.hashing import content_hash, row_id
 from agent_tt.history.payloads import frames, payload
 from agent_tt.sources import open_source
 from agent_tt.store import open_store
-from agent_tt.store.file.connection import transaction_of
+from agent_tt.store.file.transaction import Transaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -269,7 +269,7 @@ def test_a_format_that_is_no_number_is_no_store(recorded: tuple[Path, str], numb
 def forks(path: Path, run_id: str, parents: int) -> list[str]:
     """Rows of forks, each of the one before; their ids."""
     ids = []
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection, transaction_of(connection) as tx:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection, Transaction(connection) as tx:
         ((run,),) = tx.query("SELECT run FROM runs WHERE id = ?", (run_id,))
         for number in range(parents):
             ids.append(f"fork{number:08}")

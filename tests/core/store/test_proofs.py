@@ -17,11 +17,11 @@ from agent_tt.errors import AgentTTError, Damaged
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.request import ForkRequest
 from agent_tt.history.payloads.damage import is_placeholder
-from agent_tt.history.proofs import TABLES
 from agent_tt.model import CallEnd, NewCall, NewStep, StepEnd
 from agent_tt.questions import NewQuestion
 from agent_tt.replaying.tape.full_history import read_calls
 from agent_tt.store import open_store
+from agent_tt.store.tables.definitions import TABLES
 
 if TYPE_CHECKING:
     from pathlib import Path

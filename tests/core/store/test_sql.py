@@ -252,8 +252,8 @@ def test_an_answer_comes_row_by_row_and_an_endless_one_can_be_left(store: Path) 
 
 
 def test_a_run_whose_process_is_gone_is_not_shown_as_running(store: Path) -> None:
-    from agent_tt.history.proofs import RUNS, STEPS
     from agent_tt.store import open_store
+    from agent_tt.store.tables.definitions import RUNS, STEPS
 
     with closing(open_store(store)) as opened, opened.database.transaction() as tx:
         owner = json.dumps({"host": "elsewhere", "boot": "", "pid": 1, "start": 0})

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.rows import SqlValue
-    from agent_tt.store.sql import Queries
+    from agent_tt.store.sql import Queries, SqlValue
 
 _LOOKED_AT: Final = 100
 """Rows by which it is told which columns of a table hold numbers."""

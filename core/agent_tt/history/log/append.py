@@ -15,7 +15,6 @@ from agent_tt.history.log.index import BLOCK, PendingMarks
 from agent_tt.history.log.keyframes import KeyframePolicy
 from agent_tt.history.log.states import load
 from agent_tt.history.payloads.payload import pack_ops
-from agent_tt.history.proofs import DELTAS, TRACKS
 from agent_tt.history.rows import row_key
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from agent_tt.history.changes.ops import Op
     from agent_tt.history.log.log import StateLog
     from agent_tt.history.payloads.training import DictionaryTrainer
-    from agent_tt.history.rows import Transaction
+    from agent_tt.history.rows import LogTransaction
 
 __all__ = ["SHARED", "UNEDITED", "Checkpoint", "TrackWriter", "Unedited", "create_track", "fork_track"]
 
@@ -57,7 +56,7 @@ class Checkpoint:
 class _BlobSink:
     """Stores blobs and remembers their hashes, for the `refs` column."""
 
-    def __init__(self, log: StateLog, tx: Transaction) -> None:
+    def __init__(self, log: StateLog, tx: LogTransaction) -> None:
         self._log = log
         self._tx = tx
         self.hashes: list[bytes] = []
@@ -116,9 +115,8 @@ class TrackWriter:
         births = self._recount(seq)
         self._shadow = Shadow.from_wire(state.value, births.known(), admit)
         self._policy.last_size = self._shadow.weight()
-        ((indexed_to,),) = log.rows.query("SELECT indexed_to FROM tracks WHERE track = ?", (track,))
         first = log.segments(track, seq)[-1].first
-        for row in log.operations(track, max(first, indexed_to + 1), seq):
+        for row in log.operations(track, max(first, log.indexed_to(track) + 1), seq):
             self._marks.add(row.seq, row.ops)
         return self
 
@@ -143,7 +141,7 @@ class TrackWriter:
         ops, found = self._shadow.step(state, seq)
         return Checkpoint(seq, ops, found)
 
-    def store(self, tx: Transaction, checkpoint: Checkpoint, *, shared: bool = False) -> None:
+    def store(self, tx: LogTransaction, checkpoint: Checkpoint, *, shared: bool = False) -> None:
         """Store a checkpoint, and with it what is due of keyframes, dictionary and index."""
         seq = checkpoint.seq
         dictionary = self._trainer.dictionary
@@ -156,27 +154,27 @@ class TrackWriter:
             self.flush(tx)
         self._trainer.add(tx, self._log.frames, plain)
 
-    def _store_keyframe(self, tx: Transaction, checkpoint: Checkpoint) -> None:
+    def _store_keyframe(self, tx: LogTransaction, checkpoint: Checkpoint) -> None:
         sink = _BlobSink(self._log, tx)
         skeleton, refs = self._shadow.keyframe(sink.put)
         key = row_key(self.track, checkpoint.seq)
         keyframes.write(tx, self._log, key, skeleton, refs, sink.hashes, checkpoint.digest)
         self._policy.written(self._shadow.weight())
 
-    def flush(self, tx: Transaction) -> None:
+    def flush(self, tx: LogTransaction) -> None:
         """Write the index up to the last checkpoint."""
         self._marks.flush(tx, self.track, self.seq)
 
 
 def create_track(
-    tx: Transaction, run: int, name: str, *, parent: int | None = None, fork_seq: int | None = None
+    tx: LogTransaction, run: int, name: str, *, parent: int | None = None, fork_seq: int | None = None
 ) -> int:
     """Make a track's row and give its number. A fork's track still lacks its first checkpoint."""
-    return TRACKS.insert(tx, (None, run, name, parent, fork_seq, -1 if fork_seq is None else fork_seq - 1, 0))
+    return tx.add_track(run, name, parent, fork_seq)
 
 
 def fork_track(
-    tx: Transaction, log: StateLog, run: int, name: str, *, parent: int, seq: int, edited: Wire | Unedited = UNEDITED
+    tx: LogTransaction, log: StateLog, run: int, name: str, *, parent: int, seq: int, edited: Wire | Unedited = UNEDITED
 ) -> int:
     """Make a track that continues another one's checkpoint `seq`, with its first row: the edit, or none.
 
@@ -204,14 +202,20 @@ def fork_track(
 
 
 def _insert(
-    log: StateLog, tx: Transaction, track: int, checkpoint: Checkpoint, before: bytes, dictionary: int, *, shared: bool
+    log: StateLog,
+    tx: LogTransaction,
+    track: int,
+    checkpoint: Checkpoint,
+    before: bytes,
+    dictionary: int,
+    *,
+    shared: bool,
 ) -> tuple[bytes, bytes]:
     """Store one row of the log; give the plain bytes of its operations and the new chain hash."""
     sink = _BlobSink(log, tx)
     plain = pack_ops(checkpoint.ops, sink.put)
     linked = chain(before, checkpoint.seq, checkpoint.digest, plain)
-    DELTAS.insert(
-        tx,
+    tx.add_delta(
         (
             row_key(track, checkpoint.seq),
             checkpoint.digest,
@@ -221,6 +225,6 @@ def _insert(
             SHARED if shared else 0,
             b"".join(sink.hashes) or None,
             log.frames.compress(plain, dictionary),
-        ),
+        )
     )
     return plain, linked

@@ -17,7 +17,6 @@ from agent_tt.errors import Damaged
 from agent_tt.history.changes.ops import touches, trace
 from agent_tt.history.changes.trace import trace_forward
 from agent_tt.history.hashing import path_id, path_text
-from agent_tt.history.proofs import TRACKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,14 +24,16 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Path
     from agent_tt.history.changes.ops import Op, Touch
     from agent_tt.history.log.log import StateLog
-    from agent_tt.history.rows import Transaction
+    from agent_tt.history.rows import LogTransaction, TouchKind
 
-__all__ = ["BLOCK", "Mark", "PathIndex", "PendingMarks"]
+__all__ = ["BLOCK", "Mark", "PathIndex", "PendingMarks", "TrackMarks"]
 
 BLOCK: Final = 64
 """Checkpoints in one row of the index."""
 
-_TOUCHED, _STRUCT, _GROWN = "touched", "struct", "grown"
+_TOUCHED: Final = "touched"
+_STRUCT: Final = "struct"
+_GROWN: Final = "grown"
 _TOP_BIT: Final = 1 << 63
 _ALL_BITS: Final = (1 << 64) - 1
 
@@ -70,22 +71,9 @@ class PendingMarks:
                 if bits.length is None:
                     bits.length = touch.length
 
-    def flush(self, tx: Transaction, track: int, seq: int) -> None:
+    def flush(self, tx: LogTransaction, track: int, seq: int) -> None:
         """Write the marks; from now on the index reaches to `seq`."""
-        marks = self.rows(track)
-        tx.execute_many(
-            "INSERT OR IGNORE INTO paths(id, path) VALUES(?, ?)",
-            list(self.paths().items()),
-        )
-        tx.execute_many(
-            "INSERT INTO changes(track, path, block, touched, struct, grown, len0) VALUES(?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT(track, path, block) DO UPDATE SET touched = touched | excluded.touched,"
-            " struct = struct | excluded.struct, grown = grown | excluded.grown, len0 = ifnull(len0, excluded.len0)",
-            marks,
-        )
-        ((reach,),) = tx.query("SELECT indexed_to FROM tracks WHERE track = ?", (track,))
-        if reach < seq:  # another process may have come further
-            TRACKS.update(tx, (track,), {"indexed_to": seq})
+        tx.put_marks(track, seq, self.paths(), self.rows(track))
         self._blocks.clear()
 
     def paths(self) -> dict[int, str]:
@@ -190,10 +178,11 @@ class PathIndex:
         found: set[int] = set()
         for segment in self._log.segments(track, last):
             low, high = max(first, segment.first), min(last, segment.last)
-            found.update(mark.seq for mark in self._marks(segment.track, path, _TOUCHED, low, high))
+            marks = TrackMarks(self._log, segment.track)
+            found.update(mark.seq for mark in marks.of(path, _TOUCHED, low, high))
             for depth in range(len(path)):
-                for column in (_STRUCT, _GROWN):
-                    found.update(mark.seq for mark in self._marks(segment.track, path[:depth], column, low, high))
+                found.update(mark.seq for mark in marks.of(path[:depth], _STRUCT, low, high))
+                found.update(mark.seq for mark in marks.of(path[:depth], _GROWN, low, high))
         return found
 
     def _before(self, track: int, seq: int, path: Path) -> Path | None:
@@ -220,18 +209,19 @@ class PathIndex:
     def _newest(self, track: int, path: Path, first: int, last: int) -> int | None:
         """The newest checkpoint that may have written the value at `path`, or moved it."""
         best = first - 1
+        marks = TrackMarks(self._log, track)
         marked = without_envelopes(path)
-        for mark in self._marks(track, marked, _TOUCHED, first, last):
+        for mark in marks.of(marked, _TOUCHED, first, last):
             best = mark.seq
             break
         for depth in range(len(marked)):
-            for mark in self._marks(track, marked[:depth], _STRUCT, best + 1, last):
+            for mark in marks.of(marked[:depth], _STRUCT, best + 1, last):
                 best = mark.seq
                 break
         for depth, step in enumerate(path):
             if not isinstance(step, int):
                 continue
-            for mark in self._marks(track, without_envelopes(path[:depth]), _GROWN, best + 1, last):
+            for mark in marks.of(without_envelopes(path[:depth]), _GROWN, best + 1, last):
                 grew_only_later = mark.length is not None and mark.length > step
                 if grew_only_later and mark.seq // BLOCK * BLOCK > best:
                     continue  # the list was longer already when this block began
@@ -248,51 +238,47 @@ class PathIndex:
 
     def _oldest(self, track: int, path: Path, first: int, last: int) -> int | None:
         """The oldest checkpoint that may have changed the value at `path`, or moved it."""
+        marks = TrackMarks(self._log, track)
         marked = without_envelopes(path)
         best: int | None = None
         for depth in range(len(marked) + 1):
-            column = _TOUCHED if depth == len(marked) else _STRUCT
-            for mark in self._marks(track, marked[:depth], column, first, last, newest_first=False):
+            kind: TouchKind = _TOUCHED if depth == len(marked) else _STRUCT
+            for mark in marks.of(marked[:depth], kind, first, last, newest_first=False):
                 best = last = mark.seq
                 break
         return best
 
-    def _marks(
-        self, track: int, path: Path, column: str, first: int, last: int, *, newest_first: bool = True
-    ) -> Iterator[Mark]:
-        """Checkpoints first..last at which the index has `path` in a column, those above the index included."""
-        if first > last:
-            return
-        found = self._log.rows.query("SELECT indexed_to FROM tracks WHERE track = ?", (track,))
-        reach = found[0][0] if found and type(found[0][0]) is int else -1
-        tail = (self._tail_marks, max(first, reach + 1), last)
-        indexed = (self._indexed_marks, first, min(last, reach))
+
+class TrackMarks:
+    """What is marked of one track: by the index as far as it covers, above that by the operations themselves."""
+
+    def __init__(self, log: StateLog, track: int) -> None:
+        self._log = log
+        self._track = track
+        self._reach = log.indexed_to(track)
+
+    def of(self, path: Path, kind: TouchKind, first: int, last: int, *, newest_first: bool = True) -> Iterator[Mark]:
+        """Checkpoints first..last at which a path is marked as that."""
+        tail = (self._tail, max(first, self._reach + 1), last)
+        indexed = (self._indexed, first, min(last, self._reach))
         for source, low, high in (tail, indexed) if newest_first else (indexed, tail):
             if low <= high:
-                yield from source(track, path, column, low, high, newest_first=newest_first)
+                yield from source(path, kind, low, high, newest_first=newest_first)
 
-    def _tail_marks(
-        self, track: int, path: Path, column: str, first: int, last: int, *, newest_first: bool
-    ) -> Iterator[Mark]:
-        rows = list(self._log.operations(track, first, last, _nothing))
+    def _tail(self, path: Path, kind: TouchKind, first: int, last: int, *, newest_first: bool) -> Iterator[Mark]:
+        rows = list(self._log.operations(self._track, first, last, _nothing))
         for row in reversed(rows) if newest_first else rows:
             touch = touches(row.ops).get(path)
-            if touch is not None and _says(touch, column):
+            if touch is not None and _says(touch, kind):
                 yield Mark(row.seq, touch.length)
 
-    def _indexed_marks(
-        self, track: int, path: Path, column: str, first: int, last: int, *, newest_first: bool
-    ) -> Iterator[Mark]:
-        order = "DESC" if newest_first else "ASC"
-        blocks = self._log.rows.query(
-            f"SELECT block, {column}, len0 FROM changes WHERE track = ? AND path = ? AND block BETWEEN ? AND ?"  # noqa: S608  # column is one of three words of ours
-            f" ORDER BY block {order}",
-            (track, path_id(path), first // BLOCK, last // BLOCK),
-        )
-        for block, bits, length in blocks:
+    def _indexed(self, path: Path, kind: TouchKind, first: int, last: int, *, newest_first: bool) -> Iterator[Mark]:
+        blocks = self._log.rows.marks(self._track, path_id(path), kind, first // BLOCK, last // BLOCK)
+        for block, bits, length in reversed(blocks) if newest_first else blocks:
             if type(block) is not int or type(bits) is not int:
                 raise Damaged(
-                    f"the index of changes of track {track} is damaged", hint="Run `agent-tt verify` on the store."
+                    f"the index of changes of track {self._track} is damaged",
+                    hint="Run `agent-tt verify` on the store.",
                 )
             for bit in _set_bits(bits & _ALL_BITS, newest_first=newest_first):
                 seq = block * BLOCK + bit
@@ -300,8 +286,8 @@ class PathIndex:
                     yield Mark(seq, length)
 
 
-def _says(touch: Touch, column: str) -> bool:
-    return column == _TOUCHED or (touch.struct if column == _STRUCT else touch.grown)
+def _says(touch: Touch, kind: TouchKind) -> bool:
+    return kind == _TOUCHED or (touch.struct if kind == _STRUCT else touch.grown)
 
 
 def _set_bits(bits: int, *, newest_first: bool) -> Sequence[int]:

@@ -23,7 +23,6 @@ from agent_tt.codec.paths import get
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import Damaged
 from agent_tt.history.payloads.payload import blob_value, bounded, pack, place_part, unpack
-from agent_tt.history.proofs import KEYFRAMES
 from agent_tt.history.rows import SEQ_BITS, row_key
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from agent_tt.history.changes.ops import Op
     from agent_tt.history.log.log import Segment, StateLog
     from agent_tt.history.payloads.payload import GetBlob
-    from agent_tt.history.rows import Row, Transaction
+    from agent_tt.history.rows import LogTransaction, Row
 
 __all__ = ["KeyframePolicy", "StoredKeyframe", "append_only", "check", "fill", "newest", "within", "write"]
 
@@ -93,7 +92,7 @@ class StoredKeyframe:
 
 
 def write(
-    tx: Transaction,
+    tx: LogTransaction,
     log: StateLog,
     key: int,
     skeleton: Wire,
@@ -103,8 +102,7 @@ def write(
 ) -> None:
     """Store a keyframe for the checkpoint of that row key; `blobs` are the hashes that it names."""
     plain = pack({"v": skeleton, "r": [*refs], "d": digest.hex()})
-    KEYFRAMES.delete(tx, "id = ?", (key,))
-    KEYFRAMES.insert(tx, (key, len(plain), b"".join(blobs) or None, log.frames.compress(plain)))
+    tx.put_keyframe((key, len(plain), b"".join(blobs) or None, log.frames.compress(plain)))
 
 
 def newest(log: StateLog, segments: Sequence[Segment], before: StoredKeyframe | None = None) -> StoredKeyframe | None:
@@ -116,26 +114,21 @@ def newest(log: StateLog, segments: Sequence[Segment], before: StoredKeyframe | 
             last = before.seq - 1
         if segment.first > last:
             continue
-        found = log.rows.query(
-            f"SELECT {KEYFRAMES.selected} FROM keyframes WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1",  # noqa: S608
-            (row_key(segment.track, segment.first), row_key(segment.track, last)),
-        )
+        first = row_key(segment.track, segment.first)
+        found = log.rows.keyframes(first, row_key(segment.track, last), newest=True)
         if found:
             return _stored(position, segment.track, found[0])
     return None
 
 
 def _stored(position: int, track: int, columns: Row) -> StoredKeyframe:
-    key, size, _, frame, _ = columns
-    return StoredKeyframe(position, track, key & _SEQ_MASK, size, frame, KEYFRAMES.holds(columns))
+    key, size, _, frame, proven = columns
+    return StoredKeyframe(position, track, key & _SEQ_MASK, size, frame, proven)
 
 
 def within(log: StateLog, segment: Segment) -> dict[int, StoredKeyframe]:
     """All keyframes of a segment, by checkpoint; their `segment` is 0."""
-    found = log.rows.query(
-        f"SELECT {KEYFRAMES.selected} FROM keyframes WHERE id BETWEEN ? AND ? ORDER BY id",  # noqa: S608
-        (row_key(segment.track, segment.first), row_key(segment.track, segment.last)),
-    )
+    found = log.rows.keyframes(row_key(segment.track, segment.first), row_key(segment.track, segment.last))
     stored = [_stored(0, segment.track, columns) for columns in found]
     return {keyframe.seq: keyframe for keyframe in stored}
 

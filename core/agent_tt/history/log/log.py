@@ -14,7 +14,6 @@ from agent_tt.history.log.pages import PAGE, PageCache
 from agent_tt.history.payloads.blobs import Blobs
 from agent_tt.history.payloads.frames import MOST_PLAIN, Frames
 from agent_tt.history.payloads.payload import blob_value, bounded, place_part, unpack
-from agent_tt.history.proofs import DELTAS, TRACKS
 from agent_tt.history.rows import SEQ_BITS, row_key, whole
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.history.changes.ops import Op
-    from agent_tt.history.rows import Row, Rows
+    from agent_tt.history.rows import LogRows, Row
 
 __all__ = ["LogRow", "RowOps", "Segment", "StateLog", "Wanted"]
 
@@ -89,9 +88,9 @@ class RowOps:
 
 
 class StateLog:
-    """Reads the rows of one file. Safe to use from several threads."""
+    """Reads the rows of one backend. Safe to use from several threads."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: LogRows) -> None:
         self.rows = rows
         self.frames = Frames(rows)
         self.blobs = Blobs(rows, self.frames)
@@ -120,12 +119,12 @@ class StateLog:
     def _parent(self, track: int) -> tuple[int | None, int | None]:
         known = self._parents.get(track)
         if known is None:
-            found = TRACKS.read(self.rows, "track = ?", (track,))
-            if not found:
+            found = self.rows.track(track)
+            if found is None:
                 raise Damaged(f"track {track} is missing", hint=_HINT)
-            if not TRACKS.holds(found[0]):
+            if not found[3]:
                 raise Damaged(f"track {track} is damaged: its row is not as it was written", hint=_HINT)
-            parent, fork_seq = (None if value is None else whole(value, f"track {track}") for value in found[0][3:5])
+            parent, fork_seq = (None if value is None else whole(value, f"track {track}") for value in found[:2])
             known = self._parents[track] = (parent, fork_seq)
         return known
 
@@ -151,10 +150,13 @@ class StateLog:
 
     def last_seq(self, track: int) -> int | None:
         """The number of a track's last own checkpoint, None while it has none."""
-        ((key,),) = self.rows.query(
-            "SELECT max(id) FROM deltas WHERE id BETWEEN ? AND ?", (row_key(track, 0), row_key(track, _SEQ_MASK))
-        )
-        return None if key is None else int(key) & _SEQ_MASK
+        found = self.rows.deltas(row_key(track, 0), row_key(track, _SEQ_MASK), newest=True)
+        return int(found[0][0]) & _SEQ_MASK if found else None
+
+    def indexed_to(self, track: int) -> int:
+        """The last checkpoint of a track that the index of changes covers, -1 for none."""
+        found = self.rows.track(track)
+        return found[2] if found is not None and type(found[2]) is int else -1
 
     def scan(self, track: int, first: int, last: int) -> Iterator[LogRow]:
         """Rows first..last of one track, in order.
@@ -171,10 +173,7 @@ class StateLog:
                 yield page[seq]
 
     def _fetch(self, track: int, first: int, last: int) -> list[LogRow]:
-        found = self.rows.query(
-            f"SELECT {DELTAS.selected} FROM deltas WHERE id BETWEEN ? AND ? ORDER BY id",  # noqa: S608  # our own
-            (row_key(track, first), row_key(track, last)),
-        )
+        found = self.rows.deltas(row_key(track, first), row_key(track, last))
         return [_log_row(track, columns) for columns in found]
 
     def plain(self, row: LogRow) -> bytes:
@@ -204,7 +203,7 @@ class StateLog:
         return self._decode(plain, row.seq, row.what, wanted)
 
     def decode(self, columns: Row) -> RowOps:
-        """The operations of a row from its columns and proof, with their blobs in place.
+        """The operations of a row as `LogRows.deltas` gives it, with their blobs in place.
 
         Raises:
             Damaged: the row cannot be read (a blob that cannot be is a placeholder instead).
@@ -239,10 +238,7 @@ class StateLog:
         """Rows first..last of one track, decompressed."""
         decompress = self.frames.decompress
         seq = first
-        for columns in self.rows.query(
-            f"SELECT {DELTAS.selected} FROM deltas WHERE id BETWEEN ? AND ? ORDER BY id",  # noqa: S608  # our own
-            (row_key(track, first), row_key(track, last)),
-        ):
+        for columns in self.rows.deltas(row_key(track, first), row_key(track, last)):
             if columns[0] & _SEQ_MASK != seq:
                 break
             _prove(columns)
@@ -298,8 +294,8 @@ def _copied_text(ops: list[Op]) -> int:
 
 
 def _log_row(track: int, columns: Row) -> LogRow:
-    key, digest, chain, dictionary, size, _, refs, frame, _ = columns
-    return LogRow(track, key & _SEQ_MASK, digest, chain, dictionary, size, frame, refs, DELTAS.holds(columns))
+    key, digest, chain, dictionary, size, _, refs, frame, proven = columns
+    return LogRow(track, key & _SEQ_MASK, digest, chain, dictionary, size, frame, refs, proven)
 
 
 def _prove(columns: Row) -> None:
@@ -308,7 +304,7 @@ def _prove(columns: Row) -> None:
     Raises:
         CorruptDelta: it is not.
     """
-    if not DELTAS.holds(columns):
+    if not columns[-1]:
         raise _unproven(_what(columns[0] >> SEQ_BITS, columns[0] & _SEQ_MASK))
 
 

@@ -12,10 +12,9 @@ import zstandard
 
 from agent_tt.errors import Damaged, StoreUnreadable
 from agent_tt.history.hashing import content_hash, row_id
-from agent_tt.history.proofs import DICTS
 
 if TYPE_CHECKING:
-    from agent_tt.history.rows import Rows, Transaction
+    from agent_tt.history.rows import LogRows, LogTransaction
 
 __all__ = ["DICTIONARY_SIZE", "MOST_PLAIN", "Frames", "dictionary_content", "newest_dictionary", "store_dictionary"]
 
@@ -26,7 +25,6 @@ MOST_PLAIN: Final = 256 * 1024 * 1024
 """Bytes of content that a frame may hold: a few kilobytes in a file can name any number of them."""
 
 _LEVEL: Final = 3
-_COPIES: Final = 2
 _MOST_DICTIONARY: Final = 1 << 20
 
 
@@ -43,7 +41,7 @@ class _Machines(threading.local):
 class Frames:
     """Packs and unpacks the frames of one file. Safe to use from several threads."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: LogRows) -> None:
         self._rows = rows
         self._machines = _Machines()
         self._dictionaries: dict[int, zstandard.ZstdCompressionDict] = {}
@@ -98,7 +96,7 @@ class Frames:
         known = self._dictionaries.get(number)
         if known is not None:
             return known
-        for (data,) in self._rows.query("SELECT data FROM dicts WHERE id = ? ORDER BY copy", (number,)):
+        for _, data in self._rows.dictionary(number):
             content = dictionary_content(data, number)
             if content is not None:
                 known = zstandard.ZstdCompressionDict(content, zstandard.DICT_TYPE_RAWCONTENT)
@@ -120,19 +118,16 @@ def dictionary_content(data: object, number: int) -> bytes | None:
     return content if row_id(content_hash(content)) == number else None
 
 
-def newest_dictionary(rows: Rows, agent: str) -> int:
+def newest_dictionary(rows: LogRows, agent: str) -> int:
     """Id of the dictionary that the agent's runs share, 0 when there is none yet."""
-    found = rows.query("SELECT id FROM dicts WHERE agent = ? AND copy = 0 ORDER BY id LIMIT 1", (agent,))
+    found = rows.dictionary(agent)
     return int(found[0][0]) if found else 0
 
 
-def store_dictionary(tx: Transaction, frames: Frames, content: bytes, agent: str) -> int:
+def store_dictionary(tx: LogTransaction, frames: Frames, content: bytes, agent: str) -> int:
     """Keep `content` as the agent's dictionary and give its id."""
     number = row_id(content_hash(content))
-    frame = frames.compress(content)
-    if not tx.query("SELECT 1 FROM dicts WHERE id = ?", (number,)):
-        for copy in range(_COPIES):
-            DICTS.insert(tx, (number, copy, agent, frame))
+    tx.put_dictionary(number, agent, frames.compress(content))
     return number
 
 

@@ -8,7 +8,7 @@ from agent_tt.history.payloads.frames import DICTIONARY_SIZE, newest_dictionary,
 
 if TYPE_CHECKING:
     from agent_tt.history.payloads.frames import Frames
-    from agent_tt.history.rows import Rows, Transaction
+    from agent_tt.history.rows import LogRows, LogTransaction
 
 __all__ = ["DictionaryTrainer"]
 
@@ -23,7 +23,7 @@ class DictionaryTrainer:
         dictionary: id of the dictionary for the next row, 0 for none.
     """
 
-    def __init__(self, rows: Rows, agent: str) -> None:
+    def __init__(self, rows: LogRows, agent: str) -> None:
         self.dictionary = newest_dictionary(rows, agent)
         self._rows = rows
         self._agent = agent
@@ -36,7 +36,7 @@ class DictionaryTrainer:
         self._samples.clear()
         self._collected = 0
 
-    def add(self, tx: Transaction, frames: Frames, plain: bytes) -> None:
+    def add(self, tx: LogTransaction, frames: Frames, plain: bytes) -> None:
         """Look at the operations of a row that was stored."""
         if self.dictionary:
             return

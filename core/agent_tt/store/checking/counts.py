@@ -14,16 +14,17 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.history.proofs import RUNS, STEPS
 from agent_tt.history.rows import MOST_RUNS
 from agent_tt.model.facts.stored import RunMeta, StepMeta
 from agent_tt.store.rows import columns, deliveries
+from agent_tt.store.tables.definitions import RUNS, STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.rows import Rows, Transaction
+    from agent_tt.store.file.transaction import Transaction
+    from agent_tt.store.tables.asking import Rows
 
 __all__ = ["meta_with_counts", "missing_rows"]
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.log.log import Segment, StateLog
     from agent_tt.store.rows.lineage import Lineage
+    from agent_tt.store.tables.asking import Rows
 
 __all__ = ["DamageWatch"]
 
@@ -63,7 +64,7 @@ class DamageWatch:
                 continue
             found.append((special, position.track, position.seq))
         for stretch in self._lineage.stretches(run):
-            rows = self._log.rows.query(
+            rows = self._lineage.rows.query(
                 "SELECT step, track, seq FROM steps WHERE run = ? AND step <= ? AND seq IS NOT NULL",
                 (stretch.run, (1 << 62) if stretch.last is None else stretch.last),
             )
@@ -78,7 +79,7 @@ class DamageWatch:
         first_bad = self._first_bad(self._log.segments(track, last))
         if first_bad is None:
             return []
-        return _Walk(self._log, track, first_bad, last).damaged()
+        return _Walk(self._lineage.rows, self._log, track, first_bad, last).damaged()
 
     def _first_bad(self, segments: list[Segment]) -> int | None:
         for segment in segments:
@@ -90,7 +91,7 @@ class DamageWatch:
                     first = row.seq
                     self._log.plain(row)
                 first = segment.first
-                for key, refs in self._log.rows.query(
+                for key, refs in self._lineage.rows.query(
                     "SELECT id, refs FROM deltas WHERE refs IS NOT NULL AND id BETWEEN ? AND ? ORDER BY id",
                     (row_key(segment.track, segment.first), row_key(segment.track, segment.last)),
                 ):
@@ -111,7 +112,8 @@ class DamageWatch:
 class _Walk:
     """Rolls a state from the first damage on, and notes at which checkpoints something is missing."""
 
-    def __init__(self, log: StateLog, track: int, first: int, last: int) -> None:
+    def __init__(self, rows: Rows, log: StateLog, track: int, first: int, last: int) -> None:
+        self._rows = rows
         self._log = log
         self._track = track
         self._seqs = range(first, last + 1)
@@ -136,7 +138,7 @@ class _Walk:
         return {
             key & _SEQ_MASK
             for segment in self._log.segments(self._track, self._seqs[-1])
-            for (key,) in self._log.rows.query(
+            for (key,) in self._rows.query(
                 "SELECT id FROM keyframes WHERE id BETWEEN ? AND ?",
                 (row_key(segment.track, segment.first), row_key(segment.track, segment.last)),
             )

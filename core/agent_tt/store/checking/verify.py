@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from agent_tt.history.log.keyframes import StoredKeyframe
     from agent_tt.history.log.log import LogRow, StateLog
     from agent_tt.store.rows.lineage import Lineage, Stretch
+    from agent_tt.store.tables.asking import Rows
 
 __all__ = ["verify_file", "verify_run"]
 
@@ -39,16 +40,17 @@ _MOST_INTEGRITY_LINES: Final = 20
 
 def verify_file(log: StateLog, lineage: Lineage, path: Path) -> list[Problem]:
     """Everything that is wrong with a store; `path` is its file."""
+    rows = lineage.rows
     problems: list[Problem] = []
     try:
-        for (line,) in log.rows.query(f"PRAGMA integrity_check({_MOST_INTEGRITY_LINES})"):
+        for (line,) in rows.query(f"PRAGMA integrity_check({_MOST_INTEGRITY_LINES})"):
             if line != "ok":
                 problems.append(Problem(None, None, f"SQLite: {line}"))
         problems += [Problem(None, None, what) for what in schema_problems(path)]
         problems += verify_rows(path)
-        for (run,) in log.rows.query("SELECT run FROM runs ORDER BY run"):
+        for (run,) in rows.query("SELECT run FROM runs ORDER BY run"):
             problems += _contents(log, lineage, run)
-        problems += [Problem(None, None, what) for what in (*_ownerless(log), *_unused_damage(log))]
+        problems += [Problem(None, None, what) for what in (*_ownerless(rows), *_unused_damage(rows, log))]
     except AgentTTError as error:  # what cannot be asked at all: a table that is missing or malformed
         problems.append(Problem(None, None, error.message))
     return problems
@@ -69,21 +71,21 @@ _OWNERS: Final = (
 """Tables, the column that says whose a row is, and who there is."""
 
 
-def _ownerless(log: StateLog) -> Iterator[str]:
+def _ownerless(rows: Rows) -> Iterator[str]:
     """Rows of runs that are not there, which a deletion takes along."""
     for table, column, owners in _OWNERS:
         statement = f"SELECT count(*) FROM {table} WHERE {column} NOT IN ({owners})"  # noqa: S608  # our own
         try:
-            ((count,),) = log.rows.query(statement)
+            ((count,),) = rows.query(statement)
         except AgentTTError:  # a table is missing, as was said already
             continue
         if count:
             yield f"{count} row{'' if count == 1 else 's'} of {table} belong{'s' if count == 1 else ''} to no run"
 
 
-def _unused_damage(log: StateLog) -> Iterator[str]:
+def _unused_damage(rows: Rows, log: StateLog) -> Iterator[str]:
     """Blobs and dictionaries that cannot be read, whether or not a run names them."""
-    for (stored,) in log.rows.query("SELECT hash FROM blobs ORDER BY id"):
+    for (stored,) in rows.query("SELECT hash FROM blobs ORDER BY id"):
         if not isinstance(stored, bytes) or len(stored) != HASH_SIZE:
             yield f"a blob is damaged: {str(stored)[:40]!r} is not a hash"
             continue
@@ -91,7 +93,7 @@ def _unused_damage(log: StateLog) -> Iterator[str]:
             log.blobs.get(stored)
         except AgentTTError as error:
             yield error.message
-    for number, copy, data in log.rows.query("SELECT id, copy, data FROM dicts ORDER BY id, copy"):
+    for number, copy, data in rows.query("SELECT id, copy, data FROM dicts ORDER BY id, copy"):
         if dictionary_content(data, number) is None:
             yield f"copy {copy} of dictionary {number} is damaged"
 
@@ -109,32 +111,32 @@ def verify_run(log: StateLog, lineage: Lineage, run_id: str, path: Path) -> list
 def _contents(log: StateLog, lineage: Lineage, run: int) -> list[Problem]:
     """What is wrong with what a run's rows hold, and with what they name."""
     problems: list[Problem] = []
-    ((found,),) = log.rows.query("SELECT id FROM runs WHERE run = ?", (run,)) or [(None,)]
+    ((found,),) = lineage.rows.query("SELECT id FROM runs WHERE run = ?", (run,)) or [(None,)]
     run_id = found if isinstance(found, str) else None
     try:
         stretches = lineage.stretches(run)
         for stretch in stretches:
-            problems += [Problem(run_id, step, what) for step, what in _rows_of_steps(log, stretch)]
-        for track, last in _tracks(log, lineage, run, stretches):
-            for seq, what in _Checks(log, track, last, whole=last == log.last_seq(track)).run():
+            problems += [Problem(run_id, step, what) for step, what in _rows_of_steps(lineage.rows, log, stretch)]
+        for track, last in _tracks(lineage, run, stretches):
+            for seq, what in _Checks(lineage.rows, log, track, last, whole=last == log.last_seq(track)).run():
                 problems.append(Problem(run_id, lineage.step_of(track, seq), what))
     except AgentTTError as error:
         problems.append(Problem(run_id, None, error.message))
     return problems
 
 
-def _tracks(log: StateLog, lineage: Lineage, run: int, stretches: list[Stretch]) -> Iterator[tuple[int, int]]:
+def _tracks(lineage: Lineage, run: int, stretches: list[Stretch]) -> Iterator[tuple[int, int]]:
     """The tracks that a run goes through, each with its last checkpoint; those it continues count as its own."""
     for stretch in reversed(stretches):
-        for (track,) in log.rows.query("SELECT track FROM tracks WHERE run = ? ORDER BY track", (stretch.run,)):
+        for (track,) in lineage.rows.query("SELECT track FROM tracks WHERE run = ? ORDER BY track", (stretch.run,)):
             if lineage.continuation(run, track) == track:
                 yield track, lineage.last_seq(run, track)
 
 
-def _rows_of_steps(log: StateLog, stretch: Stretch) -> Iterator[tuple[int | None, str]]:
+def _rows_of_steps(rows: Rows, log: StateLog, stretch: Stretch) -> Iterator[tuple[int | None, str]]:
     """Steps that name checkpoints that are missing, and calls that name blobs which cannot be read."""
     last = _NO_LIMIT if stretch.last is None else stretch.last
-    found = log.rows.query(
+    found = rows.query(
         "SELECT s.step, s.seq, d.id FROM steps s LEFT JOIN deltas d ON d.id = (s.track << 32) + s.seq"
         " WHERE s.run = ? AND s.step <= ? ORDER BY s.step",
         (stretch.run, last),
@@ -142,7 +144,7 @@ def _rows_of_steps(log: StateLog, stretch: Stretch) -> Iterator[tuple[int | None
     for step, seq, key in found:
         if seq is not None and key is None:
             yield columns.integer(step), f"step {step} names checkpoint {seq}, which is missing"
-    for step, call, refs in log.rows.query(
+    for step, call, refs in rows.query(
         "SELECT step, call, refs FROM calls WHERE run = ? AND step <= ? AND refs IS NOT NULL"
         " UNION ALL SELECT step, call, refs FROM deliveries WHERE id BETWEEN ? AND ? AND step <= ?"
         " AND refs IS NOT NULL ORDER BY 1, 2",
@@ -153,23 +155,18 @@ def _rows_of_steps(log: StateLog, stretch: Stretch) -> Iterator[tuple[int | None
                 log.blobs.get(name)
         except Damaged as error:
             yield step if type(step) is int else None, f"call {call} of step {step}: {error.message}"
-    yield from deliveries.unreadable(log.rows, stretch.run, last)
-
-
-def _reach(log: StateLog, track: int) -> int:
-    """The last checkpoint that the index of a track covers."""
-    found = log.rows.query("SELECT indexed_to FROM tracks WHERE track = ?", (track,))
-    return found[0][0] if found and type(found[0][0]) is int else -1
+    yield from deliveries.unreadable(rows, stretch.run, last)
 
 
 class _Checks:
     """The checks of one track."""
 
-    def __init__(self, log: StateLog, track: int, last: int, *, whole: bool) -> None:
+    def __init__(self, rows: Rows, log: StateLog, track: int, last: int, *, whole: bool) -> None:
+        self._rows = rows
         self._log = log
         self._track = track
         self._marks: PendingMarks | None = PendingMarks() if whole else None
-        self._reach = _reach(log, track)
+        self._reach = log.indexed_to(track)
         self._segments = log.segments(track, last)
         self._state: TalliedState | None = TalliedState()
         self._births = Births({})
@@ -195,11 +192,11 @@ class _Checks:
     def _index(self, marks: PendingMarks) -> Iterator[tuple[int, str]]:
         """Whether the index of the track is what its checkpoints make it."""
         columns = "track, path, block, touched, struct, grown, len0"
-        found = self._log.rows.query(
+        found = self._rows.query(
             f"SELECT {columns} FROM changes WHERE track = ? ORDER BY path, block",  # noqa: S608  # our own
             (self._track,),
         )
-        if _reach(self._log, self._track) != self._reach:
+        if self._log.indexed_to(self._track) != self._reach:
             return  # it was written just now, by who records the run
         made = marks.rows(self._track)
         if found != made:
@@ -208,7 +205,7 @@ class _Checks:
             seq = min(max(block * BLOCK, self._segments[-1].first), self._segments[-1].last)
             yield seq, f"the index of changes of track {self._track} is not what its checkpoints say"
         named: dict[object, object] = dict(
-            self._log.rows.query(
+            self._rows.query(
                 "SELECT id, path FROM paths WHERE id IN (SELECT path FROM changes WHERE track = ?)", (self._track,)
             )
         )

@@ -10,20 +10,22 @@ from collections import defaultdict
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final
 
-from agent_tt.history.proofs import TABLES, seal_terms
 from agent_tt.history.rows import SEQ_BITS, row_key
 from agent_tt.model import Problem
 from agent_tt.store.checking.counts import missing_rows
 from agent_tt.store.file import schema
 from agent_tt.store.file.connection import connect
 from agent_tt.store.file.sqlite_errors import SQLITE_ERRORS, our_error
+from agent_tt.store.tables.definitions import TABLES
+from agent_tt.store.tables.proofs import seal_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from agent_tt.history.proofs import Table
-    from agent_tt.history.rows import Row, SqlValue
+    from agent_tt.history.rows import Row
+    from agent_tt.store.tables.asking import SqlValue
+    from agent_tt.store.tables.table import Table
 
 __all__ = ["verify_rows"]
 

@@ -16,24 +16,26 @@ import sqlite3
 import threading
 import weakref
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Literal, Self
+from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import quote
 
 from agent_tt.errors import AgentTTError, ReadOnlySource, StoreBusy, StoreNotFound, StoreUnreadable
-from agent_tt.history.proofs import seal_terms
 from agent_tt.store.file.in_place import Openings, Place, keep_forever, open_descriptors
 from agent_tt.store.file.sqlite_errors import BUSY_TIMEOUT_S, SQLITE_ERRORS, Translation, our_error
+from agent_tt.store.file.transaction import Transaction
+from agent_tt.store.tables.histories import HistoryRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
     from types import TracebackType
 
-    from agent_tt.history.rows import Row, SqlValue, Transaction
+    from agent_tt.history.rows import Row
     from agent_tt.store.file.in_place import Trouble
+    from agent_tt.store.tables.asking import SqlValue
 
-__all__ = ["BUSY_TIMEOUT_S", "Database", "Durability", "connect", "transaction_of", "waiting_at_most"]
+__all__ = ["BUSY_TIMEOUT_S", "Database", "Durability", "connect", "waiting_at_most"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -42,15 +44,8 @@ Durability = Literal["full", "normal"]
 _COMMITS_PER_CHECKPOINT: Final = 512
 """They write about as many pages as SQLite's own default, 1000."""
 
-_SEAL_MASK: Final = (1 << 62) - 1
-_SEAL: Final = (
-    "INSERT INTO seals(name, owner, n, a, b) VALUES(?, ?, ?, ?, ?) ON CONFLICT(name, owner) DO UPDATE SET"
-    f" n = n + excluded.n, a = (a + excluded.a) & {_SEAL_MASK}, b = (b + excluded.b) & {_SEAL_MASK}"
-)
-"""Adds to a seal; see `agent_tt.history.proofs`."""
 
-
-class Database:
+class Database(HistoryRows):
     """A store file that is open, for reading or for reading and writing.
 
     Attributes:
@@ -174,7 +169,7 @@ class Database:
         """
         return _LockedTransaction(self, durable=durable)
 
-    def begin(self, *, durable: bool) -> OpenTransaction:
+    def begin(self, *, durable: bool) -> Transaction:
         """Begin what `transaction` promises; only its block calls this, with the lock held."""
         if self.read_only:
             raise ReadOnlySource(f"{self.path} is open for reading only", hint="Open it without read_only to write.")
@@ -186,7 +181,7 @@ class Database:
             if self._durability == "full" and durable is not self._is_forced:
                 connection.execute(f"PRAGMA synchronous = {'full' if durable else 'normal'}")
                 self._is_forced = durable
-            return OpenTransaction(connection, self._version_within).__enter__()
+            return Transaction(connection, self._version_within).__enter__()
 
     def _version_within(self) -> int | None:
         """What `Transaction.version` gives inside a transaction of this connection."""
@@ -305,7 +300,7 @@ class _LockedTransaction:
     def __init__(self, database: Database, *, durable: bool) -> None:
         self._database = database
         self._durable = durable
-        self._tx: OpenTransaction | None = None
+        self._tx: Transaction | None = None
 
     def __enter__(self) -> Transaction:
         database = self._database
@@ -334,64 +329,6 @@ class _LockedTransaction:
                 database.committed()
         finally:
             database.lock.release()
-
-
-class OpenTransaction:
-    """What a transaction offers; its errors are translated by the block around it."""
-
-    __slots__ = ("_connection", "_seals", "_version")
-
-    def __init__(self, connection: sqlite3.Connection, version: Callable[[], int | None] | None = None) -> None:
-        self._connection = connection
-        self._version = version
-        self._seals: dict[tuple[str, SqlValue], list[int]] = {}
-
-    def version(self) -> int | None:
-        return None if self._version is None else self._version()
-
-    def query(self, sql: str, parameters: Sequence[SqlValue] = (), /) -> list[Row]:
-        return self._connection.execute(sql, parameters).fetchall()
-
-    def execute(self, sql: str, parameters: Sequence[SqlValue] = (), /) -> int:
-        return self._connection.execute(sql, parameters).lastrowid or 0
-
-    def execute_many(self, sql: str, rows: Iterable[Sequence[SqlValue]], /) -> None:
-        self._connection.executemany(sql, rows)
-
-    def seal(self, name: str, owner: SqlValue, member: bytes, count: int, /) -> None:
-        """Remembers a change of a seal; all of them are written together, before the commit."""
-        seal = self._seals.get((name, owner))
-        if seal is None:
-            seal = self._seals[name, owner] = [0, 0, 0]
-        one, other = seal_terms(member)
-        seal[0] += count
-        seal[1] += count * one
-        seal[2] += count * other
-
-    def __enter__(self) -> Self:
-        self._connection.execute("BEGIN IMMEDIATE")
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        connection = self._connection
-        try:
-            if error is None:
-                self._write_seals()
-                connection.execute("COMMIT")
-        finally:
-            if connection.in_transaction:  # the block, or the commit itself, failed
-                connection.execute("ROLLBACK")
-
-    def _write_seals(self) -> None:
-        """Write the seals of the rows that were changed."""
-        for (name, owner), (count, one, other) in self._seals.items():
-            self._connection.execute(_SEAL, (name, owner, count, one & _SEAL_MASK, other & _SEAL_MASK))
-        self._seals.clear()
-
-
-def transaction_of(connection: sqlite3.Connection) -> AbstractContextManager[Transaction]:
-    """A write transaction on a plain connection, of a file that is not open otherwise; errors are SQLite's."""
-    return OpenTransaction(connection)
 
 
 def connect(path: Path, *, mode: Literal["ro", "rw", "rwc"]) -> sqlite3.Connection:

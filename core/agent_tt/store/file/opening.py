@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt import _version
 from agent_tt.errors import NewerFormat, NotAStore, OlderFormat, ReadOnlySource, StoreNotFound, StoreUnreadable
-from agent_tt.history.proofs import META
 from agent_tt.store.file import locate, provenance, schema
-from agent_tt.store.file.connection import BUSY_TIMEOUT_S, Database, connect, transaction_of
+from agent_tt.store.file.connection import BUSY_TIMEOUT_S, Database, connect
 from agent_tt.store.file.sqlite_errors import SQLITE_ERRORS, our_error
 from agent_tt.store.file.tables import check_tables
+from agent_tt.store.file.transaction import Transaction
+from agent_tt.store.tables.definitions import META
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agent_tt.history.rows import Transaction
     from agent_tt.store.file.connection import Durability
 
 __all__ = ["open_database"]
@@ -69,7 +69,7 @@ def _create(path: Path) -> None:
         if not _is_made(path, connection):
             connection.execute(f"PRAGMA page_size = {schema.PAGE_SIZE}")
             connection.execute("PRAGMA synchronous = full")
-            with transaction_of(connection) as tx:
+            with Transaction(connection) as tx:
                 if not _has_tables(connection):
                     _make_tables(connection, tx)
         _switch_to_wal(path, connection)

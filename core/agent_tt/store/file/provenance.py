@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import ReadOnlySource, Untrusted
-from agent_tt.history.proofs import META
-from agent_tt.store.file.connection import connect, transaction_of
+from agent_tt.store.file.connection import connect
 from agent_tt.store.file.sqlite_errors import SQLITE_ERRORS, our_error
+from agent_tt.store.file.transaction import Transaction
+from agent_tt.store.tables.definitions import META
 
 if TYPE_CHECKING:
     from agent_tt.model import Run
@@ -74,7 +75,7 @@ def trust_store(path: Path) -> None:
             f"{path} cannot be trusted: your data folder takes no key to sign it with", hint="make it writable"
         )
     try:
-        with closing(connect(path, mode="rw")) as connection, transaction_of(connection) as tx:
+        with closing(connect(path, mode="rw")) as connection, Transaction(connection) as tx:
             META.delete(tx, "key = ?", (META_KEY,))
             META.insert(tx, (META_KEY, stamp))
     except SQLITE_ERRORS as error:

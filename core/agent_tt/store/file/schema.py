@@ -13,7 +13,7 @@ imported, called or unpickled.
 | operations on a state; JSON with its large parts as blobs | `history.changes.ops`, `history.payloads.payload` |
 | frames, dictionaries; hashes and the numbers made from them | `history.payloads.frames`, `history.hashing` |
 | digest of a state, chain over the log | `history.digest` |
-| proofs of rows, and seals: what shows that none is missing | `history.proofs` |
+| proofs of rows, and seals: what shows that none is missing | `store.tables.proofs` |
 | counts of steps, calls and answers, which do the same for these | `store.checking.counts` |
 | headers of HTTP messages, kept once | `history.payloads.templates` |
 | how the log is read along a track and its parents; keyframes | `history.log.log`, `history.log.keyframes` |

@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from agent_tt.history.payloads.damage import placeholder
 from agent_tt.history.payloads.payload import unpack_call_value
-from agent_tt.history.proofs import CALLS
 from agent_tt.model import Call
 from agent_tt.store.rows import columns
 from agent_tt.store.rows.columns import ANY, COUNT, NAME, TEXT, WHOLE
 from agent_tt.store.rows.deliveries import NUMBER_MASK, keys_of
+from agent_tt.store.tables.definitions import CALLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.history.payloads.blobs import Blobs
-    from agent_tt.history.rows import Row, Rows
+    from agent_tt.history.rows import Row
     from agent_tt.model import CallKind
     from agent_tt.store.rows.lineage import Lineage
+    from agent_tt.store.tables.asking import Rows
 
 __all__ = ["CallRows", "damaged_call"]
 

@@ -15,17 +15,19 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.errors import Damaged
 from agent_tt.history.payloads.damage import placeholder
 from agent_tt.history.payloads.payload import unpack_call_value
-from agent_tt.history.proofs import DELIVERIES
 from agent_tt.history.rows import MOST_RUNS, SEQ_BITS, row_key
 from agent_tt.model import Delivery
 from agent_tt.store.rows.columns import integer
+from agent_tt.store.tables.definitions import DELIVERIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agent_tt.history.payloads.blobs import Blobs
-    from agent_tt.history.rows import Row, Rows, Transaction
+    from agent_tt.history.rows import Row
     from agent_tt.model import DeliveryKind
+    from agent_tt.store.file.transaction import Transaction
+    from agent_tt.store.tables.asking import Rows
 
 __all__ = [
     "NUMBER_MASK",

@@ -16,7 +16,7 @@ from agent_tt.protocols.references import LATEST, normalise
 from agent_tt.protocols.references import new_id as new_run_id
 
 if TYPE_CHECKING:
-    from agent_tt.history.rows import Rows
+    from agent_tt.store.tables.asking import Rows
 
 __all__ = ["LATEST", "fork_name", "new_run_id", "normalise", "resolve"]
 

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import Damaged, RunNotFound, StepNotFound
-from agent_tt.history.proofs import RUNS, STEPS
 from agent_tt.history.rows import whole
 from agent_tt.model.facts.stored import RunMeta
 from agent_tt.store.rows import columns
+from agent_tt.store.tables.definitions import RUNS, STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from agent_tt.history.log.log import StateLog
-    from agent_tt.history.rows import Rows
+    from agent_tt.store.tables.asking import Rows
 
 __all__ = ["Lineage", "Position", "Stretch", "last_own_step"]
 
@@ -57,7 +57,7 @@ class Lineage:
     """Looks steps up through forks. What never changes (a run's parent, a track's run) is remembered."""
 
     def __init__(self, rows: Rows, log: StateLog) -> None:
-        self._rows = rows
+        self.rows = rows
         self._log = log
         self._numbers: dict[str, int] = {}
         self._origins: dict[int, _Origin] = {}
@@ -70,7 +70,7 @@ class Lineage:
         """
         known = self._numbers.get(run_id)
         if known is None:
-            found = self._rows.query("SELECT run FROM runs WHERE id = ?", (run_id,))
+            found = self.rows.query("SELECT run FROM runs WHERE id = ?", (run_id,))
             if not found:
                 raise RunNotFound(f"no run {run_id!r}", hint="`agent-tt runs` lists what there is.")
             known = self._numbers[run_id] = int(found[0][0])
@@ -87,7 +87,7 @@ class Lineage:
         """The run that a run was forked from, and the step it was forked at (0 where there is none)."""
         known = self._origins.get(run)
         if known is None:
-            found = RUNS.read(self._rows, "run = ?", (run,))
+            found = RUNS.read(self.rows, "run = ?", (run,))
             if not found and run in self._numbers.values():  # it was there when it was asked for
                 raise RunNotFound("the run was deleted meanwhile", hint="`agent-tt runs` lists what there is.")
             if not found:
@@ -142,7 +142,7 @@ class Lineage:
     def own_last(self, run: int) -> int:
         """The number of the last step that is a run's own row, 0 when there is none."""
         _, fork_step = self.origin(run)
-        last = last_own_step(self._rows, run, fork_step)
+        last = last_own_step(self.rows, run, fork_step)
         if last is None:
             self._origins.pop(run, None)
             self.origin(run)  # which tells where the run is gone
@@ -172,7 +172,7 @@ class Lineage:
 
     def _edited(self, fork: int, inherited: Position) -> Position:
         """Where a fork keeps the checkpoint that it was forked at, as it was edited."""
-        found = self._rows.query(
+        found = self.rows.query(
             "SELECT track FROM tracks WHERE run = ? AND parent = ? AND fork_seq = ?",
             (fork, inherited.track, inherited.seq),
         )
@@ -181,7 +181,7 @@ class Lineage:
     def _own_position(self, run: int, step: int) -> Position:
         if step == 0:
             return Position(self._main_track(run), 0)
-        found = STEPS.read(self._rows, "run = ? AND step = ?", (run, step))
+        found = STEPS.read(self.rows, "run = ? AND step = ?", (run, step))
         if not found:
             self._origins.pop(run, None)
             last = self.count(run)
@@ -198,9 +198,9 @@ class Lineage:
     def _newest_before(self, run: int, step: int, track: int | None) -> Position:
         """What a step without a checkpoint of its own shows: the newest earlier one of its track, else of `main`."""
         if track is None:
-            found = self._rows.query("SELECT track FROM tracks WHERE run = ? AND name = 'main'", (run,))
+            found = self.rows.query("SELECT track FROM tracks WHERE run = ? AND name = 'main'", (run,))
             track = int(found[0][0]) if found else None
-        found = self._rows.query(
+        found = self.rows.query(
             "SELECT seq FROM steps WHERE run = ? AND step < ? AND track = ? AND seq IS NOT NULL"
             " ORDER BY step DESC LIMIT 1",
             (run, step, track),
@@ -212,7 +212,7 @@ class Lineage:
         return Position(start.track, start.seq, own=False)
 
     def _main_track(self, run: int) -> int:
-        found = self._rows.query("SELECT track FROM tracks WHERE run = ? AND name = 'main'", (run,))
+        found = self.rows.query("SELECT track FROM tracks WHERE run = ? AND name = 'main'", (run,))
         if not found:
             self._origins.pop(run, None)
             self.origin(run)  # which tells where the run is gone
@@ -230,18 +230,18 @@ class Lineage:
         return None
 
     def _step_in(self, track: int, seq: int) -> int | None:
-        found = self._rows.query("SELECT run, name, parent, fork_seq FROM tracks WHERE track = ?", (track,))
+        found = self.rows.query("SELECT run, name, parent, fork_seq FROM tracks WHERE track = ?", (track,))
         if not found:
             return None
         run, name, parent, fork_seq = found[0]
         if seq == fork_seq:
             return self._step_of_first(run, parent, seq)
         # In a flat run the numbers are equal; only where they are not is the run searched.
-        if self._rows.query(
+        if self.rows.query(
             "SELECT 1 FROM steps WHERE run = ? AND step = ? AND track = ? AND seq = ?", (run, seq, track, seq)
         ):
             return seq
-        found = self._rows.query("SELECT step FROM steps WHERE run = ? AND track = ? AND seq = ?", (run, track, seq))
+        found = self.rows.query("SELECT step FROM steps WHERE run = ? AND track = ? AND seq = ?", (run, track, seq))
         if found:
             return whole(found[0][0], f"a step of run number {run}")
         return 0 if seq == 0 and name == "main" else None
@@ -257,7 +257,7 @@ class Lineage:
 
     def continuation(self, run: int, track: int) -> int:
         """The track on which a run goes on from an ancestor's track: its own of that name, if it has one."""
-        found = self._rows.query(
+        found = self.rows.query(
             "SELECT mine.track FROM tracks mine JOIN tracks theirs USING(name) WHERE mine.run = ? AND theirs.track = ?",
             (run, track),
         )
@@ -265,14 +265,14 @@ class Lineage:
 
     def last_seq(self, run: int, track: int) -> int:
         """The last checkpoint of a track that a run can see: its end, or where the run left an ancestor's track."""
-        found = self._rows.query("SELECT run FROM tracks WHERE track = ?", (track,))
+        found = self.rows.query("SELECT run FROM tracks WHERE track = ?", (track,))
         if not found:
             raise Damaged(f"track {track} is missing", hint=_HINT)
         ((owner,),) = found
         if owner == run:
             return self._log.last_seq(track) or 0
         limit = next((stretch.last for stretch in self.stretches(run) if stretch.run == owner), None)
-        ((last,),) = self._rows.query(
+        ((last,),) = self.rows.query(
             "SELECT max(seq) FROM steps WHERE run = ? AND track = ? AND step <= ?", (owner, track, limit or 0)
         )
         return 0 if last is None else whole(last, f"a step on track {track}")

@@ -12,8 +12,8 @@ from agent_tt.store.rows import ids
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_tt.history.rows import Rows
     from agent_tt.model import Run
+    from agent_tt.store.tables.asking import Rows
 
 __all__ = [
     "check_checkpoint_name",

@@ -6,14 +6,15 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from agent_tt.errors import Damaged
-from agent_tt.history.proofs import NOTES
 from agent_tt.model import Output
 from agent_tt.store import ingest_filter
 from agent_tt.store.rows import columns
 from agent_tt.store.rows.run_rows import OUTPUT
+from agent_tt.store.tables.definitions import NOTES
 
 if TYPE_CHECKING:
-    from agent_tt.history.rows import Rows, Transaction
+    from agent_tt.store.file.transaction import Transaction
+    from agent_tt.store.tables.asking import Rows
 
 __all__ = ["admitted", "keep", "output_of"]
 

@@ -11,21 +11,22 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.errors import QuestionClosed, QuestionNotFound
-from agent_tt.history.proofs import CALLS, NOTES
 from agent_tt.questions import CallQuestion, Decision
 from agent_tt.store import ingest_filter
 from agent_tt.store.liveness import Owner, current_owner, is_alive, now_us
 from agent_tt.store.rows import columns
 from agent_tt.store.rows.run_rows import QUESTION, shown_status
+from agent_tt.store.tables.definitions import CALLS, NOTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.rows import Rows, SqlValue, Transaction
     from agent_tt.model import CallKind
     from agent_tt.questions import DecisionWord, NewQuestion
     from agent_tt.store.file.connection import Database
+    from agent_tt.store.file.transaction import Transaction
+    from agent_tt.store.tables.asking import Rows, SqlValue
 
 __all__ = ["AskedQuestion", "admitted", "ask", "check_open", "decide", "open_questions", "stop_questions"]
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.errors import RunNotFound
-from agent_tt.history.proofs import NOTES, RUNS, STEPS, TAGS
 from agent_tt.model import Label, Note, Run
 from agent_tt.model.facts.stored import RunMeta
 from agent_tt.store.liveness import Owner, is_alive
@@ -16,12 +15,13 @@ from agent_tt.store.rows import columns
 from agent_tt.store.rows.columns import ANY, COUNT, NAME, TEXT, WHOLE
 from agent_tt.store.rows.lineage import last_own_step
 from agent_tt.store.rows.usage import NO_USAGE, Usage, inherited_usage, usage_of_runs
+from agent_tt.store.tables.definitions import NOTES, RUNS, STEPS, TAGS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agent_tt.history.rows import Rows, SqlValue
     from agent_tt.model import RunStatus
+    from agent_tt.store.tables.asking import Rows, SqlValue
 
 __all__ = ["LABEL", "OUTPUT", "QUESTION", "RunRows", "descendants", "label_of", "shown_status"]
 

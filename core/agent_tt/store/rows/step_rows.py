@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 import orjson
 
 from agent_tt.errors import StepNotFound, StoreUnreadable
-from agent_tt.history.proofs import DELTAS, STEPS, PartDigest, part_digest
 from agent_tt.history.rows import whole
 from agent_tt.model import Step
 from agent_tt.model.facts.stored import StepMeta
 from agent_tt.store.rows import columns
 from agent_tt.store.rows.columns import ANY, COUNT, NAME, NUMBER, TEXT, WHOLE
+from agent_tt.store.tables.definitions import DELTAS, STEPS
+from agent_tt.store.tables.proofs import PartDigest, part_digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.rows import Rows, SqlValue
     from agent_tt.store.rows.lineage import Lineage, Stretch
     from agent_tt.store.rows.run_rows import RunRows
+    from agent_tt.store.tables.asking import Rows, SqlValue
 
 __all__ = ["StepRows"]
 

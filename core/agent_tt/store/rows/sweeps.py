@@ -11,20 +11,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.errors import Damaged, IsRunning, RunNotFound, StoreUnreadable
-from agent_tt.history.proofs import RUNS, SWEEPS
 from agent_tt.model import Sweep
 from agent_tt.store import ingest_filter, keeping
 from agent_tt.store.checking.counts import meta_with_counts
 from agent_tt.store.liveness import Owner, current_owner, is_alive, now_us
 from agent_tt.store.rows import columns, ids
 from agent_tt.store.rows.columns import ANY, COUNT, NAME, WHOLE
+from agent_tt.store.tables.definitions import RUNS, SWEEPS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.rows import Transaction
     from agent_tt.store.file.connection import Database
+    from agent_tt.store.file.transaction import Transaction
 
 __all__ = ["all_sweeps", "beat", "begin", "check_idle", "claim", "release", "settle"]
 

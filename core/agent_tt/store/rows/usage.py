@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.history.rows import Rows
+    from agent_tt.store.tables.asking import Rows
 
 __all__ = ["NO_USAGE", "Usage", "inherited_usage", "usage_of_runs", "usage_of_steps"]
 

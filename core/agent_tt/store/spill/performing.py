@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.history.changes.ops import Op
-    from agent_tt.history.rows import SqlValue
     from agent_tt.model import DeliveryKind, RunStatus
     from agent_tt.store.spill.files import Spilled
     from agent_tt.store.store import SqliteStore
+    from agent_tt.store.tables.asking import SqlValue
     from agent_tt.store.writer import SqliteRunWriter
 
     Facts = Mapping[str, Wire]

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import AgentTTError, Damaged
-from agent_tt.history.proofs import META
 from agent_tt.store.liveness import now_us
 from agent_tt.store.spill.files import find, read
 from agent_tt.store.spill.performing import perform
 from agent_tt.store.store import open_store
+from agent_tt.store.tables.definitions import META
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -1,100 +1,26 @@
-"""Proofs of rows: what shows that a row is as it was written, that none is missing, and that none was added.
-
-`H(x)` is BLAKE2b of 16 bytes and `tlv` the byte form of `agent_tt.codec.tlv` (a tuple is in it `(`, uint32 count and
-its items; bytes are `s`, uint32 length and the bytes).
-
-**Row.** The column `proof` of a row begins with `H(tlv((table, value of each column ...)))`, the columns in the order
-of `TABLES`, the key among them: a row that was exchanged with another has a wrong proof too. For a column that is one
-of the table's *parts* the digest `H(tlv(value))` stands in the place of the value, None for NULL. So a part can be
-taken away later, and the row still be proven by whoever kept the part's digest. In `calls` the digests of `args`,
-`result` and `error` follow the proof, 16 bytes each, zeros for NULL: what a call carried need not be read to prove the
-rest of it.
-
-**Seal.** For each table and owner of rows (a run, or 0 for the whole file) a row of `seals` says which rows there are:
-how many (`n`), and the sums of `H(tlv((table, key ...)))` over them: `a` of bytes 0 to 7, `b` of bytes 8 to 15, each
-read as a big-endian number and shifted right by two, modulo 2^62. It changes in the transaction that inserts or deletes
-a row, by addition alone: several processes may write one run, in any order, and a crash leaves it right. A row that is
-missing, or was added, makes it wrong. What changes in a row is left to the row's own proof, so that a row that was put
-back, proof and all, to what it had been before is not noticed.
-
-What a run records has no seals, which would write one more page of the file with each call: steps, calls and deliveries
-are numbered without gaps and counted (`agent_tt.store.checking.counts`), checkpoints have no gaps, a chain goes through
-them, and steps name them, and a blob that is missing is missed by the row that names it.
-
-`paths` and `changes` have no proofs: a path's number is made from its text, and the index follows from the log, from
-which `verify` makes it again.
-
-Anybody can compute all of this. It shows damage and careless edits; against somebody who computes the proofs again only
-a signature helps.
-"""
+"""A table whose rows are proven: it is read and written here, each row with its proof."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.codec.tlv import tlv
 from agent_tt.errors import Damaged, StoreUnreadable
 from agent_tt.history.rows import SEQ_BITS
+from agent_tt.store.tables.proofs import PROOF_SIZE, PartDigest, hashed, part_digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from agent_tt.history.rows import Row, Rows, SqlValue, Transaction
+    from agent_tt.history.rows import Row
+    from agent_tt.store.tables.asking import Rows, SqlValue, Statements
 
-__all__ = [
-    "BLOBS",
-    "CALLS",
-    "DELIVERIES",
-    "DELTAS",
-    "DICTS",
-    "FOREIGN_MARKS",
-    "KEYFRAMES",
-    "META",
-    "NOTES",
-    "PROOF_SIZE",
-    "RUNS",
-    "STEPS",
-    "SWEEPS",
-    "TABLES",
-    "TAGS",
-    "TRACKS",
-    "PartDigest",
-    "Table",
-    "part_digest",
-    "seal_terms",
-]
+__all__ = ["Table"]
 
-PROOF_SIZE: Final = 16
-_LANE: Final = (1 << 62) - 1
 _NONE: Final = bytes(PROOF_SIZE)
-
-
-class PartDigest(bytes):
-    """The digest of a part, in the place of a value that is not at hand."""
-
-    __slots__ = ()
-
-
 _EXACT: Final = frozenset({int, str, bytes, type(None), PartDigest})
 """Types that come out of SQLite as they went in, whatever the column."""
 _HINT: Final = "Run `agent-tt verify` to see what else is affected."
-
-
-def _hash(value: object) -> bytes:
-    """`H(tlv(value))`."""
-    return blake2b(tlv(value), digest_size=PROOF_SIZE).digest()
-
-
-def part_digest(value: SqlValue) -> bytes | None:
-    """The digest that stands for a part in the proof of its row; None for NULL."""
-    return None if value is None else _hash(value)
-
-
-def seal_terms(member: bytes) -> tuple[int, int]:
-    """What a row adds to the sums of its seal."""
-    return int.from_bytes(member[:8], "big") >> 2, int.from_bytes(member[8:], "big") >> 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,11 +92,11 @@ class Table:
         for at in self._parts:
             part = row[at]
             if part is not None and type(part) is not PartDigest:
-                row[at] = _hash(part)
+                row[at] = hashed(part)
         return row
 
     def _of_digests(self, row: Sequence[SqlValue]) -> bytes:
-        head = _hash((self.name, *row))
+        head = hashed((self.name, *row))
         if not self._keeps:
             return head
         return b"".join([head, *[row[at] or _NONE for at in self._keeps]])  # type: ignore[list-item]  # digests
@@ -178,6 +104,10 @@ class Table:
     def holds(self, row: Row) -> bool:
         """Whether a row, read as `selected`, is as it was written."""
         return bool(self.proof(row[:-1]) == row[-1])
+
+    def judged(self, row: Row) -> Row:
+        """A row, read as `selected`, with whether it is as it was written in place of its proof."""
+        return (*row[:-1], self.holds(row))
 
     def holds_without(self, row: Row) -> bool:
         """The same of a row in which the parts that keep their digests were not read, and stand as None."""
@@ -216,7 +146,7 @@ class Table:
                 return values
         return [_stored(value, real=at in reals) for at, value in enumerate(values)]
 
-    def insert(self, tx: Transaction, values: Sequence[SqlValue]) -> int:
+    def insert(self, tx: Statements, values: Sequence[SqlValue]) -> int:
         """Insert a row with its proof; give its row number. A key that SQLite is to give is None."""
         if not self.counted or values[0] is not None:
             return self.write(tx, values)[1]
@@ -227,7 +157,7 @@ class Table:
         self._seal(tx, values, 1)
         return number
 
-    def write(self, tx: Transaction, values: Sequence[SqlValue]) -> tuple[list[SqlValue], int]:
+    def write(self, tx: Statements, values: Sequence[SqlValue]) -> tuple[list[SqlValue], int]:
         """Insert a row whose key is known, with its proof.
 
         Returns:
@@ -239,7 +169,7 @@ class Table:
         self._seal(tx, values, 1)
         return row, number
 
-    def _insert(self, tx: Transaction, values: Sequence[SqlValue], proof: bytes) -> int:
+    def _insert(self, tx: Statements, values: Sequence[SqlValue], proof: bytes) -> int:
         absent = tuple([value is None for value in values])
         statement = self._inserts.get(absent)
         if statement is None:
@@ -250,13 +180,13 @@ class Table:
 
     def member(self, values: Sequence[SqlValue]) -> bytes:
         """What stands in the seal for a row whose values begin with these."""
-        return _hash((self.name, *values[: len(self.key)]))
+        return hashed((self.name, *values[: len(self.key)]))
 
-    def _seal(self, tx: Transaction, values: Sequence[SqlValue], count: int) -> None:
+    def _seal(self, tx: Statements, values: Sequence[SqlValue], count: int) -> None:
         if self.sealed:
             tx.seal(self.name, self.owner_of(values), self.member(values), count)
 
-    def update(self, tx: Transaction, key: Sequence[SqlValue], changes: Mapping[str, SqlValue]) -> None:
+    def update(self, tx: Statements, key: Sequence[SqlValue], changes: Mapping[str, SqlValue]) -> None:
         """Update the row of that key, where there is one.
 
         Raises:
@@ -264,7 +194,7 @@ class Table:
         """
         self.change(tx, self._where, key, changes)
 
-    def change(self, tx: Transaction, where: str, given: Sequence[SqlValue], changes: Mapping[str, SqlValue]) -> None:
+    def change(self, tx: Statements, where: str, given: Sequence[SqlValue], changes: Mapping[str, SqlValue]) -> None:
         """Update the rows that a condition picks.
 
         Raises:
@@ -275,7 +205,7 @@ class Table:
                 raise Damaged(f"a row of {self.name} is damaged, and cannot be changed", hint=_HINT)
             self.rewrite(tx, self.with_digests(row[:-1]), changes)
 
-    def rewrite(self, tx: Transaction, row: Sequence[SqlValue], changes: Mapping[str, SqlValue]) -> list[SqlValue]:
+    def rewrite(self, tx: Statements, row: Sequence[SqlValue], changes: Mapping[str, SqlValue]) -> list[SqlValue]:
         """Write the changed columns of a row that is known to be as it was written.
 
         Args:
@@ -297,7 +227,7 @@ class Table:
             names.append(name)
             given.append(kept)
             if kept is not None and at in self._parts:
-                now[at] = _hash(kept)
+                now[at] = hashed(kept)
             else:
                 now[at] = kept
         changed = tuple(names)
@@ -309,7 +239,7 @@ class Table:
         tx.execute(statement, _bound([*given, self._of_digests(now), *[now[self._at[name]] for name in self.key]]))
         return now
 
-    def delete(self, tx: Transaction, where: str, given: Sequence[SqlValue]) -> None:
+    def delete(self, tx: Statements, where: str, given: Sequence[SqlValue]) -> None:
         """Delete the rows that a condition picks."""
         if self.sealed:
             for row in tx.query(f"SELECT {', '.join(self.columns)} FROM {self.name} WHERE {where}", given):  # noqa: S608  # ours
@@ -351,95 +281,3 @@ def _stored(value: SqlValue, *, real: bool) -> SqlValue:
 
 _MOST_EXACT: Final = 1 << 63
 """SQLite keeps smaller whole fractions as integers of 64 bits."""
-
-RUNS: Final = Table(
-    "runs",
-    ("run",),
-    (
-        *("run", "id", "name", "status", "agent", "agent_version", "parent", "fork_step", "started_us", "ended_us"),
-        *("error", "owner", "beat_us", "hidden", "meta"),
-    ),
-    parts=("error", "meta"),
-    owner="",
-    counted=True,
-)
-TRACKS: Final = Table(
-    "tracks",
-    ("track",),
-    ("track", "run", "name", "parent", "fork_seq", "indexed_to", "dict"),
-    counted=True,
-)
-STEPS: Final = Table(
-    "steps",
-    ("run", "step"),
-    (
-        *("run", "step", "parent_step", "kind", "name", "agent", "lane", "status", "started_us", "ended_us"),
-        *("tokens_in", "tokens_out", "cost_usd", "error", "track", "seq", "meta"),
-    ),
-    parts=("error", "meta"),
-    reals=("cost_usd",),
-    sealed=False,
-)
-CALLS: Final = Table(
-    "calls",
-    ("run", "step", "call"),
-    (
-        *("run", "step", "call", "lane", "lane_seq", "kind", "name", "effect", "status", "signature", "args", "result"),
-        *("error", "refs", "started_us", "ended_us", "delivered", "meta"),
-    ),
-    parts=("args", "result", "error", "meta"),
-    keeps=("args", "result", "error"),
-    sealed=False,
-)
-DELIVERIES: Final = Table(
-    "deliveries",
-    ("id",),
-    ("id", "step", "call", "kind", "at_us", "data", "refs"),
-    parts=("data",),
-    owner="id",
-    packed=True,
-    sealed=False,
-)
-DELTAS: Final = Table(
-    "deltas",
-    ("id",),
-    ("id", "digest", "chain", "dict", "size", "flags", "refs", "ops"),
-    parts=("ops",),
-    owner="id",
-    packed=True,
-    sealed=False,
-)
-KEYFRAMES: Final = Table(
-    "keyframes", ("id",), ("id", "size", "refs", "state"), parts=("state",), owner="id", packed=True, sealed=False
-)
-BLOBS: Final = Table("blobs", ("id",), ("id", "hash", "form", "size", "data"), ("data",), owner="", sealed=False)
-DICTS: Final = Table("dicts", ("id", "copy"), ("id", "copy", "agent", "data"), parts=("data",), owner="")
-META: Final = Table("meta", ("key",), ("key", "value"), owner="")
-TAGS: Final = Table("tags", ("run", "tag"), ("run", "tag"))
-NOTES: Final = Table(
-    "notes", ("note",), ("note", "run", "step", "kind", "body", "created_us"), parts=("body",), counted=True
-)
-SWEEPS: Final = Table(
-    "sweeps",
-    ("sweep",),
-    ("sweep", "id", "run", "number", "step", "definition", "created_us", "owner", "beat_us"),
-    parts=("definition",),
-    counted=True,
-)
-FOREIGN_MARKS: Final = Table(
-    "foreign_marks",
-    ("mark",),
-    ("mark", "file", "run", "checkpoint", "step", "kind", "body", "created_us"),
-    parts=("body",),
-    owner="",
-    counted=True,
-)
-
-TABLES: Final[Mapping[str, Table]] = {
-    table.name: table
-    for table in (
-        *(META, RUNS, TRACKS, STEPS, CALLS, DELIVERIES, DELTAS, KEYFRAMES, BLOBS, DICTS, TAGS, NOTES, SWEEPS),
-        FOREIGN_MARKS,
-    )
-}
-"""All tables whose rows are proven."""

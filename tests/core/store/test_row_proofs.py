@@ -11,8 +11,10 @@ from tests.core.history.logs import MemoryRows
 
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import Damaged, StoreUnreadable
-from agent_tt.history.proofs import PROOF_SIZE, TABLES, PartDigest, Table, part_digest, seal_terms
 from agent_tt.history.rows import whole
+from agent_tt.store.tables.definitions import TABLES
+from agent_tt.store.tables.proofs import PROOF_SIZE, PartDigest, part_digest, seal_terms
+from agent_tt.store.tables.table import Table
 
 PLAIN = Table("plain", ("run", "name"), ("run", "name", "value"))
 LARGE = Table("large", ("run",), ("run", "args", "name", "result"), parts=("args", "result"), keeps=("result",))
