@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 from deepdiff import DeepDiff
 
 from agent_tt.comparing.runs.comparison import Comparison, compare_runs
-from agent_tt.model import CallEnd, NewCall, NewRun, NewStep, StepEnd
+from agent_tt.model import CallEnd, NewCall, NewFork, NewRun, NewStep, StepEnd
 from agent_tt.recording.calls.signature import signature_of_call
 from agent_tt.store import open_store
 
@@ -95,7 +95,7 @@ def record(store: SqliteStore, name: str, did: Sequence[Did]) -> str:
 def fork(store: SqliteStore, parent: str, at: int, did: Sequence[Did]) -> str:
     """Record a fork."""
     state: Any = store.state(parent, at)
-    run_id = store.begin_fork(parent, at, state=state, new=NewRun(""))
+    run_id = store.begin_fork(NewFork(parent, at, state=state, new=NewRun("")))
     write(store.adopt_run(run_id, NewRun(""), state), did, state)
     return run_id
 

@@ -7,7 +7,7 @@ import pytest
 from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until
 
-from agent_tt.model import Call, NewCall, NewRun, NewStep
+from agent_tt.model import Call, NewCall, NewFork, NewRun, NewStep
 from agent_tt.questions import Decision, NewQuestion
 from agent_tt.store import open_store
 from agent_tt_tui.app import AgentTT
@@ -31,7 +31,7 @@ class Fork:
         original = store.begin_run(NewRun("shop"), {"log": []})
         original.finish("succeeded")
         self.original = store.run(original.run_id)
-        run_id = store.begin_fork(original.run_id, 0, state={"log": []}, new=NewRun(""))
+        run_id = store.begin_fork(NewFork(original.run_id, 0, state={"log": []}, new=NewRun("")))
         self.writer = store.adopt_run(run_id, NewRun(""), {})
         self.run = store.run(run_id)
 

@@ -11,7 +11,7 @@ from tests.tui.base_screens import screen_text
 from tests.tui.waiting import until
 
 from agent_tt.forking.request import ForkRequest
-from agent_tt.model import Edit, ErrorInfo, NewRun
+from agent_tt.model import Edit, ErrorInfo, NewFork, NewRun
 from agent_tt.sweeping.axes import Axis, axis_of
 from agent_tt.sweeping.definition import Definition
 from agent_tt.sweeping.matrix import MatrixReader
@@ -336,7 +336,7 @@ def test_a_narrow_row_keeps_the_rate_to_the_last(by_hand, sweep):
 
 
 def test_a_sweep_is_one_group_in_the_tree(by_hand, sweep):
-    by_hand.store.begin_fork(by_hand.run.id, 1, state={}, new=NewRun(name=""))
+    by_hand.store.begin_fork(NewFork(by_hand.run.id, 1, state={}, new=NewRun(name="")))
     runs = by_hand.store.runs()
     folded = run_rows(runs, sweeps="folded")
     assert [(row.label, len(row.last), row.group is not None) for row in folded] == [

@@ -15,7 +15,7 @@ from tests.tui.waiting import until
 from agent_tt.comparing.runs.table import TableReader
 from agent_tt.errors import Damaged
 from agent_tt.forking.request import ForkRequest
-from agent_tt.model import Edit, ErrorInfo, NewRun, NewStep, StepEnd
+from agent_tt.model import Edit, ErrorInfo, NewFork, NewRun, NewStep, StepEnd
 from agent_tt.store import open_store
 from agent_tt.sweeping.axes import Axis
 from agent_tt.sweeping.definition import Definition
@@ -45,7 +45,7 @@ def go(writer, number, answer=None, cost=0.01):
 def add_fork(store, parent, at, value, name=""):
     """A fork that has not begun yet, with an edit; and its writer."""
     edits = [Edit("set", "budget.limit", value, 1)]
-    fork = store.begin_fork(parent, at, state={"limit": value}, new=NewRun(name), edits=edits)
+    fork = store.begin_fork(NewFork(parent, at, state={"limit": value}, new=NewRun(name), edits=edits))
     return fork, store.adopt_run(fork, NewRun(""), {"limit": value})
 
 
@@ -328,7 +328,7 @@ async def test_the_row_of_a_sweep_compares_its_runs(tmp_path):
     sweep = made.begin(Definition((Axis("set", "temperature", (0, 1)),), fork=ForkRequest(1), samples=1))
     made.took(sweep, 1, 1, state={"answer": "yes"})
     made.took(sweep, 2, 1, state={"answer": "no"})
-    made.store.begin_fork(made.run.id, 1, state={}, new=NewRun("apart"))
+    made.store.begin_fork(NewFork(made.run.id, 1, state={}, new=NewRun("apart")))
     app = AgentTT(lambda: RunsScreen(made.store), look=Look())
     async with app.run_test(size=(100, 24)) as pilot:
         await until(pilot, lambda: app.screen.query_one(RunList).line_count > 2)

@@ -42,7 +42,7 @@ from agent_tt.model.owners import Owner
 from agent_tt.model.runs import AgentCode, Edit, ErrorInfo, ModelConfig, Run
 from agent_tt.model.steps import Call, Delivery, Step
 from agent_tt.model.sweeps import Sweep
-from agent_tt.model.writing import HELD_BACK, CallEnd, Judged, NewCall, NewRun, NewStep, StepEnd
+from agent_tt.model.writing import HELD_BACK, CallEnd, Judged, NewCall, NewFork, NewRun, NewStep, StepEnd
 
 __all__ = [
     "ACTING",
@@ -66,6 +66,7 @@ __all__ = [
     "Label",
     "ModelConfig",
     "NewCall",
+    "NewFork",
     "NewRun",
     "NewStep",
     "Note",

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.model.runs import AgentCode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model.kinds import CallKind, CallStatus, Effect, StepStatus, StreamEnd
-    from agent_tt.model.runs import ErrorInfo, ModelConfig
+    from agent_tt.model.kinds import CallKind, CallStatus, Effect, StepStatus, StreamEnd, WayBackIn
+    from agent_tt.model.runs import Edit, ErrorInfo, ModelConfig
 
-__all__ = ["HELD_BACK", "CallEnd", "Judged", "NewCall", "NewRun", "NewStep", "StepEnd"]
+__all__ = ["HELD_BACK", "CallEnd", "Judged", "NewCall", "NewFork", "NewRun", "NewStep", "StepEnd"]
 
 
 HELD_BACK: Final[Wire] = {"held_back": "its end may be the beginning of a secret"}
@@ -45,6 +45,29 @@ class NewRun:
     user_id: str | None = None
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Wire] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NewFork:
+    """What is said about a fork when it is made, before its agent starts.
+
+    Attributes:
+        parent: the id of the run that it goes on from.
+        step: the step after which it does.
+        state: the state that it begins with, edits included.
+        new: the fork as a run; without a name it is called `PARENT/fork-N`.
+        edits: what a person changed.
+        policy: by tool, whether its calls are made; see `agent_tt.forking`.
+        way_back_in: whether its agent is handed the state, or runs from its beginning.
+    """
+
+    parent: str
+    step: int
+    state: Wire
+    new: NewRun
+    edits: Sequence[Edit] = ()
+    policy: Mapping[str, Wire] | None = None
+    way_back_in: WayBackIn = "restore"
 
 
 @dataclass(frozen=True, slots=True)

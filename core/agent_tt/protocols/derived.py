@@ -13,7 +13,7 @@ from agent_tt.history.payloads.damage import find_placeholder
 from agent_tt.model import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from agent_tt.codec.wire import Path, Wire
     from agent_tt.history.changes.ops import Op
@@ -24,6 +24,7 @@ __all__ = [
     "base_step",
     "changes",
     "forks",
+    "later_steps",
     "next_write",
     "unreadable",
     "written_at",
@@ -48,15 +49,17 @@ class _Source(Protocol):
 
 
 class StateCursor:
-    """A cursor that reads each state that it stands at as a whole.
+    """A cursor over states that are read where it moves to. It may share them: read a state, never change it.
 
     Args:
         read: gives the state after a step.
         step: where it stands at first.
+        may_change: whether the step where it stands may take its checkpoint later, and is read again when asked for.
     """
 
-    def __init__(self, read: Callable[[int], Wire], step: int) -> None:
+    def __init__(self, read: Callable[[int], Wire], step: int, *, may_change: bool = False) -> None:
         self._read = read
+        self._may_change = may_change
         self._step = step
         self._state = read(step)
 
@@ -72,7 +75,7 @@ class StateCursor:
 
     def seek(self, step: int) -> Wire:
         """Move to checkpoint `step` and give its state."""
-        if step != self._step:
+        if self._may_change or step != self._step:
             self._state, self._step = self._read(step), step
         return self._state
 
@@ -123,44 +126,37 @@ def changes(source: _Source, run_id: str, step: int) -> list[Op]:
     return [] if base is None else diff(source.state(run_id, base), source.state(run_id, step))
 
 
-def written_at(source: _Source, run_id: str, step: int, path: Path) -> tuple[int, Path] | None:
+def written_at(
+    step: int, path: Path, base_step: Callable[[int], int | None], changes: Callable[[int], list[Op]]
+) -> tuple[int, Path]:
     """The step that wrote a value, and where it was then: go back over the changes, and follow the value through them.
 
     Args:
-        source: holds the run.
-        run_id: the run.
         step: in whose checkpoint the value is.
         path: where it is there.
+        base_step: gives the step that the changes of a step are against; None for the first.
+        changes: gives the operations of a step.
     """
-    number: int | None = step
-    while number is not None:
-        before = source.base_step(run_id, number)
-        if before is None:
-            return number, path
-        for op in reversed(source.changes(run_id, number)):
+    while (before := base_step(step)) is not None:
+        for op in reversed(changes(step)):
             earlier = trace(op, path)
             if earlier is None:
-                return number, path
+                return step, path
             path = earlier
-        number = before
-    return None
+        step = before
+    return step, path
 
 
-def next_write(source: _Source, run_id: str, step: int, path: Path) -> int | None:
-    """The first step after one, on its track, whose state holds something else at a place.
+def later_steps(source: _Source, run_id: str, step: int) -> Iterator[int]:
+    """The steps after one that took checkpoints on its track."""
+    track = track_at(source, run_id, step)
+    return (later.number for later in source.steps(run_id, step + 1) if later.seq is not None and later.track == track)
 
-    Args:
-        source: holds the run.
-        run_id: the run.
-        step: the step to begin after.
-        path: the place.
-    """
-    track, before = track_at(source, run_id, step), _digest_at(source.state(run_id, step), path)
-    for later in source.steps(run_id, step + 1):
-        is_next = later.seq is not None and later.track == track
-        if is_next and _digest_at(source.state(run_id, later.number), path) != before:
-            return later.number
-    return None
+
+def next_write(step: int, path: Path, later: Iterable[int], state: Callable[[int], Wire]) -> int | None:
+    """The first of `later` whose state holds something else at a place than that of `step`."""
+    before = _digest_at(state(step), path)
+    return next((number for number in later if _digest_at(state(number), path) != before), None)
 
 
 def _digest_at(state: Wire, path: Path) -> bytes | None:

@@ -248,11 +248,14 @@ class RunSource(ABC):
 
     def written_at(self, run_id: str, step: int, path: Path) -> tuple[int, Path] | None:
         """The step that `last_write` gives, and where the value was just after it."""
-        return derived.written_at(self, run_id, step, path)
+        return derived.written_at(
+            step, path, lambda at: self.base_step(run_id, at), lambda at: self.changes(run_id, at)
+        )
 
     def next_write(self, run_id: str, step: int, path: Path) -> int | None:
         """The first later step that changed the value at `path`, None when none does."""
-        return derived.next_write(self, run_id, step, path)
+        later = derived.later_steps(self, run_id, step)
+        return derived.next_write(step, path, later, lambda at: self.state(run_id, at))
 
     def steps_touching(self, run_id: str, first: int, last: int, path: Path) -> set[int]:  # noqa: ARG002  # of what overrides it
         """Steps first..last at whose end something else may lie at a place of the state; perhaps too many.

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
         CallEnd,
         Deletion,
         DeliveryKind,
-        Edit,
         ErrorInfo,
         Judged,
         NewCall,
+        NewFork,
         NewRun,
         NewStep,
         Output,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         RunStatus,
         StepEnd,
         Sweep,
-        WayBackIn,
     )
     from agent_tt.questions import Decision, NewQuestion
 
@@ -46,22 +45,15 @@ class Store(MarkedRuns):
         """
 
     @abstractmethod
-    def begin_fork(
-        self,
-        parent_id: str,
-        step: int,
-        *,
-        state: Wire,
-        new: NewRun,
-        edits: Sequence[Edit] = (),
-        policy: Mapping[str, Wire] | None = None,
-        way_back_in: WayBackIn = "restore",
-    ) -> str:
-        """Make the row of a fork with its edited checkpoint (`state`, a wire value); give its id.
+    def begin_fork(self, fork: NewFork) -> str:
+        """Make the row of a fork with its edited checkpoint; give its id.
 
-        Its status is `running` from now on.
+        Its status is `running` from now on, and this process owns it until it is adopted.
 
-        The name is `PARENT/fork-N`, unless `new.name` is not empty.
+        Raises:
+            RunNotFound: no such parent.
+            StepNotFound: the parent has no such step.
+            Damaged: the parent's checkpoint cannot be read in full.
         """
 
     @abstractmethod

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import InvalidEntryPoint, UsageError
 from agent_tt.forking.entry.code import program_facts
-from agent_tt.model import AgentCode, ErrorInfo, NewRun
+from agent_tt.model import AgentCode, ErrorInfo, NewFork, NewRun
 from agent_tt.model.facts import ResumedFacts, RunFacts
 from agent_tt.querying.watches.kept_watches import hand_down_watches
 from agent_tt.recording.runs.entry import fingerprint
@@ -60,13 +60,15 @@ def start_fork(plan: ForkPlan, *, asked: Asked | None = None) -> RunHandle:
 
     def begin(store: Store) -> str:
         run_id = store.begin_fork(
-            plan.run.id,
-            plan.step,
-            state=plan.state,
-            new=_new_run(plan),
-            edits=plan.edits,
-            policy=plan.policy,
-            way_back_in=plan.by,
+            NewFork(
+                plan.run.id,
+                plan.step,
+                state=plan.state,
+                new=_new_run(plan),
+                edits=plan.edits,
+                policy=plan.policy,
+                way_back_in=plan.by,
+            )
         )
         hand_down_watches(store, plan.run.id, run_id)
         return run_id

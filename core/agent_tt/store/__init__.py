@@ -8,7 +8,7 @@
 | `tables` | its tables in SQL, with proofs of their rows; those of state histories |
 | `rows` | rows as the model's objects, and back |
 | `ingest_filter` | what passes before anything is compared or stored |
-| `keeping`, `deleting`, `transfer` | keeping order: names, pins, archives; deleting; copying |
+| `keeper`, `keeping`, `deleting`, `transfer` | keeping order: notes, names, pins, archives, sweeps; deleting; copying |
 | `foreign_marks` | marks on runs in files that are only read |
 | `sql`, `views` | queries in SQL, and the views that they are over |
 | `liveness` | whether a run's process is there |

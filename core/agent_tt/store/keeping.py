@@ -15,7 +15,7 @@ from agent_tt.store import ingest_filter
 from agent_tt.store.liveness import now_us
 from agent_tt.store.rows import columns, naming
 from agent_tt.store.rows.run_rows import LABEL, descendants, label_of
-from agent_tt.store.tables.definitions import NOTES, RUNS
+from agent_tt.store.tables.definitions import NOTES, RUNS, TAGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from agent_tt.store.tables.asking import Rows
 
 __all__ = [
+    "add_tags",
     "change_metadata",
     "change_note",
     "check_deletion",
@@ -250,3 +251,11 @@ def _change_facts(tx: Transaction, run: int, change: Callable[[dict[str, Wire]],
 def _merged(before: Wire, more: Mapping[str, Wire], remove: Sequence[str]) -> Wire:
     known = before if isinstance(before, dict) else {}
     return {name: value for name, value in {**known, **more}.items() if name not in remove} or None
+
+
+def add_tags(tx: Transaction, run: int, tags: Sequence[str]) -> None:
+    """Give a run the tags that it lacks."""
+    known = {tag for (tag,) in tx.query("SELECT tag FROM tags WHERE run = ?", (run,))}
+    for tag in dict.fromkeys(map(ingest_filter.admit_text, tags)):
+        if tag not in known:
+            TAGS.insert(tx, (run, tag))

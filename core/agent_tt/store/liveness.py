@@ -14,16 +14,13 @@ import time
 import weakref
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from agent_tt.errors import AgentTTError
 from agent_tt.model import Owner
-from agent_tt.store.tables.definitions import RUNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from agent_tt.store.file.connection import Database
+    from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["BEAT_S", "STALE_US", "Clock", "Heart", "Owner", "as_if", "current_owner", "is_alive", "now_us", "start_in"]
 
@@ -155,17 +152,28 @@ def _exists(pid: int) -> bool:
     return True
 
 
-class Heart:
-    """Beats for all runs that this process records into one file, from a daemon thread that never delays its exit."""
+H = TypeVar("H")
+K = TypeVar("K", int, str)
 
-    def __init__(self, database: Database, interval_s: float = BEAT_S) -> None:
-        self._database = weakref.ref(database)
+
+class Heart(Generic[H, K]):
+    """Beats for all runs that this process records into one store, from a daemon thread that never delays its exit.
+
+    Args:
+        holder: what is written into. Once nobody else holds it, nothing beats any more.
+        beat: writes into the holder that the process of these runs is still there.
+        interval_s: seconds from one beat to the next.
+    """
+
+    def __init__(self, holder: H, beat: Callable[[H, Sequence[K]], None], interval_s: float = BEAT_S) -> None:
+        self._holder = weakref.ref(holder)
+        self._beat: Callable[[H, Sequence[K]], None] = beat
         self._interval_s = interval_s
-        self._runs: set[int] = set()
+        self._runs: set[K] = set()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def add(self, run: int) -> None:
+    def add(self, run: K) -> None:
         """Begin to beat for a run."""
         self._runs.add(run)
         if self._thread is None or not self._thread.is_alive():
@@ -175,7 +183,7 @@ class Heart:
             )
             self._thread.start()
 
-    def remove(self, run: int) -> None:
+    def remove(self, run: K) -> None:
         """A run is over; the thread ends with the last one."""
         self._runs.discard(run)
         if not self._runs:
@@ -184,20 +192,12 @@ class Heart:
 
     def _beat_on(self, stop: threading.Event) -> None:
         while not stop.wait(self._interval_s):
-            database = self._database()
-            if database is None:
+            holder = self._holder()
+            if holder is None:
                 return
             try:
-                beat(database, sorted(self._runs))
+                self._beat(holder, sorted(self._runs))
             except AgentTTError:  # busy, closed, removed, read-only: whoever records will be told
                 continue
             finally:
-                del database
-
-
-def beat(database: Database, runs: Iterable[int]) -> None:
-    """Write down that the runs' process is still there."""
-    now = now_us()
-    with database.transaction(durable=False) as tx:
-        for run in runs:
-            RUNS.update(tx, (run,), {"beat_us": now})
+                del holder

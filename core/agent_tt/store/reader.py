@@ -11,6 +11,7 @@ from agent_tt.history.log.log import StateLog
 from agent_tt.history.log.states import load
 from agent_tt.model import Problem
 from agent_tt.protocols import Capabilities, RunSource
+from agent_tt.protocols.derived import StateCursor
 from agent_tt.store.checking.damage_watch import DamageWatch
 from agent_tt.store.checking.verify import verify_file, verify_run
 from agent_tt.store.checking.verify_rows import verify_rows
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from agent_tt.questions import CallQuestion
     from agent_tt.store.file.connection import Database
 
-__all__ = ["StoreCursor", "StoreReader"]
+__all__ = ["StoreReader"]
 
 _OWN_ROW: Final = (
     f"SELECT {', '.join(f'd.{column}' for column in (*DELTAS.columns, 'proof'))}"  # noqa: S608  # our own
@@ -179,14 +180,15 @@ class StoreReader(RunSource):
         position = self.lineage.position(self.lineage.number(run_id), step)
         return load(self.log, position.track, position.seq).value
 
-    def cursor(self, run_id: str, step: int) -> StoreCursor:
+    def cursor(self, run_id: str, step: int) -> StateCursor:
         """A cursor that stands at `step`.
 
         Raises:
             StepNotFound: no such step.
             Damaged: its state cannot be rebuilt at all.
         """
-        return StoreCursor(self.log, self.lineage, self.lineage.number(run_id), step)
+        states = _TrackStates(self.log, self.lineage, self.lineage.number(run_id))
+        return StateCursor(states.at, step, may_change=True)
 
     def base_step(self, run_id: str, step: int) -> int | None:
         """The checkpoint that `changes(step)` are against; None for the first of its track."""
@@ -338,30 +340,20 @@ class StoreReader(RunSource):
         return verify_file(self.log, self.lineage, self.path)
 
 
-class StoreCursor:
-    """A state that moves along one run's checkpoints. The state is the cursor's own: read it, never change it."""
+class _TrackStates:
+    """States of one run, each reached from the one before on its track. A state that was given changes with the next.
 
-    def __init__(self, log: StateLog, lineage: Lineage, run: int, step: int) -> None:
+    The store's cursor reads them.
+    """
+
+    def __init__(self, log: StateLog, lineage: Lineage, run: int) -> None:
         self._log = log
         self._lineage = lineage
         self._run = run
         self._tracks: OrderedDict[int, TrackCursor] = OrderedDict()
-        self._state: Wire = None
-        self._step = -1
-        self.seek(step)
 
-    @property
-    def step(self) -> int:
-        """The checkpoint that `state` is."""
-        return self._step
-
-    @property
-    def state(self) -> Wire:
-        """The state after `step`."""
-        return self._state
-
-    def seek(self, step: int) -> Wire:
-        """Move to checkpoint `step` and give its state.
+    def at(self, step: int) -> Wire:
+        """The state after a step.
 
         Raises:
             StepNotFound: the run has no such checkpoint.
@@ -378,9 +370,7 @@ class StoreCursor:
                 self._tracks.popitem(last=False)
         else:
             self._tracks.move_to_end(track)
-        self._state = cursor.seek(position.seq)
-        self._step = step
-        return self._state
+        return cursor.seek(position.seq)
 
     def _reaches(self, track: int, position: Position) -> bool:
         """Whether a checkpoint is one that a track goes through; an ancestor's later ones are not."""

@@ -4,45 +4,38 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-import tempfile
-from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from agent_tt.errors import StepNotFound, StoreUnreadable, UsageError
 from agent_tt.history.log.append import fork_track
 from agent_tt.history.payloads.training import DictionaryTrainer
-from agent_tt.model import Note
 from agent_tt.model.facts.stored import RunMeta
-from agent_tt.protocols import NO_STATE, Store
-from agent_tt.store import ingest_filter, keeping
+from agent_tt.protocols import NO_STATE
+from agent_tt.store import ingest_filter, keeping, transfer
 from agent_tt.store.checking.counts import meta_with_counts
 from agent_tt.store.file.connection import waiting_at_most
 from agent_tt.store.file.opening import open_database
+from agent_tt.store.keeper import StoreKeeper
 from agent_tt.store.liveness import Heart, current_owner, now_us
-from agent_tt.store.reader import StoreReader
 from agent_tt.store.rows import columns, ids, outputs, questions, sweeps
 from agent_tt.store.rows.run_rows import shown_status
-from agent_tt.store.tables.definitions import NOTES, RUNS, TAGS
-from agent_tt.store.writer import JoinedRunWriter, SqliteRunWriter
+from agent_tt.store.tables.definitions import RUNS
+from agent_tt.store.writer import JoinedRunWriter, SqliteRunWriter, beat
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import (
-        Deletion,
-        Edit,
         ErrorInfo,
+        NewFork,
         NewRun,
-        NoteKind,
         Output,
         Owner,
-        Run,
         RunStatus,
-        Sweep,
-        WayBackIn,
     )
     from agent_tt.questions import Decision
     from agent_tt.store.file.connection import Database, Durability
@@ -93,12 +86,12 @@ def open_patiently(path: str | Path) -> SqliteStore:
         return open_store(path)
 
 
-class SqliteStore(StoreReader, Store):
+class SqliteStore(StoreKeeper):
     """One store file. Safe to use from several threads; each writing method is one durable commit."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._heart = Heart(database)
+        self._heart = Heart(database, beat)
 
     def begin_run(
         self, new: NewRun, state: Wire | object, *, run_id: str | None = None, beats: bool = True
@@ -121,17 +114,7 @@ class SqliteStore(StoreReader, Store):
             self._heart.add(run)
         return writer
 
-    def begin_fork(
-        self,
-        parent_id: str,
-        step: int,
-        *,
-        state: Wire,
-        new: NewRun,
-        edits: Sequence[Edit] = (),
-        policy: Mapping[str, Wire] | None = None,
-        way_back_in: WayBackIn = "restore",
-    ) -> str:
+    def begin_fork(self, fork: NewFork) -> str:
         """Make the row of a fork with its edited checkpoint; give its id. This process owns it until it is adopted.
 
         Raises:
@@ -139,17 +122,18 @@ class SqliteStore(StoreReader, Store):
             StepNotFound: the parent has no such step.
             Damaged: the parent's checkpoint cannot be read in full.
         """
-        parent = self.lineage.number(parent_id)
+        step, new = fork.step, fork.new
+        parent = self.lineage.number(fork.parent)
         if not 0 <= step <= self.lineage.count(parent):
             raise StepNotFound(f"there is no step {step} to fork at: the run has {self.lineage.count(parent)}")
         position = self.lineage.position(parent, step)
         facts: dict[str, Wire] = {
-            RunMeta.edits.key: ingest_filter.admit(RunMeta.edits.shape.write(tuple(edits))),
-            RunMeta.policy.key: {name: ingest_filter.admit(rule) for name, rule in policy.items()} if policy else None,
-            RunMeta.way_back_in.key: way_back_in,
+            RunMeta.edits.key: ingest_filter.admit(RunMeta.edits.shape.write(tuple(fork.edits))),
+            RunMeta.policy.key: {name: ingest_filter.admit(rule) for name, rule in (fork.policy or {}).items()} or None,
+            RunMeta.way_back_in.key: fork.way_back_in,
         }
         with self.database.transaction() as tx:
-            keeping.row_number(tx, parent_id)  # nobody deleted it since
+            keeping.row_number(tx, fork.parent)  # nobody deleted it since
             ((parent_name, track_name),) = tx.query(
                 "SELECT (SELECT name FROM runs WHERE run = ?), (SELECT name FROM tracks WHERE track = ?)",
                 (parent, position.track),
@@ -163,7 +147,7 @@ class SqliteStore(StoreReader, Store):
                 track_name,
                 parent=position.track,
                 seq=position.seq,
-                edited=ingest_filter.admit(state),
+                edited=ingest_filter.admit(fork.state),
             )
         return run_id
 
@@ -199,7 +183,7 @@ class SqliteStore(StoreReader, Store):
                 changes["started_us"] = now
             said = {"agent": _text(new.code.entry), "agent_version": _text(new.code.version)}
             RUNS.update(tx, (run,), changes | {name: text for name, text in said.items() if text is not None})
-            _add_tags(tx, run, new.tags)
+            keeping.add_tags(tx, run, new.tags)
         parent, fork_step = self.lineage.origin(run)
         writer = self._writer(run, run_id, new, first_step=1 if parent is None else fork_step + 1)
         writer.resume()
@@ -293,7 +277,7 @@ class SqliteStore(StoreReader, Store):
                 )
             except sqlite3.IntegrityError:
                 continue
-            _add_tags(tx, run, new.tags)
+            keeping.add_tags(tx, run, new.tags)
             return run, run_id
         raise StoreUnreadable(f"{self.path} has no free run id", hint="Run `agent-tt verify` on the store.")
 
@@ -310,6 +294,15 @@ class SqliteStore(StoreReader, Store):
                 changes["error"] = columns.error_to_text(ingest_filter.admit_error(error))
             RUNS.update(tx, (run,), changes)
 
+    def keep_output(self, run_id: str, output: Output) -> None:
+        """Write down what a run printed."""
+        with self.database.transaction() as tx:
+            outputs.keep(tx, keeping.row_number(tx, run_id), output, now_us())
+
+    def settle_run(self, run_id: str) -> Owner | None:
+        """Give the process that records a run; a run whose process is gone is written down as crashed."""
+        return sweeps.settle(self.database, run_id)
+
     def answer_question(self, question: int, decision: Decision) -> None:
         """Write down what somebody decides of a call that waits.
 
@@ -325,165 +318,13 @@ class SqliteStore(StoreReader, Store):
         with self.database.transaction() as tx:
             questions.stop_questions(tx, keeping.row_number(tx, run_id))
 
-    def add_note(self, run_id: str, step: int | None, kind: str, body: str) -> Note:
-        """Write a `note`, a `bookmark` or a `watch`."""
-        now, words = now_us(), ingest_filter.admit_text(body)
-        with self.database.transaction() as tx:
-            run = keeping.row_number(tx, run_id)
-            note = NOTES.insert(tx, (None, run, step, kind, words, now))
-        return Note(note, cast("NoteKind", kind), step, words, now)
-
-    def keep_output(self, run_id: str, output: Output) -> None:
-        """Write down what a run printed."""
-        with self.database.transaction() as tx:
-            outputs.keep(tx, keeping.row_number(tx, run_id), output, now_us())
-
-    def change_note(self, note_id: int, body: str) -> None:
-        """Replace what a note, a bookmark or a watch says.
-
-        Raises:
-            NotFound: it is gone.
-        """
-        words = ingest_filter.admit_text(body)
-        with self.database.transaction() as tx:
-            keeping.change_note(tx, note_id, words)
-
-    def delete_note(self, note_id: int) -> None:
-        """Remove a note, a bookmark or a watch; one that is gone already stays gone."""
-        with self.database.transaction() as tx:
-            NOTES.delete(tx, "note = ?", (note_id,))
-
-    def set_tags(self, run_id: str, tags: Sequence[str]) -> None:
-        """Replace a run's tags."""
-        with self.database.transaction() as tx:
-            run = keeping.row_number(tx, run_id)
-            TAGS.delete(tx, "run = ?", (run,))
-            _add_tags(tx, run, tags)
-
-    def set_metadata(
-        self, run_id: str, metadata: Mapping[str, Wire], *, remove: Sequence[str] = (), step: int | None = None
-    ) -> None:
-        """Merge into the metadata of a run, or of one of its checkpoints, and take facts away.
-
-        Raises:
-            UsageError: `purpose` or `ticket` is not text.
-            StepNotFound: the run has no such step.
-        """
-        facts = keeping.checked_metadata(metadata)
-        with self._marking(run_id, step) as (tx, run):
-            if step is None:
-                keeping.change_metadata(tx, run, facts, remove)
-            else:
-                keeping.label_metadata(tx, run, step, facts, remove)
-
-    def rename_run(self, run_id: str, name: str) -> None:
-        """Rename a run, and with it the forks that are called after it.
-
-        Raises:
-            UsageError: the name would name something else too.
-        """
-        with self.database.transaction() as tx:
-            keeping.rename(tx, run_id, name)
-
-    def name_checkpoint(self, run_id: str, step: int, name: str | None) -> None:
-        """Names a checkpoint, or takes its name away.
-
-        Raises:
-            UsageError: the name would name another step too.
-            StepNotFound: the run has no such step.
-        """
-        with self._marking(run_id, step) as (tx, run):
-            keeping.name_checkpoint(tx, run, step, name)
-
-    @contextmanager
-    def _marking(self, run_id: str, step: int | None) -> Iterator[tuple[Transaction, int]]:
-        """A transaction that writes something down about a run or a checkpoint of it, which must be there."""
-        if step is not None:
-            self.check_step(run_id, step)
-        with self.database.transaction() as tx:
-            yield tx, keeping.row_number(tx, run_id)
-
-    def set_pinned(self, run_ids: Sequence[str], *, pinned: bool) -> None:
-        """Pin runs, so that they are neither archived nor deleted, or unpin them."""
-        with self.database.transaction() as tx:
-            keeping.set_pinned(tx, run_ids, pinned=pinned)
-
-    def set_archived(self, run_ids: Sequence[str], *, archived: bool) -> None:
-        """Hide runs from lists, or show them again.
-
-        Raises:
-            IsPinned: one that is to be archived is pinned; nothing was.
-        """
-        with self.database.transaction() as tx:
-            keeping.set_archived(tx, run_ids, archived=archived)
-
-    def begin_sweep(self, run_id: str, step: int, definition: Mapping[str, Wire], *, driven: bool = True) -> Sweep:
-        """Write a new sweep of a run.
-
-        Raises:
-            RunNotFound: the run is not there any more.
-        """
-        return sweeps.begin(self.database, run_id, step, definition, driven=driven)
-
-    def claim_sweep(self, sweep_id: str, definition: Mapping[str, Wire] | None = None) -> None:
-        """Let this process drive a sweep that nobody drives.
-
-        Raises:
-            IsRunning: somebody drives it.
-            RunNotFound: it is not there any more.
-        """
-        sweeps.claim(self.database, sweep_id, definition)
-
-    def beat_sweep(self, sweep_id: str) -> None:
-        """Write down that this process still drives a sweep."""
-        sweeps.beat(self.database, sweep_id)
-
-    def release_sweep(self, sweep_id: str) -> None:
-        """Let others drive a sweep that this process drove."""
-        sweeps.release(self.database, sweep_id)
-
-    def settle_run(self, run_id: str) -> Owner | None:
-        """Give the process that records a run; a run whose process is gone is written down as crashed."""
-        return sweeps.settle(self.database, run_id)
-
-    def restore_file(self, run_id: str) -> None:
-        """Make the file again where it was removed and its folder is there, with one run that is still seen here.
-
-        The file is let go before another one of its name is made: SQLite would take what lies beside the two for one.
-        """
-        if self.path.exists() or not self.path.parent.is_dir():
-            return
-        from agent_tt.store.transfer import copy_run
-
-        with tempfile.TemporaryDirectory(dir=self.path.parent, prefix=f"{self.path.name}.") as folder:
-            between = open_store(Path(folder) / self.path.name, create=True)
-            with closing(between):
-                copy_run(self, between, run_id)
-                self.close()
-                with closing(open_store(self.path, create=True)) as target:
-                    copy_run(between, target, run_id)
-
     def as_one(self) -> AbstractContextManager[object]:
         """Make one transaction of all that this thread writes inside."""
         return self.database.as_one()
 
-    def plan_deletion(self, run_ids: Sequence[str], *, with_forks: bool = False) -> list[Run]:
-        """What `delete_runs` would delete now; raises what it would raise, and changes nothing."""
-        from agent_tt.store import deleting
-
-        return deleting.plan_deletion(self.database, run_ids, with_forks=with_forks)
-
-    def delete_runs(self, run_ids: Sequence[str], *, with_forks: bool = False) -> Deletion:
-        """Delete runs with everything that belongs to them alone: in one transaction, all of them or none.
-
-        Raises:
-            HasForks, IsRunning, IsPinned: one of them has to stay; nothing was deleted.
-        """
-        from agent_tt.store import deleting
-
-        deletion, numbers = deleting.delete_runs(self.database, run_ids, with_forks=with_forks)
-        self.lineage.forget([run.id for run in deletion.runs], numbers)
-        return deletion
+    def restore_file(self, run_id: str) -> None:
+        """Make the file again where it was removed and its folder is there, with one run that is still seen here."""
+        transfer.restore_file(self, run_id, partial(open_store, create=True))
 
 
 def _facts(new: NewRun) -> dict[str, Wire]:
@@ -500,10 +341,3 @@ def _facts(new: NewRun) -> dict[str, Wire]:
 def _text(words: str | None) -> str | None:
     """A text that is agent-tt's own: a path in it may hold bytes that are not UTF-8."""
     return None if words is None else columns.sound(words)
-
-
-def _add_tags(tx: Transaction, run: int, tags: Sequence[str]) -> None:
-    known = {tag for (tag,) in tx.query("SELECT tag FROM tags WHERE run = ?", (run,))}
-    for tag in dict.fromkeys(map(ingest_filter.admit_text, tags)):
-        if tag not in known:
-            TAGS.insert(tx, (run, tag))

@@ -5,6 +5,9 @@ Only rows that are as they were written are copied; they are proven anew under t
 
 from __future__ import annotations
 
+import tempfile
+from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import Damaged
@@ -16,7 +19,7 @@ from agent_tt.store.rows.deliveries import keys_of
 from agent_tt.store.tables.definitions import DELTAS, DICTS, KEYFRAMES, RUNS, SWEEPS, TABLES, TRACKS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.history.payloads.blobs import Blobs
     from agent_tt.history.rows import Row
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from agent_tt.store.tables.asking import Rows, SqlValue
     from agent_tt.store.tables.table import Table
 
-__all__ = ["copy_run"]
+__all__ = ["copy_run", "restore_file"]
 
 _SEQ_MASK: Final = (1 << SEQ_BITS) - 1
 _HINT: Final = "Run `agent-tt verify` on the source."
@@ -57,6 +60,27 @@ def copy_run(source: StoreReader, target: StoreReader, run_id: str, *, root: str
         copied = copier.copy(numbers[-1])
         copier.sweeps()
         return copied
+
+
+def restore_file(store: StoreReader, run_id: str, create: Callable[[Path], StoreReader]) -> None:
+    """Make the file of a store again where it was removed and its folder is there, with one run that is still seen.
+
+    The file is let go before another one of its name is made: SQLite would take what lies beside the two for one.
+
+    Args:
+        store: the store, which is closed by this.
+        run_id: the run.
+        create: makes a store file and opens it.
+    """
+    path = store.path
+    if path.exists() or not path.parent.is_dir():
+        return
+    folder = tempfile.TemporaryDirectory(dir=path.parent, prefix=f"{path.name}.")
+    with folder, closing(create(Path(folder.name) / path.name)) as between:
+        copy_run(store, between, run_id)
+        store.close()
+        with closing(create(path)) as target:
+            copy_run(between, target, run_id)
 
 
 class _Copier:

@@ -16,7 +16,7 @@ from agent_tt.store import ingest_filter
 from agent_tt.store.call_writer import CallWriter
 from agent_tt.store.checking.counts import meta_with_counts
 from agent_tt.store.file.sqlite_errors import Conflict
-from agent_tt.store.liveness import Clock
+from agent_tt.store.liveness import Clock, now_us
 from agent_tt.store.numbers import NextNumbers
 from agent_tt.store.open_step import OpenStep, answer_fingerprint
 from agent_tt.store.rows import columns, questions
@@ -24,7 +24,7 @@ from agent_tt.store.rows.usage import usage_of_steps
 from agent_tt.store.tables.definitions import RUNS, STEPS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from agent_tt.codec.wire import Wire
     from agent_tt.history.log.log import StateLog
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from agent_tt.store.rows.questions import AskedQuestion
     from agent_tt.store.tables.asking import SqlValue
 
-__all__ = ["JoinedRunWriter", "SqliteRunWriter"]
+__all__ = ["JoinedRunWriter", "SqliteRunWriter", "beat"]
 
 _CALLS: Final = StepMeta.calls.key
 _REPEAT_OF: Final = StepMeta.repeat_of.key
@@ -54,7 +54,7 @@ class SqliteRunWriter:
         database: Database,
         log: StateLog,
         lineage: Lineage,
-        heart: Heart,
+        heart: Heart[Database, int],
         run: int,
         run_id: str,
         first_step: int,
@@ -366,3 +366,11 @@ class JoinedRunWriter(SqliteRunWriter):
                 track.flush(tx)
         self._tracks.clear()
         self._open.clear()
+
+
+def beat(database: Database, runs: Iterable[int]) -> None:
+    """Write down that the runs' process is still there."""
+    now = now_us()
+    with database.transaction(durable=False) as tx:
+        for run in runs:
+            RUNS.update(tx, (run,), {"beat_us": now})

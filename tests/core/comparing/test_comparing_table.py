@@ -17,7 +17,7 @@ from agent_tt.comparing.runs.edits import edit_words
 from agent_tt.comparing.runs.equal_answers import NO_ANSWER, group_answers
 from agent_tt.comparing.runs.table import SORT_KEYS, Table, TableReader
 from agent_tt.errors import Damaged, Interrupted, RunNotFound
-from agent_tt.model import AgentCode, Edit, ErrorInfo, NewRun, NewStep, StepEnd
+from agent_tt.model import AgentCode, Edit, ErrorInfo, NewFork, NewRun, NewStep, StepEnd
 from agent_tt.model.facts import RunFacts
 from agent_tt.store import open_store
 
@@ -335,7 +335,7 @@ def test_a_real_store_policies_terms_code_and_sorting_of_costs(tmp_path: Path) -
         }
         for cost, policy, metadata, entry in ((0.3, rules, {}, "agent.py:main"), (0.4, {}, terms, "other.py:main")):
             new = NewRun("", metadata=metadata, code=AgentCode(entry=entry, fingerprint="1"))
-            fork = store.begin_fork(base.id, 0, state={"n": 0}, new=new, policy=policy)
+            fork = store.begin_fork(NewFork(base.id, 0, state={"n": 0}, new=new, policy=policy))
             writer = store.adopt_run(fork, NewRun("", code=new.code), {"n": 0})
             number = writer.open_step(NewStep("think"))
             writer.close_step(number, StepEnd("ok", cost_usd=cost), {"n": 1, "answer": "7 days"})

@@ -15,7 +15,7 @@ from agent_tt.intercepting.policy import ToolPolicy
 from agent_tt.intercepting.policy_enforcement import PolicyEnforcement
 from agent_tt.intercepting.rules import read_rule
 from agent_tt.intercepting.run_handoff import RunHandoff
-from agent_tt.model import NewRun
+from agent_tt.model import NewFork, NewRun
 from agent_tt.recording.session import SESSION
 
 if TYPE_CHECKING:
@@ -42,7 +42,9 @@ class Here:
         """The fork under its guard, but outside its recording."""
         policy = ToolPolicy(tuple((name, read_rule(text)) for name, text in rules.items()))
         store, made = self._project.store, self._project.made("agent:main", {"n": 1})
-        self.run_id = store.begin_fork(made.id, 0, state={"n": 1}, new=NewRun(name=""), policy=policy.to_mapping())
+        self.run_id = store.begin_fork(
+            NewFork(made.id, 0, state={"n": 1}, new=NewRun(name=""), policy=policy.to_mapping())
+        )
         SESSION.start(RunHandoff(store, self.run_id), PolicyEnforcement(policy), Approvals())
         try:
             with guarding(str(self._project.folder), self._write):

@@ -10,7 +10,7 @@ from agent_tt.errors import InvalidEdit, InvalidEntryPoint
 from agent_tt.forking.editing.assignments import parse_assignment, parse_move, parse_removal
 from agent_tt.forking.editing.call_edits import parse_call_edit
 from agent_tt.forking.editing.request_edits import model_edit, parse_parameter, system_edit
-from agent_tt.model import AgentCode, CallEnd, Edit, NewCall, NewRun, NewStep, StepEnd
+from agent_tt.model import AgentCode, CallEnd, Edit, NewCall, NewFork, NewRun, NewStep, StepEnd
 
 if TYPE_CHECKING:
     from conftest import Project
@@ -124,7 +124,7 @@ def test_every_kind_of_edit_is_kept_with_the_fork(project: Project, run: Run) ->
         *(system_edit("s"), model_edit("m"), parse_parameter("a.b=[1]"), Edit("mute", "", target="step", step=1)),
     ]
     fork_id = project.store.begin_fork(
-        run.id, 1, state={}, new=NewRun(""), edits=edits, policy={}, way_back_in="replay"
+        NewFork(run.id, 1, state={}, new=NewRun(""), edits=edits, policy={}, way_back_in="replay")
     )
     fork = project.store.run(fork_id)
     assert (list(fork.edits), fork.way_back_in) == (edits, "replay")

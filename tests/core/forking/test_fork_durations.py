@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from agent_tt.model import CallEnd, NewCall, NewRun, NewStep, StepEnd
+from agent_tt.model import CallEnd, NewCall, NewFork, NewRun, NewStep, StepEnd
 
 if TYPE_CHECKING:
     import pytest
@@ -37,7 +37,7 @@ def test_a_fork_begins_when_its_agent_does(project: Project) -> None:
     writer = project.store.begin_run(NewRun(name="parent"), {})
     writer.close_step(writer.open_step(NewStep(name="one")), StepEnd(status="ok"), {})
     writer.finish("succeeded")
-    fork = project.store.begin_fork(writer.run_id, 1, state={}, new=NewRun(name=""))
+    fork = project.store.begin_fork(NewFork(writer.run_id, 1, state={}, new=NewRun(name="")))
     waits = project.store.run(fork).started_us
     adopted = project.store.adopt_run(fork, NewRun(name=""), None)
     begun = project.store.run(fork).started_us

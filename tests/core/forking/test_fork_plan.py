@@ -12,7 +12,7 @@ from agent_tt.errors import InvalidEdit, InvalidEntryPoint, NotRebuildable, Read
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.policy.policies import Rule, ToolPolicy, read_rule
 from agent_tt.forking.request import ForkRequest
-from agent_tt.model import AgentCode, CallEnd, Edit, NewCall, NewRun, NewStep, Run, StepEnd
+from agent_tt.model import AgentCode, CallEnd, Edit, NewCall, NewFork, NewRun, NewStep, Run, StepEnd
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def test_what_a_started_program_did_is_ruled_as_the_program(project: Project) ->
 
 def test_a_fork_of_a_fork_begins_with_the_defaults_again(project: Project, busy: Run) -> None:
     allowed = project.plan(busy, 1, allow=["book"])
-    fork_id = project.store.begin_fork(busy.id, 1, state={}, new=NewRun(name=""), policy=allowed.policy)
+    fork_id = project.store.begin_fork(NewFork(busy.id, 1, state={}, new=NewRun(name=""), policy=allowed.policy))
     project.store.set_run_status(fork_id, "failed")
     fork = project.store.run(fork_id)
     assert fork.policy == {"*write": "deny", "book": "live"}

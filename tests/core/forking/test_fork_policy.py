@@ -23,7 +23,7 @@ from agent_tt.forking.policy.prepared import given_answer
 from agent_tt.forking.policy.stand_ins import ParentStandIns
 from agent_tt.forking.under_terms import links_of_run
 from agent_tt.intercepting.policy_enforcement import NotRecorded
-from agent_tt.model import NewRun
+from agent_tt.model import NewFork, NewRun
 from agent_tt.recording.calls.answers import Question
 from agent_tt.recording.session import SESSION
 from agent_tt.store import open_store
@@ -107,7 +107,7 @@ class Forks:
     def fork(self, way: WayBackIn = "restore", **words: str) -> Iterator[None]:
         policy = ToolPolicy(tuple((name.replace("all_", "*"), read_rule(word)) for name, word in words.items()))
         self.fork_id = self.store.begin_fork(
-            self.run.id, 1, state={}, new=NewRun(name=""), policy=policy.to_mapping(), way_back_in=way
+            NewFork(self.run.id, 1, state={}, new=NewRun(name=""), policy=policy.to_mapping(), way_back_in=way)
         )
         fork = self.store.run(self.fork_id)
         SESSION.start(*links_of_run(self.store, self.store, fork, ToolPolicy.from_mapping(fork.policy)))

@@ -52,10 +52,11 @@ class MemoryLog:
     Args:
         rows: rows after which a keyframe follows.
         weight: bytes of rows after which one does.
+        backend: keeps the rows, and writes them by its `tx`; the tables of a store where none is given.
     """
 
-    def __init__(self, *, rows: int = 128, weight: int = 1 << 40) -> None:
-        self.rows = MemoryRows()
+    def __init__(self, *, rows: int = 128, weight: int = 1 << 40, backend: Any = None) -> None:
+        self.rows = MemoryRows() if backend is None else backend
         self.tx = self.rows.tx
         self.log = StateLog(self.rows)
         self.trainer = DictionaryTrainer(self.rows, "agent")

@@ -21,6 +21,7 @@ from tests.effort import Effort
 import agent_tt
 from agent_tt.codec.paths import format_path, get, parse_path, to_wire_path
 from agent_tt.errors import AgentTTError, PathNotFound
+from agent_tt.model import NewFork
 from agent_tt.querying.places import read_path
 from agent_tt.querying.provenance.blaming import blame_value
 from agent_tt.querying.provenance.trail import trail_of
@@ -219,7 +220,7 @@ def test_an_edit_of_a_person_ends_the_trail(tmp_path):
     edits = (agent_tt.model.Edit("set", "city", "Oslo", "Lisbon"),)
     from agent_tt.model import NewRun
 
-    fork_id = store.begin_fork(writer.run_id, 1, state={"city": "Oslo"}, new=NewRun(""), edits=edits)
+    fork_id = store.begin_fork(NewFork(writer.run_id, 1, state={"city": "Oslo"}, new=NewRun(""), edits=edits))
     links = trail_of(store, fork_id, ("city",), 1, "Oslo").links
     assert [(link.kind, link.step) for link in links] == [("value", 1), ("edit", 1)]
     store.close()
@@ -360,7 +361,7 @@ def test_what_a_person_edited_for_a_fork_is_named_in_the_writes_of_its_forks_too
     parent = writer.run_id
     for city, old in (("Oslo", "Lisbon"), ("Rome", "Oslo")):
         edits = (Edit("set", "city", city, old),)
-        parent = store.begin_fork(parent, 1, state={"city": city, "n": 1}, new=NewRun(""), edits=edits)
+        parent = store.begin_fork(NewFork(parent, 1, state={"city": city, "n": 1}, new=NewRun(""), edits=edits))
     writes = blame_value(store, parent, "city", 1).writes
     assert [(write.step, write.what, write.by) for write in writes][:1] == [(1, "edited", store.run(parent).name)]
     store.close()

@@ -20,7 +20,7 @@ from agent_tt.intercepting.policy import ToolPolicy
 from agent_tt.intercepting.policy_enforcement import PolicyEnforcement
 from agent_tt.intercepting.rules import Rule
 from agent_tt.intercepting.run_handoff import RunHandoff
-from agent_tt.model import NewRun
+from agent_tt.model import NewFork, NewRun
 from agent_tt.recording.session import SESSION
 from agent_tt.redaction.marks import MARK
 from agent_tt.store import open_store
@@ -67,7 +67,7 @@ class Fork:
         self.store: SqliteStore = open_store(path, create=True)
         parent = self.store.begin_run(NewRun("shop"), {})
         parent.finish("succeeded")
-        self.run_id = self.store.begin_fork(parent.run_id, 0, state={}, new=NewRun(""))
+        self.run_id = self.store.begin_fork(NewFork(parent.run_id, 0, state={}, new=NewRun("")))
 
     def asked(self, count: int = 1) -> list[CallQuestion]:
         ends = time.monotonic() + PATIENCE_SECONDS

@@ -18,7 +18,7 @@ from agent_tt.errors import StoreUnreadable, ToolDenied
 from agent_tt.intercepting.policy import ToolPolicy
 from agent_tt.intercepting.policy_enforcement import PolicyEnforcement
 from agent_tt.intercepting.run_handoff import RunHandoff
-from agent_tt.model import NewRun
+from agent_tt.model import NewFork, NewRun
 from agent_tt.recording.session import SESSION
 from agent_tt.store import open_store
 
@@ -166,7 +166,7 @@ def test_an_adopted_run_goes_on_after_its_fork_step(path, reader):
     with contextlib.closing(open_store(path)) as store:
         parent = store.run("refund")
         edited = {"messages": ["edited"], "paid": False}
-        fork_id = store.begin_fork(parent.id, 1, state=edited, new=NewRun(name=""))
+        fork_id = store.begin_fork(NewFork(parent.id, 1, state=edited, new=NewRun(name="")))
         SESSION.start(RunHandoff(store, fork_id), PolicyEnforcement(ToolPolicy()))
         with pytest.raises(ToolDenied):
             main(path, state=edited)

@@ -16,7 +16,7 @@ from agent_tt.errors import ToolDenied
 from agent_tt.forking.under_terms import links_of_run
 from agent_tt.intercepting.policy import ToolPolicy
 from agent_tt.intercepting.rules import read_rule
-from agent_tt.model import NewRun
+from agent_tt.model import NewFork, NewRun
 from agent_tt.recording.session import SESSION
 from agent_tt.store import open_store
 
@@ -197,7 +197,7 @@ def test_a_fork_denies_what_an_mcp_server_may_change_or_answers_for_it(tmp_path:
     is_fork = True
     assert (first, calls.read_text()) == ((["103", "204"], ["add"]), "xx")
     with closing(open_store(tmp_path / "runs.db")) as store:
-        fork = store.run(store.begin_fork(store.run("latest").id, 0, state={}, new=NewRun(name="")))
+        fork = store.run(store.begin_fork(NewFork(store.run("latest").id, 0, state={}, new=NewRun(name=""))))
         SESSION.start(*links_of_run(store, store, fork, ToolPolicy((("add", read_rule("recorded")),))))
         try:
             with agent_tt.record("fork"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_tt.history.log import append
 from agent_tt.history.log.keyframes import KeyframePolicy
-from agent_tt.model import AgentCode, CallEnd, NewCall, NewRun, NewStep, StepEnd
+from agent_tt.model import AgentCode, CallEnd, NewCall, NewFork, NewRun, NewStep, StepEnd
 from agent_tt.store import SqliteStore, open_store
 
 if TYPE_CHECKING:
@@ -78,5 +78,5 @@ def chat(store: SqliteStore, steps: int, name: str = "chat") -> str:
 
 def fork(store: SqliteStore, parent: str, at: int, state: Any, name: str = "") -> tuple[str, RunWriter]:
     """A fork that its agent has taken over."""
-    fork_id = store.begin_fork(parent, at, state=state, new=NewRun(name, code=AGENT))
+    fork_id = store.begin_fork(NewFork(parent, at, state=state, new=NewRun(name, code=AGENT)))
     return fork_id, store.adopt_run(fork_id, NewRun("demo", code=AGENT), state)

@@ -11,7 +11,7 @@ import pytest
 from tests.core.store.recordings import begin, call, new_store, step
 from tests.core.store.rows import execute
 
-from agent_tt.model import CallEnd, NewCall, NewRun, NewStep, StepEnd
+from agent_tt.model import CallEnd, NewCall, NewFork, NewRun, NewStep, StepEnd
 from agent_tt.store import open_store
 from agent_tt.store.tables.definitions import RUNS
 
@@ -27,7 +27,7 @@ def record(store: SqliteStore, status: RunStatus = "succeeded", *, forked: bool 
     if forked:
         parent = record(store)
         store.rename_run(parent, "theirs")
-        fork = store.begin_fork(parent, 2, state={"n": 0}, new=NewRun("mine"))
+        fork = store.begin_fork(NewFork(parent, 2, state={"n": 0}, new=NewRun("mine")))
         writer = store.adopt_run(fork, NewRun("mine"), None)
     else:
         writer = begin(store, {"n": 0}, "mine")
@@ -103,7 +103,7 @@ def test_what_a_process_adds_to_a_run_that_another_one_has_ended_is_no_damage(tm
 def test_the_first_answer_of_who_joins_a_fork_follows_those_that_it_shares(tmp_path: Path) -> None:
     with closing(new_store(tmp_path)) as store:
         parent = record(store)
-        fork = store.begin_fork(parent, 2, state={"n": 0}, new=NewRun("fork"))
+        fork = store.begin_fork(NewFork(parent, 2, state={"n": 0}, new=NewRun("fork")))
         joined = store.join_run(fork)
         made = joined.open_step(NewStep("work"))
         assert joined.deliver(made, joined.begin_call(made, NewCall("llm", "model", 1, "ab" * 16)), "chunk", "x") == 7

@@ -9,7 +9,7 @@ from tests.core.store.recordings import many_keyframes
 from tests.core.stored_bytes import contents
 
 import agent_tt
-from agent_tt.model import Edit, NewRun
+from agent_tt.model import Edit, NewFork, NewRun
 from agent_tt.redaction.marks import MARK, numbered
 from agent_tt.store import open_store
 
@@ -83,7 +83,7 @@ def test_a_door_that_masks_a_secret_leaves_no_trace_of_it_in_the_file(tmp_path, 
     edit = Edit("set", "key", SECRET, SECRET)
     state = {**store.state(run.id, 2), "key": SECRET}
     new = NewRun(f"fork {SECRET}", metadata={"why": SECRET}, tags=(SECRET,), user_id=SECRET)
-    fork_id = store.begin_fork(run.id, 2, state=state, new=new, edits=[edit])
+    fork_id = store.begin_fork(NewFork(run.id, 2, state=state, new=new, edits=[edit]))
     store.adopt_run(fork_id, new, state).finish("succeeded")
     store.add_note(fork_id, 1, "note", SECRET)
     store.set_tags(fork_id, [SECRET])

@@ -18,7 +18,7 @@ from tests.core.store.recordings import begin, call, chat, fork, many_keyframes,
 
 import agent_tt
 from agent_tt.codec.encode import encode
-from agent_tt.model import Edit, NewRun
+from agent_tt.model import Edit, NewFork, NewRun
 from agent_tt.store import SqliteStore, copy_run, open_store
 
 
@@ -217,7 +217,9 @@ def test_a_fork_numbers_on_from_what_it_shares(tmp_path):
     store = new_store(tmp_path)
     parent = chat(store, 5)
     edits = [Edit("set", "n", 40, 2)]
-    fork_id = store.begin_fork(parent, 2, state={**store.state(parent, 2), "n": 40}, new=NewRun(""), edits=edits)
+    fork_id = store.begin_fork(
+        NewFork(parent, 2, state={**store.state(parent, 2), "n": 40}, new=NewRun(""), edits=edits)
+    )
     writer = store.adopt_run(fork_id, NewRun("demo"), encode(None))
     number = step(writer, {"n": 41})
     call(writer, number, {"q": 1}, {"a": 1})

@@ -16,7 +16,7 @@ from tests.core.store.rows import insert, update
 from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.errors import IsRunning, ReadOnlySource, RunNotFound, StoreUnreadable
-from agent_tt.model import CallEnd, NewCall, NewRun, NewStep, StepEnd
+from agent_tt.model import CallEnd, NewCall, NewFork, NewRun, NewStep, StepEnd
 from agent_tt.store import SqliteStore, deleting, open_store
 from agent_tt.store.liveness import now_us
 
@@ -158,7 +158,7 @@ def test_whoever_forks_a_run_that_was_deleted_meanwhile_is_told_so(tmp_path: Pat
     assert store.step_count(run_id) == 2
     other.delete_runs([run_id])
     with pytest.raises(RunNotFound):
-        store.begin_fork(run_id, 1, state={}, new=NewRun("", code=AGENT))
+        store.begin_fork(NewFork(run_id, 1, state={}, new=NewRun("", code=AGENT)))
     for late in (
         lambda: store.state(run_id, 1),
         lambda: store.adopt_run(run_id, NewRun("", code=AGENT), {}),

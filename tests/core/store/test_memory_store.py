@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +11,7 @@ from tests.core.conformance.keeping import FAMILY, check_keeping
 from tests.core.conformance.reading import check_source
 from tests.core.memory_store import MemoryStore
 from tests.core.mutations import Mutator
+from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import (
@@ -21,10 +23,11 @@ from agent_tt.errors import (
     StoreUnreadable,
     UsageError,
 )
-from agent_tt.model import CallEnd, ErrorInfo, Judged, NewCall, NewRun, NewStep, Output, StepEnd
+from agent_tt.model import CallEnd, ErrorInfo, Judged, NewCall, NewFork, NewRun, NewStep, Output, StepEnd
 from agent_tt.protocols import NO_STATE
 from agent_tt.questions import NewQuestion
 from agent_tt.store import open_store
+from agent_tt.store.records import Recorder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +66,7 @@ def record(store: Store, name: str, steps: int) -> str:
 def fork(store: Store, parent: str, step: int, edit: str) -> tuple[str, RunWriter]:
     state = store.state(parent, step)
     assert isinstance(state, dict)
-    run_id = store.begin_fork(parent, step, state={**state, "edited": edit}, new=NewRun(""))
+    run_id = store.begin_fork(NewFork(parent, step, state={**state, "edited": edit}, new=NewRun("")))
     return run_id, store.adopt_run(run_id, NewRun(""), None)
 
 
@@ -276,3 +279,38 @@ def test_many_recorders_write_at_once(memory: MemoryStore) -> None:
         thread.join()
     assert {run.steps for run in memory.runs()} == {20}
     assert memory.verify() == []
+
+
+def test_a_store_of_records_beats_for_the_runs_that_this_process_records(memory: MemoryStore, tmp_path: Path) -> None:
+    """Without a beat a run on another machine is taken for crashed; see `is_alive`."""
+    file = open_store(tmp_path / "runs.db", create=True)
+    for store in (memory, file):
+        before = threads()
+        run_id = record(store, "parent", 2)
+        fork_id = store.begin_fork(NewFork(run_id, 1, state={}, new=NewRun("")))
+        assert threads() == before  # nobody records
+        writer = store.adopt_run(fork_id, NewRun(""), {})
+        guest = store.join_run(fork_id)
+        assert len(threads()) == len(before) + 1
+        guest.finish("succeeded")
+        assert store.run(fork_id).status == "running"
+        (beating,) = threads() - before
+        assert beating.daemon
+        writer.finish("succeeded")
+        beating.join(PATIENCE_SECONDS)
+        assert not beating.is_alive()
+
+
+def threads() -> set[threading.Thread]:
+    """Those that beat."""
+    return {thread for thread in threading.enumerate() if thread.name == "agent-tt heartbeat"}
+
+
+def test_a_beat_says_that_the_process_of_a_run_is_there(memory: MemoryStore) -> None:
+    writer = memory.begin_run(NewRun("first"), {})
+    with memory.transaction():
+        (by,) = memory.find(Recorder, writer.run_id)
+        memory.save(writer.run_id, replace(by, owner=replace(by.owner, host="elsewhere"), beat_us=0))
+    assert memory.run("first").status == "crashed"
+    memory.beat([writer.run_id, "gone"])
+    assert memory.run("first").status == "running"

@@ -17,7 +17,7 @@ from agent_tt.errors import (
     StoreNotFound,
     StoreUnreadable,
 )
-from agent_tt.model import NewRun
+from agent_tt.model import NewFork, NewRun
 from agent_tt.protocols import RunSource, Store
 from agent_tt.store import open_store
 from agent_tt.store.file import connection
@@ -108,7 +108,7 @@ def test_a_store_opened_to_read_changes_no_byte_and_refuses_to_write(tmp_path):
         lambda: reader.begin_run(NewRun("x"), {}),
         lambda: reader.add_note(run_id, 1, "note", "x"),
         lambda: reader.set_tags(run_id, ["x"]),
-        lambda: reader.begin_fork(run_id, 1, state={}, new=NewRun("x")),
+        lambda: reader.begin_fork(NewFork(run_id, 1, state={}, new=NewRun("x"))),
     ):
         with pytest.raises(ReadOnlySource):
             write()

@@ -17,10 +17,11 @@ from tests.core.store.rows import update
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import StoreUnreadable
-from agent_tt.model import CallEnd, NewCall, NewRun, NewStep, StepEnd
+from agent_tt.model import CallEnd, NewCall, NewFork, NewRun, NewStep, StepEnd
 from agent_tt.sources import open_source
 from agent_tt.store import SqliteStore, open_store
 from agent_tt.store.liveness import Heart, Owner, current_owner, is_alive, now_us
+from agent_tt.store.writer import beat
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,7 +90,7 @@ def fork(store, tell):
     (parent,) = store.runs()
     tell(parent.id)
     for n in range(10**9):
-        fork_id = store.begin_fork(parent.id, 2, state={**store.state(parent.id, 2), "n": -n}, new=NewRun(""))
+        fork_id = store.begin_fork(NewFork(parent.id, 2, state={**store.state(parent.id, 2), "n": -n}, new=NewRun("")))
         tell(f"forked {fork_id}")
         writer = store.adopt_run(fork_id, NewRun("child"), {})
         writer.close_step(writer.open_step(NewStep("step")), StepEnd("ok"), {"n": "after"})
@@ -396,14 +397,14 @@ def test_the_heart_beats_for_runs_that_are_open_and_stops_with_the_last(tmp_path
     with store.database.transaction() as tx:
         update(tx, "runs", beat_us=0)
     before = store.version()
-    heart = Heart(store.database, interval_s=0.01)
+    heart = Heart(store.database, beat, interval_s=0.01)
     ((run,),) = store.database.query("SELECT run FROM runs")
     heart.add(run)
     deadline = now_us() + 10_000_000
     while store.version() == before and now_us() < deadline:
         pass
-    ((beat,),) = store.database.query("SELECT beat_us FROM runs")
-    assert beat > 0
+    ((last,),) = store.database.query("SELECT beat_us FROM runs")
+    assert last > 0
     names = {thread.name: thread for thread in threading.enumerate()}
     assert all(thread.daemon for name, thread in names.items() if "heartbeat" in name)
     heart.remove(run)
@@ -413,7 +414,7 @@ def test_the_heart_beats_for_runs_that_are_open_and_stops_with_the_last(tmp_path
 def test_a_fork_nobody_took_over_belongs_to_its_launcher_and_can_be_ended_for_it(tmp_path):
     store = new_store(tmp_path)
     parent = chat(store, 3)
-    fork_id = store.begin_fork(parent, 2, state={"n": 9}, new=NewRun(""))
+    fork_id = store.begin_fork(NewFork(parent, 2, state={"n": 9}, new=NewRun("")))
     assert store.run(fork_id).status == "running"
     store.set_run_status(fork_id, "failed")
     assert store.run(fork_id).status == "failed"

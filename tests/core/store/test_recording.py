@@ -13,7 +13,7 @@ from tests.core.strategies import values
 from agent_tt.codec.encode import encode
 from agent_tt.codec.tlv import tlv
 from agent_tt.errors import RunNotFound, StepNotFound
-from agent_tt.model import AgentCode, CallEnd, Edit, ErrorInfo, ModelConfig, NewCall, NewRun, NewStep, StepEnd
+from agent_tt.model import AgentCode, CallEnd, Edit, ErrorInfo, ModelConfig, NewCall, NewFork, NewRun, NewStep, StepEnd
 from agent_tt.protocols import NO_STATE
 
 
@@ -178,7 +178,7 @@ def test_a_fork_keeps_its_edits_and_policy_and_shares_its_parents_totals(tmp_pat
     parent = chat(store, 4)
     edits = (Edit("set", "n", 5, 2), Edit("move", "a", to="b"))
     new = NewRun("named", code=AGENT, metadata={"why": "test"})
-    fork_id = store.begin_fork(parent, 2, state={"n": 5}, new=new, edits=edits, policy={"*write": "deny"})
+    fork_id = store.begin_fork(NewFork(parent, 2, state={"n": 5}, new=new, edits=edits, policy={"*write": "deny"}))
     run = store.run(fork_id)
     assert (run.name, run.parent, run.fork_step, run.status) == ("named", parent, 2, "running")
     assert (run.edits, run.policy, run.steps) == (edits, {"*write": "deny"}, 2)
@@ -195,9 +195,9 @@ def test_a_fork_keeps_its_edits_and_policy_and_shares_its_parents_totals(tmp_pat
     assert store.run(parent).tokens_in == 8
     for absent in (-1, 5):
         with pytest.raises(StepNotFound):
-            store.begin_fork(parent, absent, state={}, new=NewRun(""))
+            store.begin_fork(NewFork(parent, absent, state={}, new=NewRun("")))
     with pytest.raises(RunNotFound):
-        store.begin_fork("nothing", 1, state={}, new=NewRun(""))
+        store.begin_fork(NewFork("nothing", 1, state={}, new=NewRun("")))
 
 
 def test_notes_and_bookmarks_are_kept_and_removed(tmp_path):

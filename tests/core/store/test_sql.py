@@ -13,6 +13,7 @@ import pytest
 
 import agent_tt
 from agent_tt.errors import NotAStore, ReadOnlySource, StoreNotFound, UsageError
+from agent_tt.model import NewFork
 from agent_tt.store.sql import query_store
 from agent_tt.store.views import FUNCTIONS, VIEWS
 
@@ -108,7 +109,9 @@ def test_what_a_fork_changed_is_in_the_edits(tmp_path: Path) -> None:
 
         run = source.run("trip-planner")
         fork = source.begin_fork(  # type: ignore[attr-defined]
-            run.id, 2, state=source.state(run.id, 2), new=NewRun(name="again"), edits=[Edit("set", "a", True, "x")]
+            NewFork(
+                run.id, 2, state=source.state(run.id, 2), new=NewRun(name="again"), edits=[Edit("set", "a", True, "x")]
+            )
         )
     rows = ask(path, "select run, op, path, old, value from edits")
     assert rows == [{"run": fork, "op": "set", "path": "a", "old": '"x"', "value": "true"}]

@@ -14,7 +14,7 @@ from tests.core.store.recordings import begin, call, chat, new_store, step
 
 import agent_tt
 from agent_tt.errors import AgentTTError, Damaged, ReadOnlySource, StoreBusy, StoreUnreadable
-from agent_tt.model import AgentCode, NewRun, NewStep, StepEnd
+from agent_tt.model import AgentCode, NewFork, NewRun, NewStep, StepEnd
 from agent_tt.store import open_store
 from agent_tt.store.file import connection
 
@@ -115,7 +115,7 @@ def test_every_failure_of_a_statement_is_ours_and_leaves_all_as_it_was(tmp_path,
     monkeypatch.setattr(store.database, "_connection", Broken(real, word, error))
     actions = [
         lambda: begin(store, {"n": 5}),
-        lambda: store.begin_fork(writer.run_id, 1, state={"n": 7}, new=NewRun("")),
+        lambda: store.begin_fork(NewFork(writer.run_id, 1, state={"n": 7}, new=NewRun(""))),
         lambda: call(writer, number, {}, 2),
         lambda: writer.deliver(number, made, "chunk", 1),
         lambda: writer.close_step(number, StepEnd("ok"), {"n": 2}),
@@ -222,7 +222,7 @@ def test_names_that_are_not_utf_8_are_kept_readable(tmp_path):
     code = AgentCode(entry=f"{bad}.py:main", version=bad, root=f"/{bad}", cwd=f"/{bad}")
     writer = store.begin_run(NewRun(bad, code=code, user_id=bad, tags=(bad,)), {})
     step(writer, {"n": 1}, bad, track=bad)
-    fork_id = store.begin_fork(writer.run_id, 1, state={}, new=NewRun(bad, code=code), policy={bad: "deny"})
+    fork_id = store.begin_fork(NewFork(writer.run_id, 1, state={}, new=NewRun(bad, code=code), policy={bad: "deny"}))
     store.adopt_run(fork_id, NewRun(bad, code=code, user_id=bad), {}).finish("succeeded")
     run = store.run(writer.run_id)
     assert (run.name, run.code.entry, run.code.root) == ("caf\\udce9", "caf\\udce9.py:main", "/caf\\udce9")

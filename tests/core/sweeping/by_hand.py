@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tests.core.store.rows import update
 
-from agent_tt.model import AgentCode, ErrorInfo, NewRun, NewStep, StepEnd
+from agent_tt.model import AgentCode, ErrorInfo, NewFork, NewRun, NewStep, StepEnd
 from agent_tt.model.facts import RunFacts, StepFacts
 from agent_tt.store import open_store
 from agent_tt.sweeping.matrix import MatrixReader
@@ -59,10 +59,12 @@ class ByHand:
         """A run of a sweep: one step of its own that leaves `state`; `running` is one whose process is gone."""
         place = {"id": sweep.id, "cell": cell, "sample": sample}
         run_id = self.store.begin_fork(
-            self.run.id,
-            1,
-            state={"temperature": cell},
-            new=NewRun(name=run_name(sweep.name, cell, sample), metadata={RunFacts.fork_sweep.key: place}),
+            NewFork(
+                self.run.id,
+                1,
+                state={"temperature": cell},
+                new=NewRun(name=run_name(sweep.name, cell, sample), metadata={RunFacts.fork_sweep.key: place}),
+            )
         )
         if state is not None:
             writer = self.store.adopt_run(run_id, NewRun(name=""), None)

@@ -17,7 +17,7 @@ from agent_tt.errors import (
     UsageError,
 )
 from agent_tt.forking.request import ForkRequest
-from agent_tt.model import ErrorInfo, NewRun
+from agent_tt.model import ErrorInfo, NewFork, NewRun
 from agent_tt.model.facts import RunFacts
 from agent_tt.rerunning.launch import _new_run
 from agent_tt.sweeping import resume_sweep, running
@@ -66,7 +66,7 @@ class Forks:
     def __call__(self, plan: ForkPlan, *, asked: object) -> Pretended:
         assert asked is not None  # a configured `ask` would wait for ever
         self.plans.append(plan)
-        run_id = self.by_hand.store.begin_fork(plan.run.id, plan.step, state=plan.state, new=_new_run(plan))
+        run_id = self.by_hand.store.begin_fork(NewFork(plan.run.id, plan.step, state=plan.state, new=_new_run(plan)))
         end = self.ends(plan, len(self.plans))
         if end is not None:
             self.by_hand.store.set_run_status(run_id, *end)
@@ -170,10 +170,12 @@ def test_a_run_that_goes_on_after_its_sweep_was_killed_is_waited_for(by_hand: By
     sweep = by_hand.begin(THREE)
     # This process fills it, as the agent's own would.
     run_id = by_hand.store.begin_fork(
-        by_hand.run.id,
-        1,
-        state={},
-        new=NewRun(name="", metadata={RunFacts.fork_sweep.key: {"id": sweep.id, "cell": 1, "sample": 1}}),
+        NewFork(
+            by_hand.run.id,
+            1,
+            state={},
+            new=NewRun(name="", metadata={RunFacts.fork_sweep.key: {"id": sweep.id, "cell": 1, "sample": 1}}),
+        )
     )
     by_hand.drop(sweep)
 

@@ -12,7 +12,7 @@ from tests.core.sweeping.by_hand import GONE
 
 from agent_tt.errors import IsRunning, RunNotFound, StoreUnreadable, UsageError
 from agent_tt.forking.request import ForkRequest
-from agent_tt.model import NewRun
+from agent_tt.model import NewFork, NewRun
 from agent_tt.store import copy_run, open_store
 from agent_tt.sweeping.axes import Axis
 from agent_tt.sweeping.definition import Definition
@@ -69,7 +69,7 @@ def test_a_run_whose_process_is_gone_is_settled_and_nobody_fills_it_later(by_han
 
 
 def test_a_run_whose_process_is_there_is_left_alone(by_hand: ByHand) -> None:
-    here = by_hand.store.begin_fork(by_hand.run.id, 1, state={}, new=NewRun(name=""))
+    here = by_hand.store.begin_fork(NewFork(by_hand.run.id, 1, state={}, new=NewRun(name="")))
     owner = by_hand.store.settle_run(here)
     assert owner is not None
     by_hand.store.adopt_run(here, NewRun(name=""), None).finish("succeeded")
@@ -107,7 +107,7 @@ def test_a_copy_of_a_run_of_a_sweep_brings_the_sweep_and_nobody_drives_it_there(
 
 
 def test_nobody_else_may_be_called_as_a_run_of_a_sweep(by_hand: ByHand) -> None:
-    fork = by_hand.store.begin_fork(by_hand.run.id, 1, state={}, new=NewRun(name=""))
+    fork = by_hand.store.begin_fork(NewFork(by_hand.run.id, 1, state={}, new=NewRun(name="")))
     for name in ("guess/sweep-1/2.3", "guess/sweep-1/2.3.2", "guess/sweep-1"):
         with pytest.raises(UsageError, match="reads as a run of a sweep"):
             by_hand.store.rename_run(fork, name)

@@ -9,7 +9,7 @@ import pytest
 from tests.core.forking.test_known_tools import openai
 from tests.core.store.recordings import begin, call, new_store
 
-from agent_tt.model import CallEnd, ErrorInfo, NewCall, NewRun, NewStep, StepEnd
+from agent_tt.model import CallEnd, ErrorInfo, NewCall, NewFork, NewRun, NewStep, StepEnd
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,7 +62,7 @@ def test_a_tool_that_ran_and_that_nothing_recorded_is_not_said_to_have_done_noth
             writer.close_step(number, StepEnd("ok"), {})
         writer.finish("succeeded")
         # Handed the state after all that, its process ran none of it.
-        store.begin_fork(writer.run_id, 2, state={}, new=NewRun(name="later"))
+        store.begin_fork(NewFork(writer.run_id, 2, state={}, new=NewRun(name="later")))
     path = str(tmp_path / "shown.db")
     out = command("show", "loop", "--effects", "--store", path).out
     assert "Nothing of what was recorded went out" in out

@@ -13,7 +13,7 @@ from tests.core.store.rows import update
 from tests.tui.cli.conftest import HOSTILE
 
 import agent_tt_tui.cli.delete
-from agent_tt.model import AgentCode, Edit, ErrorInfo, NewRun
+from agent_tt.model import AgentCode, Edit, ErrorInfo, NewFork, NewRun
 from agent_tt.store import open_store
 from agent_tt_tui.text import width
 
@@ -29,7 +29,7 @@ def ours(command: Command, tmp_path: Path) -> Command:
     store = new_store(tmp_path, "ours.db")
     root = chat(store, 4, "root")
     edits = (Edit("set", "n", 9, 2), Edit("set", "messages[0].content", "hello", "message 1"))
-    first = store.begin_fork(root, 2, state={"n": 9}, new=NewRun(""), edits=edits, policy={"send": "deny"})
+    first = store.begin_fork(NewFork(root, 2, state={"n": 9}, new=NewRun(""), edits=edits, policy={"send": "deny"}))
     writer = store.adopt_run(first, NewRun("demo"), {"n": 9})
     step(writer, {"n": 10})
     writer.finish("failed", ErrorInfo("builtins:ValueError", "told to"))
@@ -95,7 +95,7 @@ def test_the_tree_says_where_a_fork_ran_another_agent(ours: Command, tmp_path: P
     root.finish("succeeded")
     parent = store.run("two").id
     for entry in ("second.py:main", "first.py:main"):
-        store.begin_fork(parent, 1, state={"n": 1}, new=NewRun("", code=AgentCode(entry=entry)))
+        store.begin_fork(NewFork(parent, 1, state={"n": 1}, new=NewRun("", code=AgentCode(entry=entry))))
     store.close()
     out = ours("tree", "two").out
     assert out.count("runs second.py:main") == 1

@@ -9,7 +9,7 @@ import pytest
 from tests.core.sweeping.by_hand import ByHand
 
 from agent_tt.forking.request import ForkRequest
-from agent_tt.model import ErrorInfo
+from agent_tt.model import ErrorInfo, NewFork
 from agent_tt.rerunning.launch import _new_run
 from agent_tt.sweeping import driving, running
 from agent_tt.sweeping.axes import Axis
@@ -168,7 +168,7 @@ def test_each_run_is_told_as_it_ends_and_the_matrix_at_the_end(
 
     def start(plan: ForkPlan, *, asked: object) -> Done:
         store = half_done.store
-        run_id = store.begin_fork(plan.run.id, plan.step, state=plan.state, new=_new_run(plan))
+        run_id = store.begin_fork(NewFork(plan.run.id, plan.step, state=plan.state, new=_new_run(plan)))
         store.set_run_status(run_id, "succeeded")
         return Done(run_id)
 

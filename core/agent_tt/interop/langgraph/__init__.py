@@ -16,7 +16,6 @@ is done without touching it or its folder is told in `connection`.
 | `layout` | the numbered rows of one branch, subgraphs nested |
 | `messages`, `calls` | model answers, tool results and questions to people as calls |
 | `steps`, `runs` | rows as `Step`s, branches as `Run`s |
-| `tracing` | which step wrote a value |
 | `anchors` | what names a row for good, while numbers move |
 | `source` | all of it behind the `RunSource` protocol |
 """

@@ -16,15 +16,14 @@ from agent_tt.interop.langgraph.connection import DatabaseFile
 from agent_tt.interop.langgraph.detect import Family, tables_of
 from agent_tt.interop.langgraph.runs import read_branches, run_of
 from agent_tt.interop.langgraph.steps import StepMaker
-from agent_tt.interop.langgraph.tracing import next_write, written_at
 from agent_tt.interop.langgraph.values import Kept, Values
 from agent_tt.model import Problem
 from agent_tt.protocols import Capabilities, RunSource
-from agent_tt.protocols.derived import StateCursor
+from agent_tt.protocols.derived import StateCursor, next_write, written_at
 from agent_tt.protocols.references import resolve_run, resolve_step
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path as FilePath
 
     from agent_tt.codec.wire import Path, Wire
@@ -92,6 +91,17 @@ class _Contents:
         if row is None or row.checkpoint is None:
             return {}
         return self.values.fresh_state(self.branch(run_id).thread, row.checkpoint)
+
+    def base(self, run_id: str, step: int) -> int | None:
+        """The step that `changes_of` are against; None for the empty state and the first of a subgraph."""
+        return self.row(run_id, step).base if step else None
+
+    def later(self, run_id: str, step: int) -> Iterator[int]:
+        """The steps that went on from one, each from the one before."""
+        for row in self.layout(run_id).rows[step:]:
+            if row.checkpoint is not None and row.base == step:
+                step = row.number
+                yield step
 
     def changes_of(self, run_id: str, step: int) -> list[Op]:
         """What turned the base of `step` into it, shared."""
@@ -233,7 +243,7 @@ class LangGraphSource(RunSource):
     def base_step(self, run_id: str, step: int) -> int | None:
         """The step of the checkpoint that this one went on from; None for the first of a subgraph."""
         with self._lock:
-            return self._contents().row(run_id, step).base if step else None
+            return self._contents().base(run_id, step)
 
     def changes(self, run_id: str, step: int) -> list[Op]:
         """The operations that turned checkpoint `base_step` into `step`."""
@@ -251,16 +261,20 @@ class LangGraphSource(RunSource):
         with self._lock:
             contents = self._contents()
             row = contents.state_row(run_id, step)
-            rows = contents.layout(run_id).rows
-            return written_at(rows, row.number if row else 0, path, lambda at: contents.changes_of(run_id, at))
+            if row is None:
+                return None
+            found = written_at(
+                row.number, path, lambda at: contents.base(run_id, at), lambda at: contents.changes_of(run_id, at)
+            )
+            return found if found[0] else None
 
     def next_write(self, run_id: str, step: int, path: Path) -> int | None:
         """The first later step that changed the value at `path`."""
         with self._lock:
             contents = self._contents()
             row = contents.state_row(run_id, step)
-            rows = contents.layout(run_id).rows
-            return next_write(rows, row.number if row else 0, path, lambda at: contents.state(run_id, at))
+            number = row.number if row else 0
+            return next_write(number, path, contents.later(run_id, number), lambda at: contents.state(run_id, at))
 
     def damaged_steps(self, run_id: str) -> list[int]:
         """Steps whose metadata is damaged, and those whose state turned out to be when it was read."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from agent_tt.codec.encode import encode
@@ -13,7 +14,7 @@ from agent_tt.protocols import NO_STATE
 from agent_tt.protocols.references import new_id
 from agent_tt.questions import Decision
 from agent_tt.store import ingest_filter
-from agent_tt.store.liveness import current_owner, now_us
+from agent_tt.store.liveness import Heart, current_owner, now_us
 from agent_tt.store.records.keeper import RecordKeeper
 from agent_tt.store.records.kinds import Asked, Checkpoint, Recorder
 from agent_tt.store.records.writer import RecordWriter, with_usage
@@ -21,10 +22,10 @@ from agent_tt.store.rows import questions
 from agent_tt.store.rows.outputs import admitted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import Edit, ErrorInfo, NewRun, Output, Owner, RunStatus, WayBackIn
+    from agent_tt.model import ErrorInfo, NewFork, NewRun, Output, Owner, RunStatus
 
 __all__ = ["RecordStore"]
 
@@ -54,25 +55,16 @@ class RecordStore(RecordKeeper):
             if self.find(Run, run.id):
                 raise StoreUnreadable(f"there is a run {run.id} already")
             self._begin(run, Checkpoint(0, "main", 0, first))
-        return RecordWriter(self, run.id)
+        return self._recorded_here(run.id)
 
     def _begin(self, run: Run, first: Checkpoint, *, delivered: int = 0) -> None:
         self.save(run.id, run)
         self.save(run.id, Recorder(current_owner(), now_us(), delivered))
         self.save(run.id, first)
 
-    def begin_fork(
-        self,
-        parent_id: str,
-        step: int,
-        *,
-        state: Wire,
-        new: NewRun,
-        edits: Sequence[Edit] = (),
-        policy: Mapping[str, Wire] | None = None,
-        way_back_in: WayBackIn = "restore",
-    ) -> str:
+    def begin_fork(self, fork: NewFork) -> str:
         """Make a fork with its edited checkpoint; give its id. This process owns it until it is adopted."""
+        parent_id, step, new = fork.parent, fork.step, fork.new
         with self.transaction():
             parent = self._row(parent_id)
             self.check_step(parent_id, step)
@@ -92,11 +84,11 @@ class RecordStore(RecordKeeper):
                 steps=step,
                 tags=_tags(new.tags),
                 metadata=ingest_filter.admit_mapping(new.metadata),
-                edits=tuple(edits),
-                policy={name: ingest_filter.admit(rule) for name, rule in (policy or {}).items()},
-                way_back_in=way_back_in,
+                edits=tuple(fork.edits),
+                policy={name: ingest_filter.admit(rule) for name, rule in (fork.policy or {}).items()},
+                way_back_in=fork.way_back_in,
             )
-            first = Checkpoint(step, track, 0 if before is None else before.seq, ingest_filter.admit(state))
+            first = Checkpoint(step, track, 0 if before is None else before.seq, ingest_filter.admit(fork.state))
             answered = (call.delivered or 0 for call in self.call_page(parent_id, 1, step + 1))
             delivered = max(answered, default=0)
             run = with_usage(run, self.steps(parent_id, 1, step + 1))
@@ -129,7 +121,24 @@ class RecordStore(RecordKeeper):
                 ),
             )
             self._own(run_id)
-        return RecordWriter(self, run_id)
+        return self._recorded_here(run_id)
+
+    @cached_property
+    def _heart(self) -> Heart[RecordStore, str]:
+        return Heart(self, RecordStore.beat)
+
+    def _recorded_here(self, run_id: str) -> RecordWriter:
+        """The open end of a run that this process records: it beats until that is over."""
+        self._heart.add(run_id)
+        return RecordWriter(self, run_id, self._heart.remove)
+
+    def beat(self, run_ids: Sequence[str]) -> None:
+        """Write down that the process that records these runs is still there."""
+        now = now_us()
+        with self.transaction():
+            for run_id in run_ids:
+                for by in self.find(Recorder, run_id):
+                    self.save(run_id, replace(by, beat_us=now))
 
     def _own(self, run_id: str) -> None:
         """Let this process be the one that records a run."""
@@ -138,7 +147,7 @@ class RecordStore(RecordKeeper):
 
     def join_run(self, run_id: str) -> RecordWriter:
         """Write into a run that another process began and will end."""
-        return RecordWriter(self, self._row(run_id).id, is_guest=True)
+        return RecordWriter(self, self._row(run_id).id)
 
     def reopen_run(self, run_id: str) -> None:
         """Let a run that broke off go on."""

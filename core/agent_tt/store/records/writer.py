@@ -18,7 +18,7 @@ from agent_tt.store.records.kinds import Asked, Checkpoint, Piece, Recorder
 from agent_tt.store.rows.usage import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallEnd, DeliveryKind, ErrorInfo, Judged, NewCall, NewStep, RunStatus, StepEnd
@@ -34,13 +34,13 @@ class RecordWriter:
     Args:
         store: where it lies.
         run_id: the run.
-        is_guest: whether another process began the run, and ends it.
+        when_over: told of the run when it is over; None where another process began the run, and ends it.
     """
 
-    def __init__(self, store: RecordKeeper, run_id: str, *, is_guest: bool = False) -> None:
+    def __init__(self, store: RecordKeeper, run_id: str, when_over: Callable[[str], None] | None = None) -> None:
         self._store = store
         self._run_id = run_id
-        self._is_guest = is_guest
+        self._when_over = when_over
         self._clock = Clock()
         (run,) = self._runs()
         self._first_step = 1 if run.fork_step is None else run.fork_step + 1
@@ -230,7 +230,7 @@ class RecordWriter:
 
     def finish(self, status: RunStatus, error: ErrorInfo | None = None) -> None:
         """End the run; steps left open count as interrupted. A guest ends nothing."""
-        if self._is_guest:
+        if self._when_over is None:
             return
         with self._store.transaction():
             now = self._clock.now_us()
@@ -239,6 +239,7 @@ class RecordWriter:
                     self._store.save(self._run_id, replace(step, status="interrupted", ended_us=now))
             (run,) = self._runs()
             self._store.save(run.id, replace(run, status=status, ended_us=now, error=ingest_filter.admit_error(error)))
+        self._when_over(self._run_id)
 
 
 class _OpenQuestion:
