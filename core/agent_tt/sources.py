@@ -96,10 +96,10 @@ def open_source(path: str | Path, *, read_only: bool = False) -> RunSource:
         source = _detected(name, detector, path, head)
         if source is not None:
             return _marked(source) if source.read_only else source
-    others = "".join(f", or what {name} reads" for name, _ in SOURCES.others())
+    known = "".join(f", or what {name} reads" for name, _ in SOURCES.all())
     raise NotAStore(
         f"{path} is {_looks_like(path, head)}, not a store of runs",
-        hint=f"Name a store of agent-tt or a LangGraph SQLite database{others}.",
+        hint=f"Name a store of agent-tt{known}.",
     )
 
 

@@ -56,7 +56,7 @@ def problems(group: Plugins[object]) -> dict[str, str]:
 def test_ours_are_declared_as_those_of_others_are(group: Plugins[object]) -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
     ours = {plugin.name: plugin.value for plugin, _ in group.look() if plugin.package == "agent-tt"}
-    assert ours == declared.get(group.group, {})
+    assert ours == declared.get(group.group, {}), "run: python -m tests.tui.readme_parts"
     assert problems(group) == {}
 
 

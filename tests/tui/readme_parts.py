@@ -1,7 +1,7 @@
-"""The pages that users read, the README and `docs/`, and their parts that are made from the code.
+"""The pages that users read, the README and `docs/`, and what is made from the code.
 
-Those are tables of commands, keys and views, of what the benchmark of other tools found, and the reference of the file
-format: `python -m tests.tui.readme_parts` writes them.
+That is tables of commands, keys and views, of what the benchmark of other tools found, and the reference of the file
+format; and in `pyproject.toml` the entry points of our own. `python -m tests.tui.readme_parts` writes them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final
 from tests.benchmarks.refund_peers import tables as peers
 from tests.tui.format_parts import column_tables, fact_tables, file_table, form_sections, words
 
+from agent_tt.providers.reading import PROVIDERS
+from agent_tt.sources import SOURCES
 from agent_tt.store.views import FUNCTIONS, VIEWS
 from agent_tt_tui.cli.root import COMMANDS
 from agent_tt_tui.commands import Command, Context, display_key
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).parents[2]
 README: Final = ROOT / "README.md"
 DOCS: Final = ROOT / "docs"
+PROJECT_FILE: Final = ROOT / "pyproject.toml"
 PAGES: Final = (README, *sorted(DOCS.glob("*.md")))
 """Every page that users read."""
 
@@ -133,6 +136,15 @@ def marked(name: str) -> re.Pattern[str]:
     return re.compile(rf"(<!-- {name}:[^\n]*-->\n).*?(<!-- /{name} -->)", re.DOTALL)
 
 
+def with_entry_points(text: str) -> str:
+    """The project file with the rows of our own sources and providers brought up to date."""
+    for group in (SOURCES, PROVIDERS):
+        rows = [f'{plugin.name} = "{plugin.value}"\n' for plugin, _ in group.look() if plugin.package == "agent-tt"]
+        header = re.escape(f'[project.entry-points."{group.group}"]\n')
+        text = re.sub(rf"(?<={header})[^\[]*(?=\n\[)", "".join(rows), text)
+    return text
+
+
 def code_blocks(page: Path, language: str) -> list[str]:
     """The examples of a page that are written in a language."""
     return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
@@ -146,3 +158,4 @@ def shell_lines(page: Path) -> list[str]:
 if __name__ == "__main__":
     for page in PAGES:
         page.write_text(with_tables(page.read_text(encoding="utf-8")), encoding="utf-8")
+    PROJECT_FILE.write_text(with_entry_points(PROJECT_FILE.read_text(encoding="utf-8")), encoding="utf-8")

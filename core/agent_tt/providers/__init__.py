@@ -3,7 +3,8 @@
 | module | what it does |
 |---|---|
 | `provider` | what a provider is: one class that knows one wire format; what packages that bring one derive from |
-| `openai_chat`, `openai_completions`, `openai_responses`, `anthropic`, `bedrock`, `cohere`, `gemini` | one each |
+| `openai_chat`, `openai_completions`, `openai_responses` | OpenAI: three formats, which many others speak |
+| `anthropic`, `bedrock`, `cohere`, `gemini` | one provider each |
 | `reading` | tells which provider's format a request has, and reads it and its answer, as sent or as recorded |
 | `replies` | an answer that a person changed, in its provider's format |
 | `shapes` | what is read: messages, tools offered, tool calls, tokens, why it stopped |

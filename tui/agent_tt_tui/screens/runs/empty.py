@@ -173,7 +173,7 @@ class EmptyScreen(CommandScreen[None]):
         from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 
         self.app.push_screen(
-            PromptDialog("Open a file", detail="an agent-tt store or a LangGraph database", check=_why_not),
+            PromptDialog("Open a file", detail="an agent-tt store, or another system's file of runs", check=_why_not),
             self._open_typed,
         )
 
