@@ -15,8 +15,6 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.recording.concurrency.tasks import current_task, runs_a_loop
-from agent_tt.recording.scope import here
-from agent_tt.recording.concurrency.tasks import current_task, runs_a_callback
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

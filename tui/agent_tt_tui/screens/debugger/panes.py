@@ -93,8 +93,9 @@ class Panes(Feature):
             yield self.timeline_pane
             with self._side:
                 yield self.inspector
-                for lower in (*self.lower, self._diff):
-                    yield lower.pane
+                for lower in self.lower:
+                    yield lower.pane.add_class("lower")
+                yield self.diff
             yield self.call_pane
         yield self.find_panel
         yield self.scrubber
