@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from hypothesis import settings
 from tests.core.seams.certificates import certificate_files
+from tests.warm_processes import warm_processes
 
 import agent_tt
 import agent_tt_tui
@@ -113,4 +114,15 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     # Not the test's own `monkeypatch`, which would then be undone after what other fixtures look at in the end.
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / f"cache-{next(_COUNT)}"))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _warm_processes(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Processes of a test that is marked `warm` need not import again what all of them import."""
+    marker = request.node.get_closest_marker("warm")
+    if marker is None or request.node.get_closest_marker("cold") is not None:
+        yield
+        return
+    with warm_processes(*marker.args):
         yield

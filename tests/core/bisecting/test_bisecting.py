@@ -18,6 +18,8 @@ from agent_tt.forking.request import ForkRequest
 from agent_tt.model import Edit
 from agent_tt.model.facts import RunFacts
 
+pytestmark = pytest.mark.warm
+
 
 @given(st.integers(0, 200), st.integers(0, 220))
 def test_the_first_place_is_found_with_the_fewest_questions(last, first):

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from agent_tt.questions import CallQuestion, Decision
     from agent_tt.rerunning.handle import RunHandle
 
+pytestmark = pytest.mark.warm
+
 AGENT = """
 import asyncio
 import agent_tt

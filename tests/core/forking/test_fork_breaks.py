@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from conftest import Project
 
+pytestmark = pytest.mark.warm
+
 TOOLS = """
 import asyncio
 import agent_tt

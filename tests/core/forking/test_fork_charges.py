@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from agent_tt.questions import Decision
     from agent_tt.rerunning.handle import RunHandle
 
+pytestmark = pytest.mark.warm("httpx")
+
 BANK = """\
 import urllib.request
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from conftest import Project
 
+pytestmark = pytest.mark.warm
+
 AGENT = """\
 import httpx
 import agent_tt

@@ -16,6 +16,8 @@ from agent_tt.model import Edit
 if TYPE_CHECKING:
     from conftest import Project
 
+pytestmark = pytest.mark.warm
+
 TRIP = """
 import os
 import agent_tt

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from agent_tt.model import Run
 
+pytestmark = pytest.mark.warm
+
 THINKER = """
 import pathlib, time
 import agent_tt

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from agent_tt.comparing import compare
 from agent_tt.comparing.runs.without_effect import edits_made, edits_without_effect
 from agent_tt.forking.editing.request_edits import model_edit
@@ -11,6 +13,8 @@ from agent_tt.model import Edit
 
 if TYPE_CHECKING:
     from conftest import Project
+
+pytestmark = pytest.mark.warm
 
 AGENT = """
 import agent_tt

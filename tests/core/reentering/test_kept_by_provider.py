@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from tests.core.reentering.support import Project
 
+pytestmark = pytest.mark.warm("httpx")
+
 AGENT = """
 import agent_tt
 import httpx

@@ -17,6 +17,8 @@ from agent_tt.replaying.tape.siblings import siblings_of
 if TYPE_CHECKING:
     from agent_tt.model import Run
 
+pytestmark = pytest.mark.warm
+
 OTHER = LOOP.replace("found = price(n)", "found = price(n if n != 3 else 13)")
 
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 pytest.importorskip("openai")
 
+pytestmark = pytest.mark.warm("openai")
+
 TOOLS = "def look(n):\n    return {'n': n, 'euros': 10 * n}\n"
 
 LOOP = """

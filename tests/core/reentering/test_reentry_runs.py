@@ -17,6 +17,8 @@ from agent_tt.forking.editing.call_edits import parse_call_edit
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.request import ForkRequest
 
+pytestmark = pytest.mark.warm
+
 EIGHT = [f"price-{n}" for n in range(1, 9)]
 
 

@@ -15,6 +15,8 @@ from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.model import Edit
 
+pytestmark = pytest.mark.warm
+
 SAMPLES = Path(__file__).parents[3] / "sample_runs"
 TRIP = "trip-planner"
 
