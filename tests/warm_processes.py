@@ -46,8 +46,11 @@ _SERVER: Final = str(Path(__file__).with_name("warm_server.py"))
 _TAKEN: Final = ("PYTHON", "LC_", "LANG")
 """How the variables begin that an interpreter looks at when it starts."""
 
-_HEAD: Final = 8
 _SEED: Final = "PYTHONHASHSEED"
+_OWN: Final = (_SEED, "PYTHONPATH")
+"""Those that may be another process's own: with `PYTHONPATH` it begins differently, and there are many seeds."""
+
+_HEAD: Final = 8
 _ADOPT: Final = 36
 """PR_SET_CHILD_SUBREAPER of Linux's `prctl`: orphans among our descendants become our children."""
 
@@ -102,7 +105,8 @@ def _understood(asked: Mapping[str, Any]) -> dict[str, Any] | None:
     program = _program(command)
     folder = os.fspath(asked["cwd"] or Path.cwd())
     environment = {os.fsdecode(name): os.fsdecode(text) for name, text in (asked["env"] or os.environ).items()}
-    if program is None or not Path(folder).is_dir() or environment.get(_SEED) not in (None, os.environ[_SEED]):
+    is_own = any(environment.get(name) not in (None, os.environ.get(name)) for name in _OWN)
+    if program is None or is_own or not Path(folder).is_dir():
         return None
     return {
         **program,

@@ -283,13 +283,14 @@ def said(body: bytes) -> str:
 
 
 def kept_of(pieces: list[bytes], content_type: str) -> tuple[list[bytes | None], list[bytes]]:
-    """What is kept in the end, and what was kept at each moment."""
+    """What is kept in the end, and what was kept at every fourth moment."""
     GIVEN.forget()
     veil, kept, moments = Veil(), {}, []
     veil.headers([("Content-Type", content_type)])
     for number, piece in enumerate(pieces):
         kept |= {each.number: each.data for each in veil.body(number, piece)}
-        moments.append(b"".join(kept.get(place) or b"" for place in range(number + 1)))
+        if number % 4 == 0:
+            moments.append(b"".join(filter(None, map(kept.get, range(number + 1)))))
     kept |= {each.number: each.data for each in veil.end()}
     return [kept[number] for number in range(len(pieces))], moments
 
@@ -310,7 +311,7 @@ def test_no_kind_of_secret_is_kept_of_a_stream(kind: str, stream: str):
     for cuts in (pieces, cut(b"".join(pieces), *range(0, 40_000, 53))):
         kept, moments = kept_of(cuts, content_type)
         assert [len(piece or b"") for piece in kept] == [len(piece) for piece in cuts]
-        for moment in (b"".join(piece or b"" for piece in kept), *moments[::4]):
+        for moment in (b"".join(piece or b"" for piece in kept), *moments):
             assert traces(secret, moment) == traces(secret, said(moment).encode()) == []
 
 

@@ -13,6 +13,8 @@ import pytest
 if TYPE_CHECKING:
     from tests.tui.cli.conftest import Command
 
+pytestmark = pytest.mark.warm
+
 SAMPLES = Path(__file__).parents[3] / "sample_runs" / "runs.db"
 
 

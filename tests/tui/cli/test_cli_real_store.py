@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from tests.tui.cli.conftest import Command
 
+pytestmark = pytest.mark.warm
+
 AGENT = """
 import agent_tt
 
@@ -280,6 +282,7 @@ def test_without_any_store_nothing_is_made_and_a_first_thing_to_do_is_named(comm
     assert list(tmp_path.rglob("*.db")) == []
 
 
+@pytest.mark.cold
 def test_commands_load_no_recorder_and_no_event_loop(store: Path) -> None:
     """The agents that they start do, in processes of their own."""
     commands = [

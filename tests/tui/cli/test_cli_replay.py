@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from tests.tui.cli.conftest import Command
 
+pytestmark = pytest.mark.warm
+
 AGENT = """
 import sys
 import agent_tt

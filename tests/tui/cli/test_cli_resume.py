@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from tests.tui.cli.conftest import Command
 
+pytestmark = pytest.mark.warm
+
 AGENT = """
 import os, signal
 import agent_tt

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from agent_tt.forking.plan import ForkPlan
 
+pytestmark = pytest.mark.warm
+
 HOT = ErrorInfo("builtins:ValueError", "too hot \x1b[31m")
 TWO = Definition(
     (Axis("set", "temperature", (0, 1)), Axis("set", "city", ("Oslo", "Rome"))),
