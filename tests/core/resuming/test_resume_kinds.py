@@ -14,6 +14,8 @@ import agent_tt
 from agent_tt.errors import AgentFailed
 from agent_tt.store import open_store
 
+pytestmark = pytest.mark.warm
+
 TOOLS = """
 import os, signal
 

@@ -10,6 +10,8 @@ from tests.core.resuming.support import Project, happened, not_happened
 from agent_tt.errors import AgentTTError
 from agent_tt.store import open_store
 
+pytestmark = pytest.mark.warm
+
 ASYNC = """
 @agent_tt.tool(effect="write")
 async def send(word):

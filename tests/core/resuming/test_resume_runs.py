@@ -16,6 +16,8 @@ from agent_tt.store import open_store
 if TYPE_CHECKING:
     from agent_tt.model import Call
 
+pytestmark = pytest.mark.warm
+
 SHOP = """
 @agent_tt.tool(effect="read")
 def find(order):
