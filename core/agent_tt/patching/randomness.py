@@ -18,6 +18,7 @@ from agent_tt.patching.standins import StandInType, dress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, MutableSequence, Sequence
+    from types import ModuleType
 
 __all__ = ["RANDOM_NAMES", "SECRETS_NAMES", "Random", "SystemRandom", "drawn_state", "urandom"]
 
@@ -30,11 +31,11 @@ _NUMBERS: Final = """
 """.split()  # noqa: SIM905  a table
 
 
-def _number(name: str) -> Callable[..., Any]:
-    original: Callable[..., Any] = getattr(real_random, name)
+def _drawn(module: ModuleType, name: str) -> Callable[..., Any]:
+    original: Callable[..., Any] = getattr(module, name)
 
     def drawn(*args: Any, **kwargs: Any) -> Any:
-        return draw("rng", f"random.{name}", lambda: original(*args, **kwargs), **_asked(args, kwargs))
+        return draw("rng", f"{module.__name__}.{name}", lambda: original(*args, **kwargs), **_asked(args, kwargs))
 
     drawn.__name__ = drawn.__qualname__ = name
     drawn.__doc__ = original.__doc__
@@ -145,17 +146,6 @@ def urandom(size: int, /) -> bytes:
     return draw("rng", "os.urandom", lambda: _urandom(size), size=size)
 
 
-def _secret(name: str) -> Callable[..., Any]:
-    original: Callable[..., Any] = getattr(real_secrets, name)
-
-    def drawn(*args: Any, **kwargs: Any) -> Any:
-        return draw("rng", f"secrets.{name}", lambda: original(*args, **kwargs), **_asked(args, kwargs))
-
-    drawn.__name__ = drawn.__qualname__ = name
-    drawn.__doc__ = original.__doc__
-    return drawn
-
-
 def secret_choice(seq: Sequence[T]) -> T:
     """As `secrets.choice`."""
     if not len(seq):
@@ -164,7 +154,7 @@ def secret_choice(seq: Sequence[T]) -> T:
 
 
 RANDOM_NAMES: Final[Mapping[str, object]] = {
-    **{name: _number(name) for name in _NUMBERS if hasattr(real_random, name)},
+    **{name: _drawn(real_random, name) for name in _NUMBERS if hasattr(real_random, name)},
     "choice": choice,
     "choices": choices,
     "sample": sample,
@@ -175,7 +165,10 @@ RANDOM_NAMES: Final[Mapping[str, object]] = {
 """What `random` has instead, by name."""
 
 SECRETS_NAMES: Final[Mapping[str, object]] = {
-    **{name: _secret(name) for name in ("token_bytes", "token_hex", "token_urlsafe", "randbelow", "randbits")},
+    **{
+        name: _drawn(real_secrets, name)
+        for name in ("token_bytes", "token_hex", "token_urlsafe", "randbelow", "randbits")
+    },
     "choice": secret_choice,
     "SystemRandom": SystemRandom,
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.model.facts import RunFacts
 from agent_tt.replaying.findings.shown_tools import said_of_tools
-from agent_tt.replaying.tape.source_trees import parse_source
+from agent_tt.replaying.tape.source_trees import project_sources
 from agent_tt.replaying.tape.tape import read_tape
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ __all__ = ["Answers", "Preflight", "preflight", "why_no_debugger", "why_not_repl
 
 _MARKS: Final[dict[str, CallKind]] = {"tool": "tool", "llm": "llm"}
 """The decorators by which functions are marked, and the kind of the calls that they make."""
-
-_MOST_FILES: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,19 +177,8 @@ def _problems(run: Run, rows: Sequence[Answers]) -> Iterator[str]:
 def _marked(run: Run) -> Iterator[tuple[CallKind, str]]:
     """The marked functions in the agent's file and in the files of its project that it imports."""
     root = Path(run.code.root) if run.code.root else None
-    first = _first_file(run, root)
-    waiting, seen = ([] if first is None else [first]), set[Path]()
-    while waiting and len(seen) < _MOST_FILES:
-        file = waiting.pop()
-        if file in seen:
-            continue
-        seen.add(file)
-        try:
-            tree = parse_source(file.read_bytes())
-        except (OSError, SyntaxError, ValueError):
-            continue
+    for _, tree in project_sources(_first_file(run, root), [] if root is None else [root]):
         yield from _marked_in(tree)
-        waiting += [found for found in _imported(tree, file, root) if found not in seen]
 
 
 def _first_file(run: Run, root: Path | None) -> Path | None:
@@ -207,23 +194,6 @@ def _first_file(run: Run, root: Path | None) -> Path | None:
 def _module_file(folder: Path, name: str) -> Path | None:
     base = folder.joinpath(*name.split("."))
     return next((file for file in (base.with_suffix(".py"), base / "__init__.py") if file.is_file()), None)
-
-
-def _imported(tree: ast.AST, file: Path, root: Path | None) -> Iterator[Path]:
-    for node in ast.walk(tree):
-        names: list[str] = []
-        folder = root or file.parent
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            if node.level:
-                folder = file.parents[node.level - 1]
-            prefix = f"{node.module}." if node.module else ""
-            names = [*([node.module] if node.module else []), *(f"{prefix}{alias.name}" for alias in node.names)]
-        for name in names:
-            found = _module_file(folder, name)
-            if found is not None:
-                yield found
 
 
 def _marked_in(tree: ast.AST) -> Iterator[tuple[CallKind, str]]:

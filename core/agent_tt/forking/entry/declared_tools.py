@@ -10,7 +10,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
-from agent_tt.replaying.tape.source_trees import parse_source
+from agent_tt.replaying.tape.source_trees import project_sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DeclaredTool", "declared_tools"]
 
-_MOST_FILES: Final = 200
-_MOST_BYTES: Final = 2_000_000
 _PACKAGE: Final = "agent_tt"
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 _EFFECTS: Final = ("read", "write")
@@ -48,30 +46,10 @@ def declared_tools(file: Path | None, root: Path | None) -> tuple[DeclaredTool, 
         root: the project's folder; None looks into the file alone.
     """
     found: dict[str, DeclaredTool] = {}
-    waiting = [] if file is None else [file]
-    read: set[Path] = set()
-    while waiting and len(read) < _MOST_FILES:
-        path = waiting.pop(0)
-        if path in read:
-            continue
-        read.add(path)
-        tree = _tree(path)
-        if tree is None:
-            continue
+    for _, tree in project_sources(file, [] if root is None else [root], within=root or file):
         for tool in _declared(tree):
             found.setdefault(tool.name, tool)
-        if root is not None:
-            waiting += _imported(tree, path, root)
     return tuple(found.values())
-
-
-def _tree(path: Path) -> ast.Module | None:
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            return None
-        return parse_source(path.read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError):
-        return None
 
 
 def _declared(tree: ast.Module) -> Iterator[DeclaredTool]:
@@ -135,24 +113,3 @@ def _effect(word: str) -> Effect:
 
 def _text(node: ast.expr | None) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
-
-
-def _imported(tree: ast.Module, path: Path, root: Path) -> list[Path]:
-    """The files of the project that a module imports."""
-    folders = [path.parent, root]
-    found: list[Path] = []
-    for node in ast.walk(tree):
-        names: list[tuple[Path | None, str]] = []
-        if isinstance(node, ast.Import):
-            names = [(None, each.name) for each in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            start = None
-            if node.level:
-                start = path.parents[node.level - 1] if node.level <= len(path.parents) else path.parent
-            module = node.module or ""
-            names = [(start, module), *((start, f"{module}.{each.name}".strip(".")) for each in node.names)]
-        for start, name in names:
-            for folder in [start] if start is not None else folders:
-                place = folder.joinpath(*name.split(".")) if name else folder
-                found += [each for each in (place.with_suffix(".py"), place / "__init__.py") if each.is_file()]
-    return [each for each in found if each.is_relative_to(root)]

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 from agent_tt.errors import InvalidExecutor, UsageError
 from agent_tt.forking.terms import MOCK, PYTHON
 from agent_tt.plugins import Plugin, PluginFailed, Plugins
-from agent_tt.replaying.tape.source_trees import parse_source
+from agent_tt.replaying.tape.source_trees import parse_source, project_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["EXECUTORS", "check_executor", "executor", "find_executor", "known_executors"]
 
 _PARAMETERS: Final = 4
-_FILES_READ: Final = 200
 
 Executor: TypeAlias = "Callable[[object, object, dict[str, object], dict[str, object]], object]"
 F = TypeVar("F", bound="Callable[..., object]")
@@ -214,7 +213,7 @@ def _registered_by(file: Path | None, folders: list[Path]) -> Iterator[str]:
     """The names that this process has registered from files which the agent imports too: they may be computed."""
     if not EXECUTORS.added:
         return
-    files = {path for path, _ in _parsed(file, folders)}
+    files = {path.resolve() for path, _ in project_sources(file, folders)}
     for name, function in EXECUTORS.added.items():
         with suppress(TypeError):
             if Path(inspect.getfile(inspect.unwrap(function))).resolve() in files:
@@ -223,31 +222,10 @@ def _registered_by(file: Path | None, folders: list[Path]) -> Iterator[str]:
 
 def _declared(file: Path | None, folders: list[Path]) -> Iterator[str]:
     """The names in `@executor("name")`, in a file and in the modules of `folders` that it imports. Only parsed."""
-    for _, tree in _parsed(file, folders):
+    for _, tree in project_sources(file, folders):
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 yield from filter(None, map(_name_in, node.decorator_list))
-
-
-def _parsed(file: Path | None, folders: list[Path]) -> Iterator[tuple[Path, ast.Module]]:
-    """A file and the modules of `folders` that it imports, parsed."""
-    waiting, read = [] if file is None else [file.resolve()], set[Path]()
-    if file is not None:
-        folders = [file.parent, *folders]
-    while waiting and len(read) < _FILES_READ:
-        current = waiting.pop()
-        if current in read:
-            continue
-        read.add(current)
-        try:
-            with tokenize.open(current) as stream:
-                tree = parse_source(stream.read())
-        except (OSError, SyntaxError, ValueError):
-            continue
-        yield current, tree
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                waiting += [path for path in _imported(node, current.parent, folders) if path not in read]
 
 
 def _name_in(decorator: ast.expr) -> str | None:
@@ -258,24 +236,3 @@ def _name_in(decorator: ast.expr) -> str | None:
     if name == "executor" and isinstance(given, ast.Constant) and isinstance(given.value, str):
         return given.value
     return None
-
-
-def _imported(node: ast.Import | ast.ImportFrom, here: Path, folders: list[Path]) -> Iterator[Path]:
-    """The files of one import statement that lie in `folders`."""
-    if isinstance(node, ast.Import):
-        names, bases = [alias.name for alias in node.names], folders
-    else:
-        module = node.module or ""
-        names = [module, *(f"{module}.{alias.name}".lstrip(".") for alias in node.names)]
-        bases = folders
-        if node.level:
-            base = here
-            for _ in range(node.level - 1):
-                base = base.parent
-            bases = [base]
-    for name in filter(None, names):
-        for base in bases:
-            path = base.joinpath(*name.split("."))
-            for candidate in (path.with_suffix(".py"), path / "__init__.py"):
-                if candidate.is_file():
-                    yield candidate.resolve()
