@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.recording.calls.usage import Usage
+    from agent_tt.model import Usage
     from agent_tt.recording.open_run import OpenCall, OpenRun, OpenStep
 
 __all__ = ["Breaks", "LimitEnforcement", "LimitReached", "Limits", "memory_is_up", "shown_duration", "time_is_up"]

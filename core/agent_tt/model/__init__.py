@@ -7,6 +7,7 @@
 | `runs` | a run, the code and the model behind it, the edits of a fork |
 | `steps` | its steps, their calls, what reached the agent in pieces |
 | `output` | what a run printed |
+| `usage` | tokens and dollars |
 | `owners` | which process records a run |
 | `sweeps` | what was varied over a fork |
 | `marks` | notes, labels, what was deleted, what `verify` found |
@@ -42,12 +43,14 @@ from agent_tt.model.owners import Owner
 from agent_tt.model.runs import AgentCode, Edit, ErrorInfo, ModelConfig, Run
 from agent_tt.model.steps import Call, Delivery, Step
 from agent_tt.model.sweeps import Sweep
+from agent_tt.model.usage import NO_USAGE, Usage
 from agent_tt.model.writing import HELD_BACK, CallEnd, Judged, NewCall, NewFork, NewRun, NewStep, StepEnd
 
 __all__ = [
     "ACTING",
     "HELD_BACK",
     "LIMIT_REACHED",
+    "NO_USAGE",
     "OWN_DOING",
     "STOPPED_BY_LIMIT",
     "AgentCode",
@@ -81,5 +84,6 @@ __all__ = [
     "StepStatus",
     "StreamEnd",
     "Sweep",
+    "Usage",
     "WayBackIn",
 ]

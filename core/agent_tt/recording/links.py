@@ -16,11 +16,10 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import CallKind, Effect, NewCall, NewRun
+    from agent_tt.model import CallKind, Effect, NewCall, NewRun, Usage
     from agent_tt.protocols import RunWriter, Store
     from agent_tt.providers import ModelCall
     from agent_tt.recording.calls.answers import Served
-    from agent_tt.recording.calls.usage import Usage
     from agent_tt.recording.open_run import OpenCall, OpenRun, OpenStep
 
 __all__ = ["Chain", "Link", "Place", "Reply", "Unrecorded"]

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import AgentCode, CallEnd, NewRun
+    from agent_tt.model import AgentCode, CallEnd, NewRun, Usage
     from agent_tt.recording.calls.arguments import Given
     from agent_tt.recording.calls.signature import CallSpec
-    from agent_tt.recording.calls.usage import Usage
     from agent_tt.recording.lanes.lanes import Lane
     from agent_tt.recording.lanes.shared_end import SharedEnd
     from agent_tt.recording.runs.journal import Journal

@@ -14,9 +14,10 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from agent_tt.model import NO_USAGE
 from agent_tt.model.facts import CallFacts
 from agent_tt.protocols import ForwardingWriter
-from agent_tt.recording.calls.usage import NOTHING, Usage, usage_in
+from agent_tt.recording.calls.usage import usage_in
 from agent_tt.replaying.tape.repeats import place_of
 from agent_tt.resuming.continued import ContinuedWriter
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         Output,
         RunStatus,
         StepEnd,
+        Usage,
     )
     from agent_tt.protocols import RunWriter, Store
     from agent_tt.replaying.tape.repeats import Place
@@ -142,7 +144,7 @@ class _ResumedWriter(ForwardingWriter):
         """Commit the end of a step that had not ended. Of an agent that was halted none has."""
         if number not in self._over and number < _NOWHERE and self._resumption.failure is None:
             with self._lock:
-                counted = self._counted.pop(number, NOTHING)
+                counted = self._counted.pop(number, NO_USAGE)
             self._writer.close_step(number, _without(end, counted), state, track=track)
 
     def take_checkpoint(self, number: int, state: object, *, track: str = "main") -> None:
@@ -200,7 +202,7 @@ class _ResumedWriter(ForwardingWriter):
             self._writer.end_call(step, number, end)
         if (step, number) in self._copies:
             with self._lock:
-                self._counted[step] = self._counted.get(step, NOTHING) + usage_in(end.meta)
+                self._counted[step] = self._counted.get(step, NO_USAGE) + usage_in(end.meta)
 
     # ------------------------------------------------------------ the end
 

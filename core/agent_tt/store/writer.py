@@ -20,7 +20,7 @@ from agent_tt.store.liveness import Clock, now_us
 from agent_tt.store.numbers import NextNumbers
 from agent_tt.store.open_step import OpenStep, answer_fingerprint
 from agent_tt.store.rows import columns, questions
-from agent_tt.store.rows.usage import usage_of_steps
+from agent_tt.store.rows.usage import usage_of_steps, usage_to_wire
 from agent_tt.store.tables.definitions import RUNS, STEPS
 
 if TYPE_CHECKING:
@@ -339,7 +339,7 @@ class SqliteRunWriter:
                 counted = StepMeta.calls.entry(len(self._calls_of(tx, number).kinds) or None)
                 broken: dict[str, SqlValue] = {"status": "interrupted", "ended_us": now}
                 STEPS.update(tx, (self._run, number), {**broken, "meta": columns.mapping_to_text(counted)})
-            usage = usage_of_steps(tx, self._run).to_wire()
+            usage = usage_to_wire(usage_of_steps(tx, self._run))
             RUNS.update(
                 tx,
                 (self._run,),

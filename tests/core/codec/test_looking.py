@@ -23,7 +23,8 @@ from tests.patience import PATIENCE_SECONDS
 import agent_tt
 from agent_tt.codec.encode import encode
 from agent_tt.codec.looking import is_looking, must_go_on, shortened
-from agent_tt.recording.calls.usage import NOTHING, usage_of
+from agent_tt.model import NO_USAGE
+from agent_tt.recording.calls.usage import usage_of
 from agent_tt.recording.errors.exceptions import MOST_TEXT, error_info
 
 RAISED = (SystemExit(3), KeyboardInterrupt(), GeneratorExit(), asyncio.CancelledError(), RecursionError(), ValueError())
@@ -69,7 +70,7 @@ def evil(error: BaseException) -> list[object]:
 def test_an_object_may_raise_anything_when_it_is_looked_at(error: BaseException, tmp_path: Any) -> None:
     for value in evil(error):
         json.dumps(encode([value]))
-        assert usage_of(value) == NOTHING
+        assert usage_of(value) == NO_USAGE
 
         @agent_tt.tool(effect="read")
         def tool(given: object) -> object:

@@ -12,7 +12,7 @@ from agent_tt.forking.policy.boundary import expected_after
 from agent_tt.history.digest import digest
 from agent_tt.recording.calls.exchange import Asked, begin_exchange
 from agent_tt.store import open_store
-from agent_tt.store.rows.usage import Usage
+from agent_tt.store.rows.usage import usage_from_wire
 from agent_tt_tui import format as fmt
 from agent_tt_tui.cli.shapes import run_shape
 
@@ -89,6 +89,6 @@ def test_a_cost_that_is_not_whole_has_a_plus():
 
 @pytest.mark.parametrize("kept", [[1, 2, 0.5], [1, 2, 0.5, 3], [1, 2, 0.5, "x"]])
 def test_the_sums_of_a_run_that_is_over_are_read_as_they_were_kept(kept):
-    found = Usage.from_wire(kept)
+    found = usage_from_wire(kept)
     assert found is not None
     assert (found.cost_usd, found.unpriced) == (0.5, 3 if kept[-1] == 3 else None)

@@ -16,7 +16,7 @@ from agent_tt.model.facts import CallFacts, StepFacts
 from agent_tt.recording.calls.arguments import FunctionCall, given_arguments
 from agent_tt.recording.calls.facts import facts_of
 from agent_tt.recording.calls.signature import signature_of_call
-from agent_tt.recording.calls.usage import is_refusal, usage_of
+from agent_tt.recording.calls.usage import is_refusal, usage_facts, usage_of
 from agent_tt.recording.errors.cancellation import cancellation_facts
 from agent_tt.recording.errors.exceptions import error_info
 from agent_tt.recording.lanes.arrival import Arrival
@@ -30,11 +30,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import StreamEnd
+    from agent_tt.model import StreamEnd, Usage
     from agent_tt.recording.calls.answers import Served
     from agent_tt.recording.calls.arguments import Given, GivenArguments
     from agent_tt.recording.calls.signature import CallSpec
-    from agent_tt.recording.calls.usage import Usage
     from agent_tt.recording.links import Reply
     from agent_tt.recording.open_run import OpenCall, OpenStep
     from agent_tt.recording.scope import Scope
@@ -337,7 +336,7 @@ class RecordedCall:
         usage = usage_of(answer)
         is_made_up = self.served is not None and CallFacts.made_up.is_in(self.served.call.meta)
         is_free = is_made_up or self._is_unpaid
-        meta = usage.to_meta() if self.asks_a_model and not is_free else {}
+        meta = usage_facts(usage) if self.asks_a_model and not is_free else {}
         if self.asks_a_model and not is_free and not is_refusal(answer):
             self._count_price(usage)
         # A function that asks a model often gives on what the provider said, and that was counted where it was said.

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import AgentTTError
-from agent_tt.recording.calls.usage import NOTHING, usage_of
+from agent_tt.model import NO_USAGE
+from agent_tt.recording.calls.usage import usage_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
@@ -37,7 +38,7 @@ class _Tape:
         """The generator yielded `item`. Streams of model answers tell their usage in one of them, the last counts."""
         self._call.gave(encode(item))
         self._count += 1
-        if usage_of(item) != NOTHING:
+        if usage_of(item) != NO_USAGE:
             self._priced = item
 
     def got(self, value: object) -> None:
@@ -46,7 +47,7 @@ class _Tape:
             self._sent.append([self._count - 1, encode(value)])
 
     def returned(self, value: object) -> None:
-        priced = value if usage_of(value) != NOTHING else self._priced
+        priced = value if usage_of(value) != NO_USAGE else self._priced
         last = encode(value)
         self._call.stream_ended("end", {**self._so_far(), "returned": last}, returned=last, priced=priced)
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from agent_tt.codec.looking import must_go_on, shown
 from agent_tt.errors import AgentTTError, UsageError
-from agent_tt.model import NewStep, StepEnd
+from agent_tt.model import NO_USAGE, NewStep, StepEnd, Usage
 from agent_tt.model.facts import StepFacts
 from agent_tt.protocols import NO_STATE
-from agent_tt.recording.calls.usage import NOTHING, Usage
 from agent_tt.recording.errors.exceptions import MOST_TEXT, error_info
 from agent_tt.recording.errors.outcome import step_status
 from agent_tt.recording.runs.block import Block
@@ -66,7 +65,7 @@ class RecordedStep(Block):
         self._is_open = False
         self._process: int | None = None
         self._lock = threading.RLock()
-        self._usage = NOTHING
+        self._usage = NO_USAGE
         self._scope: Scope | None = None
 
     @property

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from agent_tt.codec.encode import encode
 from agent_tt.errors import StepNotFound
-from agent_tt.model import Call, Delivery, Run, Step
+from agent_tt.model import Call, Delivery, Run, Step, Usage
 from agent_tt.protocols import NO_STATE
 from agent_tt.questions import CallQuestion, Decision
 from agent_tt.store import ingest_filter
 from agent_tt.store.liveness import Clock, current_owner, now_us
 from agent_tt.store.open_step import OpenStep, answer_fingerprint
 from agent_tt.store.records.kinds import Asked, Checkpoint, Piece, Recorder
-from agent_tt.store.rows.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.errors import RunNotFound
-from agent_tt.model import Label, Note, Run
+from agent_tt.model import NO_USAGE, Label, Note, Run, Usage
 from agent_tt.model.facts.stored import RunMeta
 from agent_tt.store.liveness import Owner, is_alive
 from agent_tt.store.rows import columns
 from agent_tt.store.rows.columns import ANY, COUNT, NAME, TEXT, WHOLE
 from agent_tt.store.rows.lineage import last_own_step
-from agent_tt.store.rows.usage import NO_USAGE, Usage, inherited_usage, usage_of_runs
+from agent_tt.store.rows.usage import inherited_usage, usage_from_wire, usage_of_runs
 from agent_tt.store.tables.definitions import NOTES, RUNS, STEPS, TAGS
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class RunRows:
         if not rows:
             return
         facts = {row[0]: RunMeta(columns.mapping_from_text(row[_META])) for row in rows}
-        own = {number: usage for number, of in facts.items() if (usage := Usage.from_wire(of.usage)) is not None}
+        own = {number: usage for number, of in facts.items() if (usage := usage_from_wire(of.usage)) is not None}
         silent = [number for number in facts if number not in own]
         own |= usage_of_runs(self._rows, silent) if silent else {}
         forks = [row[0] for row in rows if row[_PARENT] is not None]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
+from agent_tt.model import NO_USAGE, Usage
 from agent_tt.model.facts import StepFacts
 from agent_tt.model.facts.stored import StepMeta
 from agent_tt.store.rows import columns
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.store.tables.asking import Rows
 
-__all__ = ["NO_USAGE", "Usage", "inherited_usage", "usage_of_runs", "usage_of_steps"]
+__all__ = ["inherited_usage", "usage_from_wire", "usage_of_runs", "usage_of_steps", "usage_to_wire"]
 
-_Number = TypeVar("_Number", int, float)
 _UNPRICED: Final = (
     f"CASE WHEN json_valid(s.meta) THEN json_extract(s.meta, '$.{StepMeta.extra.key}.{StepFacts.unpriced.key}') END"
 )
@@ -36,46 +35,19 @@ _ORIGINS: Final = """WITH RECURSIVE up(run, parent, fork_step) AS (
 """The forks among some runs and among all that those descend from, each with where it began."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens and dollars of a stretch of steps; None where no step said anything.
-
-    `unpriced` is the number of model calls without a known price.
-    """
-
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    cost_usd: float | None = None
-    unpriced: int | None = None
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            _sum(self.tokens_in, other.tokens_in),
-            _sum(self.tokens_out, other.tokens_out),
-            _sum(self.cost_usd, other.cost_usd),
-            _sum(self.unpriced, other.unpriced),
-        )
-
-    def to_wire(self) -> Wire:
-        """As `runs.meta` keeps the usage of a run that is over."""
-        return [self.tokens_in, self.tokens_out, self.cost_usd, self.unpriced]
-
-    @staticmethod
-    def from_wire(found: Wire) -> Usage | None:
-        """What `to_wire` gave, None if it is not that."""
-        if not isinstance(found, list) or len(found) not in (3, 4):
-            return None
-        tokens_in, tokens_out, cost, *more = found
-        cost_usd = cost if isinstance(cost, int | float) else None
-        unpriced = columns.integer(more[0]) if more else None
-        return Usage(columns.integer(tokens_in), columns.integer(tokens_out), cost_usd, unpriced)
+def usage_to_wire(usage: Usage) -> Wire:
+    """As `runs.meta` keeps the usage of a run that is over."""
+    return [usage.tokens_in, usage.tokens_out, usage.cost_usd, usage.unpriced]
 
 
-NO_USAGE: Final = Usage()
-
-
-def _sum(one: _Number | None, other: _Number | None) -> _Number | None:
-    return other if one is None else one if other is None else one + other
+def usage_from_wire(found: Wire) -> Usage | None:
+    """What `usage_to_wire` gave, None if it is not that."""
+    if not isinstance(found, list) or len(found) not in (3, 4):
+        return None
+    tokens_in, tokens_out, cost, *more = found
+    cost_usd = cost if isinstance(cost, int | float) else None
+    unpriced = columns.integer(more[0]) if more else None
+    return Usage(columns.integer(tokens_in), columns.integer(tokens_out), cost_usd, unpriced)
 
 
 def usage_of_steps(rows: Rows, run: int) -> Usage:
