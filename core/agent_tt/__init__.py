@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from agent_tt.comparing import compare, compare_many
     from agent_tt.errors import AgentTTError, ToolDenied
     from agent_tt.forking.entry.executors import executor
-    from agent_tt.launching.outside_tools import register
+    from agent_tt.launching.tools.outside_tools import register
     from agent_tt.patching import patched
     from agent_tt.querying import blame, find, find_steps
     from agent_tt.querying.differing import diff
@@ -96,7 +96,7 @@ _HOMES = {
     "open_source": "agent_tt.sources",
     "patched": "agent_tt.patching",
     "record": "agent_tt.recording.record",
-    "register": "agent_tt.launching.outside_tools",
+    "register": "agent_tt.launching.tools.outside_tools",
     "replay": "agent_tt.rerunning.faces",
     "resume": "agent_tt.rerunning.faces",
     "sweep": "agent_tt.sweeping",

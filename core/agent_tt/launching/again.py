@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.launching.outside_tools import Held
     from agent_tt.launching.settings import OutsideEffect
+    from agent_tt.launching.tools.outside_tools import Held
 
     Tell = Callable[[Held], None]
 
@@ -42,7 +42,7 @@ def prepare_again(metadata: Mapping[str, Wire], root: str | None = None, tell: T
     calls, command = _calls(metadata), command_of(metadata)
     if not calls:
         return
-    from agent_tt.launching.outside_tools import OUTSIDE
+    from agent_tt.launching.tools.outside_tools import OUTSIDE
 
     OUTSIDE.tell = tell or _say_nothing
     try:
@@ -65,7 +65,7 @@ def finish_again(metadata: Mapping[str, Wire], module: ModuleType) -> None:
     calls = _calls(metadata)
     if not calls or command_of(metadata) is not None:
         return
-    from agent_tt.launching.outside_tools import OUTSIDE
+    from agent_tt.launching.tools.outside_tools import OUTSIDE
 
     for path, effect in calls.items():
         if path.startswith(_MAIN):
@@ -79,7 +79,7 @@ def unmatched_again(metadata: Mapping[str, Wire]) -> list[str]:
     """The paths of which the program, run again, made no call so far."""
     if not _calls(metadata):
         return []
-    from agent_tt.launching.outside_tools import OUTSIDE
+    from agent_tt.launching.tools.outside_tools import OUTSIDE
 
     return OUTSIDE.unmatched()
 

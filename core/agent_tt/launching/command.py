@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import AgentTTError, NotFound, UsageError
 from agent_tt.launching.interpreter import is_python, python_command
-from agent_tt.launching.named_after import held_paths, remember, unmatched_paths
 from agent_tt.launching.settings import BOOT_FOLDER, REPORT_VARIABLE, SETTINGS_VARIABLE, Report, Settings
+from agent_tt.launching.tools.named_after import held_paths, remember, unmatched_paths
 from agent_tt.model import ErrorInfo
 from agent_tt.model.facts import RunFacts
 from agent_tt.recording.steps.checkpointing import parse_rules

@@ -39,7 +39,7 @@ from agent_tt.recording.steps.model_steps import ModelSteps
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agent_tt.launching.outside_tools import Held
+    from agent_tt.launching.tools.outside_tools import Held
     from agent_tt.protocols import RunWriter
     from agent_tt.recording.open_run import OpenRun
 
@@ -199,7 +199,7 @@ def _end(recording: LaunchedRecording, patches: contextlib.ExitStack, report: Re
     patches.close()
     recording.end(error)
     if report is not None and process == os.getpid():
-        from agent_tt.launching.outside_tools import OUTSIDE
+        from agent_tt.launching.tools.outside_tools import OUTSIDE
 
         report.add("end", unseen=OUTSIDE.unmatched())
     if isinstance(error, KeyboardInterrupt):
@@ -232,7 +232,7 @@ def _register(settings: Settings, command: PythonCommand, report: Report | None,
     """Register the functions that are named from outside. What is to be said of them is the launcher's to say."""
     if not settings.calls:
         return
-    from agent_tt.launching.outside_tools import OUTSIDE
+    from agent_tt.launching.tools.outside_tools import OUTSIDE
 
     def tell(held: Held) -> None:
         if report is not None:
@@ -289,7 +289,7 @@ def _facts(settings: Settings, command: PythonCommand, place: Path | None) -> di
     if command.options:
         facts[RunFacts.python_options.key] = list(command.options)
     if settings.calls:
-        from agent_tt.launching.outside_tools import OUTSIDE
+        from agent_tt.launching.tools.outside_tools import OUTSIDE
 
         facts[RunFacts.calls.key] = dict(settings.calls)
         facts[RunFacts.calls_named.key] = OUTSIDE.names()

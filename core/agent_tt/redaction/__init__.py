@@ -12,13 +12,7 @@
 | `own` | patterns of a project's own: what they may be, and where they fit |
 | `given` | secrets that answers gave to the agent, recognised when it hands them on |
 | `values` | wire values without their secrets |
-| `open_ends` | what of a text more text may still change |
-| `growing` | a text that grows, judged as if it had come at once |
-| `channels` | texts that a stream brings in stretches: judged joined, and cut back |
-| `packing` | bodies that are compressed |
-| `bodies` | the body of an answer as it arrives, and which of its bytes are secrets |
-| `answers` | answers of servers, byte for byte as long as they were |
-| `wire_pieces` | pieces of a stream that are values |
+| `streams` | the same for what arrives in pieces: texts, bodies, values |
 
 What is replaced is gone: no digest of it is kept, because a short password could be guessed from one.
 """

@@ -14,7 +14,7 @@ from agent_tt.replaying.program.program_end import leave
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agent_tt.launching.outside_tools import Held
+    from agent_tt.launching.tools.outside_tools import Held
     from agent_tt.model import Run, RunStatus
     from agent_tt.protocols import Store
 

@@ -34,7 +34,7 @@ from agent_tt.sources import open_source
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
-    from agent_tt.launching.outside_tools import Held
+    from agent_tt.launching.tools.outside_tools import Held
     from agent_tt.replaying.engine import Replay
     from agent_tt.rerunning.rerun import Rerun
 

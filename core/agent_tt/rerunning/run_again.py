@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.forking.entry.entry_point import EntryPoint
     from agent_tt.forking.entry.entry_run import Entry
-    from agent_tt.launching.outside_tools import Held
+    from agent_tt.launching.tools.outside_tools import Held
     from agent_tt.replaying.tape.tape import Tape
 
 __all__ = ["run_again", "without_own_frames"]

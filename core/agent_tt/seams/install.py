@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 LIBRARIES: Final = {
-    "httpx": "agent_tt.seams.httpx_seam",
-    "httpx2": "agent_tt.seams.httpx_seam",
-    "urllib3": "agent_tt.seams.urllib3_seam",
-    "aiohttp": "agent_tt.seams.aiohttp_seam",
-    "mcp.client.stdio": "agent_tt.seams.mcp_seam",
-    "subprocess": "agent_tt.seams.popen_seam",
-    "asyncio": "agent_tt.seams.async_process_seam",
-    "multiprocessing.util": "agent_tt.seams.spawn_seam",
+    "httpx": "agent_tt.seams.http.httpx_seam",
+    "httpx2": "agent_tt.seams.http.httpx_seam",
+    "urllib3": "agent_tt.seams.http.urllib3_seam",
+    "aiohttp": "agent_tt.seams.http.aiohttp_seam",
+    "mcp.client.stdio": "agent_tt.seams.mcp.mcp_seam",
+    "subprocess": "agent_tt.seams.processes.popen_seam",
+    "asyncio": "agent_tt.seams.processes.async_process_seam",
+    "multiprocessing.util": "agent_tt.seams.processes.spawn_seam",
 }
 """The modules that are patched, and who knows how: `patches(module)` of the seam gives what to replace."""
 

@@ -14,7 +14,7 @@ from unittest import mock
 import pytest
 from tests.patience import PATIENCE_SECONDS
 
-from agent_tt.launching.outside_tools import OUTSIDE
+from agent_tt.launching.tools.outside_tools import OUTSIDE
 from agent_tt.store import open_store
 from agent_tt_tui.cli.root import run
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 import agent_tt
-from agent_tt.launching.outside_tools import OUTSIDE, UnrecordedCalls
+from agent_tt.launching.tools.outside_tools import OUTSIDE, UnrecordedCalls
 from agent_tt.store import open_store
 
 MODULE = """

@@ -15,7 +15,7 @@ import pytest
 
 import agent_tt
 from agent_tt.errors import NotFound, UsageError
-from agent_tt.launching.outside_tools import OUTSIDE
+from agent_tt.launching.tools.outside_tools import OUTSIDE
 from agent_tt.store import open_store
 
 SHOP = """

@@ -11,7 +11,7 @@ from agent_tt.codec.decode import decode
 from agent_tt.errors import NotRebuildable, UsageError
 from agent_tt.recording.calls.arguments import FunctionCall, edited_value
 from agent_tt.recording.calls.signature import Parameters
-from agent_tt.seams.http_request import HttpRequest, joined_headers, question_of
+from agent_tt.seams.http.http_request import HttpRequest, joined_headers, question_of
 
 
 class Handle:

@@ -16,9 +16,9 @@ from tests.patience import PATIENCE_SECONDS
 
 from agent_tt.config import load
 from agent_tt.errors import UsageError
-from agent_tt.redaction.growing import Growing
 from agent_tt.redaction.own import OWN, check_patterns
 from agent_tt.redaction.shapes import secrets_in
+from agent_tt.redaction.streams.growing import Growing
 from agent_tt.redaction.values import asked_text, redact, replaced
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from hypothesis import given as for_all
 from hypothesis import strategies as st
 from tests.core.redaction.test_redaction_values import HARMLESS
 
-from agent_tt.redaction.answers import Veil
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.marks import is_mark, numbered
-from agent_tt.seams.wire_answer import WireAnswer
+from agent_tt.redaction.streams.answers import Veil
+from agent_tt.seams.http.wire_answer import WireAnswer
 
 SECRET = "opaque-0123456789-token"
 ANSWER = {"token_type": "Bearer", "access_token": SECRET, "expires_in": 3600, "note": 'a "quoted\\ word'}

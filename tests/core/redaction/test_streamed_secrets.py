@@ -29,12 +29,12 @@ from tests.patience import PATIENCE_SECONDS
 import agent_tt
 from agent_tt.model import HELD_BACK, Judged
 from agent_tt.recording.runs.output import OutputTap
-from agent_tt.redaction.answers import Veil
 from agent_tt.redaction.given import GIVEN
-from agent_tt.redaction.growing import Growing, GrowingShown
 from agent_tt.redaction.shapes import secrets_in
+from agent_tt.redaction.streams.answers import Veil
+from agent_tt.redaction.streams.growing import Growing, GrowingShown
+from agent_tt.redaction.streams.wire_pieces import WirePieces
 from agent_tt.redaction.values import redact_text
-from agent_tt.redaction.wire_pieces import WirePieces
 from agent_tt.replaying.block import served
 from agent_tt.store import open_store
 

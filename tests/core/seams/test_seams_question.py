@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from agent_tt.codec.encode import encode
 from agent_tt.redaction.marks import MARK
 from agent_tt.redaction.names import is_secret_header, is_secret_parameter
-from agent_tt.seams.http_body import canonical_body
-from agent_tt.seams.http_request import HttpRequest, question_of
+from agent_tt.seams.http.http_body import canonical_body
+from agent_tt.seams.http.http_request import HttpRequest, question_of
 
 if TYPE_CHECKING:
     import random

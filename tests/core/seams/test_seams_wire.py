@@ -14,8 +14,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_tt.seams.answer_text import LARGEST_READ, readable_answer
-from agent_tt.seams.wire_answer import Head, WireAnswer
+from agent_tt.seams.http.answer_text import LARGEST_READ, readable_answer
+from agent_tt.seams.http.wire_answer import Head, WireAnswer
 
 bodies = st.lists(st.binary(min_size=1, max_size=40), max_size=5)
 

@@ -35,7 +35,7 @@ from agent_tt.recording.lanes.hooks import HOOKS
 from agent_tt.recording.session import SESSION
 from agent_tt.replaying.guard.attempts import LOOK_UPS, OWN_NAMES, SOCKET, call_of, is_address, is_own_name
 from agent_tt.replaying.guard.guard import Attempt, Rules, guarded
-from agent_tt.seams.process_question import is_imported, is_probe
+from agent_tt.seams.processes.process_question import is_imported, is_probe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -23,7 +23,7 @@ from agent_tt.recording.lanes.arrival import Arrival
 from agent_tt.recording.lanes.shared_end import SharedEnd
 from agent_tt.recording.scope import enter, leave
 from agent_tt.recording.session import SESSION
-from agent_tt.redaction.wire_pieces import WirePieces
+from agent_tt.redaction.streams.wire_pieces import WirePieces
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence

@@ -18,7 +18,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from agent_tt.model import Output
-from agent_tt.redaction.growing import GrowingShown
+from agent_tt.redaction.streams.growing import GrowingShown
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,7 +18,7 @@ from agent_tt.recording.calls.served import served_answer
 from agent_tt.recording.calls.signature import signature_of_call
 from agent_tt.recording.scope import here
 from agent_tt.redaction.values import asked as asked_value
-from agent_tt.seams.process_question import asked_of
+from agent_tt.seams.processes.process_question import asked_of
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire

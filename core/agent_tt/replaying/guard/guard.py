@@ -42,7 +42,7 @@ from agent_tt.recording.session import SESSION
 from agent_tt.replaying.guard.foreign_calls import ADDRESS, asking
 from agent_tt.replaying.guard.guard_events import FOREIGN, LIBRARIES, NAMED, OPEN, SPAWN, TARGETS, text_of
 from agent_tt.replaying.guard.uvloop_calls import asking_uvloop
-from agent_tt.seams.process_question import asks_about_this_machine, is_imported
+from agent_tt.seams.processes.process_question import asks_about_this_machine, is_imported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,19 +16,19 @@ from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.errors import UsageError
-from agent_tt.launching.dotted import missing
-from agent_tt.launching.holders import replace_in_holders
-from agent_tt.launching.redirecting import IsBelow, IsReceiver, NotInside, copies_of, is_redirected, redirect
-from agent_tt.launching.tool_objects import functions_inside
+from agent_tt.launching.tools.dotted import missing
+from agent_tt.launching.tools.holders import replace_in_holders
+from agent_tt.launching.tools.redirecting import IsBelow, IsReceiver, NotInside, copies_of, is_redirected, redirect
+from agent_tt.launching.tools.tool_objects import functions_inside
 from agent_tt.recording.calls import boundary
 from agent_tt.recording.tools import mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agent_tt.launching.dotted import DottedPath
-    from agent_tt.launching.redirecting import Accepts
     from agent_tt.launching.settings import OutsideEffect
+    from agent_tt.launching.tools.dotted import DottedPath
+    from agent_tt.launching.tools.redirecting import Accepts
     from agent_tt.model import CallKind
 
     Undo = Callable[[], None]

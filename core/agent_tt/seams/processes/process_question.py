@@ -126,7 +126,7 @@ def is_probe(command: object, *, shell: bool) -> bool:
     return name in _PROBES
 
 
-_BETWEEN: Final = frozenset({"subprocess", "os", "agent_tt.seams.popen_seam"})
+_BETWEEN: Final = frozenset({"subprocess", "os", "agent_tt.seams.processes.popen_seam"})
 _LOADER_FRAMES: Final = 6
 """So far above a module's own code lies the import system, where a loader of somebody else's stands between."""
 

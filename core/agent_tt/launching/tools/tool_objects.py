@@ -17,7 +17,7 @@ from agent_tt.errors import UsageError
 from agent_tt.recording.calls.site import is_agent_file
 
 if TYPE_CHECKING:
-    from agent_tt.launching.dotted import DottedPath
+    from agent_tt.launching.tools.dotted import DottedPath
 
 __all__ = ["functions_inside"]
 

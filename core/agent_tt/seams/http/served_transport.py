@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agent_tt.seams.served_answer import ServedAnswer
+    from agent_tt.seams.http.served_answer import ServedAnswer
 
 
 class Receiver(Protocol):

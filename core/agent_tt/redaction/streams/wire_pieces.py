@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent_tt.codec.wire import TYPE, VALUE
 from agent_tt.model import HELD_BACK, Judged
-from agent_tt.redaction.channels import Channels, leaves_of, named_leaves
+from agent_tt.redaction.streams.channels import Channels, leaves_of, named_leaves
 from agent_tt.redaction.values import given_keys
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from agent_tt.recording.lanes.guard_bypass import passing, passing_for
 from agent_tt.recording.lanes.hooks import Patch
 from agent_tt.recording.runs.child_process import environment_for
 from agent_tt.recording.session import SESSION
-from agent_tt.seams.process_pipes import LostPipe, ReadPipe, WritePipe, over
-from agent_tt.seams.process_question import (
+from agent_tt.seams.processes.process_pipes import LostPipe, ReadPipe, WritePipe, over
+from agent_tt.seams.processes.process_question import (
     Outcome,
     asked_of,
     asks_about_this_machine,

@@ -18,12 +18,12 @@ from agent_tt.recording.calls.exchange import WITHHELD, begin_exchange
 from agent_tt.recording.calls.recorded_call import RecordedCall
 from agent_tt.recording.scope import here
 from agent_tt.recording.session import SESSION
-from agent_tt.redaction.answers import Veil
+from agent_tt.redaction.streams.answers import Veil
 from agent_tt.redaction.values import given
-from agent_tt.seams.answer_text import LARGEST_READ, readable_answer
-from agent_tt.seams.http_request import HttpRequest, question_of
-from agent_tt.seams.served_answer import ServedAnswer
-from agent_tt.seams.wire_answer import Head, WireAnswer
+from agent_tt.seams.http.answer_text import LARGEST_READ, readable_answer
+from agent_tt.seams.http.http_request import HttpRequest, question_of
+from agent_tt.seams.http.served_answer import ServedAnswer
+from agent_tt.seams.http.wire_answer import Head, WireAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from agent_tt.providers import ModelCall
     from agent_tt.recording.calls.answers import Served
     from agent_tt.recording.calls.exchange import Asked
-    from agent_tt.redaction.answers import Kept
+    from agent_tt.redaction.streams.answers import Kept
 
 _LOG = logging.getLogger(__name__)
 E = TypeVar("E", bound="HttpExchange")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.marks import unnumbered
 from agent_tt.redaction.names import SCHEMA_PARENTS
-from agent_tt.redaction.open_ends import open_end, run_start, stays_calm
 from agent_tt.redaction.shapes import secrets_in
 from agent_tt.redaction.spans import Span, apart
+from agent_tt.redaction.streams.open_ends import open_end, run_start, stays_calm
 from agent_tt.redaction.values import marked, replaced
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.redaction.bodies import Body
 from agent_tt.redaction.given import GIVEN
-from agent_tt.redaction.packing import is_at_end, is_gzip, packed_as_long, unpacker
+from agent_tt.redaction.streams.bodies import Body
+from agent_tt.redaction.streams.packing import is_at_end, is_gzip, packed_as_long, unpacker
 from agent_tt.redaction.values import header_value
 
 if TYPE_CHECKING:

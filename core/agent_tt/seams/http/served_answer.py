@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, cast
 from agent_tt.codec.decode import decode
 from agent_tt.model.facts import CallFacts
 from agent_tt.recording.calls.exchange import WITHHELD
-from agent_tt.seams.wire_answer import SWITCHING, Head
+from agent_tt.seams.http.wire_answer import SWITCHING, Head
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from agent_tt.codec.wire import TYPE
 from agent_tt.redaction.given import GIVEN
-from agent_tt.redaction.growing import Growing
 from agent_tt.redaction.marks import same_digits
+from agent_tt.redaction.streams.growing import Growing
 from agent_tt.redaction.values import given_by_name, redact_text
 
 if TYPE_CHECKING:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.encode import encode
-from agent_tt.redaction.packing import unpacker
-from agent_tt.seams.http_body import parsed_json, text_or_bytes
-from agent_tt.seams.http_request import joined_headers, shown_headers
+from agent_tt.redaction.streams.packing import unpacker
+from agent_tt.seams.http.http_body import parsed_json, text_or_bytes
+from agent_tt.seams.http.http_request import joined_headers, shown_headers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.seams.wire_answer import Head
+    from agent_tt.seams.http.wire_answer import Head
 
 LARGEST_READ: Final = 1024 * 1024
 """Bytes of a body that are read for display; of a longer one only its size is shown."""

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import AgentTTError, NotFound, UsageError
-from agent_tt.launching.dotted import DottedPath, check_names, split_path
-from agent_tt.launching.main_watch import MainWatch
-from agent_tt.launching.wrapping import How, replace_at, replace_function
+from agent_tt.launching.tools.dotted import DottedPath, check_names, split_path
+from agent_tt.launching.tools.main_watch import MainWatch
+from agent_tt.launching.tools.wrapping import How, replace_at, replace_function
 from agent_tt.recording.modules.import_watch import ImportWatch
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from agent_tt.launching.interpreter import PythonCommand
     from agent_tt.launching.settings import OutsideEffect
-    from agent_tt.launching.wrapping import Replaced
+    from agent_tt.launching.tools.wrapping import Replaced
 
 __all__ = ["OUTSIDE", "Held", "OutsideTools", "UnrecordedCalls", "register"]
 
@@ -178,7 +178,7 @@ class OutsideTools:
         """A script is checked by its source, as a module is."""
         if script is None or script.suffix != ".py" or not script.is_file():
             return
-        from agent_tt.launching.dotted import missing, names_in_source
+        from agent_tt.launching.tools.dotted import missing, names_in_source
 
         known = names_in_source(script.read_text(encoding="utf-8", errors="replace"))
         if known is not None and path.names[0] not in known:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from agent_tt.redaction.channels import Channel, Channels, leaves_of, named_leaves
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.marks import same_digits
+from agent_tt.redaction.streams.channels import Channel, Channels, leaves_of, named_leaves
 from agent_tt.redaction.values import is_binary
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from agent_tt.recording.lanes.hooks import Patch
 from agent_tt.recording.runs.child_process import environment_for
 from agent_tt.recording.scope import nowhere
 from agent_tt.recording.session import SESSION
-from agent_tt.seams.process_question import Outcome, asked_of, check_sent, recorded_outcome, within
+from agent_tt.seams.processes.process_question import Outcome, asked_of, check_sent, recorded_outcome, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,7 +23,7 @@ from agent_tt.recording.lanes.guard_bypass import passing
 from agent_tt.recording.modules.rebinding import Rebinding
 from agent_tt.recording.scope import nowhere
 from agent_tt.redaction.values import asked as asked_value
-from agent_tt.seams.mcp_streams import RecordedTalk, ServedTalk
+from agent_tt.seams.mcp.mcp_streams import RecordedTalk, ServedTalk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Effect
     from agent_tt.recording.calls.answers import Served
-    from agent_tt.seams.mcp_streams import Frame
+    from agent_tt.seams.mcp.mcp_streams import Frame
 
 _CALLS_A_TOOL: Final = "tools/call"
 _READS: Effect = "read"

@@ -17,15 +17,15 @@ from agent_tt.recording.calls.exchange import is_watched
 from agent_tt.recording.lanes.guard_bypass import passing
 from agent_tt.recording.lanes.hooks import Patch
 from agent_tt.recording.modules.fitness import need_attributes, need_members, need_parameters
-from agent_tt.seams.http_exchange import open_wire_exchange
-from agent_tt.seams.http_request import IDEMPOTENCY_KEY, HttpRequest
-from agent_tt.seams.served_transport import ServedTransport
+from agent_tt.seams.http.http_exchange import open_wire_exchange
+from agent_tt.seams.http.http_request import IDEMPOTENCY_KEY, HttpRequest
+from agent_tt.seams.http.served_transport import ServedTransport
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from agent_tt.seams.http_exchange import WireExchange
-    from agent_tt.seams.served_answer import ServedAnswer
+    from agent_tt.seams.http.http_exchange import WireExchange
+    from agent_tt.seams.http.served_answer import ServedAnswer
 
 _Function = Callable[..., Any]
 

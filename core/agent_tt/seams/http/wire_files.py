@@ -6,8 +6,8 @@ import io
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agent_tt.seams.http_exchange import WireExchange
-    from agent_tt.seams.served_answer import ServedAnswer
+    from agent_tt.seams.http.http_exchange import WireExchange
+    from agent_tt.seams.http.served_answer import ServedAnswer
 
 
 class RecordedSocket:
