@@ -9,7 +9,7 @@ from tests.tui.cli.conftest import HOSTILE
 from agent_tt.model import NewCall, NewRun, NewStep
 from agent_tt.questions import Decision, NewQuestion
 from agent_tt.store import open_store
-from agent_tt_tui.cli import asking
+from agent_tt_tui.cli.running import questions
 from agent_tt_tui.cli.terminal import Terminal
 from agent_tt_tui.glyphs import UNICODE
 
@@ -96,7 +96,7 @@ def test_on_a_terminal_a_person_is_asked_until_the_answer_fits(waiting, monkeypa
     typed = ["maybe", "g", "{", "f", "Oops", "e", '{"amount": "x', "e", '{"amount": 7}']
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(typed) + "\n"))
     waiting.ask(amount=5, note=HOSTILE)
-    asking.answer_waiting(Terminal(80, colour=False, glyphs=UNICODE), waiting.store, waiting)
+    questions.answer_waiting(Terminal(80, colour=False, glyphs=UNICODE), waiting.store, waiting)
     assert waiting.answers == [Decision("run", args={"amount": 7}, by="terminal")]
     out = capsys.readouterr().out
     assert "Oops is not a Python exception" in out
@@ -114,14 +114,14 @@ def test_who_was_slower_on_the_terminal_is_told(waiting, monkeypatch, capsys):
         return "y"
 
     monkeypatch.setattr("click.prompt", slow)
-    asking.answer_waiting(Terminal(80, colour=False, glyphs=UNICODE), waiting.store, waiting)
+    questions.answer_waiting(Terminal(80, colour=False, glyphs=UNICODE), waiting.store, waiting)
     assert "was answered already: refuse (app)" in capsys.readouterr().out
 
 
 def test_where_nobody_can_be_asked_it_is_refused_and_the_way_to_answer_is_named(waiting, capsys):
     waiting.ask(amount=5)
     (question,) = waiting.store.questions()
-    decision = asking.refuse_unasked()(question)
+    decision = questions.refuse_unasked()(question)
     assert (decision.word, decision.by) == ("refuse", "nobody")
     assert "with --hold it waits for `agent-tt answer`" in decision.why
     assert "charge was refused: nobody can be asked here" in capsys.readouterr().err

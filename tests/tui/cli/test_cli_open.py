@@ -41,7 +41,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Started:
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent_tt_tui.cli.open._require_terminal", lambda: None)
+    monkeypatch.setattr("agent_tt_tui.cli.looking.open._require_terminal", lambda: None)
 
 
 @pytest.mark.usefixtures("terminal")

@@ -13,7 +13,7 @@ import pytest
 
 from agent_tt.store import open_store
 from agent_tt.store.file import provenance
-from agent_tt_tui.cli import trust as asking
+from agent_tt_tui.cli.running import trust as asking
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from tests.core.store.recordings import begin, new_store, step
 
 from agent_tt.querying.watches.live_watch import LiveWatch
 from agent_tt.sources import open_source
-from agent_tt_tui.cli import watch as watch_command
+from agent_tt_tui.cli.asking import watch as watch_command
 
 if TYPE_CHECKING:
     from tests.tui.cli.conftest import Command

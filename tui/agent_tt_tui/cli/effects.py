@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from agent_tt_tui.cli.terminal import Cell, Column, Role, Terminal
+from agent_tt_tui.cli.wording import place_words
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -11,7 +14,6 @@ if TYPE_CHECKING:
     from agent_tt.comparing.steps.effects import EffectRow, Effects, Happened
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
-    from agent_tt_tui.cli.terminal import Role, Terminal
 
 _ROLES: Final[dict[Happened, Role]] = {
     "sent": "text",
@@ -43,8 +45,6 @@ def print_effects(terminal: Terminal, effects: Effects, unrecorded: Sequence[str
         effects: the ledger.
         unrecorded: tools that ran, and of which no call was recorded.
     """
-    from agent_tt_tui.cli.policy_options import place_words
-    from agent_tt_tui.cli.terminal import Cell, Column
     from agent_tt_tui.viewmodel.running.effects import (
         asked_words,
         call_words,
@@ -91,7 +91,6 @@ def print_effects(terminal: Terminal, effects: Effects, unrecorded: Sequence[str
 def print_summary(terminal: Terminal, source: RunSource, run: Run) -> None:
     """Write the ledger of a run in one line, if there is anything in it."""
     from agent_tt.forking.outside.ledger import effects_of
-    from agent_tt_tui.cli.terminal import Cell
 
     text = effects_of(source, run, values=False).summary(terminal.glyphs.times)
     if text:

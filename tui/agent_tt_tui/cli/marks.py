@@ -5,8 +5,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import click
+
 from agent_tt.errors import ReadOnlySource
 from agent_tt_tui.cli.options import write_json
+from agent_tt_tui.cli.shapes import Shape, run_shape, time_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +18,9 @@ if TYPE_CHECKING:
     from agent_tt.model import Label, Note, Run
     from agent_tt.protocols import MarkedRuns, RunSource, Store
     from agent_tt_tui.cli.options import Options
-    from agent_tt_tui.cli.shapes import Shape
+
+
+with_forks_option = click.option("--with-forks", is_flag=True, help="Also what was forked from them, and from that.")
 
 
 @contextmanager
@@ -75,8 +80,6 @@ def with_their_forks(source: RunSource, runs: Sequence[Run]) -> list[Run]:
 def say_marked(options: Options, runs: Sequence[Run], word: str) -> None:
     """Say what was done to runs: `pinned refund-loop`; to programs, the runs as in `runs`."""
     if options.as_json:
-        from agent_tt_tui.cli.shapes import run_shape
-
         write_json([run_shape(run) for run in runs])
         return
     terminal = options.terminal()
@@ -86,8 +89,6 @@ def say_marked(options: Options, runs: Sequence[Run], word: str) -> None:
 
 def notes_shape(notes: Sequence[Note]) -> list[Wire]:
     """`[{id, step, text, created}]`: notes alone, without bookmarks."""
-    from agent_tt_tui.cli.shapes import time_shape
-
     return [
         {"id": note.id, "step": note.step, "text": note.body, "created": time_shape(note.created_us)}
         for note in notes

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt_tui.cli.terminal import Terminal
 
+F = TypeVar("F", bound="Callable[..., object]")
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -114,6 +115,35 @@ def common_options(function: Callable[Concatenate[Options, P], R]) -> Callable[.
     return command
 
 
+def with_options(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Give a command several options, which its help lists in this order."""
+
+    def give(command: F) -> F:
+        return functools.reduce(lambda given, option: option(given), reversed(options), command)
+
+    return give
+
+
+def gathering(name: str, rows: Sequence[tuple[str, str, str]], read: Callable[[str, str], object]) -> Callable[[F], F]:
+    """Give a command several options whose values it gets as one list, in the order of the command line.
+
+    Args:
+        name: The parameter of the command that gets the list.
+        rows: The name, the metavar and the help of each option.
+        read: Makes an item of the list of an option's name and a value.
+    """
+
+    def keep(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> None:
+        context.params.setdefault(name, []).extend(read(option.name or "", text) for text in given)
+
+    return with_options(
+        *(
+            click.option(f"--{flag}", metavar=shape, multiple=True, expose_value=False, callback=keep, help=words)
+            for flag, shape, words in rows
+        )
+    )
+
+
 def ensure_sample(name: str, path: Path, *, show_progress: bool) -> None:
     """Copy a sample's run into a store of ours that has no run of that name; for other names nothing is done."""
     from agent_tt import samples
@@ -198,3 +228,7 @@ def complete_runs(context: click.Context, _parameter: click.Parameter, incomplet
             return [run.name for run in source.runs() if run.name.startswith(incomplete)]
     except AgentTTError:
         return []
+
+
+runs_argument = click.argument("runs", nargs=-1, required=True, metavar="RUN…", shell_complete=complete_runs)
+"""Several runs, at least one."""

@@ -15,39 +15,43 @@ from agent_tt_tui.cli.options import Options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS: Final[dict[str, str]] = {
-    "runs": "List recorded runs.",
-    "tree": "Show runs and their forks as a tree, and what each changed.",
-    "open": "Open a run, or the list of runs, in the terminal app.",
-    "show": "Show a run, or one of its steps with its state.",
-    "diff": "Show what differs between two states.",
-    "find": "Search everything a run recorded, or ask where something holds.",
-    "watch": "Mark where expressions hold in a run, and break there.",
-    "sql": "Ask a store with SQL, over readable views.",
-    "blame": "Show who wrote a value, and what caused it.",
-    "bisect": "Find the first step after which something holds.",
-    "record": "Run a program and record what it does.",
-    "replay": "Run an agent again offline, every call answered as recorded.",
-    "resume": "Resume a run that crashed or was interrupted.",
-    "fork": "Run an agent again from a step, with an edited state.",
-    "sweep": "Fork a run with many values, and count what comes out.",
-    "stop": "Stop running runs, whoever started them.",
-    "answer": "Approve, change or refuse calls of a running fork that wait.",
-    "compare": "Compare two runs, step by step, or one with many.",
-    "rename": "Rename a run, or name a checkpoint.",
-    "note": "Write a note about a run or a checkpoint, or list them.",
-    "tag": "Tag a run, or list its tags.",
-    "meta": "Set facts about a run or a checkpoint: purpose, ticket.",
-    "pin": "Keep runs from being archived or deleted.",
-    "unpin": "Unpin runs: they can be archived and deleted again.",
-    "archive": "Hide runs from lists.",
-    "unarchive": "List archived runs again.",
-    "delete": "Delete runs for good.",
-    "verify": "Check that nothing recorded is damaged.",
-    "plugins": "List installed sources, providers and executors.",
-    "samples": "List the sample agents, or make their runs.",
+_COMMANDS: Final[dict[str, tuple[str, str]]] = {
+    "runs": ("looking.runs", "List recorded runs."),
+    "tree": ("looking.tree", "Show runs and their forks as a tree, and what each changed."),
+    "open": ("looking.open", "Open a run, or the list of runs, in the terminal app."),
+    "show": ("looking.show", "Show a run, or one of its steps with its state."),
+    "diff": ("comparing.diff", "Show what differs between two states."),
+    "find": ("asking.find", "Search everything a run recorded, or ask where something holds."),
+    "watch": ("asking.watch", "Mark where expressions hold in a run, and break there."),
+    "sql": ("asking.sql", "Ask a store with SQL, over readable views."),
+    "blame": ("asking.blame", "Show who wrote a value, and what caused it."),
+    "bisect": ("asking.bisect", "Find the first step after which something holds."),
+    "record": ("running.record", "Run a program and record what it does."),
+    "replay": ("running.replay", "Run an agent again offline, every call answered as recorded."),
+    "resume": ("running.resume", "Resume a run that crashed or was interrupted."),
+    "fork": ("running.fork", "Run an agent again from a step, with an edited state."),
+    "sweep": ("sweeping.sweep", "Fork a run with many values, and count what comes out."),
+    "stop": ("running.stop", "Stop running runs, whoever started them."),
+    "answer": ("running.answer", "Approve, change or refuse calls of a running fork that wait."),
+    "compare": ("comparing.compare", "Compare two runs, step by step, or one with many."),
+    "rename": ("keeping.rename", "Rename a run, or name a checkpoint."),
+    "note": ("keeping.note", "Write a note about a run or a checkpoint, or list them."),
+    "tag": ("keeping.tag", "Tag a run, or list its tags."),
+    "meta": ("keeping.meta", "Set facts about a run or a checkpoint: purpose, ticket."),
+    "pin": ("keeping.pin:pin", "Keep runs from being archived or deleted."),
+    "unpin": ("keeping.pin:unpin", "Unpin runs: they can be archived and deleted again."),
+    "archive": ("keeping.archive:archive", "Hide runs from lists."),
+    "unarchive": ("keeping.archive:unarchive", "List archived runs again."),
+    "delete": ("keeping.delete", "Delete runs for good."),
+    "verify": ("keeping.verify", "Check that nothing recorded is damaged."),
+    "plugins": ("looking.plugins", "List installed sources, providers and executors."),
+    "samples": ("looking.samples", "List the sample agents, or make their runs."),
 }
-"""Every command and its first line of help; the module of a command has its name and holds it as `command`."""
+"""Of every command the module below this package, which holds it as `command` or as what follows the colon, and its
+first line of help."""
+
+COMMANDS: Final = {name: words for name, (_, words) in _COMMANDS.items()}
+"""Every command and its first line of help, in the order in which they are best learned."""
 
 
 class LazyGroup(click.Group):
@@ -61,7 +65,8 @@ class LazyGroup(click.Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"agent_tt_tui.cli.{cmd_name}").command
+        module, _, name = _COMMANDS[cmd_name][0].partition(":")
+        command = getattr(import_module(f"agent_tt_tui.cli.{module}"), name or "command")
         return command if isinstance(command, click.Command) else None
 
     def resolve_command(
@@ -122,7 +127,7 @@ def root(context: click.Context, store: Path | None, *, debug: bool, version: bo
         click.echo(f"agent-tt {__version__}")
         return 0
     if context.invoked_subcommand is None:
-        from agent_tt_tui.cli.open import open_app
+        from agent_tt_tui.cli.looking.open import open_app
 
         return open_app(context.obj)
     return 0

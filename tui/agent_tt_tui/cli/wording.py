@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.model import ACTING
@@ -12,12 +13,15 @@ from agent_tt_tui.text import fit, width
 from agent_tt_tui.viewmodel.debugger.marked_steps import name_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
+    from agent_tt.comparing.runs.equal_answers import Answer
     from agent_tt.model import Call, Run, RunStatus, Step
     from agent_tt_tui.cli.terminal import Role, Terminal
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.viewmodel.runs.runtree import RunRow
+
+_MOST_ANSWERS: Final = 12
 
 _STATUS_ROLES: Final[dict[RunStatus, Role]] = {
     "running": "running",
@@ -150,3 +154,37 @@ def _arguments(call: Call) -> str:
     if isinstance(call.args, dict):
         return ", ".join(f"{name}={value_summary(value, 40)}" for name, value in call.args.items())
     return "" if call.args is None else value_summary(call.args, 60)
+
+
+def place_words(place: str) -> str:
+    """A file as one would write it from here; any other word as it is."""
+    path = Path(place)
+    if not path.is_absolute():
+        return place
+    for folder, short in ((Path.cwd(), ""), (Path.home(), "~/")):
+        if path.is_relative_to(folder):
+            return short + path.relative_to(folder).as_posix()
+    return place
+
+
+def print_answers(terminal: Terminal, about: str, groups: Sequence[Answer], different: int, succeeded: int) -> None:
+    """Write each answer on a line, with its letter and how often it came; nothing where there is none.
+
+    Args:
+        terminal: Where to.
+        about: What they answer.
+        groups: The answers.
+        different: How many different ones there are.
+        succeeded: Among how many runs.
+    """
+    if not groups:
+        return
+    terminal.line()
+    said = f"{different} different in {succeeded}" if succeeded else "no run succeeded"
+    terminal.line(Cell(terminal.safe(about).upper() + "  ", "muted"), Cell(said, "muted"))
+    for answer in groups[:_MOST_ANSWERS]:
+        head = f"{answer.letter} {answer.count:>4}{terminal.glyphs.times}  "
+        text = terminal.short(answer.text, terminal.columns - len(head))
+        terminal.line(Cell(head, "muted"), Cell(text, "failed" if answer.failed else "text"))
+    if len(groups) > _MOST_ANSWERS:
+        terminal.line(Cell(f"{terminal.glyphs.cut} {len(groups) - _MOST_ANSWERS} more", "muted"))

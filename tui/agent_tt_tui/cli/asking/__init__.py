@@ -1,0 +1,8 @@
+"""Commands that ask about what was recorded.
+
+| module | does |
+|---|---|
+| `find`, `sql` | searching all runs; queries over readable views |
+| `blame`, `bisect` | who wrote a value; the first step after which something holds |
+| `watch`, `watch_text` | expressions that are kept with a run, and how they are written |
+"""

@@ -1,0 +1,217 @@
+"""`agent-tt find`: search everything that runs recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from agent_tt.errors import UsageError
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
+from agent_tt_tui.cli.progress import counter
+from agent_tt_tui.cli.shapes import hit_shape
+from agent_tt_tui.cli.terminal import Cell, Terminal, counted
+from agent_tt_tui.cli.wording import step_line
+from agent_tt_tui.text import cut_start, fit, width
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_tt.protocols import RunSource
+    from agent_tt.querying.search.hits import By, Hit, Hits
+    from agent_tt.querying.search.query import Query
+
+_FIELDS = ("name", "agent", "decision", "error", "call", "arguments", "result", "state", "messages")
+_MOST_UNREAD: Final = 3
+_SHARES = 100
+_STEP, _WHERE, _RUN, _GAPS = 5, 26, 18, 4
+
+
+@click.command()
+@click.argument("words", nargs=-1, metavar="[RUN…] TEXT", shell_complete=complete_runs)
+@click.option("--all", "in_all", is_flag=True, help="Search the whole store.")
+@click.option("--run", "more_runs", multiple=True, metavar="RUN", help="Search this run; may be given again.")
+@click.option("--regex", is_flag=True, help="TEXT is a pattern.")
+@click.option("--in", "fields", multiple=True, type=click.Choice(_FIELDS), help="Search this only; may be given again.")
+@click.option("--by", type=click.Choice(["rank", "step"]), default="rank", show_default=True, help="Order of the hits.")
+@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Hits that are listed.")
+@click.option("--where", metavar="EXPRESSION", help="List the steps at which this holds, instead of a text.")
+@common_options
+def command(
+    options: Options,
+    words: tuple[str, ...],
+    *,
+    in_all: bool,
+    more_runs: tuple[str, ...],
+    regex: bool,
+    fields: tuple[str, ...],
+    by: By,
+    limit: int,
+    where: str | None,
+) -> int:
+    """Search runs for TEXT: names, messages, arguments, results, errors, state.
+
+    All words of TEXT have to stand in one text, in any order; "words in quotes" as they stand. A text of the state is
+    found in the step that brought it, one of a request to a model in each request that has it. Upper and lower case
+    are told apart only if TEXT has upper case. TEXT may also say in:result, tool:NAME, agent:NAME and step:10-20. The
+    best hits come first, and equal texts are one, with how often they stand and the last step; with --by step each
+    place is a hit. Exit code 1 when there is none.
+
+    An index is kept in the user's cache folder; search_index = false in the settings turns that off.
+
+    \b
+    agent-tt find flaky-checkout refused
+    agent-tt find --all '"not found" in:result,error'
+    agent-tt find refund-loop trip-planner --regex 'refund(s|ed)?' --by step
+    agent-tt find flaky-checkout --where 'tool == "charge_card" and args.amount > 100'
+    --json: {hits: [{run, step, where, path, excerpt, start, length, call, score, times, last}], total, complete};
+            with --where {steps: [3, 4, 9], spans: [[3, 4], [9, 9]]}; where nothing was found, also
+            {unread: ["step 3 cannot be read whole"]} of what could not be looked at
+    """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    from agent_tt.querying.search.query import parse
+
+    if where is not None:
+        asked = [*words, *more_runs]
+        if len(asked) != 1 or in_all:
+            raise UsageError("name one run, and the question with --where", hint="agent-tt find RUN --where 'error'")
+        return _find_steps(options, asked[0], where)
+    runs, text = _runs_and_text(words, more_runs, in_all=in_all)
+    query = parse(text, regex=regex, fields=fields)
+    with options.source(*runs or ()) as source:
+        ids = None if runs is None else list(dict.fromkeys(source.run(run).id for run in runs))
+        found = _search(options, source, query, ids, by, limit)
+        unread = () if found.hits else _unread(source, ids)
+        if options.as_json:
+            hits = [hit_shape(hit) for hit in found.hits]
+            write_json(
+                {
+                    "hits": list(hits),
+                    "total": found.total,
+                    "complete": found.is_complete,
+                    **({"unread": [*unread]} if unread else {}),
+                }
+            )
+        else:
+            names = (
+                {} if ids is not None and len(ids) == 1 else {run.id: run.name for run in source.runs(archived=True)}
+            )
+            _print(options.terminal(), found, names, text, unread)
+    return 0 if found.hits else 1
+
+
+def _runs_and_text(
+    words: tuple[str, ...], more_runs: tuple[str, ...], *, in_all: bool
+) -> tuple[tuple[str, ...] | None, str]:
+    """The runs that are named, None for all; and what is searched for."""
+    if not words:
+        raise UsageError("name a text, or a question with --where", hint="agent-tt find RUN TEXT")
+    runs = (*words[:-1], *more_runs)
+    if in_all and runs:
+        raise UsageError("--all searches all runs", hint="Name runs, or add --all, and quote a text of several words.")
+    if not (in_all or runs):
+        raise UsageError("name a run as well, or add --all", hint=f"agent-tt find --all {words[0]!r}")
+    return None if in_all else runs, words[-1]
+
+
+def _search(options: Options, source: RunSource, query: Query, runs: Sequence[str] | None, by: By, limit: int) -> Hits:
+    from contextlib import closing
+
+    from agent_tt.querying.search.finder import Finder
+
+    with (
+        closing(Finder(source)) as finder,
+        counter("searching, in percent", show=not options.as_json) as report,
+    ):
+        return finder.found(
+            query, runs, by=by, limit=limit, progress=lambda share: report(int(share * _SHARES), _SHARES)
+        )
+
+
+def _find_steps(options: Options, run: str, where: str) -> int:
+    from agent_tt.querying.unread import unread_in
+    from agent_tt.querying.watches.step_search import Watch
+
+    with options.source(run) as source:
+        found = source.run(run)
+        watch = Watch(source, found.id, where)
+        if options.as_json:
+            spans = list(watch.spans())
+            steps = [step for span in spans for step in range(span.first, span.last + 1)]
+            unread = () if steps else unread_in(source, found)
+            write_json(
+                {
+                    "steps": list(steps),
+                    "spans": [[span.first, span.last] for span in spans],
+                    **({"unread": [*unread]} if unread else {}),
+                }
+            )
+            return 0 if steps else 1
+
+        terminal = options.terminal()
+        count = 0
+        for number in watch.steps():
+            count += 1
+            if not number:
+                terminal.line(f"{number:>5}   input")
+            for step in source.steps(found.id, number, number + 1) if number else ():
+                step_line(terminal, step, source.calls(found.id, number) if step.calls else [])
+        unread = () if count else unread_in(source, found)
+    if not count:
+        terminal.line(f"{'Nowhere' if not unread else 'Nowhere known'} in {terminal.safe(run)}: {terminal.safe(where)}")
+        _print_unread(terminal, unread)
+    return 0 if count else 1
+
+
+def _unread(source: RunSource, ids: Sequence[str] | None) -> tuple[str, ...]:
+    """What of the runs that were searched could not be looked at, in words."""
+    from agent_tt.querying.unread import unread_in
+
+    runs = [run for run in source.runs() if ids is None or run.id in ids]
+    found = [(run, unread_in(source, run)) for run in runs]
+    return tuple(f"{run.name}: {words}" if len(runs) > 1 else words for run, said in found for words in said)
+
+
+def _print_unread(terminal: Terminal, unread: Sequence[str]) -> None:
+
+    if unread:
+        shown = "; ".join(unread[:_MOST_UNREAD]) + (
+            f"; and {len(unread) - _MOST_UNREAD} more" * (len(unread) > _MOST_UNREAD)
+        )
+        terminal.line(Cell(terminal.safe(f"not looked at: {shown}"), "muted"))
+
+
+def _print(terminal: Terminal, found: Hits, names: dict[str, str], text: str, unread: Sequence[str]) -> None:
+    """Write the hits; with `names`, by the ids of runs, each with its run."""
+    if not found.hits:
+        what = "Nothing that could be looked at" if unread else "Nothing"
+        terminal.line(f"{what} holds {terminal.safe(text)!r}.")
+        _print_unread(terminal, unread)
+        return
+    for hit in found.hits:
+        _print_hit(terminal, hit, names.get(hit.run, hit.run) if names else None)
+    shown = sum(hit.times for hit in found.hits)
+    if shown < found.total or not found.is_complete:
+        total = f"{found.total:,}{'' if found.is_complete else '+'} hits"
+        terminal.line(Cell(f"{total}; these are {counted(len(found.hits), 'line')} of them: --limit", "muted"))
+
+
+def _print_hit(terminal: Terminal, hit: Hit, name: str | None) -> None:
+
+    cut = terminal.glyphs.cut
+    where = " ".join(part for part in (hit.where, hit.path) if part)
+    before, found, after = (
+        terminal.safe(text)
+        for text in (
+            hit.excerpt[: hit.start],
+            hit.excerpt[hit.start : hit.start + hit.length],
+            hit.excerpt[hit.start + hit.length :],
+        )
+    )
+    times = f" {terminal.glyphs.same} {hit.times:,} times to {hit.last}" if hit.times > 1 else ""
+    left = terminal.columns - _STEP - _WHERE - _GAPS - len(times) - (0 if name is None else _RUN + 2)
+    found = terminal.short(found, left)
+    before = cut_start(before, (left - width(found)) // 2, cut)
+    after = terminal.short(after, left - width(found) - width(before))
+    run = () if name is None else (Cell(fit(terminal.safe(name), _RUN, cut), "strong"), "  ")
+    place = Cell(fit(terminal.safe(where), _WHERE, cut), "muted")
+    terminal.line(*run, f"{hit.step:>5}  ", place, "  ", before, Cell(found, "yours"), after, Cell(times, "muted"))

@@ -1,0 +1,8 @@
+"""Commands that show what is there.
+
+| module | does |
+|---|---|
+| `runs`, `tree`, `open`, `show` | runs in a list, as a tree, in the terminal app; one run or step as text |
+| `calls` | a call as text |
+| `samples`, `plugins` | the agents that come with agent-tt; what packages add to it |
+"""

@@ -1,0 +1,74 @@
+"""`agent-tt runs`: the recorded runs, forks below what they were forked from."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from agent_tt_tui import format as shown
+from agent_tt_tui.cli.options import Options, common_options, write_json
+from agent_tt_tui.cli.shapes import run_shape
+from agent_tt_tui.cli.terminal import Cell, Column, Terminal
+from agent_tt_tui.cli.wording import branch, marks_of, no_runs, status_cell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent_tt.model import Run
+
+
+@click.command()
+@click.option("--all", "archived", is_flag=True, help="Archived runs too.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="The newest N only.")
+@common_options
+def command(options: Options, *, archived: bool, limit: int | None) -> None:
+    """List recorded runs, newest first.
+
+    \b
+    --json: [{id, name, status, steps, parent, fork_step, agent, started, tags, …}]
+    """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    with options.source() as source:
+        runs = source.runs(archived=archived, limit=limit)
+        hidden = not runs and bool(source.runs(archived=True, limit=1))
+        place = source.path
+    if options.as_json:
+        write_json([run_shape(run) for run in runs])
+        return
+    terminal = options.terminal()
+    if not runs:
+        terminal.line(no_runs(terminal, place, hidden=hidden))
+        return
+    _print_runs(terminal, runs)
+
+
+def _print_runs(terminal: Terminal, runs: Sequence[Run]) -> None:
+    from agent_tt_tui.viewmodel.runs.runtree import run_rows
+
+    columns = (
+        Column("RUN", flexible=True),
+        Column("STATUS"),
+        Column("STEPS", "right"),
+        Column("TOKENS", "right"),
+        Column("COST", "right"),
+        Column("AGE", "right"),
+        Column("ID", flexible=True),
+    )
+    now = time.time()
+    rows: list[list[Cell]] = []
+    for row in run_rows(runs):
+        run = row.run
+        tokens = [count for count in (run.tokens_in, run.tokens_out) if count is not None]
+        rows.append(
+            [
+                Cell(branch(row, terminal.glyphs) + row.label + marks_of(run, terminal.glyphs), "strong"),
+                status_cell(run.status, terminal.glyphs),
+                Cell(shown.count(run.steps)),
+                Cell(shown.count(sum(tokens)) if tokens else ""),
+                Cell("" if run.cost_usd is None else shown.cost(run.cost_usd, run.unpriced)),
+                Cell(shown.age(max(0.0, now - run.started_us / 1e6)), "muted"),
+                Cell("" if run.id == run.name else run.id, "muted"),
+            ]
+        )
+    terminal.table(columns, rows)

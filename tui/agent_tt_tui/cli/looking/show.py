@@ -1,0 +1,236 @@
+"""`agent-tt show`: a run with its steps, or one step with its state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from agent_tt.errors import UsageError
+from agent_tt_tui import format as shown
+from agent_tt_tui.cli.effects import effects_shape, print_effects, unrecorded_tools
+from agent_tt_tui.cli.looking.calls import print_call
+from agent_tt_tui.cli.marks import labels_shape, notes_shape
+from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
+from agent_tt_tui.cli.shapes import input_shape, run_shape, step_shape
+from agent_tt_tui.cli.terminal import Cell, Column, Terminal, facts
+from agent_tt_tui.cli.wording import run_line, step_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agent_tt.model import Call, Run, Step
+    from agent_tt.protocols import RunSource
+    from agent_tt.querying.oddities import Oddity
+
+_KIND_COLUMNS: Final = 11
+_SHOWN_STEPS: Final = 3
+_MOST_ODD: Final = 20_000
+"""Steps from which on a run is not searched for oddities unasked."""
+
+
+@click.command()
+@click.argument("run", shell_complete=complete_runs)
+@click.argument("step", required=False)
+@click.option("--effects", is_flag=True, help="Show what RUN did to the world, and what it was kept from.")
+@click.option("--oddities", "only_odd", is_flag=True, help="Show what is odd: loops, retries, outliers, errors.")
+@common_options
+def command(options: Options, run: str, step: str | None, *, effects: bool, only_odd: bool) -> None:
+    """Show RUN with all its steps, or one STEP (also RUN@STEP) with what it did and its state.
+
+    \b
+    --json: {run: {…as in runs}, steps: [{step, id, name, agent, status, started,
+             duration_ms, calls, error, …}], notes: [{id, step, text, created}],
+             labels: [{step, name, metadata}]}, a call being {kind, name, effect,
+             lane, args, result, error, duration_ms, …}
+    --json with STEP: that step, and `state`
+    --json --effects: {run, effects: [{step, call, where, lane, kind, name, effect,
+             happened, because, args, asked, result, error, file, line, inside}],
+             held_back: [...], reads, models, summary, unrecorded}; happened is one of
+             sent, sent edited, failed, unknown, waiting, denied, refused, stubbed,
+             recorded; where is null in the run, else before, beside or after its
+             recording, or the name of another run that its process recorded;
+             unrecorded names tools that ran and that nothing records
+    --json --oddities: {oddities: [{kind, what, steps}]}
+    """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    if effects and only_odd:
+        raise UsageError("--effects and --oddities are two questions", hint="ask one after the other")
+    with options.source(run) as source:
+        found, number = find_place(source, run, step, option="STEP")
+        if number is not None and (effects or only_odd):
+            what = "effects" if effects else "oddities"
+            raise UsageError(f"{what} are those of a whole run", hint="leave out the step")
+        if effects:
+            _show_effects(options, source, found)
+        elif only_odd:
+            _show_oddities(options, source, found)
+        elif number is None:
+            _show_run(options, source, found)
+        else:
+            _show_step(options, source, found, number)
+
+
+def _show_effects(options: Options, source: RunSource, run: Run) -> None:
+    from agent_tt.forking.outside.ledger import effects_of
+
+    effects, unrecorded = effects_of(source, run), unrecorded_tools(source, run)
+    if options.as_json:
+        write_json({"run": run_shape(run), **effects_shape(effects, unrecorded)})
+        return
+    terminal = options.terminal()
+    run_line(terminal, run)
+    print_effects(terminal, effects, unrecorded)
+
+
+def _show_run(options: Options, source: RunSource, run: Run) -> None:
+    from agent_tt.replaying.tape.repeats import place_of, repeated
+
+    steps = source.steps(run.id)
+    if options.as_json:
+        shapes = [step_shape(step, _calls(source, run, step)) for step in steps]
+        written = {"notes": notes_shape(source.notes(run.id)), "labels": labels_shape(source.labels(run.id))}
+        write_json({"run": run_shape(run), "steps": list(shapes), **written})
+        return
+
+    terminal = options.terminal()
+    run_line(terminal, run)
+    _print_marks(terminal, source, run)
+    columns = (
+        Column("", "right"),
+        Column(""),
+        Column("", flexible=True),
+        Column("", flexible=True),
+        Column("", "right"),
+        Column(""),
+    )
+    # A step whose strongest call is a model's says what was decided; its calls would bring whole conversations.
+    whole = {step.number for step in steps if step.kind != "llm" or step.status != "ok"}
+    calls = {step.number: _calls(source, run, step) if step.number in whole else [] for step in steps}
+    gone = repeated(run, (call for part in calls.values() for call in part))
+    _print_odd(terminal, source, run, {step.number: calls[step.number] for step in steps if step.kind != "llm"})
+    shown = [(step, [call for call in calls[step.number] if place_of(call) not in gone]) for step in steps]
+    terminal.table(columns, [step_cells(step, calls, terminal.glyphs) for step, calls in shown])
+    _print_in_flight(terminal, run, shown)
+
+
+def _print_in_flight(terminal: Terminal, run: Run, shown: Iterable[tuple[Step, list[Call]]]) -> None:
+    """Write each call that has no answer, whole: after a crash it is what may have happened, or not."""
+    for step, calls in shown:
+        for call in calls:
+            if call.status == "pending":
+                terminal.line()
+                terminal.line(Cell("IN FLIGHT  ", "muted"), Cell(f"step {step.number}, call {call.number}", "changed"))
+                print_call(terminal, call, is_running=run.status == "running")
+
+
+def _show_oddities(options: Options, source: RunSource, run: Run) -> None:
+    from agent_tt.querying.oddities import find_oddities
+    from agent_tt.querying.unread import unread_in
+
+    oddities = find_oddities(source, run)
+    unread = unread_in(source, run)
+    if options.as_json:
+        write_json({"oddities": [oddity.to_json() for oddity in oddities], **({"unread": [*unread]} if unread else {})})
+        return
+    from textwrap import wrap
+
+    terminal = options.terminal()
+    run_line(terminal, run)
+    places = [_places(oddity) for oddity in oddities]
+    column = max(map(len, places), default=0)
+    indent = _KIND_COLUMNS + column + 4
+    for oddity, place in zip(oddities, places, strict=True):
+        first, *more = wrap(terminal.safe(oddity.what), max(30, terminal.columns - indent)) or [""]
+        kind = Cell(f"{oddity.kind:<{_KIND_COLUMNS}}  ", "changed")
+        terminal.line(kind, Cell(f"{place:<{column}}", "strong"), f"  {first}")
+        for line in more:
+            terminal.line(" " * indent, line)
+    if not oddities:
+        terminal.line("Nothing is odd about what could be looked at." if unread else "Nothing is odd about it.")
+    if unread:
+        terminal.line(Cell(terminal.safe(f"not looked at: {'; '.join(unread)}"), "muted"))
+
+
+def _places(oddity: Oddity) -> str:
+    """`1 to 20`, or the first of the steps."""
+    first, last = oddity.steps[0], oddity.steps[-1]
+    if oddity.kind == "first error":  # the step before it only led there
+        return str(last)
+    in_a_row = last - first + 1 == len(oddity.steps) > 2
+    more = ", …" if len(oddity.steps) > _SHOWN_STEPS else ""
+    return f"{first} to {last}" if in_a_row else ", ".join(map(str, oddity.steps[:_SHOWN_STEPS])) + more
+
+
+def _print_odd(terminal: Terminal, source: RunSource, run: Run, calls: Mapping[int, list[Call]]) -> None:
+    """Say in one line what is odd, and how to be told more."""
+    from agent_tt.querying.oddities import find_oddities
+
+    if run.steps > _MOST_ODD or run.status == "running":
+        return
+    odd = find_oddities(source, run, known=calls)
+    if odd:
+        text = terminal.short(", ".join(f"{each.kind} {_places(each)}" for each in odd), terminal.columns - 32)
+        terminal.line(Cell("  odd   ", "muted"), Cell(text, "changed"), Cell("  --oddities says more", "muted"))
+
+
+def _print_marks(terminal: Terminal, source: RunSource, run: Run) -> None:
+    """What people wrote down about a run and its checkpoints, a line each."""
+    labels = source.labels(run.id).values()
+    lines = [("", f"#{tag}") for tag in run.tags]
+    lines += [(f"@{label.step}", label.name) for label in labels if label.name is not None]
+    lines += [("" if n.step is None else f"@{n.step}", n.body) for n in source.notes(run.id) if n.kind == "note"]
+    for where, text in lines:
+        shown = terminal.short(text, terminal.columns - 9)
+        terminal.line(Cell(f"  {where:<6}" if where else "  ", "muted"), Cell(shown, "yours"))
+
+
+def _show_step(options: Options, source: RunSource, run: Run, number: int) -> None:
+
+    step = next(iter(source.steps(run.id, number, number + 1)), None) if number else None
+    calls = [] if step is None else _calls(source, run, step)
+    state = source.state(run.id, number)
+    if options.as_json:
+        shape = input_shape(run.started_us) if step is None else step_shape(step, calls)
+        write_json({**shape, "state": state})
+        return
+    from agent_tt.codec.text import pretty
+    from agent_tt_tui.viewmodel.debugger.marked_steps import remarks
+
+    terminal = options.terminal()
+    run_line(terminal, run)
+    if step is None:
+        terminal.line(Cell("0", "strong"), "  input")
+    else:
+        _print_step(terminal, step, calls, is_running=run.status == "running")
+    terminal.line()
+    terminal.line(Cell("STATE", "strong"))
+    odd = [] if step is None else remarks(step)
+    for remark in odd:
+        terminal.line(Cell("note  ", "muted"), remark)
+    for line in pretty(state).split("\n"):
+        terminal.line(terminal.safe(line))
+
+
+def _print_step(terminal: Terminal, step: Step, calls: Iterable[Call], *, is_running: bool) -> None:
+
+    dot = terminal.glyphs.dot
+    duration = None if step.duration_us is None else shown.duration(step.duration_us / 1e6)
+    tokens = sum(count for count in (step.tokens_in, step.tokens_out) if count)
+    known = (step.agent, step.status, duration, shown.tokens(tokens) if tokens else None, step.decision)
+    terminal.line(
+        Cell(f"{step.number}  {terminal.safe(step.name)}", "strong"),
+        "  ",
+        Cell(terminal.safe(facts(known, dot)), "muted"),
+    )
+    if step.damaged is not None:
+        terminal.line(Cell(terminal.safe(step.damaged), "failed"))
+    if step.error is not None:
+        for line in (step.error.short, *step.error.message.splitlines()[1:]):
+            terminal.line(Cell(terminal.safe(line), "failed"))
+    for call in calls:
+        terminal.line()
+        print_call(terminal, call, is_running=is_running)
+
+
+def _calls(source: RunSource, run: Run, step: Step) -> list[Call]:
+    return source.calls(run.id, step.number) if step.calls else []

@@ -1,0 +1,172 @@
+"""The options that say what a fork is, and the request that they are turned into before the command sees them."""
+
+from __future__ import annotations
+
+import functools
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from agent_tt_tui.cli.options import gathering, with_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent_tt.forking.request import ForkRequest
+    from agent_tt.model import Edit
+
+__all__ = ["edit_options", "policy_options", "takes_request", "terms_options"]
+
+_EDITS: Final = (
+    ("set", "PATH=VALUE", "Change the state first; VALUE is JSON."),
+    ("insert", "PATH=VALUE", "Insert into a list of the state, before that position."),
+    ("delete", "PATH", "Remove a key or an item of the state: messages[3]."),
+    ("move", "PATH=PATH", "Move a value of the state."),
+    ("result", "STEP[.CALL][.PATH]=VALUE", "Change what a tool came back with."),
+    ("error", "STEP[.CALL]=ERROR", 'Let a call raise: 6="TimeoutError: no answer".'),
+    ("answer", "STEP[.CALL]=TEXT", "Change what the model said; JSON for tool calls."),
+    ("system", "TEXT", "The system prompt of every later request."),
+    ("model", "NAME", "The model of every later request."),
+    ("param", "NAME=VALUE", "A parameter of every later request; null leaves it out."),
+    ("mute", "STEP", "Undo a step, as if it had never happened."),
+)
+
+
+def _edit(flag: str, text: str) -> Edit:
+    """What one option changes."""
+    from agent_tt.forking.editing.assignments import parse_assignment, parse_move, parse_removal
+    from agent_tt.forking.editing.call_edits import parse_call_edit
+    from agent_tt.forking.editing.request_edits import model_edit, parse_parameter, system_edit
+
+    readers: dict[str, Callable[[str], Edit]] = {
+        "set": parse_assignment,
+        "insert": partial(parse_assignment, op="insert"),
+        "delete": parse_removal,
+        "move": parse_move,
+        "result": partial(parse_call_edit, target="result"),
+        "error": partial(parse_call_edit, target="error"),
+        "answer": partial(parse_call_edit, target="answer"),
+        "system": system_edit,
+        "model": model_edit,
+        "param": parse_parameter,
+        "mute": _muted,
+    }
+    return readers[flag](text)
+
+
+def _muted(text: str) -> Edit:
+    from agent_tt.model import Edit
+
+    if not text.isdigit():
+        raise click.BadParameter(f"{text!r} is not the number of a step")
+    return Edit("mute", "", target="step", step=int(text))
+
+
+edit_options = gathering("edits", _EDITS, _edit)
+"""What is changed; a command gets `edits`, in the order of the command line."""
+
+policy_options = with_options(
+    click.option("--allow", multiple=True, metavar="TOOL", help="Let this tool write: short for --policy TOOL=live."),
+    click.option(
+        "--policy",
+        "policies",
+        multiple=True,
+        metavar="NAME=WORD",
+        help="What becomes of a tool's calls, of a pattern's or *llm, *read, *write, *http, *subprocess, *socket: live,"
+        " recorded, recorded-or-ask, stub:JSON, error:TEXT, ask, deny.",
+    ),
+)
+"""What becomes of calls."""
+
+terms_options = with_options(
+    click.option(
+        "--input", "inputs", multiple=True, metavar="PATH=VALUE", help="Change the run's input; the fork begins there."
+    ),
+    click.option("--executor", metavar="NAME", help="Who runs it: python, mock (no model calls) or a plugin's."),
+    click.option(
+        "--override", "overrides", multiple=True, metavar="KEY=VALUE", help="Tell the agent more; VALUE is JSON."
+    ),
+    click.option("--stop-at", metavar="STEP", type=click.IntRange(min=1), help="Stop when this step has ended."),
+    click.option("--time-limit", metavar="TIME", help="Stop after 30s, 5m or 1h30m."),
+    click.option("--max-tokens", metavar="N", type=click.IntRange(min=0), help="Stop after that many tokens."),
+    click.option("--max-cost", metavar="USD", type=click.FloatRange(min=0), help="Stop when models have cost that."),
+    click.option("--max-memory", metavar="SIZE", help="Most memory of the agent's process: 512MB, 2GB."),
+    click.option(
+        "--break",
+        "breaks",
+        multiple=True,
+        metavar="EXPRESSION",
+        help="Stop after the step with which this begins to hold.",
+    ),
+    click.option(
+        "--script",
+        metavar="FILE.json",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="Models are not asked: a list of answers is given, in order.",
+    ),
+    click.option("--seed", type=int, default=None, metavar="N", help="Varies the answers of --executor mock."),
+)
+"""Who runs the fork, what it is told, and how far it may go."""
+
+_TERMS: Final = (
+    "executor",
+    "overrides",
+    "stop_at",
+    "time_limit",
+    "max_tokens",
+    "max_cost",
+    "max_memory",
+    "breaks",
+    "script",
+    "seed",
+)
+
+
+def takes_request(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a command get `request`, in place of those of its options that a fork is made of."""
+
+    @functools.wraps(command)
+    def called(*args: object, **params: Any) -> object:
+        request = _request(params)
+        return command(*args, request=request, **params)
+
+    return called
+
+
+def _request(params: dict[str, Any]) -> ForkRequest:
+    """Take what a fork is made of out of the parameters of a command."""
+    from agent_tt.forking.policy.policies import Rule, configured_policy, read_assignment
+    from agent_tt.forking.request import ForkRequest
+    from agent_tt.forking.terms import terms_from
+
+    step, edits = params.pop("step", None), params.pop("edits", [])
+    if inputs := params.pop("inputs", ()):
+        step, edits = "0", [*edits, *_edits_of_input(step, inputs)]
+    allow = params.pop("allow", ())
+    policy = None
+    if "policies" in params:
+        rules = [(name, Rule("live")) for name in allow] + [read_assignment(text) for text in params.pop("policies")]
+        allow, policy = (), configured_policy().with_all(rules)
+    return ForkRequest(
+        step=step,
+        edits=tuple(edits),
+        allow=allow,
+        policy=policy,
+        terms=terms_from(**{name: params.pop(name) for name in _TERMS if name in params}),
+        **{name: params.pop(name) for name in ("agent", "name", "by", "accept_changes") if name in params},
+    )
+
+
+def _edits_of_input(step: str | None, texts: tuple[str, ...]) -> list[Edit]:
+    """Edits of the input, which are edits of the state after step 0."""
+    from agent_tt.errors import UsageError
+    from agent_tt.forking.editing.assignments import parse_assignment
+
+    if step not in (None, "0"):
+        raise UsageError(
+            f"the input is what the run began with: a fork after step {step} does not read it",
+            hint="leave out --at, or change the state with --set",
+        )
+    return [parse_assignment(text) for text in texts]

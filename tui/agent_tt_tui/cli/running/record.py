@@ -1,0 +1,144 @@
+"""`agent-tt record`: run a program and record what it does, without a change to its code."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Literal, cast
+
+import click
+
+from agent_tt_tui import format as shown
+from agent_tt_tui.cli.options import Options, common_options
+from agent_tt_tui.cli.shapes import run_shape
+from agent_tt_tui.cli.terminal import Terminal, counted
+
+if TYPE_CHECKING:
+    from agent_tt.launching.command import Recorded
+    from agent_tt.launching.settings import OutsideEffect
+    from agent_tt.model import Run
+    from agent_tt.patching.kinds import PatchKind
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="[--] COMMAND...")
+@click.option("--name", default="", help="Name of the run, instead of the script's.")
+@click.option(
+    "--call",
+    "calls",
+    multiple=True,
+    metavar="PATH=EFFECT",
+    help="Record the calls of a function, by dotted path; EFFECT is read, write or llm.",
+)
+@click.option(
+    "--patch",
+    default="",
+    metavar="KINDS",
+    help="Record the draws of the program's own modules too: clock, random, ids, env, or all; several with commas.",
+)
+@click.option(
+    "--checkpoints",
+    metavar="RULES",
+    help="Which steps get a checkpoint: all, every:N, error, write, sample:P; several with commas.",
+)
+@click.option(
+    "--on-store-error",
+    type=click.Choice(["continue", "stop"]),
+    help="Whether the command goes on where the store cannot be written, recorded beside it: continue is the default.",
+)
+@common_options
+def command(
+    options: Options,
+    command: tuple[str, ...],
+    *,
+    name: str,
+    calls: tuple[str, ...],
+    patch: str,
+    checkpoints: str | None,
+    on_store_error: Literal["continue", "stop"] | None,
+) -> int:
+    """Run COMMAND and record its model calls, HTTP requests and tools; its code stays as it is.
+
+    The command runs as it would without us, and its exit code is ours. What was recorded is told on standard error:
+    standard output is the program's.
+
+    \b
+    agent-tt record -- python my_agent.py --fast
+    agent-tt record --name nightly -- python -m my_app
+    agent-tt record --call my_app.api.charge=write --call my_app.llm.invoke=llm -- python my_agent.py
+    --json: {exit_code, runs: [as in `runs`], unseen, warnings}, on standard error
+    """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
+    from agent_tt.config import load
+    from agent_tt.launching.command import record_command
+
+    config = load()
+    named = {**config.calls, **dict(_call(text) for text in calls)}
+    recorded = record_command(
+        command,
+        store=options.store_path(),
+        name=name,
+        calls=named,
+        patch=_kinds(patch),
+        checkpoints=checkpoints or config.checkpoints or "all",
+        on_store_error=on_store_error or config.on_store_error or "continue",
+    )
+    if options.as_json:
+        _write_json(recorded)
+    else:
+        _write(recorded)
+    if recorded.problem is None:
+        return recorded.exit_code
+    if recorded.exit_code:
+        return recorded.exit_code
+    raise recorded.problem
+
+
+def _call(text: str) -> tuple[str, OutsideEffect]:
+    path, equals, effect = text.rpartition("=")
+    if not equals or effect not in ("read", "write", "llm"):
+        raise click.BadParameter(f"{text!r} is not PATH=read, PATH=write or PATH=llm", param_hint="--call")
+    return path, cast("OutsideEffect", effect)
+
+
+def _kinds(text: str) -> tuple[PatchKind, ...]:
+    from agent_tt.patching.kinds import KINDS
+
+    named = tuple(word.strip() for word in text.split(",") if word.strip())
+    if named == ("all",):
+        return KINDS
+    for word in named:
+        if word not in KINDS:
+            raise click.BadParameter(f"{word!r} is none of {', '.join(KINDS)}", param_hint="--patch")
+    return cast("tuple[PatchKind, ...]", named)
+
+
+def _write_json(recorded: Recorded) -> None:
+    import json
+
+    shape = {
+        "exit_code": recorded.exit_code,
+        "runs": [run_shape(run) for run in recorded.runs],
+        "unseen": list(recorded.unseen),
+        "warnings": list(recorded.warnings),
+    }
+    sys.stderr.write(json.dumps(shape) + "\n")
+
+
+def _write(recorded: Recorded) -> None:
+
+    terminal = Terminal.of(sys.stderr)
+    lines = [_line(run) for run in recorded.runs]
+    lines += [f"{path} matched no call: nothing is recorded of it" for path in recorded.unseen]
+    lines += recorded.warnings
+    if recorded.problem is not None and recorded.exit_code:
+        lines.append(recorded.problem.message)
+    for line in lines:
+        sys.stderr.write(f"{terminal.paint('agent-tt:', 'muted')} {terminal.safe(line)}\n")
+
+
+def _line(run: Run) -> str:
+
+    cost = "" if run.cost_usd is None else f", {shown.cost(run.cost_usd, run.unpriced)}"
+    if cost and run.unpriced:
+        cost += f" ({counted(run.unpriced, 'model call')} without a known price)"
+    ended = "" if run.status == "succeeded" else f", {run.status}"
+    return f"recorded {run.name}: {counted(run.steps, 'step')}{cost}{ended}. Look at it with `agent-tt open {run.id}`"
