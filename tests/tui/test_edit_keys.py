@@ -19,8 +19,8 @@ from agent_tt_tui.screens.running.fork import ForkDialog
 from agent_tt_tui.viewmodel.edits.pending import Pending
 from agent_tt_tui.viewmodel.edits.placing import insertion, insertion_text
 from agent_tt_tui.viewmodel.edits.subjects import of_call
+from agent_tt_tui.widgets.dialogs.action_row import ActionRow
 from agent_tt_tui.widgets.dialogs.edit_form import EditArea
-from agent_tt_tui.widgets.dialogs.fork_form import ForkAction
 
 
 class Driven:
@@ -155,7 +155,7 @@ async def test_a_muted_step_waits_in_the_list_and_the_fork_begins_where_one_look
         await driven.press("right", "right", "f")
         dialog = driven.app.screen
         assert isinstance(dialog, ForkDialog)
-        await until(driven.pilot, lambda: not dialog.query_one(ForkAction).busy)
+        await until(driven.pilot, lambda: not dialog.query_one(ActionRow).busy)
         assert "after step 7" in driven.text
         assert "muted: as if it had never happened" in driven.text
         await driven.press("escape", "left", "left", "s")
@@ -177,7 +177,7 @@ async def test_what_was_edited_runs_and_is_kept_with_the_fork(sample_store):
         await driven.type_into('{"hotel": "Pensão Graça", "rating": 5}')
         await driven.press("f")
         dialog = driven.app.screen
-        await until(driven.pilot, lambda: not dialog.query_one(ForkAction).busy)
+        await until(driven.pilot, lambda: not dialog.query_one(ActionRow).busy)
         assert "in step 6, from its call 2 on" in driven.text
         await driven.press("F")
         await until(driven.pilot, lambda: isinstance(driven.app.screen, CompareScreen))

@@ -14,7 +14,7 @@ from agent_tt_tui.look import Look
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 from agent_tt_tui.screens.running.fork import ForkDialog
 from agent_tt_tui.screens.runs.screen import RunsScreen
-from agent_tt_tui.widgets.dialogs.fork_form import ForkAction
+from agent_tt_tui.widgets.dialogs.action_row import ActionRow
 
 AGENT = """
 import os, signal, sys, time
@@ -64,7 +64,7 @@ async def test_the_interface_keeps_working_and_says_what_happened(tmp_path, name
         async with app.run_test(size=(120, 40)) as pilot:
             dialog = ForkDialog(store, store.run(writer.run_id), 1, ())
             app.push_screen(dialog, results.append)
-            await until(pilot, lambda: dialog.is_mounted and not dialog.query_one(ForkAction).busy)
+            await until(pilot, lambda: dialog.is_mounted and not dialog.query_one(ActionRow).busy)
             await pilot.press("F")
             await until(pilot, lambda: results)
             handle = results[0]

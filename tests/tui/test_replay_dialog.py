@@ -29,7 +29,7 @@ from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 from agent_tt_tui.screens.running.replay import ReplayDialog, Replayed
 from agent_tt_tui.screens.running.replayed import ReplayedDialog
 from agent_tt_tui.screens.runs.screen import RunsScreen
-from agent_tt_tui.widgets.dialogs.replay_form import ReplayAction
+from agent_tt_tui.widgets.dialogs.action_row import ActionRow
 from agent_tt_tui.widgets.runs.run_list import RunList
 
 AGENT = """
@@ -135,7 +135,7 @@ class Debugger:
         await self.opened()
         await self.pilot.press("r")
         await until(
-            self.pilot, lambda: isinstance(self.screen, ReplayDialog) and not self.screen.query_one(ReplayAction).busy
+            self.pilot, lambda: isinstance(self.screen, ReplayDialog) and not self.screen.query_one(ActionRow).busy
         )
         return self.screen
 
@@ -283,7 +283,7 @@ async def test_a_run_can_be_replayed_again_after_the_agent_was_mended(sender):
         sender.change()
         await pilot.press("r")
         await until(
-            pilot, lambda: isinstance(shown.screen, ReplayDialog) and not shown.screen.query_one(ReplayAction).busy
+            pilot, lambda: isinstance(shown.screen, ReplayDialog) and not shown.screen.query_one(ActionRow).busy
         )
         assert "[observe]" in shown.text
         await pilot.press("F")
@@ -296,7 +296,7 @@ async def test_a_run_is_replayed_from_the_list_of_runs_and_its_divergence_opened
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: app.screen.query_one(RunList).line_count > 0)
         await pilot.press("r")
-        await until(pilot, lambda: isinstance(app.screen, ReplayDialog) and not app.screen.query_one(ReplayAction).busy)
+        await until(pilot, lambda: isinstance(app.screen, ReplayDialog) and not app.screen.query_one(ActionRow).busy)
         await pilot.press("right", "F")
         await until(pilot, lambda: isinstance(app.screen, ReplayedDialog))
         await pilot.press("enter")
@@ -327,7 +327,7 @@ async def test_the_agent_may_be_given_other_arguments_and_they_are_kept_for_the_
         assert "['one', 'two']" in shown.text
         await pilot.press("r", "r")
         await until(
-            pilot, lambda: isinstance(shown.screen, ReplayDialog) and not shown.screen.query_one(ReplayAction).busy
+            pilot, lambda: isinstance(shown.screen, ReplayDialog) and not shown.screen.query_one(ActionRow).busy
         )
         assert "sender.py:main one two" in shown.text
 
@@ -339,7 +339,7 @@ async def test_code_that_has_moved_is_named_and_kept_for_the_next_time(sender):
     async with shown.app.run_test(size=(80, 24)) as pilot:
         await shown.begin(pilot).preflight()
         await pilot.press("F")
-        await until(pilot, lambda: "sender.py" in shown.text and not shown.screen.query_one(ReplayAction).busy)
+        await until(pilot, lambda: "sender.py" in shown.text and not shown.screen.query_one(ActionRow).busy)
         assert isinstance(shown.screen, ReplayDialog)
         await pilot.press("A", "ctrl+u", *"letters", "enter")
         assert "that is not FILE:NAME" in shown.text
@@ -351,7 +351,7 @@ async def test_code_that_has_moved_is_named_and_kept_for_the_next_time(sender):
         await until(pilot, lambda: "as recorded" in shown.text)
         await pilot.press("r")
         await until(
-            pilot, lambda: isinstance(shown.screen, ReplayDialog) and not shown.screen.query_one(ReplayAction).busy
+            pilot, lambda: isinstance(shown.screen, ReplayDialog) and not shown.screen.query_one(ActionRow).busy
         )
         assert "will run     moved/letters.py:main" in shown.text
         await pilot.press("A", "ctrl+u", "enter")
@@ -424,7 +424,7 @@ async def test_a_run_that_cannot_be_read_says_so_in_place_of_its_answers(sender,
         assert "agent-tt verify says more" in shown.text
         await pilot.press("F")
         assert isinstance(shown.screen, ReplayDialog)
-        assert not shown.screen.query_one(ReplayAction).busy
+        assert not shown.screen.query_one(ActionRow).busy
 
 
 async def test_leaving_the_app_stops_a_replay_too(sender):

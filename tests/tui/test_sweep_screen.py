@@ -31,8 +31,8 @@ from agent_tt_tui.sweep_process import SweepProcess
 from agent_tt_tui.viewmodel.runs.runtree import run_rows
 from agent_tt_tui.viewmodel.runs.sweep_form import FormRow, SweepDraft, axes_of_edits, axis_line, check_line
 from agent_tt_tui.viewmodel.runs.sweeps import answers_of
+from agent_tt_tui.widgets.dialogs.action_row import ActionRow
 from agent_tt_tui.widgets.runs.run_list import RunList
-from agent_tt_tui.widgets.runs.sweep_form import SweepAction
 from agent_tt_tui.widgets.runs.sweep_matrix import SweepLayout, SweepMatrix, fair_label
 
 TIMEOUT = ErrorInfo("builtins:TimeoutError", "search_docs did not answer")
@@ -456,7 +456,7 @@ async def test_a_form_that_cannot_run_says_why_and_f_does_nothing(by_hand):
     async with app.run_test(size=(80, 24)) as pilot:
         await app.workers.wait_for_complete()
         await pilot.press("V", "enter", "ctrl+a", "ctrl+k", *"bugdet=1,2", "enter")
-        await until(pilot, lambda: app.screen.query_one(SweepAction).trouble[0])
+        await until(pilot, lambda: app.screen.query_one(ActionRow).trouble[0])
         text = "\n".join(screen_text(app))
         assert "bugdet is not in the state after step 1" in text
         assert "Did you mean budget?" in text

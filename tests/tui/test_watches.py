@@ -22,8 +22,7 @@ from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.screens.dialogs.watches import WatchesDialog
 from agent_tt_tui.screens.running.fork import ForkDialog
-from agent_tt_tui.viewmodel.debugger.strip import StripLayout
-from agent_tt_tui.viewmodel.debugger.watch_marks import WatchMark, watch_marks
+from agent_tt_tui.viewmodel.debugger.strip import StripLayout, WatchMark, watch_marks
 from agent_tt_tui.viewmodel.past.finding import edge_of
 
 OVERCHARGED = "state.payment.amount > 1000"

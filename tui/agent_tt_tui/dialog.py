@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.containers import Vertical
 from textual.screen import ModalScreen
@@ -15,7 +15,6 @@ from agent_tt_tui.text import clean
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.row import Row
@@ -55,7 +54,6 @@ class ConfirmDialog(Dialog[bool]):
     """Asks one question that is answered with yes or no; only yes returns `True`."""
 
     CONTEXT = CONFIRM
-    BINDINGS: ClassVar[list[BindingType]] = CONFIRM.screen_bindings()
     AUTO_FOCUS = ""
     HELP = "A question: y does it, n and esc leave everything as it is."
 

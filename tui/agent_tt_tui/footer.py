@@ -9,7 +9,7 @@ from textual.reactive import reactive
 
 from agent_tt_tui.commands import display_pair
 from agent_tt_tui.look import look_of
-from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.row import RowWidget
 from agent_tt_tui.text import clean, width
 
 if TYPE_CHECKING:

@@ -1,6 +1,8 @@
-"""Numbers as people read them: durations, tokens, money, ages, sizes."""
+"""Numbers and paths as people read them: durations, tokens, money, ages, sizes, files."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 _MINUTE = 60
 _HOUR = 60 * _MINUTE
@@ -36,6 +38,16 @@ def age(seconds: float) -> str:
     if seconds < _DAY:
         return f"{int(seconds // _HOUR)} h"
     return f"{int(seconds // _DAY):,} d"
+
+
+def counted(number: int, word: str) -> str:
+    """`1 step`, `4,000 steps`."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def total_tokens(tokens_in: int | None, tokens_out: int | None) -> int | None:
+    """Tokens in and out together; None where neither is known."""
+    return None if tokens_in is None and tokens_out is None else (tokens_in or 0) + (tokens_out or 0)
 
 
 def count(number: int) -> str:
@@ -84,3 +96,17 @@ def change(old: float, new: float, times: str) -> str:
         return f"{times}{factor:,.0f}" if factor < 999_999 else f"{times}{factor:.0e}"
     percent = round(100 * (factor - 1))
     return f"{percent:+d} %" if percent else "0 %"
+
+
+def short_path(path: Path, base: Path | None = None) -> str:
+    """Shorten a path: relative to the working directory, else to the home folder as `~/…`.
+
+    Args:
+        path: The path.
+        base: What stands for the working directory; the process's own by default.
+    """
+    path = path.absolute()
+    for root, prefix in ((base or Path.cwd(), ""), (Path.home(), "~/")):
+        if path.is_relative_to(root):
+            return prefix + str(path.relative_to(root))
+    return str(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
@@ -18,7 +18,6 @@ from agent_tt_tui.screen import CommandScreen
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.binding import BindingType
     from textual.strip import Strip
 
     from agent_tt_tui.commands import Command, Context
@@ -68,7 +67,6 @@ class HelpScreen(Dialog[None]):
     """The keys of the screen below."""
 
     CONTEXT = READING
-    BINDINGS: ClassVar[list[BindingType]] = READING.screen_bindings()
     HELP = "The keys of the screen below; esc closes."
 
     def __init__(self, context: Context) -> None:

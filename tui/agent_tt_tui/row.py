@@ -1,4 +1,4 @@
-"""Building one line of cells: what is added, cut to columns, and put at the right edge."""
+"""Building one line of cells: what is added, cut to columns, and put at the right edge; widgets made of such lines."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from textual.strip import Strip
+from textual.widget import Widget
 
+from agent_tt_tui.look import look_of
 from agent_tt_tui.text import Align, cut, fit, width
 
 if TYPE_CHECKING:
     from rich.style import Style
+
+    from agent_tt_tui.palette import Palette
 
 
 class Row:
@@ -102,3 +106,27 @@ class Row:
             last = self._segments[-1]
             if not last.text.endswith(self._more):
                 self._segments[-1] = Segment(cut(last.text, width(last.text) - 1, "") + self._more, last.style)
+
+
+class RowWidget(Widget):
+    """A widget whose rows are drawn by `draw`, on the widget's own ground."""
+
+    def new_row(self) -> Row:
+        """Start an empty row."""
+        return Row(look_of(self).glyphs.cut)
+
+    def draw(self, y: int, columns: int, styles: Palette) -> Row:
+        """Draw one row.
+
+        Args:
+            y: Which row of the widget, from 0.
+            columns: The columns there are; a row that is too long or too short is cut or filled.
+            styles: The roles to draw with.
+        """
+        raise NotImplementedError
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one row on the widget's ground, which Textual does not put under rows drawn this way."""
+        columns = self.size.width
+        row = self.draw(y, columns, look_of(self).palette(self))
+        return row.strip(columns).apply_style(self.rich_style)

@@ -14,19 +14,20 @@ from agent_tt_tui.requests import Confirm, ShowKeys
 from agent_tt_tui.running_forks import forks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from agent_tt_tui.commands import Context
     from agent_tt_tui.feature import Feature
 
+Answer = TypeVar("Answer")
 Result = TypeVar("Result")
 
 
 class CommandScreen(Screen[Result]):
     """A screen with a context of commands.
 
-    A subclass sets `CONTEXT`, and `BINDINGS` to `CONTEXT.screen_bindings()`, and yields `self.footer()` last. A command
-    is answered by the feature that names it, else by the action of the screen.
+    A subclass sets `CONTEXT`, which binds its keys, and yields `self.footer()` last. A command is answered by the
+    feature that names it, else by the action of the screen.
     """
 
     CONTEXT: ClassVar[Context]
@@ -34,6 +35,12 @@ class CommandScreen(Screen[Result]):
 
     features: Sequence[Feature] = ()
     """What the screen can do. Messages go to all of them, Esc to one after the other until it has closed something."""
+
+    def __init_subclass__(cls, **inherit: bool) -> None:
+        """Bind the keys of the context; `inherit` is what Textual lets a subclass leave out."""
+        if "CONTEXT" in vars(cls):
+            cls.BINDINGS = cls.CONTEXT.screen_bindings()
+        super().__init_subclass__(**inherit)
 
     def footer(self) -> FooterRow:
         """Make the footer row of this screen."""
@@ -64,6 +71,24 @@ class CommandScreen(Screen[Result]):
         """Draw the footer anew after what `blocked` answers has changed."""
         self.query_one(FooterRow).refresh()
 
+    def ask(self, dialog: Screen[Answer | None], then: Callable[[Answer], object]) -> None:
+        """Open a dialog; `then` gets what it returns, and is not called where it is cancelled."""
+
+        def answered(answer: Answer | None) -> None:
+            if answer is not None:
+                then(answer)
+
+        self.app.push_screen(dialog, answered)
+
+    def confirm(self, title: str, question: str, then: Callable[[], object]) -> None:
+        """Ask whether something is to be done; `then` is called on yes alone."""
+
+        def answered(yes: bool | None) -> None:  # noqa: FBT001 - a dialog's answer
+            if yes:
+                then()
+
+        self.post_message(Confirm(title, question, answered))
+
     async def action_command(self, command_id: str) -> None:
         """Run a command of this screen, or say why not."""
         command = self.CONTEXT.command(command_id)
@@ -92,16 +117,16 @@ class CommandScreen(Screen[Result]):
         """Leave this screen, unless something would be lost that somebody wants to keep; the first leaves the app."""
         question = next(filter(None, (feature.before_leaving() for feature in self.features)), "")
         if question:
-            self.post_message(Confirm("Leave", question, self._leave))
+            self.confirm("Leave", question, self._leave)
         else:
-            self._leave(True)  # noqa: FBT003 - as a dialog answers
+            self._leave()
 
-    def _leave(self, leave: bool | None) -> None:  # noqa: FBT001 - a dialog's answer
+    def _leave(self) -> None:
         stack = self.app.screen_stack
         # The stack holds Textual's own blank screen below the first of ours.
-        if leave and len(stack) <= 2:
+        if len(stack) <= 2:
             self._leave_app()
-        elif leave:
+        else:
             below = stack[-2]
             there = below.features if isinstance(below, CommandScreen) else ()
             words = next(filter(None, (feature.parting_words(there) for feature in self.features)), "")
@@ -117,9 +142,8 @@ class CommandScreen(Screen[Result]):
             return
         verb = "is" if len(running) == 1 else "are"
         question = f"{', '.join(running)} {verb} still running, and will go on after you leave. Leave?"
-        self.post_message(Confirm("Still running", question, self._left))
+        self.confirm("Still running", question, self._let_go)
 
-    def _left(self, leave: bool | None) -> None:  # noqa: FBT001 - a dialog's answer
-        if leave:
-            forks_of(self).let_go()
-            self.app.exit()
+    def _let_go(self) -> None:
+        forks_of(self).let_go()
+        self.app.exit()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt_tui.cli.terminal import Cell, Column, Role, Terminal
 from agent_tt_tui.cli.wording import place_words
+from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +71,7 @@ def print_effects(terminal: Terminal, effects: Effects, unrecorded: Sequence[str
         cells = [place_of(row), row.happened, call, place_words(row.because), site_words(row)]
         rows.append([Cell(text, role if index == 1 else "text") for index, text in enumerate(cells)])
         told = [("asked", asked_words(row))] if row.asked else []
-        told += [("within", f"{row.inside} request{'' if row.inside == 1 else 's'} or processes")] if row.inside else []
+        told += [("within", f"{counted(row.inside, 'request')} or processes")] if row.inside else []
         below.append(
             [[Cell(f"      {label:<8}", "muted"), terminal.short(text, terminal.columns - 14)] for label, text in told]
         )

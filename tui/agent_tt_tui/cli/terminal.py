@@ -179,11 +179,6 @@ def _needed(columns: Sequence[Column], grid: Sequence[Sequence[Cell]]) -> list[i
     ]
 
 
-def counted(number: int, word: str) -> str:
-    """`1 step`, `4,000 steps`."""
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
-
-
 def facts(parts: Iterable[str | None], dot: str) -> str:
     """Join the facts that are known."""
     return f" {dot} ".join(part for part in parts if part)

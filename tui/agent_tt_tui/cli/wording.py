@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.model import ACTING
 from agent_tt_tui import format as shown
-from agent_tt_tui.cli.terminal import Cell, counted, facts
+from agent_tt_tui.cli.terminal import Cell, facts
+from agent_tt_tui.format import counted
 from agent_tt_tui.status import kind_glyph, run_glyph
 from agent_tt_tui.text import fit, width
 from agent_tt_tui.viewmodel.debugger.marked_steps import name_of
@@ -159,12 +160,7 @@ def _arguments(call: Call) -> str:
 def place_words(place: str) -> str:
     """A file as one would write it from here; any other word as it is."""
     path = Path(place)
-    if not path.is_absolute():
-        return place
-    for folder, short in ((Path.cwd(), ""), (Path.home(), "~/")):
-        if path.is_relative_to(folder):
-            return short + path.relative_to(folder).as_posix()
-    return place
+    return shown.short_path(path) if path.is_absolute() else place
 
 
 def print_answers(terminal: Terminal, about: str, groups: Sequence[Answer], different: int, succeeded: int) -> None:

@@ -7,8 +7,8 @@ from agent_tt_tui.keymaps.debugger import BLAME, DEBUGGER, FIND, FIND_ALL, WATCH
 from agent_tt_tui.keymaps.dialogs import ASK, ASK_TYPING, CONFIRM, COPY, EDIT, PICK, PROMPT, READING
 from agent_tt_tui.keymaps.running import FORK, REPLAY, REPLAYED, RESUME
 from agent_tt_tui.keymaps.runs import ABOUT, EMPTY, RUNS
+from agent_tt_tui.keymaps.shared import LIST, TIMELINE, TREE
 from agent_tt_tui.keymaps.sweep import SWEEP, SWEEP_FORM
-from agent_tt_tui.keymaps.widgets import LIST, TIMELINE, TREE
 
 __all__ = [
     "ABOUT",

@@ -12,6 +12,7 @@ from agent_tt_tui.keymaps.shared import (
     ENDING,
     ESCAPE,
     EVERYWHERE,
+    FOLDING,
     HELP,
     HELP_WHILE_TYPING,
     LIVE,
@@ -19,9 +20,9 @@ from agent_tt_tui.keymaps.shared import (
     PALETTE,
     RUN_AGAIN,
     SUSPEND,
+    TIMELINE,
 )
 from agent_tt_tui.keymaps.sweep import SWEEP_OPEN
-from agent_tt_tui.keymaps.widgets import FOLDING, TIMELINE
 
 PANES = Group(
     "Panes",

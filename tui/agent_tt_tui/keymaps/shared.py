@@ -1,10 +1,10 @@
-"""Keys that several screens have."""
+"""Keys that several screens have, and keys that widgets bind for themselves on any screen."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from agent_tt_tui.commands import Command, Group
+from agent_tt_tui.commands import Command, Context, Group
 
 HELP = Command("app.help", "help", ("?", "f1"), "Show the keys of this screen", footer="help", pinned=True)
 
@@ -90,3 +90,23 @@ RUN_AGAIN = (
     ),
 )
 """Running a recorded agent again, from wherever a run is at hand."""
+
+
+LIST = Context("Lists", (Group("Rows", (*MOVES, CHOOSE)),))
+"""What every list binds for itself."""
+
+FOLDING = (
+    Command("tree.fold", "fold", ("h",), "Fold the branch; again: go to its parent", scope="widget"),
+    Command("tree.unfold", "unfold", ("l",), "Unfold the branch; again: go to its first child", scope="widget"),
+)
+
+TOGGLE = Command("tree.toggle", "choose", ("space",), "Fold or unfold the branch", scope="widget")
+
+TREE = Context("Trees", (Group("Branches", (*FOLDING, TOGGLE)),))
+"""What the state tree binds besides `LIST`; `space` is not in the debugger's own table, where it plays."""
+
+TIMELINE = Context(
+    "Timeline",
+    (Group("Timeline", (Command("time.play", "play", ("space",), "Play the run, or pause it", scope="widget"),)),),
+)
+"""What the timeline binds besides `LIST`."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
-from agent_tt_tui.cli.terminal import Cell, Column, Terminal, counted
+from agent_tt_tui.cli.terminal import Cell, Column, Terminal
+from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:
     from agent_tt.querying.provenance.blaming import Blame

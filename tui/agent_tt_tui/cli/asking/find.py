@@ -10,8 +10,9 @@ from agent_tt.errors import UsageError
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.progress import counter
 from agent_tt_tui.cli.shapes import hit_shape
-from agent_tt_tui.cli.terminal import Cell, Terminal, counted
+from agent_tt_tui.cli.terminal import Cell, Terminal
 from agent_tt_tui.cli.wording import step_line
+from agent_tt_tui.format import counted
 from agent_tt_tui.text import cut_start, fit, width
 
 if TYPE_CHECKING:

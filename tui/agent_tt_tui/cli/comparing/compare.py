@@ -18,8 +18,9 @@ from agent_tt_tui.cli.comparing.compare_many import check_two, compare_many
 from agent_tt_tui.cli.comparing.lanes_text import print_lanes
 from agent_tt_tui.cli.comparing.named import opened
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
-from agent_tt_tui.cli.terminal import Cell, Column, Role, Terminal, counted
+from agent_tt_tui.cli.terminal import Cell, Column, Role, Terminal
 from agent_tt_tui.cli.wording import run_line, status_cell, told
+from agent_tt_tui.format import counted
 from agent_tt_tui.text import cut_start, fit, width
 
 if TYPE_CHECKING:

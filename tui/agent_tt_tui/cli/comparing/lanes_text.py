@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt_tui import format as shown
-from agent_tt_tui.cli.terminal import Cell, Column, counted, facts
+from agent_tt_tui.cli.terminal import Cell, Column, facts
+from agent_tt_tui.format import counted
 from agent_tt_tui.viewmodel.runs.comparison import lane_fate
 
 if TYPE_CHECKING:

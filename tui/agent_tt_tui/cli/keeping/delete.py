@@ -12,8 +12,9 @@ from agent_tt_tui import format as shown
 from agent_tt_tui.cli.marks import found_runs, with_forks_option, writable
 from agent_tt_tui.cli.options import Options, common_options, runs_argument, write_json
 from agent_tt_tui.cli.shapes import run_shape
-from agent_tt_tui.cli.terminal import Cell, Column, Terminal, counted
+from agent_tt_tui.cli.terminal import Cell, Column, Terminal
 from agent_tt_tui.cli.wording import status_cell
+from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

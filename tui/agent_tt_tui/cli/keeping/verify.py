@@ -6,7 +6,8 @@ import click
 
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, write_json
 from agent_tt_tui.cli.shapes import problem_shape
-from agent_tt_tui.cli.terminal import Cell, counted
+from agent_tt_tui.cli.terminal import Cell
+from agent_tt_tui.format import counted
 
 _DAMAGED = 4
 

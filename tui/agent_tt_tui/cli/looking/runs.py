@@ -59,13 +59,13 @@ def _print_runs(terminal: Terminal, runs: Sequence[Run]) -> None:
     rows: list[list[Cell]] = []
     for row in run_rows(runs):
         run = row.run
-        tokens = [count for count in (run.tokens_in, run.tokens_out) if count is not None]
+        tokens = shown.total_tokens(run.tokens_in, run.tokens_out)
         rows.append(
             [
                 Cell(branch(row, terminal.glyphs) + row.label + marks_of(run, terminal.glyphs), "strong"),
                 status_cell(run.status, terminal.glyphs),
                 Cell(shown.count(run.steps)),
-                Cell(shown.count(sum(tokens)) if tokens else ""),
+                Cell("" if tokens is None else shown.count(tokens)),
                 Cell("" if run.cost_usd is None else shown.cost(run.cost_usd, run.unpriced)),
                 Cell(shown.age(max(0.0, now - run.started_us / 1e6)), "muted"),
                 Cell("" if run.id == run.name else run.id, "muted"),

@@ -89,7 +89,7 @@ def _print(terminal: Terminal, rows: Sequence[RunRow], chosen: Run | None) -> No
             )
             continue
         run = row.run
-        tokens = [count for count in (run.tokens_in, run.tokens_out) if count is not None]
+        tokens = shown.total_tokens(run.tokens_in, run.tokens_out)
         here = chosen is not None and run.id == chosen.id and len(rows) > 1
         name = branch(row, terminal.glyphs) + row.label + marks_of(run, terminal.glyphs)
         table.append(
@@ -98,7 +98,7 @@ def _print(terminal: Terminal, rows: Sequence[RunRow], chosen: Run | None) -> No
                 Cell("" if run.fork_step is None else str(run.fork_step), "muted"),
                 status_cell(run.status, terminal.glyphs),
                 Cell(shown.count(run.steps)),
-                Cell(shown.count(sum(tokens)) if tokens else ""),
+                Cell("" if tokens is None else shown.count(tokens)),
                 Cell("" if run.cost_usd is None else shown.cost(run.cost_usd, run.unpriced)),
             ]
         )

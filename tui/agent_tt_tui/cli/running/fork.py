@@ -16,8 +16,9 @@ from agent_tt_tui.cli.running.fork_options import edit_options, policy_options, 
 from agent_tt_tui.cli.running.questions import can_ask, refuse_unasked
 from agent_tt_tui.cli.running.trust import ask_for_trust, trust_option
 from agent_tt_tui.cli.shapes import plan_shape
-from agent_tt_tui.cli.terminal import Cell, Column, Role, Terminal, counted
+from agent_tt_tui.cli.terminal import Cell, Column, Role, Terminal
 from agent_tt_tui.cli.wording import place_words
+from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:
     from agent_tt.forking.plan import ForkPlan
@@ -173,10 +174,10 @@ def _print_plan(terminal: Terminal, plan: ForkPlan) -> None:
 
 def _expected(expected: Expected) -> str:
 
-    tokens = [count for count in (expected.tokens_in, expected.tokens_out) if count is not None]
+    tokens = shown.total_tokens(expected.tokens_in, expected.tokens_out)
     parts = [
         counted(expected.steps, "step"),
-        shown.tokens(sum(tokens)) if tokens else "",
+        "" if tokens is None else shown.tokens(tokens),
         "" if expected.cost_usd is None else shown.cost(expected.cost_usd, expected.unpriced),
         "" if expected.duration_us is None else shown.duration(expected.duration_us / 1e6),
     ]

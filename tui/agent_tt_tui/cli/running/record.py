@@ -10,7 +10,8 @@ import click
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.options import Options, common_options
 from agent_tt_tui.cli.shapes import run_shape
-from agent_tt_tui.cli.terminal import Terminal, counted
+from agent_tt_tui.cli.terminal import Terminal
+from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:
     from agent_tt.launching.command import Recorded

@@ -13,7 +13,8 @@ from agent_tt.errors import RESERVED, AgentFailed, UsageError
 from agent_tt.replaying.report import VERDICT_WORDS, compared
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
 from agent_tt_tui.cli.running.trust import ask_for_trust, trust_option
-from agent_tt_tui.cli.terminal import Cell, Column, Role, Terminal, counted, facts
+from agent_tt_tui.cli.terminal import Cell, Column, Role, Terminal, facts
+from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,8 @@ from agent_tt_tui.cli.options import Options, common_options, complete_runs, wri
 from agent_tt_tui.cli.running.following import follow, let_go, stopped_as_by_ctrl_c, tell_end, tell_step
 from agent_tt_tui.cli.running.questions import can_ask, refuse_unasked
 from agent_tt_tui.cli.running.trust import ask_for_trust, trust_option
-from agent_tt_tui.cli.terminal import Cell, Column, Terminal, counted
+from agent_tt_tui.cli.terminal import Cell, Column, Terminal
+from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire

@@ -6,8 +6,9 @@ import sys
 from typing import TYPE_CHECKING, Final, Self
 
 from agent_tt_tui import format as fmt
-from agent_tt_tui.cli.terminal import Cell, Column, counted, facts
+from agent_tt_tui.cli.terminal import Cell, Column, facts
 from agent_tt_tui.cli.wording import print_answers
+from agent_tt_tui.format import counted
 from agent_tt_tui.status import sample_glyph
 from agent_tt_tui.viewmodel.runs.sweeps import answers_of, interval, left, percent, spent
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual.containers import Vertical
 from textual.worker import get_current_worker
@@ -12,6 +12,7 @@ from agent_tt.comparing.runs.without_effect import edits_without_effect
 from agent_tt.comparing.values.states import compare_states
 from agent_tt.errors import AgentTTError, Interrupted
 from agent_tt_tui.chrome import Pane, PaneTitle
+from agent_tt_tui.format import counted
 from agent_tt_tui.keymaps import COMPARE
 from agent_tt_tui.requests import OpenRun
 from agent_tt_tui.running_forks import forks_of
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
     from agent_tt.comparing.runs.comparison import Row
     from agent_tt.comparing.values.states import Change
@@ -49,7 +49,6 @@ class CompareScreen(CommandScreen[None]):
     """Run A beside run B."""
 
     CONTEXT = COMPARE
-    BINDINGS: ClassVar[list[BindingType]] = COMPARE.screen_bindings()
     AUTO_FOCUS = "CompareSteps"
     HELP = "Two runs, aligned by what each step did: equal pairs are muted, the place where they part is marked."
 
@@ -242,7 +241,7 @@ class CompareScreen(CommandScreen[None]):
         title = self.query_one("#compare-state", Pane).title_row
         differ = bool(calls) or any(change.makes_a_difference for change in changes)
         sign = glyphs.differs if differ else glyphs.unknown if trouble else glyphs.same
-        count = f"{len(changes)} path{'' if len(changes) == 1 else 's'}"
+        count = counted(len(changes), "path")
         if calls:
             count = f"{len(calls)} in the calls, {len(changes)} in the state"
         if trouble:

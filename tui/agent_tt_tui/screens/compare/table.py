@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual.containers import Vertical
 from textual.worker import get_current_worker
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
     from agent_tt.comparing.runs.table import SortKey, Table
     from agent_tt.model import Run, Step
@@ -66,7 +65,6 @@ class TableScreen(CommandScreen[None]):
     """A base, and the runs that are compared with it."""
 
     CONTEXT = TABLE
-    BINDINGS: ClassVar[list[BindingType]] = TABLE.screen_bindings()
     AUTO_FOCUS = "RunTable"
     HELP = "One run against many: where each parts from it, what was changed, how it ended; enter compares the two."
 

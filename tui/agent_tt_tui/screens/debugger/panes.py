@@ -12,7 +12,7 @@ from agent_tt_tui.chrome import HeaderRow, Pane, PaneTitle
 from agent_tt_tui.feature import Feature, hears
 from agent_tt_tui.look import look_of
 from agent_tt_tui.viewmodel.debugger.debugger_layout import DebuggerLayout
-from agent_tt_tui.widgets.debugger.call_pane import CallPane
+from agent_tt_tui.widgets.debugger.call_view import CallPane
 from agent_tt_tui.widgets.debugger.diff_pane import DiffPane
 from agent_tt_tui.widgets.debugger.find_panel import FindPanel
 from agent_tt_tui.widgets.debugger.inspector import Inspector

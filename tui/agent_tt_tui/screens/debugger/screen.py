@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from agent_tt_tui.keymaps import DEBUGGER
 from agent_tt_tui.screen import CommandScreen
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import ComposeResult
-    from textual.binding import BindingType
     from textual.widget import Widget
 
     from agent_tt.model import Run
@@ -46,7 +45,6 @@ class DebuggerScreen(CommandScreen[None]):
     """One run, its steps and its states."""
 
     CONTEXT = DEBUGGER
-    BINDINGS: ClassVar[list[BindingType]] = DEBUGGER.screen_bindings()
     AUTO_FOCUS = "Timeline"
     HELP = "A run: left and right go through its steps, up and down through what a pane shows."
 

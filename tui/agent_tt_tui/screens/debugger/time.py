@@ -251,12 +251,11 @@ class Time(Feature):
             detail=f"0 to {self.model.last}, ~1 from the end, @error, or a name",
             check=lambda text: None if text else "type a step",
         )
-        self.screen.app.push_screen(dialog, self.find)
+        self.screen.ask(dialog, self.find)
 
-    def find(self, text: str | None) -> None:
+    def find(self, text: str) -> None:
         """Go to the step that a text names; see `RunReading.find_step`."""
-        if text:
-            self.reading.find_step(text, self.number)
+        self.reading.find_step(text, self.number)
 
     def go_or_say(self, number: int | None, why: str) -> None:
         """Go to a step, or say why there is none."""

@@ -4,6 +4,6 @@
 |---|---|
 | `pick`, `prompt` | ask for one of several things, or for a line |
 | `edit`, `external` | editing a value, here or in an editor outside |
-| `copy`, `watches` | copying a value; the list of watches |
+| `watches` | the list of watches |
 | `about`, `ending` | what is written down about a run; how runs ended |
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.widgets import Static
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
-    from textual.binding import BindingType
     from textual.strip import Strip
 
     from agent_tt.protocols import MarkedRuns, RunSource
@@ -79,7 +78,6 @@ class AboutDialog(Dialog[int]):
     """Shows what was written down; returns the step to go to when one is chosen."""
 
     CONTEXT = ABOUT
-    BINDINGS: ClassVar[list[BindingType]] = ABOUT.screen_bindings()
     AUTO_FOCUS = "AboutList"
     HELP = "Names, tags, facts and notes of the run, and of the state after a step; esc closes."
 
@@ -184,29 +182,25 @@ class AboutDialog(Dialog[int]):
         if store is None or about is None:
             return
 
-        def named(name: str | None) -> None:
-            if name is not None and step is None:
+        def named(name: str) -> None:
+            if step is None:
                 self._do(lambda: store.rename_run(self._run_id, name))
-            elif name is not None and step is not None:
+            else:
                 self._do(lambda: store.name_checkpoint(self._run_id, step, name))
 
         label = about.labels.get(step) if step is not None else None
         value = about.run.name if step is None else (label.name or "" if label is not None else "")
         dialog = PromptDialog("Name", detail=self._where(step), value=value, check=_needs_text)
-        self.app.push_screen(dialog, named)
+        self.ask(dialog, named)
 
     def action_note(self) -> None:
         """Write a note."""
         store, step = self._store, self._row.step
         if store is None:
             return
-
-        def noted(text: str | None) -> None:
-            if text is not None:
-                self._do(lambda: store.add_note(self._run_id, step, "note", text))
-
         detail = "about the run" if step is None else f"about the state after step {step}"
-        self.app.push_screen(PromptDialog("Note", detail=detail, check=_needs_text), noted)
+        dialog = PromptDialog("Note", detail=detail, check=_needs_text)
+        self.ask(dialog, lambda text: self._do(lambda: store.add_note(self._run_id, step, "note", text)))
 
     def action_fact(self) -> None:
         """Write a fact down."""
@@ -217,10 +211,9 @@ class AboutDialog(Dialog[int]):
         if store is None or about is None:
             return
 
-        def written(text: str | None) -> None:
-            if text is not None:
-                key, value = parse_fact(text)
-                self._do(lambda: store.set_metadata(self._run_id, {key: value}, step=row.step))
+        def written(text: str) -> None:
+            key, value = parse_fact(text)
+            self._do(lambda: store.set_metadata(self._run_id, {key: value}, step=row.step))
 
         label = about.labels.get(row.step) if row.step is not None else None
         known = about.run.metadata if row.step is None else (label.metadata if label is not None else {})
@@ -229,19 +222,15 @@ class AboutDialog(Dialog[int]):
         dialog = PromptDialog(
             "Fact", detail=self._where(row.step), value=value, placeholder=placeholder, check=_is_fact
         )
-        self.app.push_screen(dialog, written)
+        self.ask(dialog, written)
 
     def action_tags(self) -> None:
         """Change the run's tags."""
         store, about = self._store, self._about
         if store is None or about is None:
             return
-
-        def tagged(text: str | None) -> None:
-            if text is not None:
-                self._do(lambda: store.set_tags(self._run_id, text.split()))
-
-        self.app.push_screen(PromptDialog("Tags", detail=TAGS_DETAIL, value=" ".join(about.run.tags)), tagged)
+        dialog = PromptDialog("Tags", detail=TAGS_DETAIL, value=" ".join(about.run.tags))
+        self.ask(dialog, lambda text: self._do(lambda: store.set_tags(self._run_id, text.split())))
 
     def action_remove(self) -> None:
         """Remove what this row says."""

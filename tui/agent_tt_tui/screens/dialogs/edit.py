@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from agent_tt.codec.paths import format_path
 from agent_tt.codec.text import describe, summary
 from agent_tt.errors import AgentTTError
 from agent_tt.model import Edit
-from agent_tt_tui.dialog import ConfirmDialog, Dialog
+from agent_tt_tui.dialog import Dialog
 from agent_tt_tui.keymaps import EDIT
 from agent_tt_tui.look import look_of
 from agent_tt_tui.screens.dialogs.external import edit_in_terminal
@@ -21,7 +21,6 @@ from agent_tt_tui.widgets.dialogs.edit_form import EditAction, EditArea, EditTit
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.binding import BindingType
     from textual.events import Resize
 
     from agent_tt.codec.wire import Path, Wire
@@ -43,7 +42,6 @@ class EditDialog(Dialog[Edit]):
     """Edits one value of a state; returns the edit, or None when nothing is to change."""
 
     CONTEXT = EDIT
-    BINDINGS: ClassVar[list[BindingType]] = EDIT.screen_bindings()
     AUTO_FOCUS = "EditArea"
     HELP = "A value to edit: ctrl+s keeps the edit, ctrl+r starts again, esc drops it. Nothing runs yet."
 
@@ -166,11 +164,9 @@ class EditDialog(Dialog[Edit]):
         shown = [(format_path(place), summary(value, _SHOWN)) for place, value in parts]
         choices = [Choice(str(at), path, value) for at, (path, value) in enumerate(shown)]
         dialog = PickDialog("One value", choices, detail=self._subject.about)
-        self.app.push_screen(dialog, lambda at: self._choose_part(None if at is None else parts[int(at)][0]))
+        self.ask(dialog, lambda at: self._choose_part(parts[int(at)][0]))
 
-    def _choose_part(self, place: Path | None) -> None:
-        if place is None:
-            return
+    def _choose_part(self, place: Path) -> None:
         self._take(self._subject.part(place))
         self.query_one(EditArea).text = self._editable.text
         self._show_subject()
@@ -195,12 +191,8 @@ class EditDialog(Dialog[Edit]):
         """Drop the edit; where much was typed, after asking."""
         if self._touched and self._long:
             question = "What you typed here is not kept yet. Drop it?"
-            self.app.push_screen(ConfirmDialog("Drop this edit", question), self._drop)
+            self.confirm("Drop this edit", question, lambda: self.dismiss(None))
         else:
-            self.dismiss(None)
-
-    def _drop(self, drop: bool | None) -> None:  # noqa: FBT001 - a dialog's answer
-        if drop:
             self.dismiss(None)
 
     def _keep(self, value: Wire) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.worker import get_current_worker
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
@@ -76,7 +75,6 @@ class EndingDialog(Dialog[None]):
     """Shows how one or two runs ended, and what they did to the world."""
 
     CONTEXT = READING
-    BINDINGS: ClassVar[list[BindingType]] = READING.screen_bindings()
     AUTO_FOCUS = "EndingView"
     HELP = "How each run ended: its error, what it did to the world, the traceback, what it printed. esc closes."
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from agent_tt_tui import format as fmt
 from agent_tt_tui.dialog import Dialog, DialogTitle
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import ComposeResult
-    from textual.binding import BindingType
     from textual.strip import Strip
 
     from agent_tt_tui.lines import LineView
@@ -58,7 +57,6 @@ class PickDialog(Dialog[str]):
     """Shows choices; returns the id of the one that was taken."""
 
     CONTEXT = PICK
-    BINDINGS: ClassVar[list[BindingType]] = PICK.screen_bindings()
     HELP = "A list of choices: enter takes one, esc leaves everything as it is."
 
     def __init__(self, title: str, choices: Sequence[Choice], *, detail: str = "") -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.widgets import Input, Static
 
@@ -15,14 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
 
 class PromptDialog(Dialog[str]):
     """Asks for text; returns what was typed once `check` has nothing against it."""
 
     CONTEXT = PROMPT
-    BINDINGS: ClassVar[list[BindingType]] = PROMPT.screen_bindings()
     AUTO_FOCUS = "Input"
     HELP = "A line to type: enter takes it, esc leaves everything as it is."
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual.widgets import Static
 
@@ -19,7 +19,6 @@ from agent_tt_tui.widgets.debugger.watch_list import WatchList
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
     from agent_tt.protocols import MarkedRuns
     from agent_tt.querying.watches.watchpoints import Watchpoint
@@ -37,7 +36,6 @@ class WatchesDialog(Dialog[int]):
     """Shows the watches of a run; returns the number of the one whose steps are to be shown."""
 
     CONTEXT = WATCHES
-    BINDINGS: ClassVar[list[BindingType]] = WATCHES.screen_bindings()
     AUTO_FOCUS = "WatchList"
     HELP = "What is watched in the run: enter goes through the steps at which it holds, b makes it a breakpoint."
 
@@ -113,20 +111,16 @@ class WatchesDialog(Dialog[int]):
     def action_add(self) -> None:
         """Ask for an expression and keep it."""
         marks, run_id = self._marks, self._model.run.id
-
-        def typed(text: str | None) -> None:
-            if marks is not None and text is not None:
-                self._reading.write(lambda: keep_watch(marks, run_id, text))
-
-        dialog = PromptDialog("Watch", detail=_DETAIL, value=self._question, check=_why_unreadable)
-        self.app.push_screen(dialog, typed)
+        if marks is not None:
+            dialog = PromptDialog("Watch", detail=_DETAIL, value=self._question, check=_why_unreadable)
+            self.ask(dialog, lambda text: self._reading.write(lambda: keep_watch(marks, run_id, text)))
 
     def action_edit(self) -> None:
         """Ask for another expression in place of this one."""
         if self._row is not None:
             watch = self._row.watch
             dialog = PromptDialog("Watch", detail=_DETAIL, value=clean(watch.where), check=_why_unreadable)
-            self.app.push_screen(dialog, lambda text: self._change(where=text) if text is not None else None)
+            self.ask(dialog, lambda text: self._change(where=text))
 
     def action_name(self) -> None:
         """Ask for a name."""
@@ -134,7 +128,7 @@ class WatchesDialog(Dialog[int]):
             watch = self._row.watch
             detail = f"of watch {watch.letter}; an empty line takes it away"
             dialog = PromptDialog("Name", detail=detail, value=clean(watch.name or ""))
-            self.app.push_screen(dialog, lambda text: self._change(name=text) if text is not None else None)
+            self.ask(dialog, lambda text: self._change(name=text))
 
     def action_break(self) -> None:
         """Make it a breakpoint; again: only watch it."""

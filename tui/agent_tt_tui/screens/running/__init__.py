@@ -5,6 +5,6 @@
 | `run_control`, `approvals`, `ask` | how runs ended, and stopping one; calls that wait for a person, and their dialog |
 | `run_again`, `replayed` | replaying and resuming the run at hand; what a replay found |
 | `fork`, `replay`, `resume` | dialogs that say all that happens before it does |
-| `attempt`, `dialog_rows` | what these have in common: plan, progress and trouble; how their rows are shared |
+| `attempt` | what these have in common: plan, progress and trouble; how their rows are shared |
 | `trust` | asking before code is run that is named by a store from elsewhere |
 """

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from textual.app import ComposeResult
-    from textual.binding import BindingType
     from textual.events import Resize
 
     from agent_tt.questions import CallQuestion, Decision
@@ -35,7 +34,6 @@ class AskDialog(Dialog["Decision"]):
     """Shows a call that waits, with arguments that can be edited; returns what was decided, None for later."""
 
     CONTEXT = ASK
-    BINDINGS: ClassVar[list[BindingType]] = ASK.screen_bindings()
     AUTO_FOCUS = ""
     HELP = "A call that waits: F runs it with the arguments as they stand here, esc leaves it waiting."
 
@@ -151,14 +149,10 @@ class AskDialog(Dialog["Decision"]):
         prompt = PromptDialog(
             "Give a value", detail="JSON, in place of what it would come back with", check=self._check_value
         )
-        self.app.push_screen(prompt, self._given)
+        self.ask(prompt, lambda text: self.dismiss(self.question.give_text(text)))
 
     def _check_value(self, text: str) -> str | None:
         return _trouble(lambda: self.question.give_text(text))
-
-    def _given(self, text: str | None) -> None:
-        if text is not None:
-            self.dismiss(self.question.give_text(text))
 
     def action_error(self) -> None:
         """Ask for the error that is raised in its place."""
@@ -168,20 +162,12 @@ class AskDialog(Dialog["Decision"]):
             placeholder="TimeoutError: no answer",
             check=lambda text: _trouble(lambda: self.question.fail(text)) if text else "type an error",
         )
-        self.app.push_screen(prompt, self._failed)
-
-    def _failed(self, text: str | None) -> None:
-        if text is not None:
-            self.dismiss(self.question.fail(text))
+        self.ask(prompt, lambda text: self.dismiss(self.question.fail(text)))
 
     def action_refuse(self) -> None:
         """Ask why, which may stay empty, and refuse it."""
         prompt = PromptDialog("Refuse", detail="why: the agent is told; enter alone is enough")
-        self.app.push_screen(prompt, self._refused)
-
-    def _refused(self, why: str | None) -> None:
-        if why is not None:
-            self.dismiss(self.question.refuse(why))
+        self.ask(prompt, lambda why: self.dismiss(self.question.refuse(why)))
 
     # Editing the arguments.
 

@@ -1,4 +1,4 @@
-"""What the dialogs that run a recorded agent again have in common: the plan, how far it is, and why it cannot be."""
+"""What the dialogs that run a recorded agent again have in common: how they share rows, the plan, and how far it is."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from agent_tt.errors import AgentTTError
 from agent_tt_tui.dialog import DialogTitle
 from agent_tt_tui.feature import Feature, hears
 from agent_tt_tui.screens.running.trust import ask_for_trust
-from agent_tt_tui.viewmodel.running.what_runs import is_changed
 from agent_tt_tui.widgets.dialogs.action_row import ActionRow
 from agent_tt_tui.widgets.dialogs.trouble_view import TroubleView
+from agent_tt_tui.widgets.dialogs.will_run import is_changed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from textual.timer import Timer
+    from textual.widget import Widget
 
     from agent_tt.errors import Untrusted
     from agent_tt.model import Run
     from agent_tt_tui.screen import CommandScreen, Result
-    from agent_tt_tui.screens.running.dialog_rows import DialogRows
 
 _TICK_SECONDS: Final = 0.5
 
@@ -164,3 +164,32 @@ class Attempt(Feature, Generic[Plan]):
         """Ask whether what the store names may run, and run it then."""
         self.end()
         ask_for_trust(self._dialog.app, error, self._store, run=self._start, refuse=self.show_trouble)
+
+
+_TALL_FROM: Final = 30
+_BLANK_ROWS: Final = 3
+
+
+class DialogRows(Feature):
+    """Lets a dialog's table scroll, and its facts go, before what must be seen is cut off."""
+
+    def __init__(self, dialog: Widget, share: Callable[[], None]) -> None:
+        """Initialise the feature.
+
+        Args:
+            dialog: The dialog; it has the class `short` where there are few rows.
+            share: Gives each part of the dialog its rows.
+        """
+        self._dialog = dialog
+        self.share = share
+        """Gives each part of the dialog its rows."""
+
+    @hears(events.Resize)
+    def _on_resize(self, event: events.Resize) -> None:
+        """Give up blank rows where there are few."""
+        self._dialog.set_class(event.size.height < _TALL_FROM, "short")
+        self.share()
+
+    def room_beside(self, rows: int) -> int:
+        """The rows that are left where `rows` are taken, besides the blank ones."""
+        return self._dialog.size.height - rows - (0 if self._dialog.has_class("short") else _BLANK_ROWS)

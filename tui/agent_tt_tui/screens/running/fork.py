@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from textual.worker import get_current_worker
 
@@ -18,19 +19,19 @@ from agent_tt_tui.keymaps import FORK
 from agent_tt_tui.screens.dialogs.edit import EditDialog
 from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
-from agent_tt_tui.screens.running.dialog_rows import DialogRows
+from agent_tt_tui.screens.running.attempt import DialogRows
 from agent_tt_tui.screens.running.trust import ask_for_trust
 from agent_tt_tui.viewmodel.edits.subjects import of_stub, trouble
 from agent_tt_tui.viewmodel.running.fork_policy import next_word, or_ask, stub_of, why_fixed, with_stub
 from agent_tt_tui.viewmodel.running.fork_setup import SETTINGS, ForkSetup, Setting
-from agent_tt_tui.widgets.dialogs.fork_form import ForkAction, ForkCost, ForkFacts
+from agent_tt_tui.widgets.dialogs.action_row import ActionRow
+from agent_tt_tui.widgets.dialogs.fork_form import ForkCost, ForkFacts
 from agent_tt_tui.widgets.dialogs.fork_table import BoundaryTitle, ForkTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.forking.policy.boundary import Boundary
@@ -49,7 +50,6 @@ class ForkDialog(Dialog[RunHandle]):
     """Shows the plan of a fork and lets it be changed; returns the handle of the fork that was started."""
 
     CONTEXT = FORK
-    BINDINGS: ClassVar[list[BindingType]] = FORK.screen_bindings()
     AUTO_FOCUS = "ForkTable"
     HELP = "What a fork will do: arrows choose what becomes of calls, F runs it, esc leaves everything as it is."
 
@@ -86,7 +86,7 @@ class ForkDialog(Dialog[RunHandle]):
         yield BoundaryTitle()
         yield ForkTable()
         yield ForkCost()
-        yield ForkAction()
+        yield ActionRow("F fork and run", "nothing runs before this")
 
     def on_mount(self) -> None:
         """Work the plan out."""
@@ -114,7 +114,7 @@ class ForkDialog(Dialog[RunHandle]):
         self.query_one(ForkTable).styles.max_height = max(1, min(_MOST_TABLE, table_rows))
 
     def _make_plan(self) -> None:
-        self.query_one(ForkAction).busy = "working out what will run"
+        self.query_one(ActionRow).busy = "working out what will run"
         self.run_worker(self._read_plan, group="plan", exclusive=True, thread=True, exit_on_error=False)
 
     def _read_plan(self) -> None:
@@ -140,7 +140,7 @@ class ForkDialog(Dialog[RunHandle]):
         self._shown = plan or self._shown
         facts = self.query_one(ForkFacts)
         facts.next_name, facts.other_version = self._next_name, self._other_version()
-        action = self.query_one(ForkAction)
+        action = self.query_one(ActionRow)
         action.busy, action.trouble = "", wrong
         self.set_class(self._shown is None, "refused")
         facts.plan = self._shown
@@ -172,8 +172,8 @@ class ForkDialog(Dialog[RunHandle]):
         if command_id == "fork.run":
             if self._starting:
                 return "it is starting"
-            if plan is None or self.query_one(ForkAction).busy:
-                return self.query_one(ForkAction).trouble[0] or "still working out what will run"
+            if plan is None or self.query_one(ActionRow).busy:
+                return self.query_one(ActionRow).trouble[0] or "still working out what will run"
             if plan.unheld:
                 return f"nothing records {plan.unheld[0].name}, so it cannot be denied: allow it first"
         if command_id in {"fork.policy_previous", "fork.policy_next"}:
@@ -212,7 +212,7 @@ class ForkDialog(Dialog[RunHandle]):
         elif setting is not None and setting.kind == "choice":
             self.action_policy(1)
         elif setting is not None:
-            self._ask(setting)
+            self._ask_for(setting)
 
     def _give(self, plan: ForkPlan, entry: Boundary) -> None:
         fixed = why_fixed(plan, entry)
@@ -227,27 +227,20 @@ class ForkDialog(Dialog[RunHandle]):
             def check(edit: Edit) -> str | None:
                 return trouble(lambda: _stubbed(plan, entry, edit))
 
-            def given(edit: Edit | None) -> None:
-                if edit is not None:
-                    self._take(_stubbed(plan, entry, edit))
-
             subject = of_stub(entry.name, stub_of(entry), entry.rule.value, entry.rule.error, check)
-            self.app.push_screen(EditDialog(subject), given)
+            self.ask(EditDialog(subject), lambda edit: self._take(_stubbed(plan, entry, edit)))
 
     # What else can be chosen.
 
-    def _ask(self, setting: Setting) -> None:
+    def _ask_for(self, setting: Setting) -> None:
         setup = self.setup
 
         def check(text: str) -> str | None:
             return trouble(lambda: setup.typed(setting, text))
 
-        def typed(text: str | None) -> None:
-            if text is not None:
-                self._typed(setting, text)
-
         value = "" if setting.kind == "list" else setup.text(setting)
-        self.app.push_screen(PromptDialog(setting.label, detail=setting.hint, value=value, check=check), typed)
+        prompt = PromptDialog(setting.label, detail=setting.hint, value=value, check=check)
+        self.ask(prompt, partial(self._typed, setting))
 
     def _typed(self, setting: Setting, text: str) -> None:
         try:
@@ -273,7 +266,7 @@ class ForkDialog(Dialog[RunHandle]):
     def action_setting(self, setting_id: str) -> None:
         """Go to a setting and ask for it."""
         self.query_one(ForkTable).go_to(setting_id)
-        self._ask(next(setting for setting in SETTINGS if setting.id == setting_id))
+        self._ask_for(next(setting for setting in SETTINGS if setting.id == setting_id))
 
     def action_rehearse(self) -> None:
         """Let models be answered by the executor mock, or be asked again."""
@@ -282,14 +275,10 @@ class ForkDialog(Dialog[RunHandle]):
 
     def action_name(self) -> None:
         """Ask for the new run's name."""
-        self.app.push_screen(
-            PromptDialog("Name", detail="of the new run; empty for the next fork-N", value=self.setup.name or ""),
-            self._named,
-        )
+        detail = "of the new run; empty for the next fork-N"
+        self.ask(PromptDialog("Name", detail=detail, value=self.setup.name or ""), self._named)
 
-    def _named(self, name: str | None) -> None:
-        if name is None:
-            return
+    def _named(self, name: str) -> None:
         if self.plan is not None:
             self._take(self.plan.named(name or None))
         else:
@@ -301,16 +290,16 @@ class ForkDialog(Dialog[RunHandle]):
         choices = [Choice(recorded, recorded, "as it was recorded")] if recorded else []
         choices += [Choice(entry, entry, "another version of this sample") for entry in _versions(self._run)]
         choices.append(Choice(_TYPE_ANOTHER, "another", "module:callable or path/file.py:callable"))
-        self.app.push_screen(PickDialog("Run what", choices), self._picked)
+        self.ask(PickDialog("Run what", choices), self._picked)
 
-    def _picked(self, choice: str | None) -> None:
+    def _picked(self, choice: str) -> None:
         if choice == _TYPE_ANOTHER:
             prompt = PromptDialog(
                 "Run what",
                 detail="module:callable or path/file.py:callable",
                 value=self.setup.agent or self._run.code.entry or "",
             )
-            self.app.push_screen(prompt, self._picked)
+            self.ask(prompt, self._picked)
         elif choice:
             self._choose(replace(self.setup, agent=choice if choice != self._run.code.entry else None))
 
@@ -320,7 +309,7 @@ class ForkDialog(Dialog[RunHandle]):
         if plan is None:
             return
         self._starting = True
-        self.query_one(ForkAction).busy = "starting"
+        self.query_one(ActionRow).busy = "starting"
         self.run_worker(lambda: self._start(plan), group="start", exclusive=True, thread=True, exit_on_error=False)
 
     def _start(self, plan: ForkPlan) -> None:

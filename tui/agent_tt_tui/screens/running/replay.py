@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual.worker import get_current_worker
 
@@ -15,13 +15,12 @@ from agent_tt.rerunning.replay import run_replay
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.keymaps import REPLAY
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
-from agent_tt_tui.screens.running.attempt import Attempt
-from agent_tt_tui.screens.running.dialog_rows import DialogRows
+from agent_tt_tui.screens.running.attempt import Attempt, DialogRows
+from agent_tt_tui.widgets.dialogs.action_row import ActionRow
 from agent_tt_tui.widgets.dialogs.replay_form import (
     FACT_ROWS,
     AnswersTable,
     AnswersTitle,
-    ReplayAction,
     ReplayFacts,
     ReplayWarnings,
 )
@@ -29,7 +28,6 @@ from agent_tt_tui.widgets.dialogs.trouble_view import TroubleView
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
@@ -61,7 +59,6 @@ class ReplayDialog(Dialog[Replayed]):
     """Shows what a run has answers for, and replays it in a process of its own; returns what that found."""
 
     CONTEXT = REPLAY
-    BINDINGS: ClassVar[list[BindingType]] = REPLAY.screen_bindings()
     AUTO_FOCUS = "AnswersTable"
     HELP = "A replay: left and right choose the mode, F or enter runs it offline, esc stops it or closes."
 
@@ -112,7 +109,7 @@ class ReplayDialog(Dialog[Replayed]):
         yield AnswersTable()
         yield ReplayWarnings()
         yield TroubleView()
-        yield ReplayAction()
+        yield ActionRow("F replay", "offline; nothing is recorded")
 
     def on_mount(self) -> None:
         """Show what was chosen the last time."""
@@ -168,12 +165,11 @@ class ReplayDialog(Dialog[Replayed]):
             value=shlex.join(self._arguments),
             check=_no_arguments,
         )
-        self.app.push_screen(prompt, self._given)
+        self.ask(prompt, self._given)
 
-    def _given(self, text: str | None) -> None:
-        if text is not None:
-            self._arguments = tuple(shlex.split(text))
-            self.query_one(ReplayFacts).arguments = self._arguments
+    def _given(self, text: str) -> None:
+        self._arguments = tuple(shlex.split(text))
+        self.query_one(ReplayFacts).arguments = self._arguments
 
     def action_agent(self) -> None:
         """Ask where the agent's code is now."""
@@ -183,12 +179,11 @@ class ReplayDialog(Dialog[Replayed]):
             value=self._agent or self.run.code.entry or "",
             check=_no_entry,
         )
-        self.app.push_screen(prompt, self._named)
+        self.ask(prompt, self._named)
 
-    def _named(self, text: str | None) -> None:
-        if text is not None:
-            self._agent = "" if text.strip() == self.run.code.entry else text.strip()
-            self.query_one(ReplayFacts).agent = self._agent
+    def _named(self, text: str) -> None:
+        self._agent = "" if text.strip() == self.run.code.entry else text.strip()
+        self.query_one(ReplayFacts).agent = self._agent
 
     def action_run(self) -> None:
         """Start the replay."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from agent_tt_tui.chrome import PaneTitle
 from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.keymaps import REPLAYED
 from agent_tt_tui.look import look_of
-from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.row import RowWidget
 from agent_tt_tui.text import clean, show
 from agent_tt_tui.viewmodel.running.replayed import remark_lines, verdict
 from agent_tt_tui.widgets.dialogs.divergence_views import DivergenceList, DivergenceView
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
     from agent_tt.replaying.report import ReplayReport
     from agent_tt_tui.lines import LineView
@@ -82,7 +81,6 @@ class ReplayedDialog(Dialog[Wish]):
     """Shows what a replay found; returns which divergence to go to, or that it is wanted again."""
 
     CONTEXT = REPLAYED
-    BINDINGS: ClassVar[list[BindingType]] = REPLAYED.screen_bindings()
     AUTO_FOCUS = "DivergenceList"
     HELP = "What a replay found: enter goes to a divergence, r replays again, esc closes."
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, ClassVar, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from textual.worker import get_current_worker
 
@@ -12,15 +13,15 @@ from agent_tt.rerunning.handle import RunHandle
 from agent_tt.rerunning.launch import start_resume
 from agent_tt.resuming.plan import Happened, ResumePlan, plan_resume
 from agent_tt_tui.dialog import Dialog, DialogTitle
+from agent_tt_tui.format import counted
 from agent_tt_tui.keymaps import RESUME
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
-from agent_tt_tui.screens.running.attempt import Attempt
-from agent_tt_tui.screens.running.dialog_rows import DialogRows
+from agent_tt_tui.screens.running.attempt import Attempt, DialogRows
+from agent_tt_tui.widgets.dialogs.action_row import ActionRow
 from agent_tt_tui.widgets.dialogs.resume_form import (
     FACT_ROWS,
     InFlightTable,
     InFlightTitle,
-    ResumeAction,
     ResumeFacts,
     ResumeQuestion,
     Waiting,
@@ -29,7 +30,6 @@ from agent_tt_tui.widgets.dialogs.trouble_view import TroubleView
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
@@ -57,7 +57,6 @@ class ResumeDialog(Dialog[RunHandle]):
     """Asks what has to be known and starts the run again; returns its process once it goes on for real or has ended."""
 
     CONTEXT = RESUME
-    BINDINGS: ClassVar[list[BindingType]] = RESUME.screen_bindings()
     AUTO_FOCUS = "InFlightTable"
     HELP = "Going on with a run that broke off: F does it, for real; esc stops it or closes."
 
@@ -95,7 +94,7 @@ class ResumeDialog(Dialog[RunHandle]):
         yield InFlightTable()
         yield ResumeQuestion()
         yield TroubleView()
-        yield ResumeAction()
+        yield ActionRow("F resume", "for real: it goes on in the same run")
 
     def _share_rows(self) -> None:
         """Let the table scroll, and the facts go, before the question or the action is cut off."""
@@ -185,12 +184,11 @@ class ResumeDialog(Dialog[RunHandle]):
         prompt = PromptDialog(
             "What it gave", detail=f"{waiting.call.name}, as JSON: then it happened", value=given, check=_no_json
         )
-        self.app.push_screen(prompt, lambda text: self._given(waiting, text))
+        self.ask(prompt, partial(self._given, waiting))
 
-    def _given(self, waiting: Waiting, text: str | None) -> None:
-        if text is not None:
-            waiting.said, waiting.is_said = Happened(json.loads(text)), True
-            self._show_question()
+    def _given(self, waiting: Waiting, text: str) -> None:
+        waiting.said, waiting.is_said = Happened(json.loads(text)), True
+        self._show_question()
 
     # Going on.
 
@@ -218,8 +216,7 @@ class ResumeDialog(Dialog[RunHandle]):
         if self._stopping:
             return ["stopping it"]
         answers = self._attempt.plan.answered if self._attempt.plan is not None else 0
-        noun = "answer" if answers == 1 else "answers"
-        doing = f"giving it {answers:,} {noun} again" if answers else "starting it"
+        doing = f"giving it {counted(answers, 'answer')} again" if answers else "starting it"
         return [doing, self._attempt.seconds, "esc stops"]
 
     def _go_on(self, plan: ResumePlan) -> None:

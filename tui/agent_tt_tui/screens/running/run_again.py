@@ -98,13 +98,12 @@ class RunAgain(Feature):
             (last.report.observed, last.arguments, last.agent) if last is not None else (False, (), "")
         )
         dialog = ReplayDialog(source, run, self._run.replayed_from(), observe=observe, arguments=arguments, agent=agent)
-        self._screen.app.push_screen(dialog, partial(self.replayed, source, run))
+        self._screen.ask(dialog, partial(self._replayed, source, run))
 
-    def replayed(self, source: RunSource, run: Run, replayed: Replayed | None) -> None:
-        """Keep a replay that was made of a run, and show what it found; None does nothing."""
-        if replayed is not None:
-            self.keep(run, replayed)
-            self._show_report(source, run, replayed.report)
+    def _replayed(self, source: RunSource, run: Run, replayed: Replayed) -> None:
+        """Keep a replay that was made of a run, and show what it found."""
+        self.keep(run, replayed)
+        self._show_report(source, run, replayed.report)
 
     def keep(self, run: Run, replayed: Replayed) -> None:
         """Keep a replay that was made, in place of the last one of its run."""
@@ -113,12 +112,12 @@ class RunAgain(Feature):
 
     def _show_report(self, source: RunSource, run: Run, report: ReplayReport) -> None:
         dialog = ReplayedDialog(report, self._run.divergence_shown())
-        self._screen.app.push_screen(dialog, partial(self._wished, source, run, report))
+        self._screen.ask(dialog, partial(self._wished, source, run, report))
 
-    def _wished(self, source: RunSource, run: Run, report: ReplayReport, wish: Wish | None) -> None:
-        if wish is not None and wish.again:
+    def _wished(self, source: RunSource, run: Run, report: ReplayReport, wish: Wish) -> None:
+        if wish.again:
             self._open_replay(source, run)
-        elif wish is not None and wish.index is not None:
+        elif wish.index is not None:
             self._run.show_divergence(report, wish.index)
 
     # Resume.
@@ -128,11 +127,9 @@ class RunAgain(Feature):
         found = self._run.at_hand()
         if found is not None:
             source, run = found
-            self._screen.app.push_screen(ResumeDialog(source, run), partial(self._resumed, source))
+            self._screen.ask(ResumeDialog(source, run), partial(self._resumed, source))
 
-    def _resumed(self, source: RunSource, handle: RunHandle | None) -> None:
-        if handle is None:
-            return
+    def _resumed(self, source: RunSource, handle: RunHandle) -> None:
         run = source.run(handle.run_id)
         forks_of(self._screen).add(run.name, handle)
         self._run.show_resumed(run)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from agent_tt.errors import AgentTTError
 from agent_tt.supervising.stopping import GRACE_SECONDS, stop_run
-from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.feature import Feature
 from agent_tt_tui.running_forks import forks_of
 from agent_tt_tui.screens.dialogs.ending import Ending, EndingDialog
@@ -86,14 +85,12 @@ class RunControl(Feature):
                 f"{run.name} was not started here. Interrupt the process that records it, and kill it"
                 f" where it still runs after {GRACE_SECONDS:.0f} s?"
             )
-            self._screen.app.push_screen(ConfirmDialog("Stop a run", question), partial(self._stop_elsewhere, run))
+            self._screen.confirm("Stop a run", question, partial(self._stop_elsewhere, run))
 
-    def _stop_elsewhere(self, run: Run, stop: bool | None) -> None:  # noqa: FBT001 - a dialog's answer
-        if stop:
-            self._screen.say(f"stopping {run.name}", None)
-            path = self._source_of(run).path
-            work = partial(self._stop_run, path, run)
-            self._screen.run_worker(work, group="stop", exclusive=True, thread=True, exit_on_error=False)
+    def _stop_elsewhere(self, run: Run) -> None:
+        self._screen.say(f"stopping {run.name}", None)
+        work = partial(self._stop_run, self._source_of(run).path, run)
+        self._screen.run_worker(work, group="stop", exclusive=True, thread=True, exit_on_error=False)
 
     def _stop_run(self, path: Path, run: Run) -> None:
         try:

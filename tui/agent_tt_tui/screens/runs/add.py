@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual.widgets import Static
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
     from agent_tt_tui.lines import LineView
 
@@ -44,7 +43,6 @@ class RecordHelp(Dialog[None]):
     """Shows how an agent is recorded."""
 
     CONTEXT = READING
-    BINDINGS: ClassVar[list[BindingType]] = READING.screen_bindings()
     AUTO_FOCUS = ""
     HELP = "How to record an agent of your own."
 
@@ -58,7 +56,6 @@ class AddDialog(Dialog[str]):
     """Lists the samples; returns the id of the run that was copied into the store."""
 
     CONTEXT = PICK
-    BINDINGS: ClassVar[list[BindingType]] = PICK.screen_bindings()
     HELP = "What can be added: enter adds a sample, esc leaves everything as it is."
 
     def __init__(self, store_path: Path) -> None:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from agent_tt import samples
 from agent_tt.errors import AgentTTError
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState
+from agent_tt_tui.format import short_path
 from agent_tt_tui.keymaps import EMPTY
 from agent_tt_tui.look import look_of
-from agent_tt_tui.paths import short_path
-from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.row import RowWidget
 from agent_tt_tui.screen import CommandScreen
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.row import Row
@@ -88,7 +87,6 @@ class EmptyScreen(CommandScreen[None]):
     """Stands in for the browser while a store has no run, or is not there at all."""
 
     CONTEXT = EMPTY
-    BINDINGS: ClassVar[list[BindingType]] = EMPTY.screen_bindings()
     AUTO_FOCUS = ""
     HELP = "Nothing has been recorded here yet: s opens a sample, r shows how to record, o opens a file."
 
@@ -172,14 +170,9 @@ class EmptyScreen(CommandScreen[None]):
         """Ask for a file and open it."""
         from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 
-        self.app.push_screen(
-            PromptDialog("Open a file", detail="an agent-tt store, or another system's file of runs", check=_why_not),
-            self._open_typed,
-        )
-
-    def _open_typed(self, text: str | None) -> None:
-        if text:
-            self._open(Path(text).expanduser(), None)
+        detail = "an agent-tt store, or another system's file of runs"
+        prompt = PromptDialog("Open a file", detail=detail, check=_why_not)
+        self.ask(prompt, lambda text: self._open(Path(text).expanduser(), None))
 
 
 def _why_not(text: str) -> str | None:

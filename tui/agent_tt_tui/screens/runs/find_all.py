@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual import on
 
 from agent_tt.errors import AgentTTError
 from agent_tt.querying.search.hits import Hit
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState
+from agent_tt_tui.format import short_path
 from agent_tt_tui.keymaps import FIND_ALL
-from agent_tt_tui.paths import short_path
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.searching import IndexGrew, NotUnderstood, Searched, Searching
 from agent_tt_tui.widgets.debugger.find_panel import FindInput, FindPanel
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
@@ -33,7 +32,6 @@ class FindAllScreen(CommandScreen[None]):
     """A search in everything that the runs of a store recorded."""
 
     CONTEXT = FIND_ALL
-    BINDINGS: ClassVar[list[BindingType]] = FIND_ALL.screen_bindings()
     AUTO_FOCUS = "FindInput"
     HELP = "Find in all runs: hits stand below the name of their run, the best first."
 

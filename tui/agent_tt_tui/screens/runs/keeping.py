@@ -8,7 +8,6 @@ from agent_tt.errors import AgentTTError
 from agent_tt.protocols import Store
 from agent_tt.sources import marks_of
 from agent_tt_tui import format as fmt
-from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.feature import Feature
 from agent_tt_tui.screens.dialogs.about import TAGS_DETAIL, AboutDialog
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
@@ -106,7 +105,7 @@ class Keeping(Feature):
             all_runs |= {fork.id: fork for run in runs for fork in store.forks(run.id, deep=True)}
             store.set_archived(list(all_runs), archived=archived)
             more = len(all_runs) - len(runs)
-            with_forks = f" and {more} fork{'' if more == 1 else 's'}" if more else ""
+            with_forks = f" and {fmt.counted(more, 'fork')}" if more else ""
             how = ": v shows archived runs" if archived else ""
             return f"{'archived' if archived else 'listed again:'} {_named(runs)}{with_forks}{how}"
 
@@ -118,8 +117,8 @@ class Keeping(Feature):
         if run is None:
             return
 
-        def renamed(name: str | None) -> None:
-            if name is not None and name != run.name:
+        def renamed(name: str) -> None:
+            if name != run.name:
                 self._do(lambda store: _rename(store, run, name))
 
         dialog = PromptDialog(
@@ -128,7 +127,7 @@ class Keeping(Feature):
             value=run.name,
             check=lambda text: None if text else "type a name",
         )
-        self._screen.app.push_screen(dialog, renamed)
+        self._screen.ask(dialog, renamed)
 
     def action_tag(self) -> None:
         """Ask for the tags of the runs; of several, for tags to add."""
@@ -136,14 +135,12 @@ class Keeping(Feature):
         if len(runs) == 1:
             (run,) = runs
             dialog = PromptDialog("Tags", detail=TAGS_DETAIL, value=" ".join(run.tags))
-            self._screen.app.push_screen(dialog, lambda text: self._tag(runs, text, add=False))
+            self._screen.ask(dialog, lambda text: self._tag(runs, text, add=False))
         else:
             dialog = PromptDialog("Tags", detail=f"to add to {len(runs)} runs, with spaces between them")
-            self._screen.app.push_screen(dialog, lambda text: self._tag(runs, text, add=True))
+            self._screen.ask(dialog, lambda text: self._tag(runs, text, add=True))
 
-    def _tag(self, runs: Sequence[Run], text: str | None, *, add: bool) -> None:
-        if text is None:
-            return
+    def _tag(self, runs: Sequence[Run], text: str, *, add: bool) -> None:
         tags = text.split()
 
         def tag(store: MarkedRuns) -> str:
@@ -190,9 +187,7 @@ class Keeping(Feature):
             question += "\n".join(f"  {run.name}  {run.status}" for run in forks[:_MOST_NAMED])
             if len(forks) > _MOST_NAMED:
                 question += f"\n  and {fmt.count(len(forks) - _MOST_NAMED)} more"
-        self._screen.app.push_screen(
-            ConfirmDialog("Delete", question), lambda yes: self._delete(planned) if yes else None
-        )
+        self._screen.confirm("Delete", question, lambda: self._delete(planned))
 
     def _delete(self, planned: Sequence[Run]) -> None:
         store = self._store
@@ -205,7 +200,7 @@ class Keeping(Feature):
             # Exactly what was shown: what was forked from it meanwhile stands in the way.
             deletion = store.delete_runs([run.id for run in planned])
             forget_runs(store.path, [run.id for run in deletion.runs])
-            count = f"{fmt.count(len(deletion.runs))} run{'' if len(deletion.runs) == 1 else 's'}"
+            count = fmt.counted(len(deletion.runs), "run")
             return f"deleted {count}; {fmt.size(deletion.freed_bytes)} are free again"
 
         self._start(delete)

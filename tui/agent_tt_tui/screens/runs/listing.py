@@ -12,11 +12,11 @@ from agent_tt.errors import AgentTTError
 from agent_tt_tui import format as fmt
 from agent_tt_tui.chrome import Fact, HeaderRow, HeaderState
 from agent_tt_tui.feature import Feature, hears
+from agent_tt_tui.format import short_path
 from agent_tt_tui.lines import LineView
-from agent_tt_tui.paths import short_path
 from agent_tt_tui.viewmodel.runs.runtree import SORT_KEYS, SortKey, run_rows
-from agent_tt_tui.widgets.runs.preview_pane import PreviewPane
 from agent_tt_tui.widgets.runs.run_list import RunColumns, RunList
+from agent_tt_tui.widgets.runs.run_preview import PreviewPane
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -184,7 +184,7 @@ class Listing(Feature):
 
     def _header(self, shown: int) -> HeaderState:
         total = sum(self.with_archived or not run.archived for run in self.runs or ())
-        count = f"{fmt.count(total)} run{'' if total == 1 else 's'}"
+        count = fmt.counted(total, "run")
         facts = [Fact(count if shown == total else f"{fmt.count(shown)} of {count}")]
         facts.append(Fact(short_path(self.source.path), 2))
         if self.source.path.exists():
@@ -233,7 +233,7 @@ class Listing(Feature):
         self._refresh_rows()
         count = sum(run.archived for run in self.runs or ())
         how = "shown" if self.with_archived else "hidden"
-        self._screen.say(f"{fmt.count(count)} archived run{'' if count == 1 else 's'} {how}")
+        self._screen.say(f"{fmt.counted(count, 'archived run')} {how}")
 
     def action_find(self) -> None:
         """Show only runs that match what is typed."""

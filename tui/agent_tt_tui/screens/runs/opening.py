@@ -68,11 +68,9 @@ class Opening(Feature):
         """Add a sample run, or see how to record one's own."""
         from agent_tt_tui.screens.runs.add import AddDialog
 
-        self._screen.app.push_screen(AddDialog(self._listing.source.path), self._added)
+        self._screen.ask(AddDialog(self._listing.source.path), self._added)
 
-    def _added(self, run_id: str | None) -> None:
-        if run_id is None:
-            return
+    def _added(self, run_id: str) -> None:
         try:
             self.open(self._listing.source.run(run_id))
         except AgentTTError as error:

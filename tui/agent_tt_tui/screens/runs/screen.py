@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual.containers import Container, Vertical
 from textual.widgets import Input
@@ -18,15 +18,14 @@ from agent_tt_tui.screens.runs.keeping import Keeping
 from agent_tt_tui.screens.runs.listing import Listing
 from agent_tt_tui.screens.runs.opening import Opening
 from agent_tt_tui.screens.runs.sweep_rows import SweepRows
-from agent_tt_tui.widgets.runs.preview_pane import PreviewPane
 from agent_tt_tui.widgets.runs.run_list import RunColumns, RunList
+from agent_tt_tui.widgets.runs.run_preview import PreviewPane
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual import events
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
@@ -45,7 +44,6 @@ class RunsScreen(CommandScreen[None]):
     """The runs of one store."""
 
     CONTEXT = RUNS
-    BINDINGS: ClassVar[list[BindingType]] = RUNS.screen_bindings()
     AUTO_FOCUS = "RunList"
     HELP = "All runs of the store, newest first; forks stand below the run that they were forked from."
 

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual.worker import get_current_worker
 
 from agent_tt.errors import AgentTTError, Untrusted
 from agent_tt.sweeping.driving import keep_sweep
 from agent_tt.sweeping.plan import SweepPlan, plan_sweep
-from agent_tt_tui.dialog import ConfirmDialog, Dialog, DialogTitle
+from agent_tt_tui.dialog import Dialog, DialogTitle
 from agent_tt_tui.keymaps import SWEEP_FORM
 from agent_tt_tui.screens.dialogs.prompt import PromptDialog
 from agent_tt_tui.screens.running.trust import ask_for_trust
 from agent_tt_tui.viewmodel.runs.sweep_form import FormRow, SweepDraft, check_line
-from agent_tt_tui.widgets.runs.sweep_form import SweepAction, SweepCost, SweepRows
+from agent_tt_tui.widgets.dialogs.action_row import ActionRow
+from agent_tt_tui.widgets.runs.sweep_form import SweepCost, SweepRows
 
 if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
@@ -44,7 +44,6 @@ class SweepDialog(Dialog[str]):
     """Says what will run, and lets it be changed; returns the id of the sweep that was written."""
 
     CONTEXT = SWEEP_FORM
-    BINDINGS: ClassVar[list[BindingType]] = SWEEP_FORM.screen_bindings()
     AUTO_FOCUS = "SweepRows"
     HELP = "A new sweep: enter changes a row, F starts it, esc leaves everything as it is."
 
@@ -67,7 +66,7 @@ class SweepDialog(Dialog[str]):
         yield DialogTitle("Sweep", detail=f"{self._run.name} after step {self._draft.step}")
         yield SweepRows()
         yield SweepCost()
-        yield SweepAction()
+        yield ActionRow("F start the sweep", "nothing runs before this")
 
     def on_mount(self) -> None:
         """Show what is known, and plan it."""
@@ -81,8 +80,8 @@ class SweepDialog(Dialog[str]):
         self._plan = None
         self.query_one(SweepRows).show(self._draft.rows(), self._draft.fixed)
         self.query_one(SweepCost).plan = None
-        self.query_one(SweepAction).trouble = ("", "")
-        self.query_one(SweepAction).busy = "looking at what it would do"
+        self.query_one(ActionRow).trouble = ("", "")
+        self.query_one(ActionRow).busy = "looking at what it would do"
         self.run_worker(
             partial(self._make_plan, self._draft), group="plan", exclusive=True, thread=True, exit_on_error=False
         )
@@ -101,14 +100,14 @@ class SweepDialog(Dialog[str]):
     def _planned(self, plan: SweepPlan | None, trouble: tuple[str, str]) -> None:
         self._plan = plan
         self.query_one(SweepCost).plan = plan
-        action = self.query_one(SweepAction)
+        action = self.query_one(ActionRow)
         action.busy, action.trouble = "", trouble
         self.refresh_footer()
 
     def blocked(self, command_id: str) -> str | None:
         """Say why a command cannot be used now."""
         if command_id == "sweep.run" and (self._plan is None or self._starting):
-            return self.query_one(SweepAction).trouble[0] or "it is being looked at"
+            return self.query_one(ActionRow).trouble[0] or "it is being looked at"
         row = self.query_one(SweepRows).current
         if command_id == "sweep.drop" and (row is None or not row.text or row.kind in ("samples", "jobs")):
             return "there is nothing to take away here"
@@ -134,12 +133,11 @@ class SweepDialog(Dialog[str]):
         title, detail = _TITLES[row.kind]
         value = row.text or (self._suggestion if row.kind == "vary" and not self._draft.lines else "")
         prompt = PromptDialog(title, detail=detail, value=value, check=lambda text: check_line(self._draft, row, text))
-        self.app.push_screen(prompt, partial(self._said, row))
+        self.ask(prompt, partial(self._said, row))
 
-    def _said(self, row: FormRow, text: str | None) -> None:
-        if text is not None:
-            self._draft = self._draft.said(row, text)
-            self._changed()
+    def _said(self, row: FormRow, text: str) -> None:
+        self._draft = self._draft.said(row, text)
+        self._changed()
 
     def action_run(self) -> None:
         """Write the sweep; whoever opened this starts it. Very many runs are asked about first."""
@@ -148,12 +146,8 @@ class SweepDialog(Dialog[str]):
             return
         if plan.needs_a_yes:
             question = f"That would be {plan.definition.run_count:,} runs. Start them?"
-            self.app.push_screen(ConfirmDialog("Very many", question), self._confirmed)
+            self.confirm("Very many", question, self._begin)
         else:
-            self._begin()
-
-    def _confirmed(self, yes: bool | None) -> None:  # noqa: FBT001 - a dialog's answer
-        if yes:
             self._begin()
 
     def _begin(self) -> None:
@@ -177,5 +171,5 @@ class SweepDialog(Dialog[str]):
 
     def _failed(self, trouble: tuple[str, str]) -> None:
         self._starting = False
-        self.query_one(SweepAction).trouble = trouble
+        self.query_one(ActionRow).trouble = trouble
         self.refresh_footer()

@@ -64,27 +64,25 @@ def open_sweeps(
         if draft is not None:
             choices.insert(0, Choice(_NEW, "new sweep", f"of {run.name} after step {draft.step}"))
 
-        def chosen(choice: str | None) -> None:
+        def chosen(choice: str) -> None:
             if choice == _NEW:
                 new()
-            elif choice is not None:
+            else:
                 _open(screen, source, choice)
 
-        screen.app.push_screen(PickDialog("Sweeps", choices), chosen)
+        screen.ask(PickDialog("Sweeps", choices), chosen)
 
 
 def _begin(screen: CommandScreen[None], source: RunSource, run: Run, draft: SweepDraft | None, suggestion: str) -> None:
     if draft is None:
         return
 
-    def written(sweep_id: str | None) -> None:
+    def written(sweep_id: str) -> None:
         """Start the process that drives it, and watch."""
-        if sweep_id is None:
-            return
         forks_of(screen).add(source.sweep(sweep_id).name, SweepProcess(source.path, sweep_id))
         _open(screen, source, sweep_id)
 
-    screen.app.push_screen(SweepDialog(source, run, draft, suggestion=suggestion), written)
+    screen.ask(SweepDialog(source, run, draft, suggestion=suggestion), written)
 
 
 def _open(screen: CommandScreen[None], source: RunSource, sweep_id: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual.containers import Vertical
 from textual.worker import get_current_worker
@@ -17,21 +17,19 @@ from agent_tt_tui.requests import OpenRun
 from agent_tt_tui.screen import CommandScreen
 from agent_tt_tui.screens.dialogs.pick import Choice, PickDialog
 from agent_tt_tui.screens.sweep.driving import Driving
-from agent_tt_tui.viewmodel.runs.sweep_cell import read_chosen
-from agent_tt_tui.viewmodel.runs.sweeps import Answers, answers_of, left, place, spent
+from agent_tt_tui.viewmodel.runs.sweeps import Answers, answers_of, left, place, read_chosen, spent
 from agent_tt_tui.widgets.runs.sweep_matrix import MatrixLegend, MatrixTitles, SweepMatrix
 from agent_tt_tui.widgets.runs.sweep_parts import AnswerList, ChosenRun
 
 if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
     from agent_tt.model import Run
     from agent_tt.protocols import RunSource
     from agent_tt.sweeping.matrix import Matrix
     from agent_tt_tui.lines import LineView
-    from agent_tt_tui.viewmodel.runs.sweep_cell import Chosen
+    from agent_tt_tui.viewmodel.runs.sweeps import Chosen
 
 _POLL_SECONDS: Final = 0.25
 _REST_SECONDS: Final = 0.06
@@ -45,7 +43,6 @@ class SweepScreen(CommandScreen[None]):
     """One sweep."""
 
     CONTEXT = SWEEP
-    BINDINGS: ClassVar[list[BindingType]] = SWEEP.screen_bindings()
     AUTO_FOCUS = "SweepMatrix"
     HELP = "A sweep: a row for each combination of values, a column for each sample; enter opens the run."
 
@@ -266,13 +263,12 @@ class SweepScreen(CommandScreen[None]):
             counts = "the one that counts" if sample.is_done else "the newest"
             choices = [Choice(sample.run.id, sample.run.name, f"{sample.run.status}, {counts}")]
             choices += [Choice(run.id, run.name, f"{run.status}, broke off") for run in others]
-            self.app.push_screen(PickDialog("Open", choices), self._open)
+            self.ask(PickDialog("Open", choices), self._open)
         else:
             self._open(sample.run.id)
 
-    def _open(self, run_id: str | None) -> None:
-        if run_id is not None:
-            self.post_message(OpenRun(self._source, self._source.run(run_id)))
+    def _open(self, run_id: str) -> None:
+        self.post_message(OpenRun(self._source, self._source.run(run_id)))
 
     def action_mark(self) -> None:
         """Mark the run under the cursor for comparing, or not any more."""

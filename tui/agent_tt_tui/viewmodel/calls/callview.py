@@ -10,6 +10,7 @@ from agent_tt.codec.wire import is_envelope
 from agent_tt.history.payloads.damage import is_placeholder
 from agent_tt.resuming.plan import decided_before
 from agent_tt_tui import format as fmt
+from agent_tt_tui.format import counted
 from agent_tt_tui.status import kind_glyph
 from agent_tt_tui.text import clean, fit, width
 from agent_tt_tui.viewmodel.calls.conversation import conversation_lines, turns_of
@@ -140,7 +141,7 @@ class _Layout:
     def _conversation(self, messages: Sequence[Wire]) -> Iterator[TextLine]:
         new = _since_last_answer(messages)
         fresh = f", {len(new)} new" if new else ""
-        count = f"{len(messages):,} message{'' if len(messages) == 1 else 's'}"
+        count = counted(len(messages), "message")
         yield from self._heading("what the model saw", f"{count}{fresh}")
         yield from conversation_lines(turns_of(messages, new), self._columns, self._glyphs, self._toggled, name="saw ")
 

@@ -4,5 +4,5 @@
 |---|---|
 | `runmodel`, `stepview`, `shared_states`, `overview`, `newest` | what the debugger reads, and how it stays quick |
 | `debugger_layout`, `timeline`, `folding`, `marked_steps` | its panes, the columns and rows of its steps |
-| `strip`, `lane_strip`, `watch_marks`, `bookmarks` | the scrubber and its marks |
+| `strip`, `lane_strip`, `bookmarks` | the scrubber and its marks |
 """

@@ -9,6 +9,7 @@ from agent_tt.codec.text import parse_value, pretty, summary
 from agent_tt.comparing.values.words import compare_words
 from agent_tt.errors import InvalidValue
 from agent_tt.forking.editing.edits import check_type
+from agent_tt_tui.format import counted
 from agent_tt_tui.text import clean
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def words_in(text: str) -> int:
 def words_text(text: str) -> str:
     """How many words a text has, for people."""
     count = words_in(text)
-    return f"{count:,} word{'' if count == 1 else 's'}"
+    return counted(count, "word")
 
 
 def change_pieces(old: str, new: str, more: str) -> list[Piece]:

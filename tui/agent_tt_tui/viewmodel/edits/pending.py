@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.comparing.values.states import compare_states
 from agent_tt.errors import InvalidEdit
 from agent_tt.forking.editing.edits import apply_edits, with_old_values
+from agent_tt_tui.format import counted
 from agent_tt_tui.viewmodel.edits.subjects import beside
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Pending:
     def words(self) -> str:
         """How many edits there are, and where: `2 edits after 3`."""
         count = len(self.edits)
-        return f"{count} edit{'' if count == 1 else 's'} {self.place}".rstrip()
+        return f"{counted(count, 'edit')} {self.place}".rstrip()
 
     def muted(self) -> frozenset[int]:
         """The steps that are muted."""

@@ -2,7 +2,7 @@
 
 | module | does |
 |---|---|
-| `fork_setup`, `fork_policy`, `fork_rows`, `what_runs` | the fork dialog, and what runs |
+| `fork_setup`, `fork_policy` | what is chosen in the fork dialog |
 | `asking`, `effects` | calls that wait; what went out |
 | `replayed`, `ending` | what a replay found, how a run ended |
 """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.text import summary
 from agent_tt.replaying.report import VERDICT_WORDS, compared
+from agent_tt_tui.format import counted
 from agent_tt_tui.text import call_name, clean, show, width
 from agent_tt_tui.viewmodel.values.difftext import CUT
 from agent_tt_tui.viewmodel.values.pieces import TextLine, wrap, wrap_text
@@ -73,7 +74,7 @@ def verdict(report: ReplayReport) -> VerdictLines:
     if report.verdict == "diverged":
         served = f"{report.served:,} of {report.recorded:,} calls served"
         count = len(report.divergences)
-        what = f" in {count:,} place{'' if count == 1 else 's'}" if count else f": {_ended_otherwise(report)}"
+        what = f" in {counted(count, 'place')}" if count else f": {_ended_otherwise(report)}"
         word = f"{word}{what}"
         if report.failed_before_asking:
             return VerdictLines(report.verdict, word, _agent_end(report))

@@ -12,6 +12,7 @@ from agent_tt.comparing.runs.without_effect import edits_without_effect
 from agent_tt.comparing.values.edit_leaves import edit_changes
 from agent_tt.errors import Interrupted
 from agent_tt.model import ACTING
+from agent_tt_tui.format import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -136,7 +137,7 @@ class CompareView:
         edits = run.edits if run.fork_step is not None else ()
         changes = [change for edit in edits for change in edit_changes(edit)]
         paths = ", ".join(dict.fromkeys(change.path or "the whole state" for change in changes))
-        count = f"{len(edits)} edit{'' if len(edits) == 1 else 's'}"
+        count = counted(len(edits), "edit")
         unmade = len(edits_without_effect(run))
         some = " without effect" if unmade == len(edits) else f", {unmade} of them without effect"
         without = some if unmade else ""
@@ -205,7 +206,7 @@ def lane_fate(lane: LanePair) -> str:
 
 
 def _paths(count: int) -> str:
-    return f"{count:,} path{'' if count == 1 else 's'}"
+    return counted(count, "path")
 
 
 def rejoining_text(comparison: Comparison) -> str:

@@ -102,7 +102,7 @@ def summary_of(table: Table) -> list[str]:
     different = sum(not each.failed and each.text != NO_ANSWER for each in table.answers)
     differ = sum(row.differs is True for row in rows)
     unread = sum(row.error is not None for row in rows)
-    parts = [f"{fmt.count(len(rows))} run{'' if len(rows) == 1 else 's'}"]
+    parts = [fmt.counted(len(rows), "run")]
     unknown = sum(row.differs is None for row in rows)
     none = "" if unknown else "none differs"
     parts += [f"{fmt.count(differ)} differ{'s' if differ == 1 else ''}" if differ else none] if differ or none else []

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
+from agent_tt_tui.format import counted
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -43,7 +45,7 @@ class SweepGroup:
     def summary(self) -> str:
         """`15 runs, 10 succeeded`."""
         well = sum(run.status == "succeeded" for run in self.runs)
-        return f"{len(self.runs):,} run{'' if len(self.runs) == 1 else 's'}, {well:,} succeeded"
+        return f"{counted(len(self.runs), 'run')}, {well:,} succeeded"
 
 
 @dataclass(frozen=True, slots=True)

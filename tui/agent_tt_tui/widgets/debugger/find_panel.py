@@ -12,7 +12,7 @@ from textual.widgets import Input
 
 from agent_tt_tui.keymaps import FIND
 from agent_tt_tui.look import look_of
-from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.row import RowWidget
 from agent_tt_tui.text import clean, cut
 from agent_tt_tui.text import width as columns_of
 from agent_tt_tui.viewmodel.past.finding import FIELDS, HitRows, Wish

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent_tt_tui.format import counted
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
@@ -58,7 +59,7 @@ class HitList(LineView, can_focus=False):
         hit, here = item.hit, index == self.cursor
         strong, text = (styles.faint, styles.faint) if self.is_old else (styles.strong, styles.text)
         if item.heading:
-            times = f"{item.count:,} hit{'' if item.count == 1 else 's'}"
+            times = counted(item.count, "hit")
             return Row(glyphs.cut).add(clean(item.heading), strong).add(f"  {times}", styles.muted).strip(width)
         steps = str(hit.step) if item.last == hit.step or item.like is None else f"{hit.step}-{item.last}"
         row = Row(glyphs.cut).column(steps, _STEP - 3, strong if here else styles.muted, "right").add(" ")

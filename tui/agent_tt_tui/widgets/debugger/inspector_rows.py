@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt_tui.chrome import PaneTitle
 from agent_tt_tui.look import look_of
-from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.row import RowWidget
 from agent_tt_tui.text import clean
 from agent_tt_tui.widgets.drawing import add_pieces
 

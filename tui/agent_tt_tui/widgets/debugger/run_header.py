@@ -68,7 +68,7 @@ def timeline_hint(model: RunModel, number: int, columns: int, look: Look) -> str
 def _lanes_or_steps(model: RunModel, number: int, room: int, glyphs: Glyphs) -> str:
     lanes, last = model.overview.lanes, model.last
     if len(lanes) < 2:
-        return f"{last:,} step{'' if last == 1 else 's'}"
+        return fmt.counted(last, "step")
     names = f" {glyphs.dot} ".join(clean(lane) for lane in lanes)
     if width(names) <= room:
         return names
@@ -100,7 +100,7 @@ def _cause(model: RunModel) -> tuple[str, int | None]:
 
 
 def _facts(model: RunModel, run: Run) -> tuple[Fact, ...]:
-    facts = [Fact(f"{fmt.count(model.last)} step{'' if model.last == 1 else 's'}", 1)]
+    facts = [Fact(fmt.counted(model.last, "step"), 1)]
     if run.ended_us is not None:
         facts.append(Fact(fmt.duration((run.ended_us - run.started_us) / 1_000_000)))
     tokens = (run.tokens_in or 0) + (run.tokens_out or 0)
@@ -120,5 +120,5 @@ def _facts(model: RunModel, run: Run) -> tuple[Fact, ...]:
     )
     marks = [word for word, holds in known if holds]
     if model.noted:
-        marks.append(f"{fmt.count(model.noted)} note{'' if model.noted == 1 else 's'}")
+        marks.append(fmt.counted(model.noted, "note"))
     return (*facts, *(Fact(mark, 0) for mark in marks))

@@ -10,12 +10,11 @@ from textual.message import Message
 
 from agent_tt_tui.format import duration
 from agent_tt_tui.look import look_of
-from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.row import RowWidget
 from agent_tt_tui.status import kind_glyph
 from agent_tt_tui.text import show, width
 from agent_tt_tui.viewmodel.debugger.lane_strip import has_lane_strips, lane_cells
-from agent_tt_tui.viewmodel.debugger.strip import StripLayout
-from agent_tt_tui.viewmodel.debugger.watch_marks import watch_marks
+from agent_tt_tui.viewmodel.debugger.strip import StripLayout, watch_marks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.row import Row
     from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
-    from agent_tt_tui.viewmodel.debugger.watch_marks import WatchMark
+    from agent_tt_tui.viewmodel.debugger.strip import WatchMark
     from agent_tt_tui.viewmodel.past.writes import Writes
 
 _CLOCK = 9

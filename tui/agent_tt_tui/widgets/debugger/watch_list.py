@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent_tt_tui.format import counted
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
@@ -87,7 +88,7 @@ class WatchList(LineView):
             row.add(why, styles.failed_text)
             return row.add(" ").column(breaks, _BREAK, styles.muted, "right")
         count = len(found)
-        steps = f"{count:,} step" + ("" if count == 1 else "s")
+        steps = counted(count, "step")
         row.column(steps, _COUNT, styles.text if count else styles.muted, "right")
         where = "" if found.first is None else str(found.first)
         if found.first != found.last:

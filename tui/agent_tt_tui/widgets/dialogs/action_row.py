@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from textual.reactive import reactive
 
 from agent_tt_tui.look import look_of
-from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.row import RowWidget
 from agent_tt_tui.viewmodel.values.pieces import wrap_text
 from agent_tt_tui.widgets.drawing import add_pieces
 
@@ -26,15 +26,20 @@ class ActionRow(RowWidget):
 
     DEFAULT_CSS = "ActionRow { height: auto; min-height: 1; margin: 1 0 0 0; }"
 
-    LABEL: ClassVar[str]
-    """The key and what it does."""
-    REMARK: ClassVar[str]
-    """Said beside it."""
-
     trouble: reactive[tuple[str, str]] = reactive(("", ""), layout=True)
     """Why it cannot be done, and what to do about it."""
     busy: reactive[str] = reactive("")
     """What is being waited for."""
+
+    def __init__(self, label: str, remark: str) -> None:
+        """Initialise the row.
+
+        Args:
+            label: The key and what it does.
+            remark: What is said beside it.
+        """
+        super().__init__()
+        self._label, self._remark = label, remark
 
     def get_content_height(self, _container: Size, _viewport: Size, width: int) -> int:
         """One row, or as many as it takes to say what is wrong and what to do."""
@@ -49,7 +54,7 @@ class ActionRow(RowWidget):
             return add_pieces(row, rows[y], styles) if y < len(rows) else row
         if self.busy:
             return row.add(f"{glyphs.still} {self.busy} {glyphs.cut}", styles.note)
-        return row.add(f" {self.LABEL} ", styles.chip).add(f"   {self.REMARK}", styles.muted)
+        return row.add(f" {self._label} ", styles.chip).add(f"   {self._remark}", styles.muted)
 
     def _trouble_rows(self, columns: int) -> list[tuple[Piece, ...]]:
         """What is wrong and, below it, what to do, broken into rows."""

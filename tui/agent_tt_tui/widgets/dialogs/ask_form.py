@@ -8,7 +8,7 @@ from textual.reactive import reactive
 
 from agent_tt_tui.chrome import PaneTitle
 from agent_tt_tui.look import look_of
-from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.row import RowWidget
 from agent_tt_tui.text import clean
 
 if TYPE_CHECKING:

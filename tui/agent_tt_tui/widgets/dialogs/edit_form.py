@@ -9,7 +9,7 @@ from textual.widgets import TextArea
 
 from agent_tt_tui.chrome import PaneTitle
 from agent_tt_tui.look import look_of
-from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.row import RowWidget
 from agent_tt_tui.text import clean, show
 from agent_tt_tui.viewmodel.values.pieces import wrap, wrap_text
 from agent_tt_tui.widgets.drawing import add_pieces

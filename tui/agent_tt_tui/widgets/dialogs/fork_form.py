@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Final
 from textual.reactive import reactive
 
 from agent_tt_tui import format as fmt
+from agent_tt_tui.format import short_path
 from agent_tt_tui.glyphs import UNICODE
 from agent_tt_tui.look import look_of
-from agent_tt_tui.paths import short_path
-from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.row import RowWidget
 from agent_tt_tui.text import clean, cut_start, show, width
 from agent_tt_tui.viewmodel.running.fork_policy import what_it_does
-from agent_tt_tui.widgets.dialogs.action_row import ActionRow
 from agent_tt_tui.widgets.dialogs.edit_row import edit_row, edit_rows
 from agent_tt_tui.widgets.dialogs.will_run import LABEL
 
@@ -58,7 +57,7 @@ class ForkFacts(RowWidget):
         edits = edit_rows(plan.edits)
         shown_edits = max(1, min(len(edits), SHOWN_EDITS))
         if y == 0:
-            kept = f"{plan.step} step{'' if plan.step == 1 else 's'} not rerun"
+            kept = f"{fmt.counted(plan.step, 'step')} not rerun"
             row.column("way back in", LABEL, styles.muted).add(plan.by, styles.strong).add("  ")
             way = code.way_back_in.replace(UNICODE.cut, glyphs.cut)
             return row.add(show(f"{kept}; {way}", columns - row.cells, glyphs.cut), styles.muted)
@@ -140,8 +139,9 @@ class ForkCost(RowWidget):
     def _expected(self, plan: ForkPlan, columns: int, styles: Palette) -> Row:
         expected, glyphs = plan.expected, look_of(self).glyphs
         facts = [f"{glyphs.about} {fmt.count(expected.steps)} steps"]
-        if expected.tokens_in is not None or expected.tokens_out is not None:
-            facts.append(f"{glyphs.about} {fmt.tokens((expected.tokens_in or 0) + (expected.tokens_out or 0))}")
+        tokens = fmt.total_tokens(expected.tokens_in, expected.tokens_out)
+        if tokens is not None:
+            facts.append(f"{glyphs.about} {fmt.tokens(tokens)}")
         if expected.cost_usd is not None:
             facts.append(f"{glyphs.about} {fmt.cost(expected.cost_usd, expected.unpriced)}")
         if expected.duration_us is not None:
@@ -167,10 +167,3 @@ def _named(entry: Boundary) -> str:
     """Its name; of what a file allows with the file's."""
     name = clean(entry.name)
     return f"{name} ({clean(Path(entry.rule.place).name)})" if entry.policy == "live" and entry.rule.place else name
-
-
-class ForkAction(ActionRow):
-    """The primary action; what is wrong stands in its place."""
-
-    LABEL = "F fork and run"
-    REMARK = "nothing runs before this"

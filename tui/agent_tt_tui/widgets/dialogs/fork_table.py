@@ -10,13 +10,11 @@ from agent_tt.codec.text import summary
 from agent_tt_tui import format as fmt
 from agent_tt_tui.lines import RowList
 from agent_tt_tui.look import look_of
-from agent_tt_tui.row import Row
-from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.row import Row, RowWidget
 from agent_tt_tui.status import kind_glyph
 from agent_tt_tui.text import call_name, show
 from agent_tt_tui.viewmodel.running.fork_policy import source_of, why_fixed
-from agent_tt_tui.viewmodel.running.fork_rows import FormRow, form_rows
-from agent_tt_tui.viewmodel.running.fork_setup import ForkSetup
+from agent_tt_tui.viewmodel.running.fork_setup import ForkSetup, FormRow, form_rows
 from agent_tt_tui.widgets.dialogs.edit_row import edit_row, edit_rows
 from agent_tt_tui.widgets.dialogs.fork_form import SHOWN_EDITS
 

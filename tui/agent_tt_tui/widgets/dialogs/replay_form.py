@@ -10,11 +10,9 @@ from agent_tt.replaying.preflight import Answers
 from agent_tt_tui import format as fmt
 from agent_tt_tui.lines import RowList
 from agent_tt_tui.look import look_of
-from agent_tt_tui.row import Row
-from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.row import Row, RowWidget
 from agent_tt_tui.status import kind_glyph
 from agent_tt_tui.text import call_name, show
-from agent_tt_tui.widgets.dialogs.action_row import ActionRow
 from agent_tt_tui.widgets.dialogs.will_run import LABEL, add_will_run
 
 if TYPE_CHECKING:
@@ -69,7 +67,7 @@ class ReplayFacts(RowWidget):
         if y == 1:
             row.column("answered by", LABEL, styles.muted)
             total = sum(answers.recorded for answers in plan.answers)
-            row.add(f"{total:,} recorded call{'' if total == 1 else 's'}", styles.strong)
+            row.add(fmt.counted(total, "recorded call"), styles.strong)
             lanes = f" in {plan.lanes:,} lanes" if plan.lanes > 1 else ""
             nested = f", {plan.nested:,} more inside others" if plan.nested else ""
             return row.add(f"{lanes}{nested}; nothing is reached, no recorded tool runs", styles.muted)
@@ -179,10 +177,3 @@ class ReplayWarnings(RowWidget):
         names = ", ".join(name.partition(" ")[2] for name in self.plan.without)
         without = [("no answers: ", f"{names} (never called; a call halts)")] if names else []
         return [*without, *(("", problem) for problem in self.plan.problems)]
-
-
-class ReplayAction(ActionRow):
-    """The primary action; what is wrong stands in its place."""
-
-    LABEL = "F replay"
-    REMARK = "offline; nothing is recorded"

@@ -12,11 +12,9 @@ from agent_tt.codec.wire import is_envelope
 from agent_tt_tui import format as fmt
 from agent_tt_tui.lines import RowList
 from agent_tt_tui.look import look_of
-from agent_tt_tui.row import Row
-from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.row import Row, RowWidget
 from agent_tt_tui.status import kind_glyph, run_glyph, run_style
 from agent_tt_tui.text import call_name, clean, show, width
-from agent_tt_tui.widgets.dialogs.action_row import ActionRow
 from agent_tt_tui.widgets.dialogs.will_run import LABEL, add_will_run
 
 if TYPE_CHECKING:
@@ -99,7 +97,7 @@ class ResumeFacts(RowWidget):
             row.column("given again", LABEL, styles.muted)
             if not plan.answered:
                 return row.add("nothing: no call was answered", styles.note)
-            row.add(f"{plan.answered:,} answer{'' if plan.answered == 1 else 's'}", styles.strong)
+            row.add(fmt.counted(plan.answered, "answer"), styles.strong)
             return row.add("; none of these calls is made twice", styles.muted)
         row.column("then live", LABEL, styles.muted)
         return row.add("models are asked and tools really run", styles.text)
@@ -208,10 +206,3 @@ class ResumeQuestion(RowWidget):
         row.add(name, styles.strong)
         tail = " writes, and nobody knows whether it happened"
         return row.add(tail if row.cells + width(tail) <= columns else " writes: did it happen?", styles.text)
-
-
-class ResumeAction(ActionRow):
-    """The primary action; what is wrong stands in its place."""
-
-    LABEL = "F resume"
-    REMARK = "for real: it goes on in the same run"

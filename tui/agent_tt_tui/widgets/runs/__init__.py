@@ -3,7 +3,7 @@
 | module | does |
 |---|---|
 | `run_rows` | what the lists of runs share |
-| `run_list`, `run_preview`, `preview_pane` | the run browser |
+| `run_list`, `run_preview` | the run browser |
 | `compare_frame`, `compare_steps`, `compare_state`, `outcome` | two runs side by side, and how they ended |
 | `run_table`, `table_preview` | one run against many |
 | `sweep_form`, `sweep_matrix`, `sweep_parts` | sweeps |

@@ -9,8 +9,7 @@ from textual.reactive import reactive
 from agent_tt_tui import format as fmt
 from agent_tt_tui.chrome import FRAMES_PER_SECOND
 from agent_tt_tui.look import look_of
-from agent_tt_tui.row import Row
-from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.row import Row, RowWidget
 from agent_tt_tui.status import run_glyph, run_style
 from agent_tt_tui.text import clean, cut_start, width
 from agent_tt_tui.widgets.runs.compare_steps import GUTTER, SIDE_BY_SIDE_FROM, half

@@ -10,7 +10,7 @@ from textual.reactive import reactive
 from agent_tt.comparing.runs.without_effect import edits_without_effect
 from agent_tt_tui import format as fmt
 from agent_tt_tui.look import look_of
-from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.row import RowWidget
 from agent_tt_tui.status import run_glyph, run_style
 from agent_tt_tui.text import clean, show
 
@@ -62,7 +62,7 @@ class OutcomePane(RowWidget):
             duration = max(0, round(time.time() * 1e6) - run.started_us)
         tokens, cost = self._optional_columns()
         figures = (
-            (f"{fmt.count(outcome.steps)} step{'' if outcome.steps == 1 else 's'}", 9),
+            (fmt.counted(outcome.steps, "step"), 9),
             (fmt.duration(duration / 1e6) if duration is not None else "", 9),
             (fmt.tokens(outcome.tokens) if outcome.tokens is not None else "", tokens),
             (fmt.cost(outcome.cost_usd, outcome.unpriced) if outcome.cost_usd is not None else "", cost),
@@ -128,7 +128,7 @@ class LivePane(RowWidget):
             row = self.new_row().add(" ").add("LIVE", styles.running).add("  ")
             seconds = max(0.0, time.time() - run.started_us / 1e6)
             own = outcome.steps - (run.fork_step or 0)
-            facts = [f"{fmt.count(max(0, own))} step{'' if own == 1 else 's'} so far", fmt.duration(seconds)]
+            facts = [f"{fmt.counted(max(0, own), 'step')} so far", fmt.duration(seconds)]
             if outcome.tokens is not None:
                 facts.append(fmt.tokens(outcome.tokens))
             return row.add(f" {glyphs.dot} ".join(facts), styles.muted)

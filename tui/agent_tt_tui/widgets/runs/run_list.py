@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from agent_tt_tui import format as fmt
 from agent_tt_tui.look import look_of
-from agent_tt_tui.row import Row
-from agent_tt_tui.row_widget import RowWidget
-from agent_tt_tui.status import run_glyph, run_style
+from agent_tt_tui.row import Row, RowWidget
 from agent_tt_tui.text import Align, clean
-from agent_tt_tui.widgets.runs.run_rows import RunRows
+from agent_tt_tui.widgets.runs.run_rows import RunRows, add_status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,21 +126,11 @@ class RunList(RunRows["RunRow"]):
         name.upto(clean(item.label), parts.name - (len(mark) + 2 if mark else 0), style)
         if mark:
             name.add(f" {mark}", styles.yours if run.pinned else styles.note)
-        running = run.status == "running" and self._frame >= 0
-        glyph = glyphs.running[self._frame % len(glyphs.running)] if running else run_glyph(run.status, glyphs)
-        if run.damaged is not None:  # how it ended is not known
-            glyph = glyphs.unknown
-        tone = run_style(run.status, styles)
-        word = styles.muted if run.status == "succeeded" else tone
         row = Row(glyphs.cut)
         row.upto_row(name, parts.name).pad_to(parts.name)
-        if run.id in self._waiting:
-            row.column(f"{glyphs.person} ", 2, styles.yours).column("waits", parts.status - 2, styles.yours)
-        else:
-            row.column(f"{glyph} ", 2, tone).column(run.status, parts.status - 2, word)
-        tokens = (
-            None if run.tokens_in is None and run.tokens_out is None else (run.tokens_in or 0) + (run.tokens_out or 0)
-        )
+        waits = run.id in self._waiting
+        add_status(row, run, parts.status, styles, glyphs, moving=self.moving, waits=waits)
+        tokens = fmt.total_tokens(run.tokens_in, run.tokens_out)
         cost = glyphs.interrupted if run.cost_usd is None else fmt.cost(run.cost_usd, run.unpriced)
         figures = (
             (fmt.count(run.steps), parts.steps, styles.text),
@@ -160,8 +148,7 @@ class RunList(RunRows["RunRow"]):
         row = Row(glyphs.cut)
         row.upto_row(name, parts.name).pad_to(parts.name)
         if group.running:
-            glyph = glyphs.running[self._frame % len(glyphs.running)] if self._frame >= 0 else glyphs.still
-            row.add(f"{glyph} ", styles.running)
+            row.add(f"{self.moving or glyphs.still} ", styles.running)
         else:
             row.add(f"{glyphs.folded} ", styles.muted)
         return row.upto(group.summary, width, styles.muted).strip(width)

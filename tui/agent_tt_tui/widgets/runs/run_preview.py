@@ -1,27 +1,33 @@
-"""The preview of a run in the browser: its strip, its edits, its answer, how it stands against its parent."""
+"""The preview of a run in the browser, and the pane that reads it once the cursor rests."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from textual.reactive import reactive
+from textual.worker import get_current_worker
 
 from agent_tt.codec.text import summary
 from agent_tt.comparing.runs.without_effect import edits_without_effect
+from agent_tt.errors import AgentTTError, Interrupted
 from agent_tt_tui import format as fmt
+from agent_tt_tui.chrome import Pane, PaneTitle
 from agent_tt_tui.look import look_of
-from agent_tt_tui.row import Row
-from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.row import Row, RowWidget
 from agent_tt_tui.status import run_glyph, run_style
 from agent_tt_tui.text import clean, cut, show, width
+from agent_tt_tui.viewmodel.runs.preview import Preview, read_preview
 from agent_tt_tui.widgets.dialogs.edit_row import edit_row, edit_rows, unmade_row
 from agent_tt_tui.widgets.drawing import add_strip
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.style import Style
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import Note, Run
+    from agent_tt.protocols import RunSource
     from agent_tt_tui.glyphs import Glyphs
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.viewmodel.runs.preview import Preview
@@ -138,7 +144,7 @@ class _Lines:
 
     def _strip(self) -> Row:
         styles, steps = self.styles, self.preview.steps
-        count = f"  {fmt.count(len(steps))} step{'' if len(steps) == 1 else 's'}"
+        count = f"  {fmt.counted(len(steps), 'step')}"
         row = add_strip(self._row(), steps, self.preview.diverged_at, self.columns - width(count), styles, self.glyphs)
         return row.add(count, styles.muted)
 
@@ -196,7 +202,7 @@ class _Lines:
         run, styles, to = self.preview.run, self.styles, f" {self.glyphs.to} "
         steps = self._row().column("steps", 10, styles.muted).add(fmt.count(parent.steps), styles.text)
         rows = [steps.add(to, styles.muted).add(fmt.count(run.steps), styles.strong)]
-        old, new = _tokens(parent), _tokens(run)
+        old, new = (fmt.total_tokens(each.tokens_in, each.tokens_out) for each in (parent, run))
         if old is not None and new is not None:
             row = self._row().column("tokens", 10, styles.muted).add(fmt.count(old), styles.text)
             rows.append(row.add(to, styles.muted).add(fmt.count(new), styles.strong))
@@ -216,5 +222,59 @@ class _Lines:
         return rows
 
 
-def _tokens(run: Run) -> int | None:
-    return None if run.tokens_in is None and run.tokens_out is None else (run.tokens_in or 0) + (run.tokens_out or 0)
+_DELAY_SECONDS: Final = 0.06
+"""How long the cursor rests before a preview is read: while a key is held down none is."""
+
+
+class PreviewPane(Pane):
+    """A preview of one run, under a title with its name and how long it took."""
+
+    def __init__(
+        self,
+        source: RunSource,
+        under_cursor: Callable[[], Run | None],
+        *,
+        id: str | None = None,  # noqa: A002 - Textual's name
+    ) -> None:
+        """Make the pane, empty.
+
+        Args:
+            source: Where the runs are.
+            under_cursor: Gives the run to show; None for none.
+            id: Textual's id of the pane.
+        """
+        self._body = RunPreview(id="preview")
+        super().__init__(PaneTitle("Preview"), self._body, id=id, classes="ground")
+        self._source, self._under_cursor = source, under_cursor
+
+    def read_soon(self) -> None:
+        """Read the preview of the run that is then under the cursor."""
+        self.set_timer(_DELAY_SECONDS, self._start)
+
+    def _start(self) -> None:
+        if not self.is_attached:  # the screen was left while the cursor rested
+            return
+        run = self._under_cursor()
+        if run is None:
+            self.title_row.detail, self.title_row.hint = "", ""
+            self._body.preview, self._body.trouble = None, ""
+            return
+        self.run_worker(lambda: self._read(run), group="preview", exclusive=True, thread=True, exit_on_error=False)
+
+    def _read(self, run: Run) -> None:
+        worker = get_current_worker()
+        trouble, preview = "", None
+        try:
+            preview = read_preview(self._source, run, cancelled=lambda: worker.is_cancelled)
+        except Interrupted:
+            return
+        except AgentTTError as error:
+            trouble = error.message
+        if not worker.is_cancelled:
+            self.app.call_from_thread(self._show, run, preview, trouble)
+
+    def _show(self, run: Run, preview: Preview | None, trouble: str) -> None:
+        self.title_row.detail = run.name
+        took_us = None if run.ended_us is None else run.ended_us - run.started_us
+        self.title_row.hint = "" if took_us is None else fmt.duration(took_us / 1e6)
+        self._body.preview, self._body.trouble = preview, trouble

@@ -2,15 +2,48 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from agent_tt_tui.chrome import FRAMES_PER_SECOND
 from agent_tt_tui.lines import LineView
+from agent_tt_tui.look import look_of
+from agent_tt_tui.status import run_glyph, run_style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agent_tt.model import Run
+    from agent_tt_tui.glyphs import Glyphs
+    from agent_tt_tui.palette import Palette
+    from agent_tt_tui.row import Row
+
 Item = TypeVar("Item")
+
+GLYPH: Final = 2
+"""Columns of a status's glyph."""
+
+
+def add_status(
+    row: Row, run: Run, columns: int, styles: Palette, glyphs: Glyphs, *, moving: str = "", waits: bool = False
+) -> None:
+    """Add a run's glyph and its status in words.
+
+    Args:
+        row: The row.
+        run: The run.
+        columns: The columns of both together.
+        styles: The roles to draw with.
+        glyphs: The glyphs to draw with.
+        moving: The glyph of a run that goes on; "" for the one that stands still.
+        waits: Whether a call of it waits for a decision.
+    """
+    tone = styles.yours if waits else run_style(run.status, styles)
+    glyph = glyphs.person if waits else moving if moving and run.status == "running" else run_glyph(run.status, glyphs)
+    if run.damaged is not None and not waits:  # how it ended is not known
+        glyph = glyphs.unknown
+    row.column(f"{glyph} ", GLYPH, tone)
+    word = styles.muted if run.status == "succeeded" and not waits else tone
+    row.column("waits" if waits else run.status, columns - GLYPH, word)
 
 
 class RunRows(LineView, Generic[Item]):
@@ -51,6 +84,12 @@ class RunRows(LineView, Generic[Item]):
             index = next((index for index, row in enumerate(rows) if self.is_same(row, current)), None)
             if index is not None and index != self.cursor:
                 self.move_to(index)
+
+    @property
+    def moving(self) -> str:
+        """The glyph of what goes on, as it is now; "" while it stands still."""
+        glyphs = look_of(self).glyphs
+        return glyphs.running[self._frame % len(glyphs.running)] if self._frame >= 0 else ""
 
     def show_waiting(self, runs: frozenset[str]) -> None:
         """Say of these runs, by id, that a call of theirs waits for a decision."""

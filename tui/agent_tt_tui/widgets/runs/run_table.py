@@ -11,9 +11,7 @@ from agent_tt.comparing.runs.equal_answers import NONE
 from agent_tt_tui import format as fmt
 from agent_tt_tui.glyphs import ASCII
 from agent_tt_tui.look import look_of
-from agent_tt_tui.row import Row
-from agent_tt_tui.row_widget import RowWidget
-from agent_tt_tui.status import run_glyph, run_style
+from agent_tt_tui.row import Row, RowWidget
 from agent_tt_tui.text import Align, clean, show, width
 from agent_tt_tui.viewmodel.runs.run_table import (
     change,
@@ -25,7 +23,7 @@ from agent_tt_tui.viewmodel.runs.run_table import (
     only_words,
     parting,
 )
-from agent_tt_tui.widgets.runs.run_rows import RunRows
+from agent_tt_tui.widgets.runs.run_rows import GLYPH, RunRows, add_status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["RunTable", "TableHead", "TableLayout"]
 
 _NAME_LEAST, _NAME_MOST = 10, 26
-_GLYPH: Final = 2
 _CHANGED_LEAST: Final = 22
 _KEPT: Final = {"at": 6, "letter": 4, "steps": 6}
 """Columns of what is never left out."""
@@ -100,7 +97,7 @@ class TableLayout:
         for part in _GIVEN_UP:
             if sum(parts.values()) + _CHANGED_LEAST <= columns:
                 break
-            parts[part] = _GLYPH if part == "status" else 0
+            parts[part] = GLYPH if part == "status" else 0
         return cls(**parts)
 
     @property
@@ -144,7 +141,7 @@ class TableHead(RowWidget):
         glyphs = look_of(self).glyphs
         titles: tuple[tuple[str, int, SortKey | None, Align], ...] = (
             ("RUN", layout.name, "made", "left"),
-            ("STATUS" if layout.status > _GLYPH else "", layout.status, "status", "left"),
+            ("STATUS" if layout.status > GLYPH else "", layout.status, "status", "left"),
             (f"{glyphs.differs} AT", layout.at, "diverged", "right"),
             (f"{glyphs.same} AT", layout.rejoined, None, "right"),
             (f"{glyphs.only_a} {glyphs.only_b}", layout.only, None, "right"),
@@ -214,9 +211,8 @@ class RunTable(RunRows["TableRow"]):
         if self._layout is None:
             self._layout = TableLayout.of(table, width)
         row = self.rows[index]
-        moving = glyphs.running[self._frame % len(glyphs.running)] if self._frame >= 0 else ""
         waits = row.run.id in self._waiting
-        cells = _figures(table, self._layout, width, row.run, row, styles, glyphs, moving=moving, waits=waits)
+        cells = _figures(table, self._layout, width, row.run, row, styles, glyphs, moving=self.moving, waits=waits)
         return cells.strip(width)
 
 
@@ -241,7 +237,7 @@ def _figures(
     line = Row(glyphs.cut)
     name = run.name if row is None else _indented(row, table)
     line.column(clean(name), layout.name - 1, styles.muted if row is None else styles.strong).add(" ")
-    _status(line, run, layout.status, styles, glyphs, moving=moving, waits=waits)
+    add_status(line, run, layout.status, styles, glyphs, moving=moving, waits=waits)
     outcome = table.outcome if row is None else row.outcome
     if row is not None and row.error is not None:
         return line.add("  ").add(show(row.error.message, 400, glyphs.cut), styles.failed_text)
@@ -255,14 +251,6 @@ def _figures(
     if row.damaged:
         line.add(f"{glyphs.failed} {row.trouble}  ", styles.failed_text)
     return line.add(changed_words(row, columns - line.cells, glyphs.cut), styles.text)
-
-
-def _status(line: Row, run: Run, columns: int, styles: Palette, glyphs: Glyphs, *, moving: str, waits: bool) -> None:
-    tone = styles.yours if waits else run_style(run.status, styles)
-    glyph = glyphs.person if waits else moving if moving and run.status == "running" else run_glyph(run.status, glyphs)
-    line.column(f"{glyph} ", _GLYPH, tone)
-    word = styles.muted if run.status == "succeeded" else tone
-    line.column("waits" if waits else run.status, columns - _GLYPH, word)
 
 
 def _numbers(

@@ -9,10 +9,8 @@ from textual.reactive import reactive
 from agent_tt_tui import format as fmt
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
-from agent_tt_tui.row import Row
-from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.row import Row, RowWidget
 from agent_tt_tui.text import clean, show
-from agent_tt_tui.widgets.dialogs.action_row import ActionRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.viewmodel.runs.sweep_form import FormRow
 
-__all__ = ["SweepAction", "SweepCost", "SweepRows"]
+__all__ = ["SweepCost", "SweepRows"]
 
 _LABEL: Final = 12
 _PLACEHOLDERS: Final = {
@@ -105,7 +103,7 @@ class SweepCost(RowWidget):
         definition = plan.definition
         if y == 0:
             factors = [str(len(axis.values)) for axis in definition.varied]
-            factors.append(f"{definition.samples} sample{'' if definition.samples == 1 else 's'}")
+            factors.append(fmt.counted(definition.samples, "sample"))
             row.column("runs", _LABEL, styles.muted).add(f"{fmt.count(definition.run_count)}", styles.strong)
             return row.upto(f"   {f' {glyphs.times} '.join(factors)}", columns, styles.muted)
         if y == 1:
@@ -140,10 +138,3 @@ class SweepCost(RowWidget):
         if not said:
             return row.add(f"{glyphs.well} ", styles.well).add("no recorded tool writes", styles.text)
         return row.add("! ", styles.changed_mark).upto(f"writes: {'; '.join(said)}", columns, styles.text)
-
-
-class SweepAction(ActionRow):
-    """The primary action; what is wrong stands in its place."""
-
-    LABEL = "F start the sweep"
-    REMARK = "nothing runs before this"

@@ -13,8 +13,7 @@ from agent_tt_tui import format as fmt
 from agent_tt_tui.chrome import FRAMES_PER_SECOND
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
-from agent_tt_tui.row import Row
-from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.row import Row, RowWidget
 from agent_tt_tui.status import sample_glyph
 from agent_tt_tui.text import clean, cut, fair_share, width
 from agent_tt_tui.viewmodel.runs.sweeps import interval

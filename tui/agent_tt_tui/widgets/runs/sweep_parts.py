@@ -9,8 +9,7 @@ from textual.reactive import reactive
 from agent_tt_tui import format as fmt
 from agent_tt_tui.lines import LineView
 from agent_tt_tui.look import look_of
-from agent_tt_tui.row import Row
-from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.row import Row, RowWidget
 from agent_tt_tui.status import kind_glyph, sample_glyph, step_style
 from agent_tt_tui.text import clean, show
 from agent_tt_tui.viewmodel.runs.preview import buckets
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from agent_tt.comparing.runs.equal_answers import Answer
     from agent_tt.sweeping.matrix import Sample
     from agent_tt_tui.palette import Palette
-    from agent_tt_tui.viewmodel.runs.sweep_cell import Chosen
+    from agent_tt_tui.viewmodel.runs.sweeps import Chosen
 
 __all__ = ["AnswerList", "ChosenRun"]
 
@@ -99,7 +98,7 @@ class ChosenRun(RowWidget):
         row.add(f"{sample_glyph(sample.status, glyphs)} {words}", sample_style(sample.status, styles))  # type: ignore[arg-type]
         facts = []
         if sample.steps is not None:
-            facts.append(f"{fmt.count(sample.steps)} step{'' if sample.steps == 1 else 's'}")
+            facts.append(fmt.counted(sample.steps, "step"))
         if sample.duration_us is not None:
             facts.append(fmt.duration(sample.duration_us / 1e6))
         if sample.tokens is not None:

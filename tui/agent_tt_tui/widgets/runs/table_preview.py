@@ -10,7 +10,7 @@ from textual.reactive import reactive
 
 from agent_tt_tui import format as fmt
 from agent_tt_tui.look import look_of
-from agent_tt_tui.row_widget import RowWidget
+from agent_tt_tui.row import RowWidget
 from agent_tt_tui.text import clean, cut, width
 from agent_tt_tui.viewmodel.runs.run_table import change, counts_of
 from agent_tt_tui.widgets.drawing import add_strip
@@ -73,7 +73,7 @@ class TablePreview(RowWidget):
 
     def _strip(self, chosen: ChosenRow, columns: int, styles: Palette) -> Row:
         steps = chosen.steps
-        count = f"  {fmt.count(len(steps))} step{'' if len(steps) == 1 else 's'}" if steps else ""
+        count = f"  {fmt.counted(len(steps), 'step')}" if steps else ""
         glyphs = look_of(self).glyphs
         row = add_strip(self.new_row(), steps, chosen.row.diverged_at, columns - width(count), styles, glyphs)
         return row.add(count, styles.muted)
@@ -99,7 +99,7 @@ class TablePreview(RowWidget):
 
     def _parting(self, row: TableRow) -> str:
         glyphs = look_of(self).glyphs
-        count = f"{fmt.count(row.final_changes)} place{'' if row.final_changes == 1 else 's'}"
+        count = fmt.counted(row.final_changes, "place")
         states = f"the final state differs in {count}" if row.final_changes else "the state of a lane differs"
         if row.final_equal is not False:
             states = "the final states are equal" if row.final_equal else "not all of the states can be read"

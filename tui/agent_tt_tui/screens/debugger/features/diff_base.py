@@ -26,11 +26,10 @@ class DiffBase(DebuggerFeature):
             detail="a step or mark, RUN, RUN@STEP, FILE:RUN@STEP",
             check=lambda text: None if text else "type a step, or a run and its step",
         )
-        self.screen.app.push_screen(dialog, self._named)
+        self.screen.ask(dialog, self._named)
 
-    def _named(self, text: str | None) -> None:
-        if text:
-            self.time.reading.find_state(text, self.time.number)
+    def _named(self, text: str) -> None:
+        self.time.reading.find_state(text, self.time.number)
 
     @hears(reading.OtherRead)
     def _on_other_read(self, message: reading.OtherRead) -> None:

@@ -13,7 +13,6 @@ from agent_tt.forking.editing.edits import apply_edits
 from agent_tt.forking.plan import plan_fork
 from agent_tt.forking.request import ForkRequest
 from agent_tt.model import Edit
-from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.dialogs.edit import EditDialog
 from agent_tt_tui.screens.dialogs.external import edit_state
@@ -115,7 +114,7 @@ class Editing(DebuggerFeature):
             subject = of_state(view.number, chosen.path, chosen.value, chosen.recorded)
         else:
             return
-        self.screen.app.push_screen(EditDialog(subject), self._edited)
+        self.screen.ask(EditDialog(subject), lambda edit: self.edit([edit]))
 
     def action_edit_state(self) -> None:
         """Edit the whole state in `$EDITOR`."""
@@ -154,12 +153,8 @@ class Editing(DebuggerFeature):
         def check(text: str) -> str | None:
             return trouble(lambda: apply_edits(state, [read(text)]))
 
-        def typed(text: str | None) -> None:
-            if text is not None:
-                self.edit([read(text)])
-
         dialog = PromptDialog(title, detail=detail, value=value, placeholder=placeholder, check=check)
-        self.screen.app.push_screen(dialog, typed)
+        self.screen.ask(dialog, lambda text: self.edit([read(text)]))
 
     def action_remove(self) -> None:
         """Take back the pending edit under the cursor; else remove the selected value from the state."""
@@ -190,10 +185,6 @@ class Editing(DebuggerFeature):
         if self.model.pending is not None:
             self._show_pending(Pending.begin(self.model.pending.step, self.model.pending.recorded))
 
-    def _edited(self, edit: Edit | None) -> None:
-        if edit is not None:
-            self.edit([edit])
-
     def edit(self, edits: Sequence[Edit]) -> None:
         """Make edits at the step that is shown; those of another step's state or calls are dropped, after asking."""
         view, pending = self.time.view, self.model.pending
@@ -203,8 +194,7 @@ class Editing(DebuggerFeature):
         if pending is not None and pending.step != view.number and not is_mute:
             if pending.is_anchored:
                 question = f"{pending.words} would be dropped. Edit step {view.number} instead?"
-                dialog = ConfirmDialog("Edit another step", question)
-                self.screen.app.push_screen(dialog, partial(self._edit_instead, edits))
+                self.screen.confirm("Edit another step", question, partial(self._edit_instead, edits))
                 return
             moved = Pending.begin(view.number, view.state)
             for group in pending.groups:
@@ -213,10 +203,9 @@ class Editing(DebuggerFeature):
         pending = pending or Pending.begin(view.number, view.state)
         self._change(partial(pending.add, edits))
 
-    def _edit_instead(self, edits: Sequence[Edit], drop: bool | None) -> None:  # noqa: FBT001 - a dialog's answer
-        if drop:
-            self.model.pending = None
-            self.edit(edits)
+    def _edit_instead(self, edits: Sequence[Edit]) -> None:
+        self.model.pending = None
+        self.edit(edits)
 
     def _change(self, change: Callable[[], Pending]) -> None:
         try:

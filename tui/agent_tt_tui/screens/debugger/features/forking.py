@@ -49,7 +49,7 @@ class Forking(DebuggerFeature):
         step, edits = self._begins()
         breaks = [row.watch.where for row in self.model.board.breakpoints]
         dialog = ForkDialog(self.model.source, self.model.run, step, edits, breaks)
-        self.screen.app.push_screen(dialog, self._forked)
+        self.screen.ask(dialog, self._forked)
 
     def action_sweep(self) -> None:
         """Begin a sweep from the step that is shown, with the edits that were made to it, or open one of this run."""
@@ -59,10 +59,8 @@ class Forking(DebuggerFeature):
         suggestion = "" if selection is None else example(selection.path, selection.value, fixed)
         open_sweeps(self.screen, self.model.source, self.model.run, SweepDraft(step, fixed), suggestion=suggestion)
 
-    def _forked(self, handle: RunHandle | None) -> None:
+    def _forked(self, handle: RunHandle) -> None:
         """Watch a fork that was started beside its original."""
-        if handle is None:
-            return
         # The edits live on in the fork, which shows them.
         self._editing.action_undo_edits()
         source = self.model.source

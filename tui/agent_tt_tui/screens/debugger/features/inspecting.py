@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from agent_tt_tui.dialog import Dialog
+from agent_tt_tui.keymaps import COPY
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
-from agent_tt_tui.screens.dialogs.copy import CopyKeys
 from agent_tt_tui.widgets.debugger.inspector import no_further_call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.app import ComposeResult
 
 
 class Inspecting(DebuggerFeature):
@@ -46,8 +54,30 @@ class Inspecting(DebuggerFeature):
         if selection is None:
             self.screen.say("select a value first: tab goes to the state")
         else:
-            self.screen.app.push_screen(CopyKeys(selection.text), self._copied)
+            self.screen.ask(CopyKeys(selection.text), lambda what: self.screen.say(f"copied the {what}"))
 
-    def _copied(self, what: str | None) -> None:
-        if what is not None:
-            self.screen.say(f"copied the {what}")
+
+class CopyKeys(Dialog[str]):
+    """Waits for one key, named in the footer; copies and returns what was copied: `path`, `value` or `key`."""
+
+    CONTEXT = COPY
+    AUTO_FOCUS = ""
+    HELP = "Copy of the selected value: p its path, v all of it, k its key."
+
+    def __init__(self, text: Callable[[str], str]) -> None:
+        """Wait for a key.
+
+        Args:
+            text: Gives the text of what is copied.
+        """
+        super().__init__()
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        """Leave the screen below as it is, but for the footer."""
+        yield self.footer()
+
+    def action_copy(self, what: str) -> None:
+        """Copy the path, the value or the key."""
+        self.app.copy_to_clipboard(self._text(what))
+        self.dismiss(what)

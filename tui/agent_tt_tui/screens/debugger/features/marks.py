@@ -30,4 +30,4 @@ class Marks(DebuggerFeature):
             self.time.go(next(iter(letters)))
             return
         choices = [Choice(str(step), letters[step], f"step {step}") for step in sorted(letters)]
-        self.screen.app.push_screen(PickDialog("Marks", choices), self.time.find)
+        self.screen.ask(PickDialog("Marks", choices), self.time.find)

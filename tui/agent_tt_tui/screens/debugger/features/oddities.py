@@ -58,7 +58,7 @@ class Oddities(DebuggerFeature):
             Choice(str(number), f"{place:>{column}}  {oddity.kind}", oddity.what)
             for number, (oddity, place) in enumerate(zip(odd, places, strict=True))
         ]
-        self.screen.app.push_screen(PickDialog("Odd", choices, detail=self.model.run.name), self._go_to_odd)
+        self.screen.ask(PickDialog("Odd", choices, detail=self.model.run.name), self._go_to_odd)
 
     @hears(reading.Scanned)
     def _on_scan_ended(self, message: reading.Scanned) -> None:
@@ -74,8 +74,8 @@ class Oddities(DebuggerFeature):
         self.model.oddities = message.oddities
         self.panes.refresh_run()
 
-    def _go_to_odd(self, choice: str | None) -> None:
-        if choice is None or not self.model.oddities:
+    def _go_to_odd(self, choice: str) -> None:
+        if not self.model.oddities:
             return
         oddity = self.model.oddities[int(choice)]
         self._find.show_found([StepHit(step, oddity.kind) for step in oddity.steps], _shown_at(oddity))

@@ -10,7 +10,6 @@ from agent_tt.errors import AgentTTError, Untrusted
 from agent_tt.replaying.preflight import why_no_debugger, why_not_replayable
 from agent_tt.replaying.report import VERDICT_WORDS
 from agent_tt.rerunning.replay import run_replay
-from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.screens.debugger.features.base import DebuggerFeature
 from agent_tt_tui.screens.dialogs.external import with_terminal
 from agent_tt_tui.screens.running.replay import Replayed
@@ -51,11 +50,7 @@ class Pdb(DebuggerFeature):
             " its first call. The terminal is pdb's meanwhile: n goes on to the next line, c to the end, q stops.\n\n"
             "Open it?"
         )
-        self.screen.app.push_screen(ConfirmDialog("pdb", question), partial(self._confirmed, step))
-
-    def _confirmed(self, step: int, yes: bool | None) -> None:  # noqa: FBT001 - a dialog's answer
-        if yes:
-            self._debug(step)
+        self.screen.confirm("pdb", question, partial(self._debug, step))
 
     def _debug(self, step: int) -> None:
         source, run = self.model.source, self.model.run

@@ -54,12 +54,11 @@ class Related(DebuggerFeature):
             self._open_kin(message.kin, message.kin[0].run.id)
         else:
             choices = [Choice(kin.run.id, kin.run.name, f"{kin.words}, {kin.run.status}") for kin in message.kin]
-            self.screen.app.push_screen(PickDialog("Open", choices), partial(self._open_kin, message.kin))
+            self.screen.ask(PickDialog("Open", choices), partial(self._open_kin, message.kin))
 
-    def _open_kin(self, kin: Sequence[Kin], run_id: str | None) -> None:
-        chosen = next((found for found in kin if found.run.id == run_id), None)
-        if chosen is not None:
-            self.screen.post_message(OpenRun(self.model.source, chosen.run, chosen.step))
+    def _open_kin(self, kin: Sequence[Kin], run_id: str) -> None:
+        chosen = next(found for found in kin if found.run.id == run_id)
+        self.screen.post_message(OpenRun(self.model.source, chosen.run, chosen.step))
 
     def action_compare(self) -> None:
         """Compare with another run: at once where there is only one, else with one that is chosen."""
@@ -76,13 +75,13 @@ class Related(DebuggerFeature):
             forks = forks_among(self.model.run, [run for run, _ in runs])
             choices = [Choice(_ALL_FORKS, f"all {forks} forks", "in a table")] if forks > 1 else []
             choices += [Choice(run.id, run.name, f"{kin or run.status}, {_age(run)}") for run, kin in runs]
-            self.screen.app.push_screen(PickDialog("Compare with", choices), self._compare)
+            self.screen.ask(PickDialog("Compare with", choices), self._compare)
 
-    def _compare(self, run_id: str | None) -> None:
+    def _compare(self, run_id: str) -> None:
         source = self.model.source
         if run_id == _ALL_FORKS:
             self.screen.app.push_screen(TableScreen(source, self.model.run))
-        elif run_id is not None:
+        else:
             self.screen.app.push_screen(CompareScreen(source, self.model.run, source, source.run(run_id)))
 
 
