@@ -110,12 +110,12 @@ class Plugins(Generic[T]):
         return self._others
 
     def all(self) -> Iterator[tuple[str, T]]:
-        """Yield ours, then the others, which are looked for only where that is come to."""
+        """Yield ours, then the others; those are looked for only when ours are used up."""
         yield from self.ours()
         yield from self.others()
 
     def named(self, name: str) -> T:
-        """One that was loaded before.
+        """Give one that was loaded before.
 
         Raises:
             LookupError: there is none of that name.

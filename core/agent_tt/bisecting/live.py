@@ -35,7 +35,7 @@ __all__ = ["bisect_live", "first_where"]
 
 
 def first_where(first: int, last: int, holds: Callable[[int], bool]) -> int | None:
-    """The first number first..last where something holds that goes on holding; asked as seldom as can be."""
+    """Find the first number of first..last from which on something holds; ask as seldom as possible."""
     if not holds(last):
         return None
     low, high = first, last

@@ -67,7 +67,7 @@ class Encoder:
         self._copies = Copies()
 
     def enter(self, container: object) -> None:
-        """Say that what is encoded next lies inside `container`."""
+        """Note that what is encoded next lies inside `container`."""
         self._inside.append(container)
         self._open.add(id(container))
         self._entered += 1

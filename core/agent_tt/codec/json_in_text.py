@@ -1,4 +1,4 @@
-"""Texts of a state that are themselves JSON, as results of tools in a conversation mostly are."""
+"""JSON inside the texts of a state: results of tools in a conversation are mostly written so."""
 
 from __future__ import annotations
 

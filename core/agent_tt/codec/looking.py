@@ -72,7 +72,7 @@ def looking() -> Iterator[None]:
 
 
 def seen(look: Callable[[], T], otherwise: T) -> T:
-    """What looking gives; `otherwise` where the object raises."""
+    """Call `look`, and give what it returns; `otherwise` where the object raises."""
     try:
         with looking():
             return look()
@@ -104,7 +104,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def must_go_on(error: BaseException) -> bool:
-    """Whether what came while an object was looked at was not raised by it: a signal's handler did, as for Ctrl-C."""
+    """Whether an exception has to go on: a signal handler raised it (Ctrl-C, say), not the object looked at."""
     if threading.current_thread() is not threading.main_thread():
         return False  # handlers run in the main thread alone
     trace = error.__traceback__

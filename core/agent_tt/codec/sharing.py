@@ -1,4 +1,4 @@
-"""Keeping values short whose parts are shared: a thousand objects that all hold each other have no end as a tree.
+"""Limits on copying what a value holds more than once: as a tree, a thousand objects that hold each other have no end.
 
 Shared references are stored as copies, so a state of a few objects may spell out to more than a machine can hold. What
 is met for the first time is always encoded; only being met *again* is paid for, and when that is used up, what was seen
@@ -67,5 +67,5 @@ _SHORT: Final = _Short()
 
 
 def short_repr(value: object) -> str:
-    """What a value is, in a moment, however its parts are entangled."""
+    """Describe a value in a short text, quickly even where its parts hold one another."""
     return _SHORT.repr(value)

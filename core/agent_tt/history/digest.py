@@ -125,17 +125,17 @@ def sum_token(count: int, total: int) -> int:
 
 
 def polynomial(start: int, tokens: Iterable[int]) -> int:
-    """Continue a list's polynomial (0 for the empty list) with the tokens of appended elements."""
+    """Extend the hash of a list, a polynomial of its tokens, by those of further elements. An empty list has 0."""
     for value in tokens:
         start = (start * _BASE + value) % _PRIME
     return start
 
 
 def replaced(value: int, removed: Iterable[int], added: Iterable[int], behind: int) -> int:
-    """A list's polynomial after tokens in it gave way to as many others, or any number at its front to any number.
+    """Give the hash of a list in which some elements were replaced: by as many others, or at its front by any number.
 
     Args:
-        value: the polynomial before.
+        value: the hash before.
         removed: the tokens that went.
         added: the tokens that came.
         behind: how many elements follow them.

@@ -64,7 +64,7 @@ class StandIns(Protocol):
         ...
 
     def given(self, question: Question, value: Wire, error: ErrorInfo | None) -> Served:
-        """An answer that a person gave, in the form in which such a call is answered.
+        """Turn an answer that a person wrote into the form that the agent expects of such a call.
 
         Raises:
             UsageError: such a call cannot be answered so.

@@ -1,4 +1,4 @@
-"""A run that begins with the first thing that it holds.
+"""A run that is written only once it has something to hold.
 
 Every Python process of a recorded command is watched, but most of them (a launcher such as `poetry run`, a helper that
 a tool starts) do nothing that is recorded: they leave no run behind.

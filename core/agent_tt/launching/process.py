@@ -56,7 +56,7 @@ _RUNPY: Final = "<frozen runpy>"
 
 
 class LaunchedRecording(Recording):
-    """The recording of a whole process. Its run begins with the first thing that it holds.
+    """The recording of a whole process. Its run is written once it has something to hold.
 
     Args:
         new: the run that the process makes.

@@ -1,4 +1,4 @@
-"""What marks mean: which run and step they are about now, and what these look like with them.
+"""Applying marks: which run and step each is about now, and how these look with them.
 
 In a file of another system runs and numbers may move as it grows. There a mark points to a checkpoint: what is said
 of a run belongs to the run that made that checkpoint, whatever the run's id is today; what is said of a checkpoint is

@@ -1,4 +1,4 @@
-"""Handing on what marks have no part in: steps, calls, states."""
+"""Passing on what marks do not change: steps, calls, states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Using what was recorded only where it is proven: what is damaged is shown, but never served, forked or compared."""
+"""Checks before recorded data is used: what is damaged is shown, but never served, forked or compared."""
 
 from __future__ import annotations
 

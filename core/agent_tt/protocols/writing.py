@@ -105,7 +105,7 @@ class Store(MarkedRuns):
 
     @abstractmethod
     def plan_deletion(self, run_ids: Sequence[str], *, with_forks: bool = False) -> list[Run]:
-        """What `delete_runs` would delete now, forks after what they were forked from; raises what it would raise."""
+        """List what `delete_runs` would delete, forks after what they were forked from; raise what it would raise."""
 
     @abstractmethod
     def delete_runs(self, run_ids: Sequence[str], *, with_forks: bool = False) -> Deletion:
@@ -163,7 +163,7 @@ class Store(MarkedRuns):
 
     @abstractmethod
     def settle_run(self, run_id: str) -> Owner | None:
-        """Make sure that a run runs, or never will.
+        """Give the process that records a run; a run without one is marked as crashed.
 
         The process that was to fill it may be gone, before it took the run over even: then the run is written down as
         crashed in the same transaction, and a process that comes too late finds it over.
@@ -184,7 +184,7 @@ class OpenQuestion(Protocol):
         ...
 
     def withdraw(self) -> None:
-        """Nobody waits for a decision any more."""
+        """Withdraw the question: nobody waits for a decision any more."""
         ...
 
 

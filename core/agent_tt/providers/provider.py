@@ -116,7 +116,7 @@ class Provider(ABC):
         return None
 
     def measures(self, request: Request) -> bool:
-        """Whether a request only has something worked out; see `MEASURES`."""
+        """Whether a request only computes something, and changes nothing; see `MEASURES`."""
         ends = [groups for end, groups in self.MEASURES.items() if request.path.endswith(end)]
         return any(group <= request.body.keys() for groups in ends for group in groups)
 

@@ -72,7 +72,7 @@ def provider_of(call: ModelCall) -> Provider:
 
 
 def asked(question: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | None:
-    """What a method of a provider gives; None where it raises, which is told once: code of others is asked here."""
+    """Call a method of a provider, which may be of another package; None where it raises, which is logged once."""
     try:
         return question(*args, **kwargs)
     except RecursionError:  # JSON that is nested very deeply
@@ -122,7 +122,7 @@ def recognise(method: str, url: str, headers: Headers, body: bytes | str | Json)
 
 
 def only_measures(method: str, url: str, headers: Headers, body: bytes | str | Json) -> bool:
-    """Whether a request has a provider work something out, and changes nothing: vectors, counts, checks, rankings.
+    """Whether a request only has a provider compute something: vectors, counts, checks, rankings.
 
     They are no model calls in words, but a fork that may ask models may ask these. Told by the end of the path *and*
     the shape of the body: somebody's own `/embeddings` that takes something else counts as writing. Args as of

@@ -1,4 +1,4 @@
-"""What of a run cannot be looked at, so that nobody says that it holds nothing: damage, closed values, steps ahead."""
+"""The parts of a run that a search cannot read: damage, encrypted or pickled values, steps still to come."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SEALED: Final = "sealed"
 
 
 def unread_in(source: RunSource, run: Run) -> tuple[str, ...]:
-    """What of a run an answer does not speak of, in words; empty where all of it was looked at.
+    """Say which parts of a run an answer does not cover, in words; empty where it covers all.
 
     Args:
         source: where the run is.

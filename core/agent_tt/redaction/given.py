@@ -1,4 +1,4 @@
-"""Secrets that the agent was given: recognised when it hands them on under a name that does not say so.
+"""Secrets that the agent was given: recognised when it passes them on, under whatever name.
 
 They come from answers, and from variables of the environment whose names say what they hold. A replay gives the agent
 a mark in place of such a secret (or another secret, from another environment), and whatever it asks with it then holds

@@ -44,7 +44,7 @@ _SMALL_NUMBER: Final = re.compile(r"\d{1,3}|(?:19|20)\d\d")
 
 
 def is_secret_text(name: str, value: str, around: Callable[[], str] | None = None) -> bool:
-    """Whether a text is a secret, for its name says that it may be one.
+    """Whether a text under a secret's name is a secret, not a placeholder.
 
     Args:
         name: the field, variable or option that holds it.
@@ -60,7 +60,7 @@ def is_secret_text(name: str, value: str, around: Callable[[], str] | None = Non
 
 
 def is_secret_number(name: str, value: float, around: Callable[[], str] | None = None) -> bool:
-    """Whether a number is a secret, for its name says that it may be one. No boolean is.
+    """Whether a number under a secret's name is a secret. No boolean is.
 
     Args:
         name: the field that holds it.

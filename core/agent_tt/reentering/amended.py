@@ -257,7 +257,7 @@ class EditApplier(Link):
                 self._why_not[id(edit)] = left[0] if left else "each request said so already"
 
     def unmade(self, index: int) -> dict[int, str]:
-        """Say which edits of one of the forks nothing came of, and why, by their positions among all it has."""
+        """Give the edits of one of the forks that had no effect: the reason by their position among its edits."""
         amendment = self._amendments[index]
         found: dict[int, str] = {}
         for at, positions in amendment.places.items():
@@ -275,7 +275,7 @@ class EditApplier(Link):
         return found
 
     def finish(self) -> None:
-        """Say which edits nothing has come of."""
+        """Record which edits had no effect."""
         for _, at in sorted(self._waiting):
             self._say(f"the edit of the state after step {at} was not applied: the agent did not come to it")
         for edit in self._conversations.values():

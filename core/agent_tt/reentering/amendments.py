@@ -68,7 +68,7 @@ def _kept_as(source: RunSource, run_id: str, step: int) -> str:
 
 @contextmanager
 def amended(source: Store, run: Run, served: Served | None, note: Callable[[int | None, str], None]) -> Iterator[None]:
-    """Apply the edits of `run` while the block lasts, and write down those that nothing came of; see `amending`."""
+    """Apply the edits of `run` while the block lasts, and record those that had no effect; see `amending`."""
 
     def keep(amendment: Amendment, found: Mapping[int, str]) -> None:
         if amendment.run_id == run.id:

@@ -1,4 +1,4 @@
-"""Answers given by hand, for names: `with given({"my_app.api.charge": {"id": 7}}):` around any block of code."""
+"""Stubs by dotted name: `with given({"my_app.api.charge": {"id": 7}}):` around any block of code."""
 
 from __future__ import annotations
 

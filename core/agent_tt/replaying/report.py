@@ -187,7 +187,7 @@ class ReplayReport:
 
 
 def compared(report: ReplayReport) -> str:
-    """What was compared beside the calls, and what was not: one line."""
+    """Say in one line what was compared beside the calls, and what was not."""
     looked = ["its last state"] * report.state_compared + ["its output"] * report.output_compared
     rest = ["its last state"] * (not report.state_compared) + ["its output"] * (not report.output_compared)
     said = f"{' and '.join(looked)} compared" if looked else ""

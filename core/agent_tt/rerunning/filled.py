@@ -43,7 +43,7 @@ class Beginning(Protocol):
         ...
 
     def why_halted(self) -> tuple[str, ...]:
-        """What is said of an agent that does not ask again what was recorded; nothing of any other."""
+        """Say why an agent was halted that does not ask again what was recorded; nothing for any other."""
         ...
 
     def ended(self) -> None:

@@ -50,7 +50,7 @@ _ENDED: frozenset[RunStatus] = frozenset({"succeeded", "failed", "interrupted"})
 
 
 class RunHandle:
-    """An agent's process and the run that it fills: a fork, or a run that is resumed. May be used from several threads.
+    """Controls an agent that runs in another process, and the run that is recorded of it: a fork, or a resumed run.
 
     As a context manager it stops the child when the block is left by an exception (Ctrl-C, for example); a block that
     ends normally leaves the child running. The child ends with the process that started it, however that ends, unless

@@ -1,4 +1,4 @@
-"""Writing what happens in a step that a fork shares with its parent: the row is the parent's, and stays as it is.
+"""Writing into a step that a fork shares with its parent: the parent's row stays unchanged.
 
 A step may be open where a fork begins, with others inside it or beside it. What its agent does in there from then on
 belongs to a row of the fork's own, of the same name, which is opened with the first such call.

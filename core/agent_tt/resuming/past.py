@@ -151,7 +151,7 @@ def _at_top(call: Call) -> Call:
 
 
 def marks_now(source: RunSource, run: Run) -> Marks:
-    """What an interruption has made of a run, which then did not simply break off.
+    """Tell what an interruption did to a run, which then did not simply break off.
 
     Ctrl-C ends the call that is being made with a `KeyboardInterrupt`, or cancels it, and every step around it; and the
     agent may clean up, which its calls say of themselves. None of that is what the agent was doing.

@@ -31,7 +31,7 @@ __all__ = ["reasons_to_part"]
 def reasons_to_part(
     a: RunView, b: RunView, rows: Sequence[Row], parting: int | None, shared: int, moved: Sequence[tuple[int, int]]
 ) -> tuple[Reason, ...]:
-    """Why two runs part: what they began with, what models were asked, what is different there, what a person changed.
+    """List why two runs diverge: in their input, in what models were asked, at the step itself, or by a person's edit.
 
     Args:
         a: The one run.

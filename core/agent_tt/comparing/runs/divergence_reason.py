@@ -48,7 +48,7 @@ ReasonKind: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One thing because of which runs part.
+    """One reason why two runs diverge.
 
     | kind | says | where | old and new |
     |---|---|---|---|

@@ -1,4 +1,4 @@
-"""What several runs came to, with equal answers under one letter."""
+"""The answers of several runs, equal ones under one letter."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NO_ANSWER: Final = "no answer"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Several runs that came to the same.
+    """Several runs that ended with the same answer.
 
     Attributes:
         letter: what stands for it; `-` of runs that did not succeed.

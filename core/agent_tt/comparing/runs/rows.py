@@ -128,7 +128,7 @@ def lane_pairs(rows: Sequence[Row]) -> tuple[LanePair, ...]:
 
 
 def mark_pending(rows: Sequence[Row], *, live_a: bool, live_b: bool) -> list[Row]:
-    """What one run has at the end and the other lacks is not a difference yet while that other still runs."""
+    """Mark as pending what only one run has at its end while the other still runs: that is no difference yet."""
     marked = list(rows)
     for waiting, live in (("only_a", live_b), ("only_b", live_a)):
         for index in range(len(marked) - 1, -1, -1) if live else ():

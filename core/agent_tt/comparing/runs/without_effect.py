@@ -1,4 +1,4 @@
-"""Edits of a fork of which nothing came: the agent never came to them, or wrote over them.
+"""Edits of a fork that had no effect: the agent never reached them, or wrote over them.
 
 They are kept with the fork, in its metadata; see `agent_tt.model.facts.WithoutEffectFacts`.
 """
@@ -17,7 +17,7 @@ __all__ = ["WithoutEffect", "edits_made", "edits_without_effect"]
 
 @dataclass(frozen=True, slots=True)
 class WithoutEffect:
-    """An edit of which nothing came.
+    """An edit that had no effect.
 
     Attributes:
         edit: the edit.
@@ -40,12 +40,12 @@ class WithoutEffect:
 
 
 def edits_without_effect(run: Run) -> tuple[WithoutEffect, ...]:
-    """List the edits of a fork of which it is known that nothing came."""
+    """List the edits of a fork that are known to have had no effect."""
     return tuple(WithoutEffect(run.edits[index], reason) for index, reason in _kept(run).items())
 
 
 def edits_made(run: Run) -> tuple[Edit, ...]:
-    """List the edits of a fork without those of which it is known that nothing came."""
+    """List the edits of a fork but for those that are known to have had no effect."""
     kept = _kept(run)
     return tuple(edit for index, edit in enumerate(run.edits) if index not in kept)
 

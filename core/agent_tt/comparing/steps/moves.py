@@ -92,7 +92,7 @@ def answers_of(calls: Sequence[Call]) -> list[Call]:
 
 
 def is_silent(calls: Sequence[Call]) -> bool:
-    """Whether a step with these calls asked nobody anything: what it did is only known from what it wrote."""
+    """Whether a step made no call to the world, so that only what it wrote tells what it did."""
     return not any(call.kind in ACTING or call.kind == "llm" for call in calls)
 
 

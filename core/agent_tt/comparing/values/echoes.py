@@ -1,4 +1,4 @@
-"""Changes of a message that say nothing: a client that sends a model's answer back writes the same in another way.
+"""Changes of a message that mean nothing: a client that sends a model's answer back may write it differently.
 
 A key that is null is left out or comes in, keys stand in another order, a tool's arguments are spaced otherwise. What
 is exact (digests, JSON, patches) knows them all; where people read what a step did, they hide it.

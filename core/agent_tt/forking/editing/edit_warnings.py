@@ -1,4 +1,4 @@
-"""What is odd about an edit that fits all the same.
+"""Warnings about edits that are valid, and perhaps not meant.
 
 A key that the state never had may be one that was mistyped; providers refuse a conversation in which a tool's result
 has lost the call that it answers, or a call its result.

@@ -33,7 +33,7 @@ _MOST_NAMED = 4
 def mute(
     source: RunSource, run_id: str, steps: Sequence[Step], number: int, at: int, state: Wire
 ) -> tuple[tuple[Edit, ...], tuple[str, ...]]:
-    """The edits that make a step's doing undone, behind one that says so; and what of it stays, in words.
+    """Give the edits that undo what a step did, after one that says so, and in words what cannot be undone.
 
     Args:
         source: where the run lies.

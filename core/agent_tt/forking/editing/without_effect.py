@@ -1,4 +1,4 @@
-"""Writing down which edits of a fork nothing came of; see `agent_tt.comparing.runs.without_effect`."""
+"""Recording which edits of a fork had no effect; see `agent_tt.comparing.runs.without_effect`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["keep_without_effect", "keep_written_over"]
 
 
 def keep_without_effect(store: Store, run_id: str, found: Mapping[int, str]) -> None:
-    """Add edits, by their position among those of the fork, with the reason why nothing came of them."""
+    """Record edits that had no effect, each with the reason, by its position among those of the fork."""
     if not found:
         return
     before = store.run(run_id).facts.edits_without_effect
@@ -27,7 +27,7 @@ def keep_without_effect(store: Store, run_id: str, found: Mapping[int, str]) -> 
 
 
 def keep_written_over(store: Store, run: Run) -> None:
-    """Find out whether an agent that was handed an edited state wrote over the edit before anything came of it.
+    """Find out whether an agent that was handed an edited state wrote over the edit before it had an effect.
 
     That is so where its first step asked what the same step of the original asked, and left the very same state.
     """

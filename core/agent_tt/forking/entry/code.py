@@ -156,7 +156,7 @@ def plan_code(run: Run, agent: str | None, way: WayBackIn = "restore") -> tuple[
 
 
 def program_facts(run: Run, code: CodePlan) -> dict[str, Wire]:
-    """A run's metadata, as they are of a run of `code`: they say which program starts."""
+    """Give the metadata that a run of `code` would have: they say which program starts."""
     facts = dict(run.metadata)
     if not code.is_script:  # a function is called, and not the script that it was
         for key in (_SCRIPT, _MODULE):

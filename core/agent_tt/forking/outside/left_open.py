@@ -1,4 +1,4 @@
-"""What a call that was let run leaves open, and what is sent there afterwards: outside of every call, so it is ruled.
+"""Connections and programs that an allowed call leaves open: the policy also decides about what is sent to them later.
 
 Python raises no audit event where something is written to an open connection or to a running program. So while a fork
 is guarded the ways to do that are replaced: the methods of `socket.socket` and `ssl.SSLSocket`, `os.write` and its

@@ -1,4 +1,4 @@
-"""What a person gave for a call that a fork does not make, in the form in which such a call is answered.
+"""Answers that a person wrote for calls that a fork does not make, in the form that the agent expects.
 
 That is a result, pieces of a generator, the answer to a request, a provider's answer, plain or streamed.
 """

@@ -173,7 +173,7 @@ def is_redirected(function: object) -> bool:
 
 
 def copies_of(function: FunctionType) -> Iterator[FunctionType]:
-    """Other function objects with the same code and nothing of their own around it: copies that somebody made."""
+    """Find copies of a function: other function objects with the same code. A closure has none."""
     if function.__closure__ is not None:
         return  # each call of the function around it makes one: they are not the same
     ours = {id(redirection.untouched) for redirection in _REDIRECTED.values()}

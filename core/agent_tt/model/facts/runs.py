@@ -138,7 +138,7 @@ class SweepFacts(Facts):
 
 
 class WithoutEffectFacts(Facts):
-    """An edit of a fork of which nothing came."""
+    """An edit of a fork that had no effect."""
 
     __slots__ = ()
 

@@ -97,7 +97,7 @@ def _found(text: str) -> tuple[Entity, ...]:
 
 
 def small_numbers(text: str) -> tuple[Entity, ...]:
-    """The numbers in a text that say nothing by themselves: `14`, `10`, `2026`. Their keys are no others' keys."""
+    """List the numbers in a text that are too common to identify anything: `14`, `10`, `2026`."""
     return _small_numbers(text[:_LONGEST_TEXT])
 
 

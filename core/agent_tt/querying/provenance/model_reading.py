@@ -136,7 +136,7 @@ def places_read(args: Wire, text: str) -> list[Read]:
 
 
 def best_part(value: Wire, text: str) -> tuple[Path, str]:
-    """Where in a result something of an answer stands, and the words of it; all of it where it is in no one place."""
+    """Find the part of a result that an answer uses, and its words; the whole result where no single part does."""
     parts = list(leaves(value))
     if len(parts) < 2:
         return (), ""

@@ -354,7 +354,7 @@ class _Walk:
         return Link("input", step, call, name, format_path(like.path), held, why, like.shared)
 
     def _end(self, value: Wire, step: int, old: Wire, writers: Collection[int]) -> Iterator[Link]:
-        """The last links where no call is known to have brought a value: computed, common, in the input, or made."""
+        """End the trail where no call is known to have brought a value: computed, common, in the input, or made."""
         ways = computed(scalar(value), self._search.numbers(step), old)
         if len(ways) == 1:
             (call, path), *rest = sorted(ways[0].origins, key=lambda origin: origin[0] is None)

@@ -1,4 +1,4 @@
-"""Which texts may hold something, in the language of FTS5: those that have all its threes of characters."""
+"""A filter for FTS5: a text can hold what is searched for only if it has all of its trigrams."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LAST_CODE: Final = 0x10FFFF
 
 
 def grams_of(connection: sqlite3.Connection, needed: Needed) -> str | None:
-    """What texts that may match have, in the language of FTS5; None where nothing is known of them."""
+    """Write the FTS5 query that all texts which may match fulfil; None where nothing is known of them."""
     if isinstance(needed, list):
         sign, *parts = needed
         built = [grams_of(connection, part) for part in parts]

@@ -1,4 +1,4 @@
-"""An expression that is watched: all steps of a run at which it holds, also those that are still to come.
+"""An expression that is watched while its run grows: all steps at which it holds so far.
 
 A page of steps is looked at at a time, so that whoever watches can say how far it is, show what was found, and stop.
 Only what came since is looked at when the run has grown; a step that has not ended is looked at when it has. The work

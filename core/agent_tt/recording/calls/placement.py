@@ -1,4 +1,4 @@
-"""Where a call belongs when it begins: to the open step, or one of its own; to nothing, outside any recording."""
+"""Choosing the step of a call that begins: the open one, or one of its own; none outside any recording."""
 
 from __future__ import annotations
 

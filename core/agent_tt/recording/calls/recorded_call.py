@@ -291,7 +291,7 @@ class RecordedCall:
         return self._pieces.shown
 
     def reads_on(self) -> None:
-        """The agent wants more of an answer, and has done what it does with what it had."""
+        """Note that the agent is done with the last piece, and asks for the next."""
         self.recording.journal.handover.goes_on()
 
     def _in_turn(self) -> AbstractContextManager[None]:

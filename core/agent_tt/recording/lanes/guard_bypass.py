@@ -1,4 +1,4 @@
-"""What is made for real on purpose: the guard of a fork lets it pass, in whatever task or thread it is done.
+"""Letting allowed calls past the guard of a fork, in whatever task or thread they do their work.
 
 A seam makes its request inside `passing`. The mark travels as the scope does: tasks copy their creator's context, and
 `hooks` carries it into plain threads and executor jobs, so that the look-up of a name in a thread pool passes too.
@@ -36,7 +36,7 @@ _MARK: ContextVar[_Mark | None] = ContextVar("agent_tt_passing", default=None)
 
 @contextmanager
 def passing(reason: Literal["request", "call"] = "request") -> Iterator[None]:
-    """While it lasts, what this code does, and what it starts, belongs to something that may be made for real.
+    """Let what this code does, and what it starts, pass the guard while the block lasts: it is part of an allowed call.
 
     Args:
         reason: what that is: a request or a process, which was decided about itself, or a function that is called.

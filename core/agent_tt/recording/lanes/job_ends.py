@@ -1,4 +1,4 @@
-"""When the job of an executor is over: when whoever waits for it has been told, not yet when its function returns.
+"""When the job of an executor ends: once those who wait for it were told, later than its function returns.
 
 Between the two the thread may be kept from going on, and the job of another, with a later answer, would be over first.
 So the thread hands the next answer over only behind what it tells, and jobs are numbered in the order of their ends.

@@ -1,4 +1,4 @@
-"""Threads that are recorded take their answers one after another, so that the recorded order is what they acted in.
+"""Recorded threads take their answers one after another, so that they act in the recorded order.
 
 An answer is numbered when it is committed, and only then does its thread act on it: put it into a queue, end its job.
 Two answers that come close together would often be acted on the other way round than they are numbered, and a replay

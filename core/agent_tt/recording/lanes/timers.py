@@ -1,4 +1,4 @@
-"""How many timers of the agent have fired in its event loops: a clock that no machine is too slow for.
+"""Counting the agent's timers that have fired: a measure of time that does not depend on the machine's speed.
 
 Timers fire late, each a little, so their order among answers from outside cannot be told from the time alone once there
 were many. With each answer it is therefore kept how many had fired since the answer before it, under `timers` among the

@@ -1,4 +1,4 @@
-"""What begins and ends with a `with` block, or just so with an `async with` block."""
+"""The base of context managers that work alike with `with` and `async with`."""
 
 from __future__ import annotations
 

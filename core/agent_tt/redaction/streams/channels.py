@@ -1,4 +1,4 @@
-"""Texts that a stream brings in stretches, each stretch in a part of a piece: judged joined, and cut back."""
+"""Texts that come in parts, spread over the pieces of a stream: searched for secrets joined, and split again."""
 
 from __future__ import annotations
 

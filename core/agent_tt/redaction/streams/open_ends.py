@@ -1,4 +1,4 @@
-"""What more text may still change of the judgement of a text: whether its end is the beginning of a secret.
+"""Whether the end of a text may be the beginning of a secret, so that more text is needed to tell.
 
 Patterns of keys and tokens hold no white space, quotes or backslashes, so of those only the last run of other
 characters is open. What a text names is open while its value may go on: a quote is not closed, a line is not at its

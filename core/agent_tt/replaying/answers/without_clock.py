@@ -1,4 +1,4 @@
-"""Waiting for answers where no clock says when they come: a run that is resumed waits for real.
+"""Waiting for answers without virtual time: a resumed run waits in real time.
 
 Coroutines get an answer when nothing else on their loop is ready to run. Whoever waits too long for others is released.
 So are coroutines of event loops that are not asyncio's own, whose clock cannot be moved in a replay either.

@@ -1,4 +1,4 @@
-"""Python complains about exceptions that nobody took. A divergence is kept by its replay, so about it nobody need."""
+"""Silencing Python's "exception was never retrieved" for a divergence, which its replay reports anyway."""
 
 from __future__ import annotations
 

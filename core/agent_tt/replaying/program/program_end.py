@@ -1,4 +1,4 @@
-"""Coming to the end of a program as its interpreter does, while its calls are still answered."""
+"""Ending a program as its interpreter would, while its calls are still answered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole course of an agent's process: its run's own rows, and those of the runs that it was forked from.
+"""All that an agent's process did: the rows of its run, and those of the runs that it was forked from.
 
 A fork whose agent was handed a state began there. One whose agent was re-entered by replay ran from the beginning: what
 it did up to its fork step are its parent's rows, and so on up to a run that was begun, or restored.

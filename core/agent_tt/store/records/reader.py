@@ -66,7 +66,7 @@ class RecordReader(RunSource):
         return sorted(found, key=lambda run: -run.started_us)[:limit]
 
     def _row(self, run_id: str) -> Run:
-        """A run as it is kept.
+        """Read a run as it is stored, with the status that was last written.
 
         Raises:
             RunNotFound: it is not there, or not any more.

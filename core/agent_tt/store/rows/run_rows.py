@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 __all__ = ["LABEL", "OUTPUT", "QUESTION", "RunRows", "descendants", "label_of", "shown_status"]
 
 LABEL: Final = "label"
-"""The kind of a row of `notes` that is a checkpoint's label."""
+"""What `notes.kind` is in a row that labels a checkpoint."""
 
 QUESTION: Final = "question"
-"""The kind of a row of `notes` that asks about a call; see `agent_tt.store.rows.questions`."""
+"""What `notes.kind` is in a row that asks about a call; see `agent_tt.store.rows.questions`."""
 
 OUTPUT: Final = "output"
-"""The kind of a row of `notes` that holds what a run printed; see `agent_tt.store.rows.outputs`."""
+"""What `notes.kind` is in a row that holds what a run printed; see `agent_tt.store.rows.outputs`."""
 
 _COLUMNS: Final = (
     f"{', '.join(f'r.{column}' for column in (*RUNS.columns, 'proof'))}, p.id,"  # noqa: S608  # our own

@@ -125,7 +125,7 @@ def release(database: Database, sweep_id: str) -> None:
 
 
 def settle(database: Database, run_id: str) -> Owner | None:
-    """Make sure that a run of a sweep runs, or never will.
+    """Give the process that records a run of a sweep; a run without one is marked as crashed.
 
     The process that was to fill it may be gone, before it took the run over even: then the run is written down as
     crashed in the same transaction, and a process that comes too late finds it over.

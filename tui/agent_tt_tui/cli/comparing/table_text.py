@@ -1,4 +1,4 @@
-"""What `compare` writes of many runs for people: a row for each, then what they came to."""
+"""The text that `compare` writes of many runs: a row for each, then their answers."""
 
 from __future__ import annotations
 

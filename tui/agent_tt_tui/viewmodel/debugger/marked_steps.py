@@ -1,4 +1,4 @@
-"""What is said of a step that is not as others are: its model was not asked, or no checkpoint was taken of it."""
+"""Remarks about unusual steps: the model was not asked, or no checkpoint was taken."""
 
 from __future__ import annotations
 

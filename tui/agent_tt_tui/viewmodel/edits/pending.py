@@ -1,4 +1,4 @@
-"""Edits that nothing has run with yet: of one step's state or calls, of steps, and of later requests."""
+"""Edits that no fork has run with yet: of one step's state or calls, of steps, and of later requests."""
 
 from __future__ import annotations
 

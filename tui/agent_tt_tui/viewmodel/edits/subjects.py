@@ -183,7 +183,7 @@ def of_stub(name: str, recorded: Wire, now: Wire, error: str | None, check: Call
 
 
 def trouble(work: Callable[[], object]) -> str | None:
-    """What goes wrong with something, in one line; None if nothing does."""
+    """Run a check, and give its error in one line; None if it has none."""
     try:
         work()
     except AgentTTError as error:
