@@ -193,6 +193,14 @@ def test_the_python_examples_run_one_after_the_other(shell, tmp_path):
         assert done.returncode == 0, (line, done.stderr)
 
 
+def test_the_python_of_the_readme_gives_what_it_says(shell, tmp_path):
+    (example,) = code_blocks(README, "python")
+    (tmp_path / "compare.py").write_text(example)
+    assert shell(sys.executable, "-m", "agent_tt_tui", "show", "refund-loop").returncode == 0
+    done = shell(sys.executable, "compare.py")
+    assert (done.stdout.strip(), done.stderr) == (re.search(r"  # (\d+)$", example, re.MULTILINE)[1], "")
+
+
 def test_the_shell_tour_of_refund_loop_runs_as_written(shell, capfd, monkeypatch, tmp_path):
     samples = ("refund-loop", "flaky-checkout", "--dry-run")
     lines = [line for page in PAGES for line in shell_lines(page)]

@@ -45,111 +45,111 @@ class Reading(RunSource):
         return True
 
     def step_count(self, run_id: str) -> int:
-        """Number of the last step."""
+        """Give the number of the last step."""
         return self.reader.step_count(run_id)
 
     def steps(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Step]:
-        """Steps start..stop-1 in order."""
+        """List steps start..stop-1 in order."""
         return self.reader.steps(run_id, start, stop)
 
     def calls(self, run_id: str, step: int) -> list[Call]:
-        """The calls of one step."""
+        """List the calls of one step."""
         return self.reader.calls(run_id, step)
 
     def call_page(self, run_id: str, start: int, stop: int) -> list[Call]:
-        """The calls of steps start..stop-1: arguments (of models the signature), results and errors, no more."""
+        """List the calls of steps start..stop-1: arguments (of models the signature), results and errors, no more."""
         return self.reader.call_page(run_id, start, stop)
 
     def call_heads(self, run_id: str, start: int = 1) -> list[Call]:
-        """The calls of all steps from `start` on, without arguments, results and errors."""
+        """List the calls of all steps from `start` on, without arguments, results and errors."""
         return self.reader.call_heads(run_id, start)
 
     def with_values(self, run_id: str, head: Call) -> Call:
-        """One of them with arguments, error and result."""
+        """Read one of them with arguments, error and result."""
         return self.reader.with_values(run_id, head)
 
     def output(self, run_id: str) -> Output | None:
-        """What a run printed; None where that was not kept."""
+        """Read what a run printed; None where that was not kept."""
         return self.reader.output(run_id)
 
     def deliveries(self, run_id: str, step: int, call: int) -> list[Delivery]:
-        """What reached the agent of a call that answers in pieces."""
+        """List what reached the agent of a call that answers in pieces."""
         return self.reader.deliveries(run_id, step, call)
 
     def state(self, run_id: str, step: int) -> Wire:
-        """The state after `step`, the caller's own copy."""
+        """Read the state after `step`, the caller's own copy."""
         return self.reader.state(run_id, step)
 
     def value(self, run_id: str, step: int, path: Path) -> Wire:
-        """One value of a state."""
+        """Read one value of a state."""
         return self.reader.value(run_id, step, path)
 
     def cursor(self, run_id: str, step: int) -> Cursor:
-        """A cursor that stands at `step`."""
+        """Make a cursor that stands at `step`."""
         return self.reader.cursor(run_id, step)
 
     def base_step(self, run_id: str, step: int) -> int | None:
-        """The checkpoint that `changes(step)` are against."""
+        """Find the checkpoint that `changes(step)` are against."""
         return self.reader.base_step(run_id, step)
 
     def changes(self, run_id: str, step: int) -> list[Op]:
-        """The operations that turned checkpoint `base_step` into `step`."""
+        """List the operations that turned checkpoint `base_step` into `step`."""
         return self.reader.changes(run_id, step)
 
     def digest(self, run_id: str, step: int) -> bytes | None:
-        """16 bytes that are equal exactly when two states are."""
+        """Give 16 bytes that are equal exactly when two states are."""
         return self.reader.digest(run_id, step)
 
     def digest_page(self, run_id: str, start: int, stop: int) -> dict[int, bytes]:
-        """What `digest` gives for steps start..stop-1."""
+        """Give what `digest` gives for steps start..stop-1."""
         return self.reader.digest_page(run_id, start, stop)
 
     def last_write(self, run_id: str, step: int, path: Path) -> int | None:
-        """The step that wrote the value now at `path`."""
+        """Find the step that wrote the value now at `path`."""
         return self.reader.last_write(run_id, step, path)
 
     def written_at(self, run_id: str, step: int, path: Path) -> tuple[int, Path] | None:
-        """The step that `last_write` gives, and where the value was just after it."""
+        """Find the step that `last_write` gives, and where the value was just after it."""
         return self.reader.written_at(run_id, step, path)
 
     def next_write(self, run_id: str, step: int, path: Path) -> int | None:
-        """The first later step that changed the value at `path`."""
+        """Find the first later step that changed the value at `path`."""
         return self.reader.next_write(run_id, step, path)
 
     def steps_touching(self, run_id: str, first: int, last: int, path: Path) -> set[int]:
-        """Steps first..last at whose end something else may lie at a place of the state; perhaps too many."""
+        """Find steps first..last at whose end something else may lie at a place of the state; perhaps too many."""
         return self.reader.steps_touching(run_id, first, last, path)
 
     def steps_calling(self, run_id: str, first: int, last: int, wanted: Mapping[str, str]) -> set[int]:
-        """Steps first..last with a call whose facts are as `wanted`."""
+        """Find steps first..last with a call whose facts are as `wanted`."""
         return self.reader.steps_calling(run_id, first, last, wanted)
 
     def anchor(self, run_id: str, step: int | None) -> tuple[str, str | None]:
-        """The thread of a run and the id of its checkpoint `step`, which stay."""
+        """Give the thread of a run and the id of its checkpoint `step`, which stay."""
         return self.reader.anchor(run_id, step)
 
     def anchored_at(self, run_id: str, checkpoint: str, *, own: bool) -> int | None:
-        """The step of a run that an id of `anchor` names."""
+        """Find the step of a run that an id of `anchor` names."""
         return self.reader.anchored_at(run_id, checkpoint, own=own)
 
     def sweeps(self) -> list[Sweep]:
-        """All sweeps, newest first."""
+        """List all sweeps, newest first."""
         return self.reader.sweeps()
 
     def sweep(self, ref: str) -> Sweep:
-        """The sweep that `ref` names."""
+        """Find the sweep that `ref` names."""
         return self.reader.sweep(ref)
 
     def damage(self, run_id: str, last: int | None = None) -> Problem | None:
-        """The first thing that is wrong with the rows of a run that a replay or a fork would use."""
+        """Find the first thing that is wrong with the rows of a run that a replay or a fork would use."""
         return self.reader.damage(run_id, last)
 
     def damaged_steps(self, run_id: str) -> list[int]:
-        """Checkpoints that hold, or need, something damaged."""
+        """List checkpoints that hold, or need, something damaged."""
         return self.reader.damaged_steps(run_id)
 
     def questions(self, run_id: str | None = None) -> list[CallQuestion]:
-        """The calls that wait for somebody's decision."""
+        """List the calls that wait for somebody's decision."""
         return self.reader.questions(run_id)
 
     def verify(self, run_id: str | None = None) -> list[Problem]:

@@ -55,13 +55,13 @@ class MarkedSource(Reading, MarkedRuns):
         self._book.close()
 
     def version(self) -> int:
-        """A number that differs after the file or the own store changed."""
+        """Give a number that differs after the file or the own store changed."""
         return hash((self.reader.version(), self._book.version()))
 
     # ---------------------------------------------------------------- reading
 
     def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:
-        """Runs, newest first; archived ones too, and at most `limit`, where that is asked for."""
+        """List runs, newest first; archived ones too, and at most `limit`, where that is asked for."""
         overlay = self._overlay()
         if not overlay.renamed():
             return self.reader.runs(archived=archived, limit=limit)
@@ -69,28 +69,28 @@ class MarkedSource(Reading, MarkedRuns):
         return [run for run in shown if archived or not run.archived][:limit]
 
     def forks(self, run_id: str, *, deep: bool = False) -> list[Run]:
-        """The runs that were forked from a run, oldest first; with `deep` also what was forked from those."""
+        """List the runs that were forked from a run, oldest first; with `deep` also what was forked from those."""
         overlay = self._overlay()
         return [overlay.run(run) for run in self.reader.forks(run_id, deep=deep)]
 
     def run(self, ref: str) -> Run:
-        """The run that `ref` names, by what it is called now or was before."""
+        """Find the run that `ref` names, by what it is called now or was before."""
         if not self._overlay().renamed():
             return self.reader.run(ref)
         return find_run(self.runs(archived=True), ref, self.reader.run)
 
     def step_number(self, run: Run, ref: str) -> int:
-        """The step that `ref` names; the name of a checkpoint is good too."""
+        """Find the step that `ref` names; the name of a checkpoint is good too."""
         named = [label.step for label in self.labels(run.id).values() if label.name == ref]
         return named[0] if named else self.reader.step_number(run, ref)
 
     def notes(self, run_id: str) -> list[Note]:
-        """Notes and bookmarks of a run: those in the file, then those in the own store."""
+        """List notes and bookmarks of a run: those in the file, then those in the own store."""
         own = self._overlay().notes(run_id)
         return [*self.reader.notes(run_id), *(replace(note, id=self._shown(note.id)) for note in own)]
 
     def labels(self, run_id: str) -> dict[int, Label]:
-        """Names and metadata of checkpoints."""
+        """Give names and metadata of checkpoints."""
         return self._overlay().labels(run_id)
 
     def _overlay(self) -> Overlay:

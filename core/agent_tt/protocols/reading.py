@@ -59,6 +59,38 @@ class RunSource(ABC):
     """Runs that can be read.
 
     Every method may be called from any thread; none holds a lock or transaction when it returns.
+
+    A subclass answers the six abstract methods. Here a text file is a run, and each of its lines a step:
+
+    ```python
+    class Lines(RunSource):
+        def __init__(self, path):
+            self._path, self._lines = path, path.read_text().splitlines()
+
+        @property
+        def path(self):
+            return self._path
+
+        def version(self):
+            return self._path.stat().st_mtime_ns
+
+        def runs(self, *, archived=False, limit=None):
+            return [Run("lines", self._path.stem, "succeeded", 0, steps=len(self._lines), read_only=True)][:limit]
+
+        def steps(self, run_id, start=1, stop=None):
+            every = [Step(number, line, "ok", seq=number) for number, line in enumerate(self._lines, 1)]
+            return every[max(start - 1, 0) : None if stop is None else max(stop - 1, 0)]
+
+        def calls(self, run_id, step):
+            self.check_step(run_id, step)
+            return []
+
+        def state(self, run_id, step):
+            self.check_step(run_id, step)
+            return self._lines[:step]
+    ```
+
+    `tests/core/conformance/reading.py` checks what every source must do.
     """
 
     @property
@@ -75,11 +107,11 @@ class RunSource(ABC):
 
     @abstractmethod
     def version(self) -> int:
-        """A number that differs after anyone changed the file; cheap enough to ask ten times a second."""
+        """Give a number that differs after anyone changed the file; cheap enough to ask ten times a second."""
 
     @abstractmethod
     def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:
-        """Runs, newest first.
+        """List the runs, newest first.
 
         Args:
             archived: those that were archived too.
@@ -88,11 +120,11 @@ class RunSource(ABC):
 
     @abstractmethod
     def steps(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Step]:
-        """Steps start..stop-1 in order (stop None: to the end); a page costs what it returns, wherever it lies."""
+        """List steps start..stop-1 (stop None: to the end); a page costs what it returns, wherever it lies."""
 
     @abstractmethod
     def calls(self, run_id: str, step: int) -> list[Call]:
-        """The calls of one step in order of starting, with arguments and results.
+        """List the calls of one step in order of starting, with arguments and results.
 
         Raises:
             StepNotFound: no such step.
@@ -100,7 +132,7 @@ class RunSource(ABC):
 
     @abstractmethod
     def state(self, run_id: str, step: int) -> Wire:
-        """The state after `step`, the caller's own copy.
+        """Read the state after `step`, the caller's own copy.
 
         A step without a checkpoint gives the newest earlier one of its track.
 
@@ -122,7 +154,7 @@ class RunSource(ABC):
     # ---------------------------------------------------------------- runs and steps
 
     def forks(self, run_id: str, *, deep: bool = False) -> list[Run]:
-        """The runs that were forked from a run, oldest first, archived ones too.
+        """List the runs that were forked from a run, oldest first, archived ones too.
 
         Args:
             run_id: the run.
@@ -131,7 +163,7 @@ class RunSource(ABC):
         return derived.forks(self.runs(archived=True), run_id, deep=deep)
 
     def run(self, ref: str) -> Run:
-        """The run that `ref` names.
+        """Find the run that `ref` names.
 
         That is a whole id, a name (its newest root run; `NAME/fork-N` too), a name that it had before it was renamed, a
         unique prefix of an id, `latest`, or `NAME~2` for the one before the one before. Of several runs of one name
@@ -147,7 +179,7 @@ class RunSource(ABC):
         )
 
     def step_number(self, run: Run, ref: str) -> int:
-        """The step that `ref` names: a number (0 is the input), `~1` (the last but one), `@error` (the first failed).
+        """Find the step that `ref` names: a number (0: the input), `~1` (last but one), `@error` (the first failed).
 
         The name of a checkpoint will do too.
 
@@ -161,7 +193,7 @@ class RunSource(ABC):
         return next((step.number for step in self.steps(run.id) if step.status == "error"), None)
 
     def step_count(self, run_id: str) -> int:
-        """Number of the last step, 0 when there is none."""
+        """Give the number of the last step, 0 when there is none."""
         return len(self.steps(run_id))
 
     def check_step(self, run_id: str, step: int) -> None:
@@ -177,21 +209,21 @@ class RunSource(ABC):
     # ---------------------------------------------------------------- calls
 
     def call_page(self, run_id: str, start: int, stop: int) -> list[Call]:
-        """The calls of steps start..stop-1 in order: arguments (of models signatures), results and errors, no more."""
+        """List the calls of steps start..stop-1: arguments (of models signatures), results and errors, no more."""
         steps = self.steps(run_id, start, stop)
         return [call for step in steps if step.calls for call in self.calls(run_id, step.number)]
 
     def call_heads(self, run_id: str, start: int = 1) -> list[Call]:
-        """The calls of all steps from `start` on, in order, without arguments, results and errors."""
+        """List the calls of all steps from `start` on, in order, without arguments, results and errors."""
         whole = self.call_page(run_id, start, self.step_count(run_id) + 1)
         return [replace(call, args=None, result=None, error=None) for call in whole]
 
     def with_values(self, run_id: str, head: Call) -> Call:
-        """A call of `call_heads` with arguments, error and result; `…` may stand for each large part of a result."""
+        """Read a call of `call_heads` with arguments, error and result; in that `…` may stand for each large part."""
         return next((call for call in self.calls(run_id, head.step) if call.number == head.number), head)
 
     def deliveries(self, run_id: str, step: int, call: int) -> list[Delivery]:  # noqa: ARG002  # of what overrides it
-        """What reached the agent of a call that answers in pieces, in order; also of one that is still pending.
+        """List what reached the agent of a call that answers in pieces, in order; also of one that is pending.
 
         Empty for a call answered in one piece (`Call.delivered` is its number) and where no such call is known.
 
@@ -202,13 +234,13 @@ class RunSource(ABC):
         return []
 
     def output(self, run_id: str) -> Output | None:  # noqa: ARG002  # of what overrides it
-        """What a run printed on standard output, without what it has of its parent; None where that was not kept."""
+        """Read what a run printed on standard output, without what its parent did; None where that was not kept."""
         return None
 
     # ---------------------------------------------------------------- states
 
     def value(self, run_id: str, step: int, path: Path) -> Wire:
-        """One value of a state, without handing out the rest.
+        """Read one value of a state, without handing out the rest.
 
         Raises:
             PathNotFound: the state has nothing there.
@@ -216,30 +248,30 @@ class RunSource(ABC):
         return get(self.state(run_id, step), path)
 
     def cursor(self, run_id: str, step: int) -> Cursor:
-        """A cursor that stands at `step`. One cursor belongs to one thread at a time."""
+        """Make a cursor that stands at `step`. One cursor belongs to one thread at a time."""
         return derived.StateCursor(lambda at: self.state(run_id, at), step)
 
     def base_step(self, run_id: str, step: int) -> int | None:
-        """The checkpoint that `changes(step)` are against: the previous one on the same track; None for the first."""
+        """Find the checkpoint that `changes(step)` are against: the previous one on the track; None for the first."""
         return derived.base_step(self, run_id, step)
 
     def changes(self, run_id: str, step: int) -> list[Op]:
-        """The operations that turned checkpoint `base_step` into `step`. Empty when nothing changed."""
+        """List the operations that turned checkpoint `base_step` into `step`. Empty when nothing changed."""
         return derived.changes(self, run_id, step)
 
     def digest(self, run_id: str, step: int) -> bytes | None:
-        """16 bytes that are equal exactly when the states are (key order apart); None where it is not known."""
+        """Give 16 bytes that are equal exactly when the states are (key order apart); None where it is not known."""
         return digest(self.state(run_id, step))
 
     def digest_page(self, run_id: str, start: int, stop: int) -> dict[int, bytes]:
-        """What `digest` gives for steps start..stop-1; those that took no checkpoint of their own may be missing."""
+        """Give the digests of steps start..stop-1; those that took no checkpoint of their own may be missing."""
         numbers = [step.number for step in self.steps(run_id, start, stop) if step.seq is not None]
         return {number: found for number in numbers if (found := self.digest(run_id, number)) is not None}
 
     # ---------------------------------------------------------------- who wrote what
 
     def last_write(self, run_id: str, step: int, path: Path) -> int | None:
-        """The step that wrote the value now at `path` in checkpoint `step`; None when none did.
+        """Find the step that wrote the value now at `path` in checkpoint `step`; None when none did.
 
         The value is followed through shifts of the lists that it is in.
         """
@@ -247,18 +279,18 @@ class RunSource(ABC):
         return None if found is None else found[0]
 
     def written_at(self, run_id: str, step: int, path: Path) -> tuple[int, Path] | None:
-        """The step that `last_write` gives, and where the value was just after it."""
+        """Find the step that `last_write` gives, and where the value was just after it."""
         return derived.written_at(
             step, path, lambda at: self.base_step(run_id, at), lambda at: self.changes(run_id, at)
         )
 
     def next_write(self, run_id: str, step: int, path: Path) -> int | None:
-        """The first later step that changed the value at `path`, None when none does."""
+        """Find the first later step that changed the value at `path`; None when none did."""
         later = derived.later_steps(self, run_id, step)
         return derived.next_write(step, path, later, lambda at: self.state(run_id, at))
 
     def steps_touching(self, run_id: str, first: int, last: int, path: Path) -> set[int]:  # noqa: ARG002  # of what overrides it
-        """Steps first..last at whose end something else may lie at a place of the state; perhaps too many.
+        """Find the steps of first..last that may have changed a place of the state; perhaps too many.
 
         Args:
             run_id: the run.
@@ -269,26 +301,26 @@ class RunSource(ABC):
         return set(range(first, last + 1))
 
     def steps_calling(self, run_id: str, first: int, last: int, wanted: Mapping[str, str]) -> set[int]:
-        """Steps first..last with a call whose facts are as `wanted`: `kind`, `name`, `effect`, `status`, `lane`."""
+        """Find steps of first..last with a call that is as `wanted`: `kind`, `name`, `effect`, `status`, `lane`."""
         calls = self.call_page(run_id, max(first, 1), last + 1)
         return {call.step for call in calls if all(getattr(call, name) == word for name, word in wanted.items())}
 
     # ---------------------------------------------------------------- what people wrote down
 
     def notes(self, run_id: str) -> list[Note]:  # noqa: ARG002  # of what overrides it
-        """Notes, bookmarks, watches and unrecorded effects of a run."""
+        """List notes, bookmarks, watches and unrecorded effects of a run."""
         return []
 
     def labels(self, run_id: str) -> dict[int, Label]:  # noqa: ARG002  # of what overrides it
-        """Names and metadata that people gave to checkpoints of a run, by step; a name is good for `step_number`."""
+        """Give the labels of checkpoints of a run, by step: names, which `step_number` knows, and metadata."""
         return {}
 
     def questions(self, run_id: str | None = None) -> list[CallQuestion]:  # noqa: ARG002  # of what overrides it
-        """The calls that wait for somebody's decision, the oldest question first: of one run, or of all."""
+        """List the calls that wait for somebody's decision, the oldest question first: of one run, or of all."""
         return []
 
     def anchor(self, run_id: str, step: int | None) -> tuple[str, str | None]:  # noqa: ARG002  # of what overrides it
-        """What stays: the thread of a run and the id of its checkpoint `step`; of its last one for None and 0.
+        """Give the names that stay: the thread of a run, and the id of its checkpoint `step` (None, 0: its last).
 
         Where numbers stay themselves, that is the run and no id.
 
@@ -298,7 +330,7 @@ class RunSource(ABC):
         return run_id, None
 
     def anchored_at(self, run_id: str, checkpoint: str, *, own: bool) -> int | None:  # noqa: ARG002  # of what overrides it
-        """The step of a run that an id of `anchor` names; None where the run has none.
+        """Find the step of a run that an id of `anchor` names; None where the run has none.
 
         Args:
             run_id: the run.
@@ -310,11 +342,11 @@ class RunSource(ABC):
     # ---------------------------------------------------------------- sweeps
 
     def sweeps(self) -> list[Sweep]:
-        """All sweeps, newest first; those that are damaged are left out, and `verify` names them."""
+        """List all sweeps, newest first; those that are damaged are left out, and `verify` names them."""
         return []
 
     def sweep(self, ref: str) -> Sweep:
-        """The sweep that `ref` names: its id or the unique beginning of it, `RUN/sweep-1`, or `latest`.
+        """Find the sweep that `ref` names: its id or the unique beginning of it, `RUN/sweep-1`, or `latest`.
 
         An old name of the run will do.
 
@@ -328,7 +360,7 @@ class RunSource(ABC):
     # ---------------------------------------------------------------- damage
 
     def damage(self, run_id: str, last: int | None = None) -> Problem | None:  # noqa: ARG002  # of what overrides it
-        """The first thing wrong with the rows of a run and its ancestors; None where nothing is, or nothing is proven.
+        """Find the first thing wrong with the rows of a run and its ancestors; None where nothing is known to be.
 
         Args:
             run_id: the run.
@@ -337,7 +369,7 @@ class RunSource(ABC):
         return None
 
     def damaged_steps(self, run_id: str) -> list[int]:  # noqa: ARG002  # of what overrides it
-        """Checkpoints that hold, or need, something damaged.
+        """List the checkpoints that hold, or need, something damaged.
 
         Empty when all is well, or when nothing is known yet to be wrong.
         """

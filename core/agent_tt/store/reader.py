@@ -92,21 +92,21 @@ class StoreReader(RunSource):
         self.database.close()
 
     def version(self) -> int:
-        """A number that differs after anyone changed the file."""
+        """Give a number that differs after anyone changed the file."""
         return self.database.version()
 
     # ---------------------------------------------------------------- runs and steps
 
     def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:
-        """Runs, newest first; archived ones too, and at most `limit`, where that is asked for."""
+        """List runs, newest first; archived ones too, and at most `limit`, where that is asked for."""
         return self._runs.all(archived=archived, limit=limit)
 
     def forks(self, run_id: str, *, deep: bool = False) -> list[Run]:
-        """The runs that were forked from a run, oldest first; with `deep` also what was forked from those."""
+        """List the runs that were forked from a run, oldest first; with `deep` also what was forked from those."""
         return self._runs.forks(self.lineage.number(run_id), deep=deep)
 
     def run(self, ref: str) -> Run:
-        """The run that `ref` names: id, `latest`, name, `NAME~2`, or the unique beginning of an id.
+        """Find the run that `ref` names: id, `latest`, name, `NAME~2`, or the unique beginning of an id.
 
         Raises:
             RunNotFound: nothing, or several, fit.
@@ -114,7 +114,7 @@ class StoreReader(RunSource):
         return self._runs.one(ids.resolve(self.database, ref))
 
     def step_number(self, run: Run, ref: str) -> int:
-        """The step that `ref` names: a number (0: the input), `~1` for the last but one, `@error` for the first failed.
+        """Find the step that `ref` names: a number (0: the input), `~1` (last but one), `@error` (the first failed).
 
         Raises:
             StepNotFound: out of range, or no step failed.
@@ -122,15 +122,15 @@ class StoreReader(RunSource):
         return self._steps.number(self.lineage.number(run.id), ref)
 
     def step_count(self, run_id: str) -> int:
-        """Number of the last step, 0 when there is none."""
+        """Give the number of the last step, 0 when there is none."""
         return self.lineage.count(self.lineage.number(run_id))
 
     def steps(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Step]:
-        """Steps start..stop-1 in order (stop None: to the end)."""
+        """List steps start..stop-1 in order (stop None: to the end)."""
         return self._steps.page(self.lineage.number(run_id), start, stop)
 
     def calls(self, run_id: str, step: int) -> list[Call]:
-        """The calls of one step in order of starting.
+        """List the calls of one step in order of starting.
 
         Raises:
             StepNotFound: no such step.
@@ -142,23 +142,23 @@ class StoreReader(RunSource):
         return self._calls.of_step(run, step)
 
     def call_heads(self, run_id: str, start: int = 1) -> list[Call]:
-        """The calls of all steps from `start` on, without arguments, results and errors."""
+        """List the calls of all steps from `start` on, without arguments, results and errors."""
         return self._calls.heads(self.lineage.number(run_id), start)
 
     def with_values(self, run_id: str, head: Call) -> Call:
-        """A call with arguments, error and result; in the result `…` stands for each large part, which is not read."""
+        """Read a call with arguments, error and result; in that `…` stands for each large part, which is not read."""
         return self._calls.with_values(self.lineage.number(run_id), head)
 
     def call_page(self, run_id: str, start: int, stop: int) -> list[Call]:
-        """The calls of steps start..stop-1: arguments (of models the signature), results and errors, no more."""
+        """List the calls of steps start..stop-1: arguments (of models the signature), results and errors, no more."""
         return self._calls.page(self.lineage.number(run_id), start, stop)
 
     def digest_page(self, run_id: str, start: int, stop: int) -> dict[int, bytes]:
-        """What `digest` gives for steps start..stop-1; those that took no checkpoint of their own are missing."""
+        """Give what `digest` gives for steps start..stop-1; those that took no checkpoint of their own are missing."""
         return self._steps.digests(self.lineage.number(run_id), start, stop)
 
     def deliveries(self, run_id: str, step: int, call: int) -> list[Delivery]:
-        """What reached the agent of a call that answers in pieces, in order; also of one that is still pending.
+        """List what reached the agent of a call that answers in pieces, in order; also of one that is still pending.
 
         Raises:
             StepNotFound: no such step.
@@ -171,7 +171,7 @@ class StoreReader(RunSource):
     # ---------------------------------------------------------------- states
 
     def state(self, run_id: str, step: int) -> Wire:
-        """The state after `step`, the caller's own copy.
+        """Read the state after `step`, the caller's own copy.
 
         Raises:
             StepNotFound: no such step.
@@ -181,7 +181,7 @@ class StoreReader(RunSource):
         return load(self.log, position.track, position.seq).value
 
     def cursor(self, run_id: str, step: int) -> StateCursor:
-        """A cursor that stands at `step`.
+        """Make a cursor that stands at `step`.
 
         Raises:
             StepNotFound: no such step.
@@ -191,14 +191,14 @@ class StoreReader(RunSource):
         return StateCursor(states.at, step, may_change=True)
 
     def base_step(self, run_id: str, step: int) -> int | None:
-        """The checkpoint that `changes(step)` are against; None for the first of its track."""
+        """Find the checkpoint that `changes(step)` are against; None for the first of its track."""
         position = self.lineage.position(self.lineage.number(run_id), step)
         if not position.own:
             return self.lineage.step_of(position.track, position.seq)
         return self.lineage.step_of(position.track, position.seq - 1) if position.seq else None
 
     def changes(self, run_id: str, step: int) -> list[Op]:
-        """The operations that turned checkpoint `base_step` into `step`."""
+        """List the operations that turned checkpoint `base_step` into `step`."""
         run = self.lineage.number(run_id)
         for row in self.database.query(_OWN_ROW, (run, step)):
             if not self.log.begins_with(row[0]):
@@ -219,25 +219,25 @@ class StoreReader(RunSource):
         ]
 
     def digest(self, run_id: str, step: int) -> bytes | None:
-        """16 bytes that are equal exactly when the states are (key order apart)."""
+        """Give 16 bytes that are equal exactly when the states are (key order apart)."""
         position = self.lineage.position(self.lineage.number(run_id), step)
         return self.log.head(position.track, position.seq).digest
 
     def last_write(self, run_id: str, step: int, path: Path) -> int | None:
-        """The step that wrote the value now at `path` in checkpoint `step`, followed through list shifts."""
+        """Find the step that wrote the value now at `path` in checkpoint `step`, followed through list shifts."""
         position = self.lineage.position(self.lineage.number(run_id), step)
         found = self._index.last_write(position.track, position.seq, path)
         return None if found is None else self.lineage.step_of(*found)
 
     def written_at(self, run_id: str, step: int, path: Path) -> tuple[int, Path] | None:
-        """The step that `last_write` gives, and where the value was just after it."""
+        """Find the step that `last_write` gives, and where the value was just after it."""
         position = self.lineage.position(self.lineage.number(run_id), step)
         found = self._index.written_at(position.track, position.seq, path)
         wrote = None if found is None else self.lineage.step_of(*found[:2])
         return None if found is None or wrote is None else (wrote, found[2])
 
     def next_write(self, run_id: str, step: int, path: Path) -> int | None:
-        """The first later step that changed the value at `path`."""
+        """Find the first later step that changed the value at `path`."""
         run = self.lineage.number(run_id)
         position = self.lineage.position(run, step)
         track = self.lineage.continuation(run, position.track)
@@ -246,7 +246,7 @@ class StoreReader(RunSource):
         return None if found is None else self.lineage.step_of(track, found)
 
     def steps_touching(self, run_id: str, first: int, last: int, path: Path) -> set[int]:
-        """Steps first..last at whose end something else may lie at a place of the state; perhaps too many.
+        """Find steps first..last at whose end something else may lie at a place of the state; perhaps too many.
 
         Args:
             run_id: the run.
@@ -272,7 +272,7 @@ class StoreReader(RunSource):
         return found
 
     def steps_calling(self, run_id: str, first: int, last: int, wanted: Mapping[str, str]) -> set[int]:
-        """Steps first..last with a call whose columns are as `wanted`: `kind`, `name`, `effect`, `status`, `lane`."""
+        """Find steps of first..last with a call that is as `wanted`: `kind`, `name`, `effect`, `status`, `lane`."""
         named = [name for name in _CALL_COLUMNS if name in wanted]
         condition = "".join(f" AND {name} = ?" for name in named)
         found: set[int] = set()
@@ -288,35 +288,35 @@ class StoreReader(RunSource):
     # ---------------------------------------------------------------- around them
 
     def damaged_steps(self, run_id: str) -> list[int]:
-        """Steps that are damaged: their rows, their calls (what these carried apart), or what their states need."""
+        """List steps that are damaged: their rows, their calls (not what these carried), or what their states need."""
         run = self.lineage.number(run_id)
         damaged = {step.number for step in self._steps.page(run, 1, None) if step.damaged is not None}
         damaged.update(call.step for call in self._calls.heads(run, 1) if call.damaged is not None)
         return sorted({*damaged, *self._damage.steps(run)})
 
     def notes(self, run_id: str) -> list[Note]:
-        """Notes, bookmarks, watches and unrecorded effects of a run, oldest first."""
+        """List notes, bookmarks, watches and unrecorded effects of a run, oldest first."""
         return self._runs.notes(self.lineage.number(run_id))
 
     def output(self, run_id: str) -> Output | None:
-        """What a run printed; None where that was not kept."""
+        """Read what a run printed; None where that was not kept."""
         return outputs.output_of(self.database, self.lineage.number(run_id))
 
     def questions(self, run_id: str | None = None) -> list[CallQuestion]:
-        """Calls that wait for somebody's decision, the oldest question first: of one run, or of all."""
+        """List calls that wait for somebody's decision, the oldest question first: of one run, or of all."""
         run = None if run_id is None else self.lineage.number(run_id)
         return open_questions(self.database, self._calls.value, run)
 
     def sweeps(self) -> list[Sweep]:
-        """All sweeps, newest first; those that are damaged are left out."""
+        """List all sweeps, newest first; those that are damaged are left out."""
         return sweeps.all_sweeps(self.database)
 
     def labels(self, run_id: str) -> dict[int, Label]:
-        """Names and metadata of checkpoints of a run, by step."""
+        """Give names and metadata of checkpoints of a run, by step."""
         return self._runs.labels(self.lineage.number(run_id))
 
     def damage(self, run_id: str, last: int | None = None) -> Problem | None:
-        """The first thing that is wrong with the rows of a run that a replay or a fork would use; None for nothing.
+        """Find the first thing wrong with the rows of a run that a replay or a fork would use; None for nothing.
 
         Args:
             run_id: the run.

@@ -79,7 +79,7 @@ class _Contents:
         return self.row(run_id, number) if number else None
 
     def state(self, run_id: str, step: int) -> Wire:
-        """The state after `step`, shared."""
+        """Read the state after `step`, shared."""
         row = self.state_row(run_id, step)
         if row is None or row.checkpoint is None:
             return self.empty
@@ -186,11 +186,11 @@ class LangGraphSource(RunSource):
         self._file.close()
 
     def version(self) -> int:
-        """A number that differs after the file or its write-ahead log changed."""
+        """Give a number that differs after the file or its write-ahead log changed."""
         return self._file.version()
 
     def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:  # noqa: ARG002  # none is archived
-        """All branches of all threads, the newest first; at most `limit` where that is given."""
+        """List all branches of all threads, the newest first; at most `limit` where that is given."""
         with self._lock:
             contents = self._contents()
             if contents.runs is None:
@@ -198,22 +198,22 @@ class LangGraphSource(RunSource):
             return list(contents.runs[:limit])
 
     def run(self, ref: str) -> Run:
-        """The run that `ref` names: a thread, `THREAD@TIP`, a unique prefix, `latest`, or `ID~2`."""
+        """Find the run that `ref` names: a thread, `THREAD@TIP`, a unique prefix, `latest`, or `ID~2`."""
         with self._lock:
             contents = self._contents()
             return self._run(contents, resolve_run(ref, list(contents.branches), str(self.path)))
 
     def step_number(self, run: Run, ref: str) -> int:
-        """The step that `ref` names: a number (0 is the empty state), `~1`, or `@error`."""
+        """Find the step that `ref` names: a number (0 is the empty state), `~1`, or `@error`."""
         return resolve_step(ref, self.step_count(run.id), lambda: self._first_error(run.id))
 
     def step_count(self, run_id: str) -> int:
-        """Number of the last step."""
+        """Give the number of the last step."""
         with self._lock:
             return len(self._contents().layout(run_id).rows)
 
     def steps(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Step]:
-        """Steps start..stop-1 in order."""
+        """List steps start..stop-1 in order."""
         with self._lock:
             contents = self._contents()
             maker = contents.maker(run_id)
@@ -221,43 +221,43 @@ class LangGraphSource(RunSource):
             return [self._step(contents, maker, run_id, row) for row in rows]
 
     def calls(self, run_id: str, step: int) -> list[Call]:
-        """The model answers, tool results and questions to people of one step."""
+        """List the model answers, tool results and questions to people of one step."""
         with self._lock:
             contents = self._contents()
             return contents.maker(run_id).calls(contents.row(run_id, step)) if step else []
 
     def state(self, run_id: str, step: int) -> Wire:
-        """The state after `step`, the caller's own copy; a placeholder where it cannot be read."""
+        """Read the state after `step`, the caller's own copy; a placeholder where it cannot be read."""
         with self._lock:
             return self._contents().fresh_state(run_id, step)
 
     def value(self, run_id: str, step: int, path: Path) -> Wire:
-        """One value of a state."""
+        """Read one value of a state."""
         with self._lock:
             return copy.deepcopy(get(self._contents().state(run_id, step), path))
 
     def cursor(self, run_id: str, step: int) -> StateCursor:
-        """A cursor that stands at `step`."""
+        """Make a cursor that stands at `step`."""
         return StateCursor(lambda at: self._shared_state(run_id, at), step)
 
     def base_step(self, run_id: str, step: int) -> int | None:
-        """The step of the checkpoint that this one went on from; None for the first of a subgraph."""
+        """Find the step of the checkpoint that this one went on from; None for the first of a subgraph."""
         with self._lock:
             return self._contents().base(run_id, step)
 
     def changes(self, run_id: str, step: int) -> list[Op]:
-        """The operations that turned checkpoint `base_step` into `step`."""
+        """List the operations that turned checkpoint `base_step` into `step`."""
         with self._lock:
             return copy.deepcopy(self._contents().changes_of(run_id, step))
 
     def digest(self, run_id: str, step: int) -> bytes | None:
-        """16 bytes that are equal exactly when two states are."""
+        """Give 16 bytes that are equal exactly when two states are."""
         with self._lock:
             contents = self._contents()
             return contents.digests.get((run_id, step), lambda: digest(contents.state(run_id, step)))
 
     def written_at(self, run_id: str, step: int, path: Path) -> tuple[int, Path] | None:
-        """The step that wrote the value now at `path`, and where it was then; None for the empty state."""
+        """Find the step that wrote the value now at `path`, and where it was then; None for the empty state."""
         with self._lock:
             contents = self._contents()
             row = contents.state_row(run_id, step)
@@ -269,7 +269,7 @@ class LangGraphSource(RunSource):
             return found if found[0] else None
 
     def next_write(self, run_id: str, step: int, path: Path) -> int | None:
-        """The first later step that changed the value at `path`."""
+        """Find the first later step that changed the value at `path`."""
         with self._lock:
             contents = self._contents()
             row = contents.state_row(run_id, step)
@@ -277,7 +277,7 @@ class LangGraphSource(RunSource):
             return next_write(number, path, contents.later(run_id, number), lambda at: contents.state(run_id, at))
 
     def damaged_steps(self, run_id: str) -> list[int]:
-        """Steps whose metadata is damaged, and those whose state turned out to be when it was read."""
+        """List steps whose metadata is damaged, and those whose state turned out to be when it was read."""
         with self._lock:
             contents = self._contents()
             known = contents.values.damaged
@@ -285,13 +285,13 @@ class LangGraphSource(RunSource):
             return [at for at, row in own if row is not None and (row.flaw or (row.thread, *row.key) in known)]
 
     def anchor(self, run_id: str, step: int | None) -> tuple[str, str | None]:
-        """The thread of a run, and what names its checkpoint `step`, or its last one."""
+        """Give the thread of a run, and what names its checkpoint `step`, or its last one."""
         with self._lock:
             contents = self._contents()
             return anchor_at(contents.branch(run_id), contents.row(run_id, step) if step else None)
 
     def anchored_at(self, run_id: str, checkpoint: str, *, own: bool) -> int | None:
-        """The step of a run that `checkpoint` names; with `own` None where the branch shares it with another one."""
+        """Find the step of a run that `checkpoint` names; with `own` None where the branch shares it with another."""
         with self._lock:
             contents = self._contents()
             steps = contents.anchored.get(run_id, lambda: anchored_steps(contents.layout(run_id)))

@@ -61,7 +61,7 @@ class RecordReader(RunSource):
     # ---------------------------------------------------------------- runs
 
     def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:
-        """Runs, newest first; archived ones too, and at most `limit`, where that is asked for."""
+        """List runs, newest first; archived ones too, and at most `limit`, where that is asked for."""
         found = [self._shown(run) for run in reversed(self.find(Run)) if archived or not run.archived]
         return sorted(found, key=lambda run: -run.started_us)[:limit]
 
@@ -106,7 +106,7 @@ class RecordReader(RunSource):
         return next(run for run, _, last in self._stretches(run_id) if last is None or step <= last)
 
     def steps(self, run_id: str, start: int = 1, stop: int | None = None) -> list[Step]:
-        """Steps start..stop-1 in order (stop None: to the end)."""
+        """List steps start..stop-1 in order (stop None: to the end)."""
         steps: list[Step] = []
         for run, first, last in self._stretches(run_id):
             low, high = (
@@ -118,22 +118,22 @@ class RecordReader(RunSource):
         return steps
 
     def step_count(self, run_id: str) -> int:
-        """Number of the last step, 0 when there is none."""
+        """Give the number of the last step, 0 when there is none."""
         return self._row(run_id).steps
 
     def calls(self, run_id: str, step: int) -> list[Call]:
-        """The calls of one step in order of starting."""
+        """List the calls of one step in order of starting."""
         return list(self.find(Call, self._holder(run_id, step), step, step))
 
     def deliveries(self, run_id: str, step: int, call: int) -> list[Delivery]:
-        """What reached the agent of a call that answers in pieces."""
+        """List what reached the agent of a call that answers in pieces."""
         pieces = self.find(Piece, self._holder(run_id, step), step, step)
         return [piece.delivery for piece in pieces if piece.call == call]
 
     # ---------------------------------------------------------------- states
 
     def state(self, run_id: str, step: int) -> Wire:
-        """The state after `step`, the caller's own copy."""
+        """Read the state after `step`, the caller's own copy."""
         self.check_step(run_id, step)
         (track,) = {each.track for each in self.steps(run_id, step, step + 1)} or {"main"}
         found = self.checkpoint(run_id, step, track) or self.checkpoint(run_id, step, "main")
@@ -161,19 +161,19 @@ class RecordReader(RunSource):
     # ---------------------------------------------------------------- around them
 
     def output(self, run_id: str) -> Output | None:
-        """What a run printed; None where that was not kept."""
+        """Read what a run printed; None where that was not kept."""
         return next(iter(self.find(Output, self._row(run_id).id)), None)
 
     def notes(self, run_id: str) -> list[Note]:
-        """Notes, bookmarks, watches and unrecorded effects of a run, oldest first."""
+        """List notes, bookmarks, watches and unrecorded effects of a run, oldest first."""
         return list(self.find(Note, self._row(run_id).id))
 
     def labels(self, run_id: str) -> dict[int, Label]:
-        """Names and metadata of checkpoints of a run, by step."""
+        """Give names and metadata of checkpoints of a run, by step."""
         return {label.step: label for label in self.find(Label, self._row(run_id).id)}
 
     def questions(self, run_id: str | None = None) -> list[CallQuestion]:
-        """The calls that wait for somebody's decision, the oldest question first."""
+        """List the calls that wait for somebody's decision, the oldest question first."""
         asked = self.find(Asked, run_id)
         return sorted((each.question for each in asked if self._waits(each)), key=lambda question: question.id)
 
@@ -185,7 +185,7 @@ class RecordReader(RunSource):
         return self._shown(self._row(question.run_id)).status == "running"
 
     def sweeps(self) -> list[Sweep]:
-        """All sweeps, newest first."""
+        """List all sweeps, newest first."""
         found = [self._sweep(driven) for driven in reversed(self.find(Driven))]
         return sorted(found, key=lambda sweep: -sweep.created_us)
 
