@@ -255,7 +255,7 @@ def _check_sendable(value: Wire, shown: Wire, name: str) -> None:
     lost = _lost_in(value)
     if lost is not None:
         raise UsageError(
-            f"{name} holds a {lost}, which is known only by its text, so it cannot be made anew",
+            f"{name} holds a {lost}, which is known only by its text, so it cannot be rebuilt",
             hint="change other arguments, or give a whole value that is plain JSON",
         )
     if _has_mark(_put_back(shown, _without_marks(shown), value)):

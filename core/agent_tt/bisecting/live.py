@@ -83,7 +83,7 @@ def bisect_live(
         )
     last = source.step_count(run.id) - 1  # after the last step there is nothing to run
     if last < 0:
-        raise UsageError(f"{run.name} has no steps that could be taken again", hint="Name a run with steps.")
+        raise UsageError(f"{run.name} has no steps to bisect", hint="Name a run with steps.")
     probes: list[Probe] = []
 
     def holds(step: int) -> bool:

@@ -276,7 +276,7 @@ def _asked_step(step: int | None, calls: Sequence[Edit]) -> int:
             hint=f"leave out --at, or fork at {edited[0]}",
         )
     if step is None and not edited:
-        raise UsageError("the step to fork after is not said", hint="name it with --at; 0 is the input")
+        raise UsageError("no step to fork after was given", hint="name it with --at; 0 is the input")
     return edited[0] if edited else step or 0
 
 

@@ -172,7 +172,7 @@ def terms_from(
     if answers is None and script is not None:
         answers = as_script(encode(list(cast("Sequence[object]", script))))
     if seed is not None and (answers is not None or executor != MOCK):
-        raise UsageError("a seed chooses among the answers that mock makes up", hint="add --executor mock")
+        raise UsageError("a seed varies the answers of mock, and that is not the executor", hint="add --executor mock")
     if executor is not None and not executor.strip():
         raise UsageError("the executor has no name", hint=f"{PYTHON}, {MOCK}, or a registered one")
     return Terms(

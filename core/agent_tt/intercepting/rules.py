@@ -124,7 +124,7 @@ def read_rule(text: str, *, source: Source = "you", place: str = "", about: str 
     close = difflib.get_close_matches(word, _SPELLED, n=1)
     known = f"Known are {', '.join(_SPELLED)}."
     hint = known if not close else f"Did you mean {close[0]}? {known}"
-    raise UsageError(f"{head}{text!r} is not a word of a policy", hint=hint)
+    raise UsageError(f"{head}{text!r} is not a policy", hint=hint)
 
 
 _KEYS: Final = ("stub", "error")

@@ -140,7 +140,7 @@ class MarkedSource(Reading, MarkedRuns):
         if mark < 0:
             raise ReadOnlySource(
                 f"note {note_id} lies in {self.path}, which is only read",
-                hint="What is in your own store can be.",
+                hint="Only notes in your own store can be changed or removed.",
             )
         return mark
 

@@ -50,7 +50,7 @@ def not_there(
     if path is not None and _is_closed_on(state, path):
         return PathNotFound(
             f"whether there is {text} after step {step} is not known: values there are encrypted or pickled",
-            hint="They stay closed: nothing of them is ever loaded.",
+            hint="agent-tt never decrypts or unpickles what it reads.",
         )
     when = None if path is None else _when(source, run_id, path, step)
     if when is not None:

@@ -122,7 +122,7 @@ def record(
     except BaseException as error:
         if must_go_on(error):
             raise
-        _LOG.warning("which code run %r runs could not be found out", name, exc_info=True)
+        _LOG.warning("the code that run %r runs could not be found", name, exc_info=True)
         code = AgentCode(entry=agent, version=version)
     facts |= as_metadata(headers) | own_patterns()
     new = NewRun(

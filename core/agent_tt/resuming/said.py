@@ -60,7 +60,7 @@ def check_said(said: Wire, call: Call, example: Wire) -> None:
         raise UsageError(f"the result of {call.name} cannot be given: {error}") from None
     lost = next((envelope for _, envelope in envelopes([said]) if envelope_type(envelope) == "opaque"), None)
     if lost is not None:
-        raise UsageError(f"the result of {call.name} cannot be given: its {lost.get('class')} cannot be made again")
+        raise UsageError(f"the result of {call.name} cannot be given: its {lost.get('class')} cannot be rebuilt")
     expected, found = _kind_of(example), _kind_of(said)
     if example is not None and said is not None and expected != found:
         raise UsageError(

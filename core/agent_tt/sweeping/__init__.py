@@ -104,7 +104,7 @@ def sweep(
         NotFound: there is no such store, run or step.
         UsageError: it makes no sense, or one of its runs could not run; the message says which and why.
         Interrupted: it was stopped before its end, or has cost as much as it may; the hint says how to go on.
-        AgentFailed: some of its runs broke off each time.
+        AgentFailed: some of its runs crashed each time.
     """
     from contextlib import closing
 

@@ -159,7 +159,7 @@ def _split(kind: AxisKind, text: str) -> tuple[str, str]:
     """Place and value of `PLACE=VALUE`."""
     if "=" not in text:
         hint = f"for example --{kind} {_EXAMPLES.get(kind, 'temperature=0,0.5,1')}"
-        raise InvalidEdit(f"{text!r} does not say what to vary and with which values", hint=hint)
+        raise InvalidEdit(f"{text!r} does not say what to vary, or with which values", hint=hint)
     if kind in ("set", "insert"):
         return split_assignment(text)
     place, _, value = text.partition("=")

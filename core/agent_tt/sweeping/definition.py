@@ -156,7 +156,7 @@ def with_executors(terms: Terms, executors: Sequence[str], seed: int | None) -> 
         UsageError: a seed is given, but no answers are made up.
     """
     if seed is not None and (MOCK not in executors or terms.script is not None):
-        raise UsageError("a seed chooses among the answers that mock makes up", hint="add --executor mock")
+        raise UsageError("a seed varies the answers of mock, and that is not the executor", hint="add --executor mock")
     terms = replace(terms, seed=seed or 0)
     if len(executors) > 1:
         return terms, (axis_from_values("executor", "", list(executors)),)

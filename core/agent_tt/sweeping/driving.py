@@ -98,7 +98,7 @@ def drive(
 
     Raises:
         Interrupted: it was stopped, or has cost as much as it may.
-        AgentFailed: some samples broke off each time that they were begun.
+        AgentFailed: some samples crashed each time that they were started.
         AgentTTError: a run could not be begun.
     """
     ending = SweepDriver(claimed.store, claimed.sweep_id, claimed.definition).run(report, stopping)
@@ -117,5 +117,5 @@ def drive(
             hint=f"`agent-tt sweep --resume {name} --max-cost USD` goes on with the rest.",
         )
     if ending == "given up":
-        raise AgentFailed(f"{name}: some runs broke off each time that they were begun; {done}", hint=hint)
+        raise AgentFailed(f"{name}: some runs crashed each time that they were started; {done}", hint=hint)
     return matrix

@@ -111,7 +111,7 @@ def test_an_edited_call_without_a_step_is_refused(project: Project, trip: Run):
 
 
 def test_a_fork_needs_a_step_unless_a_call_is_edited(project: Project, trip: Run):
-    with pytest.raises(UsageError, match="the step to fork after is not said") as caught:
+    with pytest.raises(UsageError, match="no step to fork after was given") as caught:
         plan_fork(project.store, trip, ForkRequest())
     assert caught.value.hint == "name it with --at; 0 is the input"
 

@@ -248,7 +248,7 @@ def test_paths_that_make_no_sense(path, error):
 
 
 def test_an_effect_is_one_of_three():
-    with pytest.raises(UsageError, match="'send' is not what a call can be"):
+    with pytest.raises(UsageError, match="'send' is not an effect"):
         agent_tt.register("os.path.join", effect="send")  # type: ignore[arg-type]
 
 

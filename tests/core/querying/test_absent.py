@@ -98,7 +98,7 @@ def test_of_a_list_its_length_is_said(path: str, message: str) -> None:
 def test_behind_a_value_that_stays_closed_it_is_not_said_that_there_is_nothing(path: str) -> None:
     error = refused(path)
     assert error.message == f"whether there is {path} after step 0 is not known: values there are encrypted or pickled"
-    assert error.hint == "They stay closed: nothing of them is ever loaded."
+    assert error.hint == "agent-tt never decrypts or unpickles what it reads."
 
 
 @pytest.mark.parametrize("state", [[SEALED], [0, SEALED]])

@@ -117,7 +117,7 @@ def test_all_letters_are_given_in_turn_and_then_no_more() -> None:
     assert "".join(each.letter for each in made) == ascii_uppercase
     with pytest.raises(UsageError, match="26 watches are kept with this run already") as caught:
         keep_watch(source, "run", "error")
-    assert caught.value.hint == "take one away first"
+    assert caught.value.hint == "remove one first"
     source.add_note("run", None, "watch", '{"where": "x"}')
     assert len(kept_watches(source, "run")) == 26
     remove_watch(source, made[3])
@@ -152,7 +152,7 @@ def test_one_that_cannot_be_read_may_be_renamed_and_turned_off_but_not_on() -> N
     assert not change_watch(source, "run", replace(odd, on=False)).on
     with pytest.raises(NotFound, match="watch gone is gone") as caught:
         change_watch(source, "run", KeptWatch(99, "Z", "error", "gone"))
-    assert caught.value.hint == "Somebody took it away meanwhile."
+    assert caught.value.hint == "Somebody removed it meanwhile."
 
 
 def test_a_word_names_a_letter_then_a_name_then_an_expression() -> None:

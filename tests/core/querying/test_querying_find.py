@@ -115,7 +115,7 @@ def test_what_is_looked_for_is_a_pattern_only_where_that_is_said(find: Find) -> 
 
 def test_nothing_cannot_be_looked_for(find: Find) -> None:
     for nothing in ("", "  ", '""', "in:"):
-        with pytest.raises(UsageError, match="nothing to look for"):
+        with pytest.raises(UsageError, match="nothing to search for"):
             find("run", nothing)
 
 

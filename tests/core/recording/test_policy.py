@@ -88,7 +88,7 @@ def test_what_is_kept_in_unknown_words_is_denied() -> None:
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("pay=aks", "--policy pay=aks: 'aks' is not a word of a policy", "Did you mean ask?"),
+        ("pay=aks", "--policy pay=aks: 'aks' is not a policy", "Did you mean ask?"),
         ("pay", "'pay' is not NAME=WORD", "for example"),
         ("pay=stub", "stub does not say what is given", "stub:"),
         ("pay=stub:{", "the value of stub: ", ""),
@@ -135,7 +135,7 @@ def test_policies_are_read_from_project_user_and_environment(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("project", "message", "hint"),
     [
-        ('policy = { charge = "alive" }', "pyproject.toml: policy.charge: 'alive' is not a word", "live"),
+        ('policy = { charge = "alive" }', "pyproject.toml: policy.charge: 'alive' is not a policy", "live"),
         ("policy = { charge = { stubb = 1 } }", "policy.charge has no key 'stubb'", "stub"),
         ('policy = "deny"', "policy must be a table", "charge"),
         ('policy = { "*subproces" = "live" }', "*subproces is not a boundary", "*subprocess"),
@@ -399,7 +399,7 @@ def test_an_assignment_says_in_its_errors_what_was_said() -> None:
     assert read_assignment("POST https://a?b=c=deny") == ("POST https://a?b=c", Rule("deny"))
     assert read_assignment('a=stub:{"x": "=ask"}') == ("a", Rule("stub", {"x": "=ask"}))
     assert read_assignment("a=error:E: b=c") == ("a", Rule("stub", error="E: b=c"))
-    with pytest.raises(UsageError, match=r"^--policy a=lve: 'lve' is not a word of a policy") as caught:
+    with pytest.raises(UsageError, match=r"^--policy a=lve: 'lve' is not a policy") as caught:
         read_assignment("a=lve")
     assert caught.value.hint == (
         "Did you mean live? Known are live, recorded, recorded-or-ask, stub, error, ask, deny."
@@ -420,7 +420,7 @@ def test_an_assignment_says_in_its_errors_what_was_said() -> None:
         ('"größe x" = 7', 'policy."größe x" must be a word or a table with one key', "For example "),
         ("a = 'error'", "policy.a: error does not say what is given", "for example error:TimeoutError: no answer"),
         ("a = 'stub'", "policy.a: stub does not say what is given", 'for example stub:{"paid": true}'),
-        ("a = 'lve'", "policy.a: 'lve' is not a word of a policy", "Did you mean live? Known are "),
+        ("a = 'lve'", "policy.a: 'lve' is not a policy", "Did you mean live? Known are "),
     ],
 )
 def test_a_table_that_cannot_be_read_says_which_entry_and_what_may_stand_there(

@@ -133,7 +133,7 @@ async def _asks(_step: object) -> bool:
         ([3], "a int is not a rule"),
         (3, "a int is not a rule"),
         (lambda: True, "does not take a step"),
-        (_asks, "is async, and nobody waits for it"),
+        (_asks, "is async; it has to be a plain function"),
     ],
 )
 def test_an_invalid_rule_or_predicate_is_refused_before_anything_runs(rules: object, says: str) -> None:

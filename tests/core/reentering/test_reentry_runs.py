@@ -354,7 +354,7 @@ def test_a_run_that_is_still_recorded_is_forked_at_a_step_that_is_over(project: 
     ("step", "options", "kind", "said"),
     [
         (40, {}, StepNotFound, "there is no step 40: the run has 8"),
-        (None, {}, UsageError, "the step to fork after is not said"),
+        (None, {}, UsageError, "no step to fork after was given"),
         (None, {"results": {"4.7": 1}}, InvalidEdit, "step 4 look has no call 7"),
         (None, {"results": {"44": 1}}, InvalidEdit, "there is no step 44"),
         (

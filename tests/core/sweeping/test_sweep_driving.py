@@ -137,7 +137,7 @@ def test_what_breaks_off_is_begun_again_under_another_name_and_kept(by_hand: ByH
 
 def test_what_breaks_off_each_time_is_given_up_and_taken_up_by_the_next_resume(by_hand: ByHand, forks: Forks) -> None:
     forks.ends = lambda plan, _: ("interrupted", None) if plan.sweep.cell == 1 else ("succeeded", None)
-    with pytest.raises(AgentFailed, match=r"broke off each time.*4 of 6 runs are done") as caught:
+    with pytest.raises(AgentFailed, match=r"crashed each time.*4 of 6 runs are done") as caught:
         begin(by_hand)
     assert "agent-tt sweep --resume guess/sweep-1" in caught.value.hint
     assert [forks.places.count(place) for place in ((1, 1), (1, 2), (2, 1))] == [3, 3, 1]
@@ -303,7 +303,7 @@ def test_the_python_interface_does_the_same(by_hand: ByHand, forks: Forks) -> No
             agent_tt.AgentTTError,
             "there is no step 7",
         ),
-        (Definition((axis_of("set", "temperature=0,1"),)), UsageError, "the step to fork after is not said"),
+        (Definition((axis_of("set", "temperature=0,1"),)), UsageError, "no step to fork after was given"),
         (Definition((axis_of("set", "budget.x=0,1"),), fork=ForkRequest(1)), InvalidEdit, "budget"),
         (
             Definition((axis_of("result", "1=1,2"), axis_of("answer", "2=a"))),

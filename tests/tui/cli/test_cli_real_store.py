@@ -178,7 +178,7 @@ def test_policies_come_from_options_and_files_and_the_plan_says_from_where(
     assert (rows["send"]["policy"], rows["send"]["rule"]) == ("stub", "error:TimeoutError: late")
     assert (rows["search"]["policy"], rows["search"]["source"]) == ("recorded", "you")
     refused = command("fork", "seeker", *where, "--policy", "send=life")
-    assert (refused.code, "'life' is not a word of a policy" in refused.err) == (2, True)
+    assert (refused.code, "'life' is not a policy" in refused.err) == (2, True)
     (tmp_path / "pyproject.toml").write_text(table.replace("live", "alive"), encoding="utf-8")
     refused = command("fork", "seeker", *where)
     assert (refused.code, f"{tmp_path / 'pyproject.toml'}: policy.send" in refused.err) == (2, True)

@@ -44,7 +44,7 @@ def markable(source: RunSource) -> MarkedRuns:
 
     marks = marks_of(source)
     if marks is None:
-        raise ReadOnlySource(f"{source.path} is only read: nothing can be written down about its runs")
+        raise ReadOnlySource(f"{source.path} is only read: nothing can be written about its runs")
     return marks
 
 

@@ -99,10 +99,10 @@ def common_options(function: Callable[Concatenate[Options, P], R]) -> Callable[.
         "--store",
         type=click.Path(path_type=Path, readable=False),
         metavar="FILE",
-        help="The file with the runs, ours or a database.",
+        help="The file with the runs: agent-tt's, or another system's.",
     )
     @click.option("--json", "as_json", is_flag=True, help="Write JSON for programs.")
-    @click.option("--debug", is_flag=True, help="Show where it went wrong, should it.")
+    @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
     @functools.wraps(function)
     def command(*args: P.args, **kwargs: P.kwargs) -> R:
         store, as_json = kwargs.pop("store"), kwargs.pop("as_json")

@@ -102,9 +102,9 @@ class LazyGroup(click.Group):
     "--store",
     type=click.Path(path_type=Path, readable=False),
     metavar="FILE",
-    help="The file with the runs, ours or a database.",
+    help="The file with the runs: agent-tt's, or another system's.",
 )
-@click.option("--debug", is_flag=True, help="Show where it went wrong, should it.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.option("--version", is_flag=True, help="Show the version.")
 @click.pass_context
 def root(context: click.Context, store: Path | None, *, debug: bool, version: bool) -> int:

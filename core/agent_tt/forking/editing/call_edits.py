@@ -119,7 +119,7 @@ def _call_of(source: RunSource, run_id: str, steps: Sequence[Step], edit: Edit) 
         if around is not None:
             raise InvalidEdit(
                 f"{found.name} (call {edit.call} of {step}) was called inside another call,"
-                " which is answered as a whole: nothing would come of the edit",
+                " which is answered as a whole: the edit would have no effect",
                 hint=f"edit that one: --{edit.target} {around[0]}.{around[1]}=VALUE",
             )
         return found
@@ -134,7 +134,7 @@ def _call_of(source: RunSource, run_id: str, steps: Sequence[Step], edit: Edit) 
     if len(outer) > 1:
         kind = "model calls" if edit.target == "answer" else "calls"
         raise InvalidEdit(
-            f"{step} has {len(outer)} {kind}, so it must be said which is meant",
+            f"{step} has {len(outer)} {kind}, so say which one",
             hint=f"write {number}.CALL; its calls are {_listed(calls)}",
         )
     return outer[0]
@@ -173,7 +173,7 @@ def edited_call(call: Call, pieces: Sequence[Delivery], edits: Sequence[Edit]) -
 def _edited(call: Call, pieces: Sequence[Delivery], edit: Edit) -> tuple[Call, Sequence[Delivery]]:
     label = f"{edit.target} of {call.name} (call {call.number} of step {call.step})"
     if call.status == "pending":
-        raise InvalidEdit(f"{label}: nothing came back of it", hint="fork at the step before")
+        raise InvalidEdit(f"{label}: it has no result that could be edited", hint="fork at the step before")
     if call.name == _SESSION or (isinstance(call.result, dict) and call.result.get("status") == _SWITCHING):
         raise InvalidEdit(f"{label}: answers of a connection that stays open cannot be edited")
     if edit.target == "error":

@@ -139,7 +139,7 @@ class _Gate:
             return None
         if call.served is not None:
             denial = ToolDenied(
-                f"{question.name} was not made: it cannot be answered in place of being made", tool=question.name
+                f"{question.name} was not made: no answer can be given in its place", tool=question.name
             )
             call.failed(denial)
             return denial

@@ -272,7 +272,7 @@ def register(target: str | Callable[..., object], effect: OutsideEffect = "write
 
 def _check_effect(effect: str) -> None:
     if effect not in _EFFECTS:
-        raise UsageError(f"{effect!r} is not what a call can be", hint=f"it is one of {', '.join(_EFFECTS)}")
+        raise UsageError(f"{effect!r} is not an effect", hint=f"it is one of {', '.join(_EFFECTS)}")
 
 
 def _is_loading(module: ModuleType) -> bool:

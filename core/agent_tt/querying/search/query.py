@@ -157,11 +157,11 @@ def parse(text: str, *, regex: bool = False, fields: Sequence[str] = ()) -> Quer
         fields: names of `FIELDS` to keep to, besides what the text says.
 
     Raises:
-        UsageError: there is nothing to look for, or a field is unknown.
+        UsageError: there is nothing to search for, or a field is unknown.
         InvalidExpression: the text cannot be read; the place is given.
     """
     if not text.strip():
-        raise UsageError("there is nothing to look for", hint="Give a text of at least one character.")
+        raise UsageError("there is nothing to search for", hint="Give a text of at least one character.")
     kinds = frozenset(range(len(KINDS)))
     if fields:
         kinds = frozenset(kind for field in fields for kind in _kinds_named(field))
@@ -196,7 +196,7 @@ class _Reader:
         if len(words) > _MOST_TERMS:
             _refuse(self._text, 0, f"it has {len(words)} words, and {_MOST_TERMS} are the most", "Quote some of them.")
         if not words and not is_kept:
-            raise UsageError("there is nothing to look for yet", hint="Give a word, or a name after the colon.")
+            raise UsageError("there is nothing to search for yet", hint="Give a word, or a name after the colon.")
         is_exact = any(character.isupper() for word in words for character in word)
         change = same_letters if is_exact else fold
         return Query(

@@ -134,7 +134,7 @@ def keep_watch(
     known = kept_watches(marks, run_id)
     taken = {watch.letter for watch in known}
     if len(taken) == len(ascii_uppercase):
-        raise UsageError(f"{len(taken)} watches are kept with this run already", hint="take one away first")
+        raise UsageError(f"{len(taken)} watches are kept with this run already", hint="remove one first")
     made = _checked(KeptWatch(0, _free(taken), where.strip(), _tidy(name), breaks), known)
     return replace(made, id=marks.add_note(run_id, None, _KIND, _body(made)).id)
 
@@ -152,7 +152,7 @@ def change_watch(marks: MarkedRuns, run_id: str, changed: KeptWatch) -> KeptWatc
     tidied = replace(changed, where=changed.where.strip(), name=_tidy(changed.name))
     before = [watch for watch in kept_watches(marks, run_id) if watch.id == changed.id]
     if not before:
-        raise NotFound(f"watch {changed.label} is gone", hint="Somebody took it away meanwhile.")
+        raise NotFound(f"watch {changed.label} is gone", hint="Somebody removed it meanwhile.")
     # One that cannot be read may still be renamed, or no longer be watched.
     made = _checked(tidied, others, reads=before[0].where != tidied.where or (tidied.on and not before[0].on))
     marks.change_note(made.id, _body(made))

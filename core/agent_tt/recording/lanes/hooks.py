@@ -335,7 +335,7 @@ class Hooks:
             library = name.partition(".")[0]
             if library not in self.unfit:
                 self.unfit[library] = f"{library} {version()} is not as we know it: {error}"
-                _LOG.warning("who asked what cannot be told for sure: %s", self.unfit[library])
+                _LOG.warning("calls may be recorded in a wrong lane: %s", self.unfit[library])
 
 
 def _is_loading(module: ModuleType) -> bool:

@@ -128,7 +128,7 @@ def _checked(predicate: object) -> _Predicate:
         raise UsageError(f"a {type(predicate).__name__} is not a rule for checkpoints", hint=_HOW)
     name = getattr(predicate, "__name__", repr(predicate))
     if inspect.iscoroutinefunction(predicate):
-        raise UsageError(f"the predicate {name} for checkpoints is async, and nobody waits for it", hint=_HOW)
+        raise UsageError(f"the predicate {name} for checkpoints is async; it has to be a plain function", hint=_HOW)
     try:
         inspect.signature(predicate).bind(None)
     except TypeError:

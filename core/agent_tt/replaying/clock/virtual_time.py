@@ -178,7 +178,7 @@ def virtual_time(waiting: Waiting | None = None) -> Iterator[VirtualTime]:
         AgentTTError: this Python's event loop has another shape than the ones we know, or virtual time stands already.
     """
     if _PROCESS.virtual is not None:
-        raise AgentTTError("virtual time stands already in this process", hint="run one replay at a time")
+        raise AgentTTError("another replay moves the clock of this process already", hint="run one replay at a time")
     check_event_loop()
     virtual = VirtualTime(waiting)
     clock = MovedClock(lambda: virtual.offset)

@@ -278,7 +278,7 @@ class ServedTalk:
             call = begun if isinstance(begun, RecordedCall) else None
             if served is None:
                 denial = ToolDenied(
-                    f"{frame['method']} was not sent: its server is not there, it was connected to in a recording",
+                    f"{frame['method']} was not sent: its server was connected to in the recording, and is not running",
                     tool=str(frame["method"]),
                     hint="fork before the step that connects to it, and let `mcp server` run",
                 )

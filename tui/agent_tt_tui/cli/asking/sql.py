@@ -60,7 +60,7 @@ def command(options: Options, query: str | None, parameters: tuple[str, ...], la
     """  # noqa: D301  \b is click's mark for lines that are not to be wrapped
     if query is None:
         if parameters:
-            raise click.UsageError("-p gives a value to a query: where is it?")
+            raise click.UsageError("-p gives a value to a QUERY, and none was given")
         _list_views(options, layout)
         return 0
     given = dict(map(_parameter, parameters))

@@ -25,12 +25,12 @@ _POLL_SECONDS: Final = 0.1
 @click.command()
 @click.argument("run", shell_complete=complete_runs)
 @click.argument("expression", required=False, metavar="[WATCH]")
-@click.option("--name", help="What to call it, beside its letter.")
-@click.option("--break/--no-break", "breaks", default=None, help="Stop play and follow there, or no longer.")
-@click.option("--on/--off", "on", default=None, help="Watch it, or keep it without watching.")
-@click.option("--to", metavar="EXPRESSION", help="Watch this in its place.")
+@click.option("--name", help="Give it a name, beside its letter.")
+@click.option("--break/--no-break", "breaks", default=None, help="Make it a breakpoint, or only a watch again.")
+@click.option("--on/--off", "on", default=None, help="Turn the watch on, or off.")
+@click.option("--to", metavar="EXPRESSION", help="Watch this expression instead.")
 @click.option("--remove", is_flag=True, help="Remove the watch.")
-@click.option("--follow", is_flag=True, help="Write each step as the run comes to it, up to a breakpoint or its end.")
+@click.option("--follow", is_flag=True, help="Write each step at which it holds, until a breakpoint or the run's end.")
 @click.option("--after", metavar="STEP", help="Stop at breakpoints after this step; else after the newest there is.")
 @common_options
 def command(
@@ -72,7 +72,7 @@ def command(
             "say which: an expression, or the letter or name of a watch", hint="agent-tt watch RUN A --off"
         )
     if remove and any(change is not None for change in changes.values()):
-        raise UsageError("--remove takes no changes", hint="Change it, or take it away.")
+        raise UsageError("--remove takes no changes", hint="Change it, or remove it.")
     with options.source(run) as source:
         found, number = find_place(source, run, after, option="--after")
         if number is not None and not follow:

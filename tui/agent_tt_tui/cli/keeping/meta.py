@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.argument("run", shell_complete=complete_runs)
 @click.argument("facts", nargs=-1, metavar="[KEY=VALUE]…")
 @click.option("--at", "step", metavar="STEP", help="The state after this step, instead of the run.")
-@click.option("--remove", multiple=True, metavar="KEY", help="Take this fact away; may be given several times.")
+@click.option("--remove", multiple=True, metavar="KEY", help="Remove this fact; may be given several times.")
 @common_options
 def command(options: Options, run: str, facts: tuple[str, ...], *, step: str | None, remove: tuple[str, ...]) -> None:
     """Write facts down about RUN, or about the state after one of its steps; without any, list them.

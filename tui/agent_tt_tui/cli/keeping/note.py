@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.argument("run", shell_complete=complete_runs)
 @click.argument("text", required=False)
 @click.option("--at", "step", metavar="STEP", help="The state after this step, instead of the run.")
-@click.option("--remove", type=int, metavar="ID", help="Take the note with this number away.")
+@click.option("--remove", type=int, metavar="ID", help="Remove the note with this number.")
 @common_options
 def command(options: Options, run: str, text: str | None, step: str | None, remove: int | None) -> None:
     """Write a note about RUN, or about the state after one of its steps; without TEXT, list the notes.
@@ -37,7 +37,7 @@ def command(options: Options, run: str, text: str | None, step: str | None, remo
     if text is not None and remove is not None:
         raise UsageError("--remove takes no text", hint="Remove one note, then write another.")
     if text is not None and not text.strip():
-        raise UsageError("a note needs a text", hint="--remove ID takes one away.")
+        raise UsageError("a note needs a text", hint="--remove ID removes one.")
     with options.source(run) as source:
         found, number = find_place(source, run, step)
         if text is not None:

@@ -11,7 +11,7 @@ from agent_tt_tui.cli.options import Options, common_options, complete_runs, fin
 @click.command()
 @click.argument("run", shell_complete=complete_runs)
 @click.argument("name")
-@click.option("--at", "step", metavar="STEP", help="Name the state after this step; an empty NAME takes it away.")
+@click.option("--at", "step", metavar="STEP", help="Name the state after this step; an empty NAME removes the name.")
 @common_options
 def command(options: Options, run: str, name: str, step: str | None) -> None:
     """Call RUN by another NAME, or the state after one of its steps.

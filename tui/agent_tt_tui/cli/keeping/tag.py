@@ -13,7 +13,7 @@ from agent_tt_tui.cli.shapes import run_shape
 @click.command()
 @click.argument("run", shell_complete=complete_runs)
 @click.argument("tags", nargs=-1, metavar="[TAG]…")
-@click.option("--remove", multiple=True, metavar="TAG", help="Take this tag away; may be given several times.")
+@click.option("--remove", multiple=True, metavar="TAG", help="Remove this tag; may be given several times.")
 @common_options
 def command(options: Options, run: str, tags: tuple[str, ...], remove: tuple[str, ...]) -> None:
     """Tag RUN; without any TAG, list its tags. The list of runs finds them (`/` in the terminal app).

@@ -41,13 +41,13 @@ _LONGEST: Final = 40
     type=click.Choice(["restore", "replay"]),
     help="Hand the agent the state, or run it from its beginning with what it asked answered again; else chosen.",
 )
-@click.option("--accept-changes", is_flag=True, help="Where the code asks something else now, go live from there.")
+@click.option("--accept-changes", is_flag=True, help="Where the changed code asks something else, go live from there.")
 @click.option("--agent", metavar="MODULE:CALLABLE", help="Run this entry point (or FILE.py:CALLABLE) instead.")
 @policy_options
 @click.option("--name", help="Name of the new run, instead of RUN/fork-N.")
 @terms_options
-@click.option("--hold", is_flag=True, help="Do not ask here: what is to be asked waits for `agent-tt answer`.")
-@click.option("--strict", is_flag=True, help="Exit code 1 where nothing came of an edit.")
+@click.option("--hold", is_flag=True, help="Do not ask here: calls to approve wait for `agent-tt answer`.")
+@click.option("--strict", is_flag=True, help="Exit with 1 where an edit had no effect.")
 @click.option("--detach", is_flag=True, help="Let it run on by itself, and write only which run it fills.")
 @click.option("--dry-run", is_flag=True, help="Show what would run, and run nothing.")
 @trust_option

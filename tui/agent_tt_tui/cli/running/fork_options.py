@@ -86,7 +86,7 @@ terms_options = with_options(
     ),
     click.option("--executor", metavar="NAME", help="Who runs it: python, mock (no model calls) or a plugin's."),
     click.option(
-        "--override", "overrides", multiple=True, metavar="KEY=VALUE", help="Tell the agent more; VALUE is JSON."
+        "--override", "overrides", multiple=True, metavar="KEY=VALUE", help="Pass the agent a setting; VALUE is JSON."
     ),
     click.option("--stop-at", metavar="STEP", type=click.IntRange(min=1), help="Stop when this step has ended."),
     click.option("--time-limit", metavar="TIME", help="Stop after 30s, 5m or 1h30m."),
@@ -104,7 +104,7 @@ terms_options = with_options(
         "--script",
         metavar="FILE.json",
         type=click.Path(path_type=Path, dir_okay=False),
-        help="Models are not asked: a list of answers is given, in order.",
+        help="Answer model calls from this list of answers, in order.",
     ),
     click.option("--seed", type=int, default=None, metavar="N", help="Varies the answers of --executor mock."),
 )

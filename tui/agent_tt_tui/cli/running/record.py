@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     "--patch",
     default="",
     metavar="KINDS",
-    help="Record the draws of the program's own modules too: clock, random, ids, env, or all; several with commas.",
+    help="Record these values too, in the program's own modules: clock, random, ids, env, or all; several with commas.",
 )
 @click.option(
     "--checkpoints",
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @click.option(
     "--on-store-error",
     type=click.Choice(["continue", "stop"]),
-    help="Whether the command goes on where the store cannot be written, recorded beside it: continue is the default.",
+    help="Where the store cannot be written: continue, and record into a file beside it (default), or stop.",
 )
 @common_options
 def command(

@@ -37,9 +37,9 @@ _MOST_CHANGES: Final = 5
 @click.option("--strict", is_flag=True, help="Exit with 6 where it went as recorded only with reservations.")
 @click.option("--dry-run", is_flag=True, help="Show what is recorded, and run nothing.")
 @click.option("--from", "from_step", metavar="STEP", help="With --dry-run: count the answers after it.")
-@click.option("--agent", metavar="FILE:NAME", help="Run this entry point: of code that has moved since.")
-@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Give up after so long.")
-@click.option("--pdb", "with_pdb", is_flag=True, help="Open pdb in the agent, where a step asks its first call.")
+@click.option("--agent", metavar="FILE:NAME", help="Run this entry point, where the code has moved.")
+@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Give up after this long.")
+@click.option("--pdb", "with_pdb", is_flag=True, help="Open pdb in the agent, where a step makes its first call.")
 @click.option("--at", "at", metavar="STEP", help="With --pdb: the step; else the first that failed, else the last.")
 @trust_option
 @common_options

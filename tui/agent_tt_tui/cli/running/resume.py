@@ -30,9 +30,9 @@ _LONGEST_ARGUMENTS: Final = 300
 @click.command()
 @click.argument("run", shell_complete=complete_runs)
 @click.option("--dry-run", is_flag=True, help="Show what was in flight, and run nothing.")
-@click.option("--happened", metavar="STEP.CALL=JSON", multiple=True, help="This call did happen, and gave that.")
+@click.option("--happened", metavar="STEP.CALL=JSON", multiple=True, help="This call happened, and gave this result.")
 @click.option("--not-happened", metavar="STEP.CALL", multiple=True, help="This call did not happen: make it.")
-@click.option("--redo-unrecorded", is_flag=True, help="What was not recorded (a connection, a process) is done again.")
+@click.option("--redo-unrecorded", is_flag=True, help="Do again what was not recorded (a connection, a process).")
 @click.option("--detach", is_flag=True, help="Let it run on by itself, and write only which run it is.")
 @trust_option
 @common_options
@@ -126,7 +126,7 @@ def _decisions(
         if not is_said:
             raise click.UsageError(f"--happened {words}: write STEP.CALL=JSON, the result as JSON")
         if place in said:
-            raise click.UsageError(f"{place} cannot have happened twice, or happened and not")
+            raise click.UsageError(f"{place} is named twice")
         said[place] = plan.said(waiting[place], text) if place in waiting else None
     for place in said.keys() - waiting.keys():
         known = f"only {', '.join(waiting)}" if waiting else "no call"

@@ -19,7 +19,7 @@ _NO = 1
     type=click.FloatRange(min=0),
     default=5.0,
     metavar="SECONDS",
-    help="How long it may take to end by itself before it is killed; 5 where nothing is said.",
+    help="Seconds to wait until it has ended by itself, before it is killed; by default 5.",
 )
 @common_options
 def command(options: Options, runs: tuple[str, ...], *, grace: float) -> int:

@@ -62,10 +62,10 @@ def _axis(kind: str, text: str) -> Axis:
     metavar="ASKED",
     help="A path of the last state, or a question: 'budget < 0', 'tokens > 500'.",
 )
-@click.option("--by", type=click.Choice(["restore", "replay"]), help="How each agent gets to the step; else chosen.")
-@click.option("--accept-changes", is_flag=True, help="Where the code asks something else now, go live from there.")
+@click.option("--by", type=click.Choice(["restore", "replay"]), help="How each agent gets to the step.")
+@click.option("--accept-changes", is_flag=True, help="Where the changed code asks something else, go live from there.")
 @click.option("--allow", multiple=True, metavar="TOOL", help="Let this tool write in every run; others are denied.")
-@click.option("--override", "overrides", multiple=True, metavar="KEY=VALUE", help="Tell the agents more, in JSON.")
+@click.option("--override", "overrides", multiple=True, metavar="KEY=VALUE", help="Pass the agents a setting, in JSON.")
 @click.option("--stop-at", metavar="STEP", type=click.IntRange(min=1), help="Stop each run when this step has ended.")
 @click.option("--time-limit", metavar="TIME", help="Stop each run after 30s, 5m or 1h30m.")
 @click.option("--max-tokens", metavar="N", type=click.IntRange(min=0), help="Stop each run after that many tokens.")
@@ -75,13 +75,13 @@ def _axis(kind: str, text: str) -> Axis:
     "budget",
     metavar="USD",
     type=click.FloatRange(min=0),
-    help="Begin no run once all have cost that together.",
+    help="Start no further run once all together have cost that.",
 )
 @click.option(
     "--script",
     metavar="FILE.json",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Models are not asked: a list of answers is given.",
+    help="Answer model calls from this list of answers, in order.",
 )
 @click.option(
     "--seed", "first_seed", type=int, metavar="N", help="Varies the answers of --executor mock; each sample adds 1."
