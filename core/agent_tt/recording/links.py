@@ -102,7 +102,26 @@ class Unrecorded:
 
 
 class Link:
-    """One concern that takes part in what an agent does. Safe to use from several threads.
+    """One concern in the interception chain: a policy, a limit, a replay. Safe to use from several threads.
+
+    A subclass says its place, and has the hooks that it needs:
+
+    ```python
+    class AtMost(Link):
+        place = Place.LIMITS
+
+        def __init__(self, calls):
+            self.left = calls
+
+        def before_call(self, call, facts):
+            if not self.left:
+                raise ToolDenied("one call too many", tool=call.spec.name)
+            self.left -= 1
+
+
+    with SESSION.joined(AtMost(3)):
+        run_agent()
+    ```
 
     Attributes:
         place: where it stands in the chain.
@@ -120,7 +139,7 @@ class Link:
         """Say where a run that begins is written, instead of into a store of its own; None: there."""
 
     def run_begun(self, recording: OpenRun) -> None:
-        """A recording has begun; its state is the input."""
+        """Called when a recording has begun; its state is the input."""
 
     def run_ends(self, error: BaseException | None) -> BaseException | None:
         """Say what a run ends with that would end with `error` (None: nothing); `error` to leave it so."""
@@ -129,16 +148,16 @@ class Link:
     # ------------------------------------------------------------ steps
 
     def before_step(self, recording: OpenRun) -> None:
-        """A step is about to begin; raise to keep it from that."""
+        """Called before a step begins; raise to prevent it."""
 
     def step_begun(self, step: OpenStep) -> None:
-        """A step has begun, and has its number."""
+        """Called when a step has begun, and has its number."""
 
     def after_step(self, step: OpenStep) -> None:
-        """A step has ended, and its checkpoint was taken."""
+        """Called when a step has ended, and its checkpoint was taken."""
 
     def before_going_on(self) -> None:
-        """The agent is about to go on after a step or a run; raise to stop it."""
+        """Called before the agent goes on after a step or a run; raise to stop it."""
 
     # ------------------------------------------------------------ calls
 
@@ -161,7 +180,7 @@ class Link:
         """
 
     def before_call(self, call: OpenCall, facts: dict[str, Wire]) -> None:
-        """A call is about to be written down: raise to refuse it before that, or add to what its row says."""
+        """Called before a call is written down: raise to refuse it, or add `facts` to its row."""
 
     def answer_call(self, call: OpenCall, new: NewCall) -> Reply | None:
         """Say what becomes of a call whose intent is committed; None: it goes on. Raise to halt the agent."""
@@ -170,15 +189,15 @@ class Link:
         """Answer a draw of a clock or of random numbers that no step holds yet; None: it is drawn."""
 
     def usage_counted(self, usage: Usage) -> None:
-        """A model that was asked for real has told what it cost."""
+        """Called when a model that was really asked has reported its usage."""
 
     def while_waiting(self) -> None:
-        """A call waits for a person; raise to end that."""
+        """Called again and again while a call waits for a person; raise to end that."""
 
     # ------------------------------------------------------------ outside of every recording
 
     def unrecorded_call(self, new: NewCall, *, is_own_doing: bool) -> Served | None:
-        """A call is about to be made that nothing records: answer it, raise to refuse it, or let it go on (None).
+        """Called before a call that nothing records: answer it, raise to refuse it, or let it go on (None).
 
         Args:
             new: what is asked; its arguments and signature only where a link `serves`.
@@ -186,10 +205,10 @@ class Link:
         """
 
     def made_unrecorded(self, call: Unrecorded) -> None:
-        """A call that nothing records was made, or denied."""
+        """Called after a call that nothing records was made, or denied."""
 
     def reach(self, event: str, args: tuple[Any, ...], caller: FrameType | None) -> BaseException | None:
-        """The interpreter reaches for the world: say what to raise instead, None to let it pass.
+        """Called when code reaches for the world outside of calls: say what to raise instead, None to let it pass.
 
         Args:
             event: the audit event.
@@ -198,10 +217,10 @@ class Link:
         """
 
     def program_started(self, number: int, command: Any) -> None:
-        """A program was started that reads the pipe of a file descriptor; `command` as it was given."""
+        """Called when a program was started that reads the pipe of a file descriptor; `command` as it was given."""
 
     def before_write(self, number: int) -> None:
-        """A file descriptor is about to be written to; raise to refuse that."""
+        """Called before a file descriptor is written to; raise to refuse that."""
 
     # ------------------------------------------------------------ what else the recorder asks
 

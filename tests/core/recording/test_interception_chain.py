@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+import re
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -201,3 +203,20 @@ def test_the_chain_holds_in_a_thread_whose_context_is_empty(store: FakeStore) ->
         thread.start()
         thread.join()
     assert (met, SENT) == ([ToolDenied], [])
+
+
+def test_the_example_of_a_link_lets_three_calls_go(store: FakeStore) -> None:
+    shown = re.search(r"```python\n(.*?)```", inspect.getdoc(Link) or "", re.DOTALL)
+    assert shown
+
+    def run_agent() -> None:
+        with agent_tt.record("run") as run, run.step("pay"):
+            for amount in range(9):
+                send(amount)
+
+    names = {"Link": Link, "Place": Place, "SESSION": SESSION, "ToolDenied": ToolDenied, "run_agent": run_agent}
+    with pytest.raises(ToolDenied, match="one call too many"):
+        exec(compile(shown[1], "Link", "exec"), names)
+    assert SENT == [0, 1, 2]
+    assert len(store.only.calls) == 3
+    assert not any(type(link).__name__ == "AtMost" for link in SESSION.chain.links)
