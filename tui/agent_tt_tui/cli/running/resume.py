@@ -126,7 +126,7 @@ def _decisions(
         if not is_said:
             raise click.UsageError(f"--happened {words}: write STEP.CALL=JSON, the result as JSON")
         if place in said:
-            raise click.UsageError(f"{place} is named twice")
+            raise click.UsageError(f"{place} is given twice: it cannot have happened and not have happened")
         said[place] = plan.said(waiting[place], text) if place in waiting else None
     for place in said.keys() - waiting.keys():
         known = f"only {', '.join(waiting)}" if waiting else "no call"
