@@ -17,7 +17,7 @@ from agent_tt.errors import AgentTTError, Damaged, InvalidPath, NotFound, PathNo
 from agent_tt.history.payloads.payload import unpack_call_value
 from agent_tt.model.facts.shapes import LIST
 from agent_tt.model.facts.stored import RunMeta
-from agent_tt.store.file.connection import connect
+from agent_tt.store.file.connecting import connect
 from agent_tt.store.file.sqlite_errors import our_error
 from agent_tt.store.rows import columns
 from agent_tt.store.rows.run_rows import shown_status

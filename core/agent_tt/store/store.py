@@ -15,7 +15,7 @@ from agent_tt.model.facts.stored import RunMeta
 from agent_tt.protocols import NO_STATE
 from agent_tt.store import ingest_filter, keeping, transfer
 from agent_tt.store.checking.counts import meta_with_counts
-from agent_tt.store.file.connection import waiting_at_most
+from agent_tt.store.file.connecting import waiting_at_most
 from agent_tt.store.file.opening import open_database
 from agent_tt.store.keeper import StoreKeeper
 from agent_tt.store.liveness import Heart, current_owner, now_us

@@ -339,7 +339,7 @@ def test_a_fork_waits_longer_for_the_lock_than_others_do(project: Project, monke
     """SQLite's lock has no queue: of many forks that begin at once, one may see all the others come first."""
     project.put("side.py", HOSTILE + "\ndef quick(state): state['done'] = True\nmain = recorded(quick)\n")
     plan = project.plan(project.made("side:main", {"n": 1}), 0)
-    monkeypatch.setattr("agent_tt.store.file.connection._Patience.seconds", 0.01)
+    monkeypatch.setattr("agent_tt.store.file.connecting._Patience.seconds", 0.01)
     handles: list[RunHandle] = []
     with closing(sqlite3.connect(project.store_path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")

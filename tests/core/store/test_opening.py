@@ -21,6 +21,7 @@ from agent_tt.model import NewFork, NewRun
 from agent_tt.protocols import RunSource, Store
 from agent_tt.store import open_store
 from agent_tt.store.file import connection
+from agent_tt.store.file.connecting import waiting_at_most
 
 
 def test_a_store_speaks_both_protocols_and_says_what_it_is(tmp_path):
@@ -130,9 +131,9 @@ def test_a_file_in_a_folder_that_cannot_be_written_is_read_where_that_is_safe(tm
         tmp_path.chmod(0o700)
 
 
-def test_a_lock_that_is_held_too_long_is_an_error_that_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr(connection, "BUSY_TIMEOUT_S", 0.05)
-    store = new_store(tmp_path)
+def test_a_lock_that_is_held_too_long_is_an_error_that_says_so(tmp_path):
+    with waiting_at_most(0.05):
+        store = new_store(tmp_path)
     writer = begin(store, {})
     other = sqlite3.connect(store.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")

@@ -16,7 +16,7 @@ import agent_tt
 from agent_tt.errors import AgentTTError, Damaged, ReadOnlySource, StoreBusy, StoreUnreadable
 from agent_tt.model import AgentCode, NewFork, NewRun, NewStep, StepEnd
 from agent_tt.store import open_store
-from agent_tt.store.file import connection
+from agent_tt.store.file.connecting import waiting_at_most
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,9 +144,9 @@ def test_every_failure_of_a_statement_is_ours_and_leaves_all_as_it_was(tmp_path,
     assert store.run("goes on").status == "succeeded"
 
 
-def test_a_lock_that_another_process_holds_is_waited_for_and_then_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(connection, "BUSY_TIMEOUT_S", 0.05)
-    store = new_store(tmp_path)
+def test_a_lock_that_another_process_holds_is_waited_for_and_then_named(tmp_path):
+    with waiting_at_most(0.05):
+        store = new_store(tmp_path)
     writer = begin(store, {"n": 0})
     number = writer.open_step(NewStep("s"))
     other = sqlite3.connect(store.path, isolation_level=None)

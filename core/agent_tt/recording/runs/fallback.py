@@ -18,7 +18,7 @@ from agent_tt.errors import AgentTTError, NotFound
 from agent_tt.model.facts import IncompleteFacts
 from agent_tt.protocols import ForwardingWriter, NumberingWriter, Numbers
 from agent_tt.store import open_store
-from agent_tt.store.file.connection import waiting_at_most
+from agent_tt.store.file.connecting import waiting_at_most
 from agent_tt.store.rows.ids import new_run_id
 from agent_tt.store.spill.files import places
 from agent_tt.store.spill.taking_in import take_in

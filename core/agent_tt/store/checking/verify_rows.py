@@ -14,7 +14,7 @@ from agent_tt.history.rows import SEQ_BITS, row_key
 from agent_tt.model import Problem
 from agent_tt.store.checking.counts import missing_rows
 from agent_tt.store.file import schema
-from agent_tt.store.file.connection import connect
+from agent_tt.store.file.connecting import connect
 from agent_tt.store.file.sqlite_errors import SQLITE_ERRORS, our_error
 from agent_tt.store.tables.definitions import TABLES
 from agent_tt.store.tables.proofs import seal_terms

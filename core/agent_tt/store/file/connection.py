@@ -17,11 +17,11 @@ import threading
 import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Literal
-from urllib.parse import quote
 
-from agent_tt.errors import AgentTTError, ReadOnlySource, StoreBusy, StoreNotFound, StoreUnreadable
-from agent_tt.store.file.in_place import Openings, Place, keep_forever, open_descriptors
-from agent_tt.store.file.sqlite_errors import BUSY_TIMEOUT_S, SQLITE_ERRORS, Translation, our_error
+from agent_tt.errors import AgentTTError, ReadOnlySource, StoreBusy, StoreUnreadable
+from agent_tt.store.file.connecting import OPENINGS, PATIENCE, connect, waiting_at_most
+from agent_tt.store.file.in_place import Place, keep_forever, open_descriptors
+from agent_tt.store.file.sqlite_errors import Translation
 from agent_tt.store.file.transaction import Transaction
 from agent_tt.store.tables.histories import HistoryRows
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from agent_tt.store.file.in_place import Trouble
     from agent_tt.store.tables.asking import SqlValue
 
-__all__ = ["BUSY_TIMEOUT_S", "Database", "Durability", "connect", "waiting_at_most"]
+__all__ = ["Database", "Durability"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -68,17 +68,17 @@ class Database(HistoryRows):
         self._is_lost = False
         self.whole: Transaction | None = None
         self.is_broken = False
-        self._patience_s = _PATIENCE.seconds
+        self._patience_s = PATIENCE.seconds
         self._connection = self._connect()
         _OPEN.add(self)
 
     def _connect(self) -> sqlite3.Connection:
-        begun = _OPENINGS.before()
+        begun = OPENINGS.before()
         before = open_descriptors() if not self.read_only else frozenset[int]()
         with waiting_at_most(self._patience_s):
             connection = connect(self.path, mode="ro" if self.read_only else "rw")
         self._place = Place.of(self.path, before)
-        if not _OPENINGS.was_alone(begun):  # one of the new descriptors may be another thread's
+        if not OPENINGS.was_alone(begun):  # one of the new descriptors may be another thread's
             self._place = Place.of(self.path, None)
         if not self.read_only:
             # Only explicit FULL checkpoints: SQLite before 3.51.3 can corrupt a file when a passive checkpoint meets
@@ -331,56 +331,6 @@ class _LockedTransaction:
             database.lock.release()
 
 
-def connect(path: Path, *, mode: Literal["ro", "rw", "rwc"]) -> sqlite3.Connection:
-    """A plain connection: explicit transactions, usable from any thread (one at a time).
-
-    A file that can only be read, in a folder that can only be read, is opened as immutable if nobody has left a log.
-
-    Raises:
-        StoreNotFound: there is no such file.
-        StoreUnreadable: it cannot be opened.
-    """
-    uri = f"file:{quote(os.fsencode(path))}?mode={mode}"
-    with _OPENINGS.one():
-        try:
-            connection = _open(uri)
-            connection.execute("PRAGMA trusted_schema = OFF")
-            connection.execute("PRAGMA schema_version")
-        except sqlite3.OperationalError as error:
-            if not path.exists():
-                raise StoreNotFound(f"there is no store at {path}", hint=_MISSING_HINT) from error
-            wal = path.with_name(path.name + "-wal")
-            if mode != "ro" or "unable to open" not in str(error) or (wal.exists() and wal.stat().st_size):
-                raise our_error(path, error) from error
-            connection = _open(uri + "&immutable=1")
-        except SQLITE_ERRORS as error:
-            raise our_error(path, error) from error
-    return connection
-
-
-def _open(uri: str) -> sqlite3.Connection:
-    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=_PATIENCE.seconds)
-
-
-class _Patience(threading.local):
-    """How long connections that this thread opens wait for another process's lock, in seconds."""
-
-    seconds = BUSY_TIMEOUT_S
-
-
-_PATIENCE: Final = _Patience()
-
-
-@contextmanager
-def waiting_at_most(seconds: float) -> Iterator[None]:
-    """Let every connection that this thread opens meanwhile wait no longer than this for a lock, now and later."""
-    before, _PATIENCE.seconds = _PATIENCE.seconds, seconds
-    try:
-        yield
-    finally:
-        _PATIENCE.seconds = before
-
-
 def _lenient_text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
 
@@ -399,16 +349,13 @@ _TROUBLES: Final[dict[Trouble, tuple[str, str]]] = {
     "log replaced": ("got another -wal file while it was open", "`agent-tt verify` says what is missing."),
 }
 
-_MISSING_HINT: Final = "Record a run first, or name another file with --store."
-
 _OPEN: weakref.WeakSet[Database] = weakref.WeakSet()
-_OPENINGS: Final = Openings()
 _ABANDONED: list[sqlite3.Connection] = []
 """Connections of a parent process; kept forever, because closing one here would disturb the parent."""
 
 
 def _after_fork_in_child() -> None:
-    _OPENINGS.__init__()  # type: ignore[misc]  # another thread of the parent may have been opening one
+    OPENINGS.__init__()  # type: ignore[misc]  # another thread of the parent may have been opening one
     for database in list(_OPEN):
         database.abandon()
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 from agent_tt import _version
 from agent_tt.errors import NewerFormat, NotAStore, OlderFormat, ReadOnlySource, StoreNotFound, StoreUnreadable
 from agent_tt.store.file import locate, provenance, schema
-from agent_tt.store.file.connection import BUSY_TIMEOUT_S, Database, connect
-from agent_tt.store.file.sqlite_errors import SQLITE_ERRORS, our_error
+from agent_tt.store.file.connecting import connect
+from agent_tt.store.file.connection import Database
+from agent_tt.store.file.sqlite_errors import BUSY_TIMEOUT_S, SQLITE_ERRORS, our_error
 from agent_tt.store.file.tables import check_tables
 from agent_tt.store.file.transaction import Transaction
 from agent_tt.store.tables.definitions import META

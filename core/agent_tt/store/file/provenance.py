@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import ReadOnlySource, Untrusted
-from agent_tt.store.file.connection import connect
+from agent_tt.store.file.connecting import connect
 from agent_tt.store.file.sqlite_errors import SQLITE_ERRORS, our_error
 from agent_tt.store.file.transaction import Transaction
 from agent_tt.store.tables.definitions import META

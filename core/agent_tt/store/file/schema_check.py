@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from agent_tt.store.file import schema
-from agent_tt.store.file.connection import connect
+from agent_tt.store.file.connecting import connect
 
 if TYPE_CHECKING:
     from pathlib import Path
