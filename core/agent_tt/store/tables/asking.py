@@ -17,6 +17,8 @@ SqlValue: TypeAlias = int | float | str | bytes | None
 class Rows(Protocol):
     """Something that answers queries. No lock or transaction is held once a method has returned."""
 
+    __slots__ = ()
+
     def query(self, sql: str, parameters: Sequence[SqlValue] = (), /) -> list[Row]:
         """All rows that `sql` gives."""
         ...
@@ -24,6 +26,8 @@ class Rows(Protocol):
 
 class Statements(Rows, Protocol):
     """What changes tables, in a transaction that is open."""
+
+    __slots__ = ()
 
     def execute(self, sql: str, parameters: Sequence[SqlValue] = (), /) -> int:
         """Run one statement; give the row number of what it inserted last."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.history.hashing import row_id
+from agent_tt.store.tables.asking import Rows, Statements
 from agent_tt.store.tables.definitions import BLOBS, DELTAS, DICTS, KEYFRAMES, TRACKS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.history.rows import Row, TouchKind
-    from agent_tt.store.tables.asking import SqlValue
 
 __all__ = ["HistoryRows", "HistoryWrites"]
 
@@ -33,14 +32,10 @@ _MARK: Final = (
 )
 
 
-class HistoryRows(ABC):
+class HistoryRows(Rows):
     """Reads them: a `LogRows` over whatever answers queries."""
 
     __slots__ = ()
-
-    @abstractmethod
-    def query(self, sql: str, parameters: Sequence[SqlValue] = (), /) -> list[Row]:
-        """All rows that `sql` gives."""
 
     def track(self, track: int, /) -> Row | None:
         """A track: its parent, its `fork_seq`, the last checkpoint that the index covers, whether it is as written."""
@@ -80,22 +75,10 @@ class HistoryRows(ABC):
         )
 
 
-class HistoryWrites(HistoryRows):
+class HistoryWrites(HistoryRows, Statements):
     """Writes them: a `LogTransaction`."""
 
     __slots__ = ()
-
-    @abstractmethod
-    def execute(self, sql: str, parameters: Sequence[SqlValue] = (), /) -> int:
-        """Run one statement; give the row number of what it inserted last."""
-
-    @abstractmethod
-    def execute_many(self, sql: str, rows: Iterable[Sequence[SqlValue]], /) -> None:
-        """Run one statement for each of `rows`."""
-
-    @abstractmethod
-    def seal(self, name: str, owner: SqlValue, member: bytes, count: int, /) -> None:
-        """Count a row of a table into the seal of its owner, or out of it."""
 
     def add_track(self, run: int, name: str, parent: int | None, fork_seq: int | None, /) -> int:
         """Make a track; give its number. A fork's track still lacks its first checkpoint."""

@@ -4,11 +4,11 @@
 its items; bytes are `s`, uint32 length and the bytes).
 
 **Row.** The column `proof` of a row begins with `H(tlv((table, value of each column ...)))`, the columns in the order
-of `definitions`, the key among them: a row that was exchanged with another has a wrong proof too. For a column that is
-one of the table's *parts* the digest `H(tlv(value))` stands in the place of the value, None for NULL. So a part can be
-taken away later, and the row still be proven by whoever kept the part's digest. In `calls` the digests of `args`,
-`result` and `error` follow the proof, 16 bytes each, zeros for NULL: what a call carried need not be read to prove the
-rest of it.
+in which `store.tables.definitions` names them, the key among them: a row that was exchanged with another has a wrong
+proof too. For a column that is one of the table's *parts* the digest `H(tlv(value))` stands in the place of the value,
+None for NULL. So a part can be taken away later, and the row still be proven by whoever kept the part's digest. In
+`calls` the digests of `args`, `result` and `error` follow the proof, 16 bytes each, zeros for NULL: what a call carried
+need not be read to prove the rest of it.
 
 **Seal.** For each table and owner of rows (a run, or 0 for the whole file) a row of `seals` says which rows there are:
 how many (`n`), and the sums of `H(tlv((table, key ...)))` over them: `a` of bytes 0 to 7, `b` of bytes 8 to 15, each
