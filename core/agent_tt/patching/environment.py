@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, overload
 from agent_tt.patching.draws import draw
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.marks import MARK
-from agent_tt.redaction.values import redact_text
+from agent_tt.redaction.texts import redact_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

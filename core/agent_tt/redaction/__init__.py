@@ -11,7 +11,7 @@
 | `marks` | what stands for a secret: the same in every question, numbered and as long in answers |
 | `own` | patterns of a project's own: what they may be, and where they fit |
 | `given` | secrets that answers gave to the agent, recognised when it hands them on |
-| `values` | wire values without their secrets |
+| `texts`, `values` | texts and wire values without their secrets |
 | `streams` | the same for what arrives in pieces: texts, bodies, values |
 
 What is replaced is gone: no digest of it is kept, because a short password could be guessed from one.

@@ -4,84 +4,47 @@ from __future__ import annotations
 
 import base64
 import binascii
-import functools
-import re
 from operator import is_
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.wire import TYPE, VALUE
 from agent_tt.redaction.given import GIVEN, SHORTEST_GIVEN
 from agent_tt.redaction.judging import is_placeholder, is_secret_number, is_secret_text
 from agent_tt.redaction.marks import (
-    JWT_START,
     MARK,
-    canonical,
     is_mark,
-    may_hold_mark,
     same_digits,
-    unnumbered,
-    unsigned,
 )
 from agent_tt.redaction.names import (
     is_described,
-    is_secret_cookie,
     is_secret_header,
-    is_secret_parameter,
     kind_of,
     within,
 )
-from agent_tt.redaction.own import OWN
-from agent_tt.redaction.shapes import secrets_in
+from agent_tt.redaction.texts import (
+    Clean,
+    asked_text,
+    cleaned_bytes,
+    given_text,
+    header_value,
+    marked,
+    redact_text,
+    without_cookies,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.redaction.spans import Span
+    from agent_tt.redaction.texts import Hide
 
-    Hide: TypeAlias = Callable[[str], str]
-
-_SHORTEST: Final = 8
-"""Characters of the shortest text that any shape fits."""
-
-_COOKIE: Final = re.compile(r"(?:^|,)\s*(?P<name>[^=;,\s]+)\s*=\s*\"?(?P<it>[^;\"\s,](?:(?!,\s*[^=;,\s]+=)[^;\"])*)")
-"""A cookie at the beginning of a header, or of the next of several that were joined (RFC 6265 §4.1.1)."""
-_BINARY_FROM: Final = 2048
-_REMEMBERED_FROM: Final = 64
-"""Characters of the shortest text that is remembered by its hash."""
-_MOST_REMEMBERED: Final = 50_000
 _OBJECT: Final = "object"
 _LOGIN_OPTIONS: Final = ("u", "U", "user", "proxy-user")
 """Options after which `user:password` stands, as curl's."""
 
 
-class _Clean:
-    """What holds no secret: a conversation says most of its words again and again.
-
-    Short texts as they are, long ones and whole objects by their hashes.
-    """
-
-    def __init__(self) -> None:
-        self.version = -1
-        self.kept: set[object] = set()
-
-    def seen(self) -> set[object]:
-        """What is known to be clean; to be asked for anew each time, since there may be one more secret."""
-        version, seen = GIVEN.version, self.kept
-        if self.version != version or len(seen) > _MOST_REMEMBERED:
-            seen = self.kept = set()
-            self.version = version
-        return seen
-
-
-_CLEAN: Final = _Clean()
-"""Texts in which nothing was found, and no mark either: they are the same in questions, answers and everywhere."""
-_ASKED, _KEPT, _ANSWERED = _Clean(), _Clean(), _Clean()
+_ASKED, _KEPT, _ANSWERED = Clean(), Clean(), Clean()
 """Objects of texts and numbers in which nothing was found, for each way of going through them."""
-
-
-def _remembered(text: str) -> object:
-    return text if len(text) < _REMEMBERED_FROM else (hash(text), len(text))
 
 
 def redact(value: Wire, name: str = "") -> Wire:
@@ -99,24 +62,9 @@ def asked(value: Wire, name: str = "") -> Wire:
     return _Walk(asked_text, clean=_ASKED).value(value, name)
 
 
-def asked_text(text: str) -> str:
-    """As `asked`, for a text."""
-    return text if _remembered(text) in _CLEAN.seen() else canonical(redact_text(text))
-
-
-def asked_parameters(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """As `asked`, for a query or form."""
-    return [(name, MARK if is_secret_parameter(name) and value else asked_text(value)) for name, value in pairs]
-
-
-def asked_bytes(data: bytes) -> bytes:
-    """As `asked`, for bytes: of the text in them."""
-    return _cleaned_bytes(data, asked_text)
-
-
 def given(value: Wire) -> Wire:
     """As `redact`, for an answer: what it gives the agent is recognised when that hands it on."""
-    return _Walk(_given_text, hide=GIVEN.hide, clean=_ANSWERED).value(value, "")
+    return _Walk(given_text, hide=GIVEN.hide, clean=_ANSWERED).value(value, "")
 
 
 def given_by_name(value: Wire) -> Wire:
@@ -136,108 +84,13 @@ def given_keys(value: Wire) -> Wire:
     """
     if isinstance(value, dict):
         shown = {
-            _given_text(key) if len(key) >= SHORTEST_GIVEN else key: given_keys(item) for key, item in value.items()
+            given_text(key) if len(key) >= SHORTEST_GIVEN else key: given_keys(item) for key, item in value.items()
         }
         return value if all(map(is_, shown.values(), value.values())) and shown.keys() == value.keys() else shown
     if isinstance(value, list):
         items = [given_keys(item) for item in value]
         return value if all(map(is_, items, value)) else items
     return value
-
-
-def redact_text(text: str, *, hide: Hide | None = None) -> str:
-    """A text without secrets.
-
-    Args:
-        text: any text.
-        hide: gives what stands for a secret; None for what stands for one in a question.
-    """
-    # Most texts end here, a hundred times a call: without a function called for what `seen` and `_remembered` say.
-    known = text if len(text) < _REMEMBERED_FROM else (hash(text), len(text))
-    if _CLEAN.version == GIVEN.version and known in _CLEAN.kept:
-        return text
-    seen = _CLEAN.seen()
-    shown = text if hide is not None else unnumbered(text)  # what a replay gave
-    hide = hide or marked
-    if len(text) >= _SHORTEST or OWN:
-        shown = replaced(shown, secrets_in(shown), hide)
-    for secret in GIVEN.secrets:
-        if secret in shown:
-            shown = shown.replace(secret, hide(secret))
-    if shown is text and not may_hold_mark(text):
-        seen.add(known)
-    return shown
-
-
-_given_text: Final = functools.partial(redact_text, hide=GIVEN.hide)
-
-
-def marked(secret: str) -> str:
-    """What stands for a secret in a question."""
-    return (unsigned(secret) if secret.startswith(JWT_START) else None) or MARK
-
-
-def _cleaned_bytes(data: bytes, clean: Callable[[str], str]) -> bytes:
-    if is_binary(data):
-        return data
-    text = data.decode("latin-1")
-    shown = clean(text)
-    return data if shown == text else shown.encode("latin-1")
-
-
-def is_binary(data: bytes) -> bool:
-    """Whether bytes are many and no text: pictures, sound, archives. Searching them costs much and finds nothing."""
-    return len(data) > _BINARY_FROM and b"\0" in data[:_BINARY_FROM]
-
-
-def replaced(text: str, spans: list[Span], hide: Hide) -> str:
-    """The text with marks in place of the spans.
-
-    Args:
-        text: any text.
-        spans: where secrets stand in it.
-        hide: gives what stands for a secret.
-    """
-    if not spans:
-        return text
-    parts, at = [], 0
-    for start, end, quote in spans:
-        secret = text[start:end]
-        parts += [text[at:start], hide(secret) if quote is None else _hidden_number(secret, quote, hide)]
-        at = end
-    return "".join([*parts, text[at:]])
-
-
-def _hidden_number(number: str, quote: str, hide: Hide) -> str:
-    """What stands for a number in JSON, which has to stay JSON."""
-    return f"{quote}{MARK}{quote}" if hide is marked else same_digits(number)
-
-
-def header_value(name: str, value: str, hide: Hide | None = None) -> str:
-    """The value of a header, without secrets. Of a cookie its name and attributes stay.
-
-    Args:
-        name: in any case.
-        value: as received.
-        hide: gives what stands for a secret; None for what stands for one in a question.
-    """
-    hide = hide or marked
-    if name.lower() == "set-cookie":
-        return _without_cookies(value, hide)
-    if is_mark(value):
-        return value
-    return hide(value) if is_secret_header(name) else redact_text(value, hide=hide)
-
-
-def _without_cookies(value: str, hide: Hide) -> str:
-    def shown(match: re.Match[str]) -> str:
-        cookie = match["it"].rstrip()
-        if is_mark(cookie) or not is_secret_cookie(match["name"], cookie):
-            return match[0]
-        start = match.start("it") - match.start()
-        return match[0][:start] + hide(cookie) + match[0][start + len(cookie) :]
-
-    return _COOKIE.sub(shown, value)
 
 
 class _Walk:
@@ -249,7 +102,7 @@ class _Walk:
         clean: objects of texts and numbers that were found to hold nothing; None where none are remembered.
     """
 
-    def __init__(self, text: Callable[[str], str], hide: Hide | None = None, clean: _Clean | None = None) -> None:
+    def __init__(self, text: Callable[[str], str], hide: Hide | None = None, clean: Clean | None = None) -> None:
         self._clean = text
         self._hide = hide or marked
         self._known = clean
@@ -304,7 +157,7 @@ class _Walk:
     def _secret(self, text: str, name: str = "") -> str:
         """What stands for a secret."""
         if name.lower() == "set-cookie":
-            return _without_cookies(text, self._hide)
+            return without_cookies(text, self._hide)
         if is_mark(text):
             return self._clean(text)
         return self._clean(self._hide(text))
@@ -390,7 +243,7 @@ class _Walk:
         if name and is_secret_text(name, data.decode("latin-1")):
             shown = self._secret(data.decode("latin-1"), name).encode("latin-1", "replace")
         else:
-            shown = _cleaned_bytes(data, self._clean)
+            shown = cleaned_bytes(data, self._clean)
         return envelope if shown == data else {**envelope, VALUE: base64.b64encode(shown).decode()}
 
 

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_tt.model import Judged
-from agent_tt.redaction.values import given, redact, redact_text
+from agent_tt.redaction.texts import redact_text
+from agent_tt.redaction.values import given, redact
 from agent_tt.store.rows.columns import sound
 
 if TYPE_CHECKING:

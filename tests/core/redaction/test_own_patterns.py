@@ -19,7 +19,8 @@ from agent_tt.errors import UsageError
 from agent_tt.redaction.own import OWN, check_patterns
 from agent_tt.redaction.shapes import secrets_in
 from agent_tt.redaction.streams.growing import Growing
-from agent_tt.redaction.values import asked_text, redact, replaced
+from agent_tt.redaction.texts import asked_text, replaced
+from agent_tt.redaction.values import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,8 @@ from agent_tt.codec.encode import encode
 from agent_tt.redaction import named
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.marks import MARK, canonical, is_mark, numbered
-from agent_tt.redaction.values import asked, given, redact, redact_text
+from agent_tt.redaction.texts import redact_text
+from agent_tt.redaction.values import asked, given, redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

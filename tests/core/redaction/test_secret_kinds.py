@@ -20,7 +20,8 @@ from agent_tt.codec.encode import encode
 from agent_tt.history.changes.change_detector import Shadow
 from agent_tt.history.changes.ops import apply
 from agent_tt.redaction.given import GIVEN
-from agent_tt.redaction.values import asked, field_of, given, redact, redact_text
+from agent_tt.redaction.texts import redact_text
+from agent_tt.redaction.values import asked, field_of, given, redact
 from agent_tt.store import open_store
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from agent_tt.redaction.shapes import secrets_in
 from agent_tt.redaction.streams.answers import Veil
 from agent_tt.redaction.streams.growing import Growing, GrowingShown
 from agent_tt.redaction.streams.wire_pieces import WirePieces
-from agent_tt.redaction.values import redact_text
+from agent_tt.redaction.texts import redact_text
 from agent_tt.replaying.block import served
 from agent_tt.store import open_store
 

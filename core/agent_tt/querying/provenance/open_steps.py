@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.querying.provenance.links import Link, Source
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent_tt.codec.wire import Wire
     from agent_tt.model import Step
     from agent_tt.protocols import RunSource
+    from agent_tt.querying.provenance.searching import Origin
 
-__all__ = ["OpenSteps"]
+__all__ = ["OpenSteps", "value_link"]
 
 _PAGE: Final = 1_000
 """Steps read at once; a step is looked for among those of its page and the pages beside it."""
@@ -60,3 +66,24 @@ def _is_beside(step: Step, own: Step, since: int, until: int) -> bool:
     if step.number == own.number or step.lane == own.lane or step.track != own.track or step.started_us is None:
         return False
     return step.started_us < until and (step.ended_us is None or step.ended_us > since)
+
+
+def value_link(wrote: int, writers: Mapping[int, Step | None], origin: Origin | None, shown: str, value: Wire) -> Link:
+    """The link to a value: the step that wrote it, and those that may have, where several were open on its state."""
+    first = writers[wrote]
+    if first is None:
+        return Link("value", wrote, None, "", shown, value, "it came with the input")
+    if len(writers) == 1:
+        return Link("value", wrote, None, "", shown, value, f"written at step {wrote}, {first.name}")
+    likely = first
+    if origin is not None and not origin.others:
+        likely = writers.get(origin.call.step) or first
+    others = [each for each in writers.values() if each is not None and each.number != likely.number]
+    names = ", ".join(f"{each.number} {each.name}" for each in others)
+    if origin is not None and not origin.others and origin.call.step == likely.number:
+        why = f"most likely written by step {likely.number}, {likely.name}, whose call brought it"
+    else:
+        why = f"written by step {likely.number}, {likely.name}, or by {names}"
+    since = f"; it is there since step {wrote} ended" if likely.number != wrote else f"; {names} were open as well"
+    also = tuple(Source(each.number, None, each.name, shown) for each in others)
+    return Link("value", likely.number, None, "", shown, value, f"{why}{since}", others=also)

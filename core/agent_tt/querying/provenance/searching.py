@@ -277,6 +277,28 @@ class Search:
             self._calls[number] = known
         return known
 
+    def missed(self, step: int) -> str:
+        """Why a value may have been brought although it was not found; empty where all there is was looked at."""
+        if self.damaged:
+            return f"no call that could be read brought it{self.damaged}"
+        if self.looks > MOST_LOOKS:
+            return f"it was looked for in {MOST_LOOKS:,} results and not found; there are more"
+        if self.partly:
+            (at, name), *_ = self.partly
+            return f"the result of {name} at step {at} is so large that not all of it was looked at"
+        if step > MOST_STEPS_BACK:
+            return f"no call of the {MOST_STEPS_BACK} steps up to {step} brought it; those before were not looked at"
+        return ""
+
+    def unknown(self, value: Wire, step: int) -> str:
+        """Why nothing is known of where a value was before."""
+        missed = self.missed(step)
+        if missed:
+            return missed
+        if not is_telling(value):
+            return f"no call up to step {step} that is recorded has such a value, nor has the input"
+        return f"no call up to step {step} brought it, and the input does not hold it"
+
 
 def _is_before(call: Call, asker: Call) -> bool:
     """Whether what a call brought was there when another one was made: steps of other lanes go on meanwhile."""

@@ -8,6 +8,7 @@ brought anything, and is passed over. Where the way ends, the trail says why.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.codec.paths import format_path, get
@@ -18,7 +19,7 @@ from agent_tt.querying.provenance.arithmetic import computed
 from agent_tt.querying.provenance.edits import UPDATED, edited_calls, edited_states, is_updated
 from agent_tt.querying.provenance.links import Link, LinkKind, Source, Trail
 from agent_tt.querying.provenance.model_reading import answer_text, best_part, places_in_common, places_read
-from agent_tt.querying.provenance.open_steps import OpenSteps
+from agent_tt.querying.provenance.open_steps import OpenSteps, value_link
 from agent_tt.querying.provenance.origins import (
     OTHERWISE,
     PART,
@@ -30,14 +31,14 @@ from agent_tt.querying.provenance.origins import (
     scalar,
     weight,
 )
-from agent_tt.querying.provenance.searching import MOST_LOOKS, MOST_OTHERS, MOST_STEPS_BACK, Origin, Search, place_of
+from agent_tt.querying.provenance.searching import MOST_OTHERS, Origin, Search, place_of
 from agent_tt.querying.provenance.writes import first_place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator
 
     from agent_tt.codec.wire import Path, Wire
-    from agent_tt.model import Call, Edit, Step
+    from agent_tt.model import Call, Edit
     from agent_tt.protocols import RunSource
     from agent_tt.querying.provenance.model_reading import Read
 
@@ -93,7 +94,6 @@ class _Walk:
         self._source, self._run_id, self._cancelled = source, run_id, cancelled
         self._run = source.run(run_id)
         self._search = Search(source, run_id, cancelled)
-        self._call_edits: dict[tuple[int, int], tuple[Edit, str]] | None = None
 
     def links(self, path: Path, step: int, value: Wire) -> Iterator[Link]:
         try:
@@ -111,7 +111,7 @@ class _Walk:
         if written is not None and not self._is_given(wrote, shown):
             asked = self._written_part(where, wrote, value)
             origin = self._brought(value, asked, key_of(where), wrote, writers.keys(), until)
-        yield _value_link(wrote, writers, origin, shown, value)
+        yield value_link(wrote, writers, origin, shown, value)
         if not wrote:
             self.ends = "it came with the input"
             return
@@ -166,7 +166,7 @@ class _Walk:
             path = format_path(like.path)
             yield Link(kind, call.step, call.number, call.name, path, value, like.why, like.shared, origin.others)
             left -= 1
-            edit = self._edited().get((call.step, call.number))
+            edit = self._edited.get((call.step, call.number))
             if edit is not None and left > 0:
                 made, fork = edit
                 why = f"a person changed it for {fork}"
@@ -186,7 +186,7 @@ class _Walk:
                 if following is None and not self.ends and not is_telling(argument.value):
                     following = self._one_of(argument.value, call.step, call)
             if following is None:
-                self.ends = self.ends or self._unknown(wanted, call.step)
+                self.ends = self.ends or self._search.unknown(wanted, call.step)
                 return
             if isinstance(following, Link):
                 if left > 0:
@@ -377,7 +377,7 @@ class _Walk:
             self.ends = self.ends or _said(found)
             yield found
             return
-        missed = self._missed(step)
+        missed = self._search.missed(step)
         perhaps = [f"perhaps {' or '.join(way.words for way in ways[:_MOST_WAYS])}"] if ways else []
         drawn = self._search.drawn(writers)
         perhaps += [f"its step also asked {', '.join(drawn[:_MOST_WAYS])}"] if drawn else []
@@ -388,56 +388,12 @@ class _Walk:
             return
         why = "no recorded call brought it as it is: the agent's own code made it, or took it from elsewhere"
         yield Link("code", step, None, "", "", value, "; ".join([why, *perhaps]))
-        self.ends = self._unknown(value, step)
+        self.ends = self._search.unknown(value, step)
 
-    def _missed(self, step: int) -> str:
-        """Why a value may have been brought although it was not found; empty where all there is was looked at."""
-        if self._search.damaged:
-            return f"no call that could be read brought it{self._search.damaged}"
-        if self._search.looks > MOST_LOOKS:
-            return f"it was looked for in {MOST_LOOKS:,} results and not found; there are more"
-        if self._search.partly:
-            (at, name), *_ = self._search.partly
-            return f"the result of {name} at step {at} is so large that not all of it was looked at"
-        if step > MOST_STEPS_BACK:
-            return f"no call of the {MOST_STEPS_BACK} steps up to {step} brought it; those before were not looked at"
-        return ""
-
-    def _unknown(self, value: Wire, step: int) -> str:
-        """Why nothing is known of where a value was before."""
-        missed = self._missed(step)
-        if missed:
-            return missed
-        if not is_telling(value):
-            return f"no call up to step {step} that is recorded has such a value, nor has the input"
-        return f"no call up to step {step} brought it, and the input does not hold it"
-
+    @cached_property
     def _edited(self) -> dict[tuple[int, int], tuple[Edit, str]]:
         """What people changed in what came back of calls, by step and call."""
-        if self._call_edits is None:
-            self._call_edits = edited_calls(self._source, self._run_id)
-        return self._call_edits
-
-
-def _value_link(wrote: int, writers: Mapping[int, Step | None], origin: Origin | None, shown: str, value: Wire) -> Link:
-    """The link to a value: the step that wrote it, and those that may have, where several were open on its state."""
-    first = writers[wrote]
-    if first is None:
-        return Link("value", wrote, None, "", shown, value, "it came with the input")
-    if len(writers) == 1:
-        return Link("value", wrote, None, "", shown, value, f"written at step {wrote}, {first.name}")
-    likely = first
-    if origin is not None and not origin.others:
-        likely = writers.get(origin.call.step) or first
-    others = [each for each in writers.values() if each is not None and each.number != likely.number]
-    names = ", ".join(f"{each.number} {each.name}" for each in others)
-    if origin is not None and not origin.others and origin.call.step == likely.number:
-        why = f"most likely written by step {likely.number}, {likely.name}, whose call brought it"
-    else:
-        why = f"written by step {likely.number}, {likely.name}, or by {names}"
-    since = f"; it is there since step {wrote} ended" if likely.number != wrote else f"; {names} were open as well"
-    also = tuple(Source(each.number, None, each.name, shown) for each in others)
-    return Link("value", likely.number, None, "", shown, value, f"{why}{since}", others=also)
+        return edited_calls(self._source, self._run_id)
 
 
 def _said(link: Link) -> str:

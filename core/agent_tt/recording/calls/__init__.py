@@ -13,5 +13,5 @@
 | `kept_headers` | headers that count as part of a question |
 | `answers`, `served` | a call as it is put to a link, and giving a link's answer in place of the function's |
 | `pending_draws` | draws made between steps, until a step can hold them |
-| `usage` | tokens and money of an answer |
+| `usage`, `counting` | tokens and money of an answer, and what of it a step has not counted yet |
 """

@@ -14,9 +14,9 @@ from agent_tt.errors import AgentTTError
 from agent_tt.model import CallEnd, Judged, NewCall
 from agent_tt.model.facts import CallFacts, StepFacts
 from agent_tt.recording.calls.arguments import FunctionCall, given_arguments
+from agent_tt.recording.calls.counting import ModelUsage
 from agent_tt.recording.calls.facts import facts_of
 from agent_tt.recording.calls.signature import signature_of_call
-from agent_tt.recording.calls.usage import is_refusal, usage_facts, usage_of
 from agent_tt.recording.errors.cancellation import cancellation_facts
 from agent_tt.recording.errors.exceptions import error_info
 from agent_tt.recording.lanes.arrival import Arrival
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import StreamEnd, Usage
+    from agent_tt.model import StreamEnd
     from agent_tt.recording.calls.answers import Served
     from agent_tt.recording.calls.arguments import Given, GivenArguments
     from agent_tt.recording.calls.signature import CallSpec
@@ -42,7 +42,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _RETURNED_AS: Final = CallFacts.returned_as.key
-_UNPRICED: Final = StepFacts.unpriced.key
 
 
 class RecordedCall:
@@ -77,7 +76,7 @@ class RecordedCall:
         self._lock = threading.RLock()
         self._is_over = False
         self.end = SharedEnd()
-        self._inside: set[str] = set()
+        self._usage = ModelUsage(step, scope.call)
         self._arrival = Arrival(scope.recording.latest_answer)
         self._key_before: Wire = None
         self._later: tuple[Callable[[], Awaitable[Reply | None]], ...] = ()
@@ -333,34 +332,11 @@ class RecordedCall:
 
     def _count_usage(self, answer: object) -> dict[str, Wire]:
         """Add a model's usage to the step; what the call's facts say of it."""
-        usage = usage_of(answer)
-        is_made_up = self.served is not None and CallFacts.made_up.is_in(self.served.call.meta)
-        is_free = is_made_up or self._is_unpaid
-        meta = usage_facts(usage) if self.asks_a_model and not is_free else {}
-        if self.asks_a_model and not is_free and not is_refusal(answer):
-            self._count_price(usage)
-        # A function that asks a model often gives on what the provider said, and that was counted where it was said.
-        is_counted = meta and any(name in self._inside for name in meta)
-        if meta and not is_counted:
-            self._step.count(usage)
-            if self.served is None:
-                for counted in SESSION.chain.usage_counted:
-                    counted(usage)
-        if self.around is not None and self.around.asks_a_model:
-            self.around.counted(meta)
-        return meta
-
-    def _count_price(self, usage: Usage) -> None:
-        """Count a model call whose price nobody knows, unless it is known of the calls that it made."""
-        if usage.cost_usd is not None or not self._inside.isdisjoint((CallFacts.cost_usd.key, _UNPRICED)):
-            return
-        self._step.extra[_UNPRICED] = (StepFacts.unpriced.of(self._step.extra) or 0) + 1
-        if self.around is not None and self.around.asks_a_model:
-            self.around.counted({_UNPRICED: 1})
+        return self._usage.count(answer, self.served, is_free=self._is_unpaid) if self.asks_a_model else {}
 
     def counted(self, figures: Mapping[str, Wire]) -> None:
         """A model call that this one made has counted these figures."""
-        self._inside.update(figures)
+        self._usage.counted(figures)
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.streams.bodies import Body
 from agent_tt.redaction.streams.packing import is_at_end, is_gzip, packed_as_long, unpacker
-from agent_tt.redaction.values import header_value
+from agent_tt.redaction.texts import header_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

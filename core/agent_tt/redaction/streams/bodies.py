@@ -16,7 +16,7 @@ import orjson
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.marks import same_digits
 from agent_tt.redaction.streams.channels import Channel, Channels, leaves_of, named_leaves
-from agent_tt.redaction.values import is_binary
+from agent_tt.redaction.texts import is_binary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

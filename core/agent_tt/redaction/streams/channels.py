@@ -9,7 +9,8 @@ from agent_tt.codec.wire import TYPE
 from agent_tt.redaction.given import GIVEN
 from agent_tt.redaction.marks import same_digits
 from agent_tt.redaction.streams.growing import Growing
-from agent_tt.redaction.values import given_by_name, redact_text
+from agent_tt.redaction.texts import redact_text
+from agent_tt.redaction.values import given_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

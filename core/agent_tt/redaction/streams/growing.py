@@ -11,7 +11,7 @@ from agent_tt.redaction.names import SCHEMA_PARENTS
 from agent_tt.redaction.shapes import secrets_in
 from agent_tt.redaction.spans import Span, apart
 from agent_tt.redaction.streams.open_ends import open_end, run_start, stays_calm
-from agent_tt.redaction.values import marked, replaced
+from agent_tt.redaction.texts import marked, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,7 +17,7 @@ from agent_tt.codec.plain import is_own_wire
 from agent_tt.codec.wire import MAX_DEPTH
 from agent_tt.redaction.marks import MARK
 from agent_tt.redaction.names import is_secret_field
-from agent_tt.redaction.values import asked_bytes, asked_parameters
+from agent_tt.redaction.texts import asked_bytes, asked_parameters
 
 if TYPE_CHECKING:
     from agent_tt.codec.wire import Wire

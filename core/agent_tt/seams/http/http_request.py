@@ -21,7 +21,8 @@ from agent_tt.recording.scope import here
 from agent_tt.recording.session import SESSION
 from agent_tt.redaction.marks import MARK, canonical
 from agent_tt.redaction.names import is_secret_header
-from agent_tt.redaction.values import asked, asked_parameters, asked_text, redact_text
+from agent_tt.redaction.texts import asked_parameters, asked_text, redact_text
+from agent_tt.redaction.values import asked
 from agent_tt.seams.http.http_body import canonical_body, parsed_json
 
 if TYPE_CHECKING:
