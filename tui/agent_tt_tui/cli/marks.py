@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agent_tt_tui.cli.options import Options
 
 
-with_forks_option = click.option("--with-forks", is_flag=True, help="Also what was forked from them, and from that.")
+with_forks_option = click.option("--with-forks", is_flag=True, help="Their forks too, and the forks of these.")
 
 
 @contextmanager

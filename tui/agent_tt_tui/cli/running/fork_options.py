@@ -74,8 +74,8 @@ policy_options = with_options(
         "policies",
         multiple=True,
         metavar="NAME=WORD",
-        help="What becomes of a tool's calls, of a pattern's or *llm, *read, *write, *http, *subprocess, *socket: live,"
-        " recorded, recorded-or-ask, stub:JSON, error:TEXT, ask, deny.",
+        help="What to do with the calls of a tool, a pattern, or of *llm, *read, *write, *http, *subprocess, *socket:"
+        " live, recorded, recorded-or-ask, stub:JSON, error:TEXT, ask, deny.",
     ),
 )
 """What becomes of calls."""

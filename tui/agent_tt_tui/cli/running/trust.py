@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["ask_for_trust", "trust_option"]
 
 
-trust_option = click.option("--trust", is_flag=True, help="Run what a store from elsewhere names, from now on.")
+trust_option = click.option(
+    "--trust", is_flag=True, help="Trust this store from elsewhere: run the code it names, from now on."
+)
 """What a command that runs agents has; it gets it as `trust`."""
 
 

@@ -53,7 +53,7 @@ def _axis(kind: str, text: str) -> Axis:
 @click.argument("run", required=False, shell_complete=complete_runs)
 @click.option("--at", "step", metavar="STEP", help="The step to fork after; 0 is the input.")
 @gathering("axes", _AXES, _axis)
-@click.option("--samples", type=click.IntRange(min=1), metavar="N", help="Take each combination N times.")
+@click.option("--samples", type=click.IntRange(min=1), metavar="N", help="Run each combination N times.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help=f"So many runs at a time; {_JOBS} unless said.")
 @click.option(
     "--outcome",
