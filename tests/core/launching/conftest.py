@@ -13,6 +13,7 @@ from unittest import mock
 
 import pytest
 from tests.patience import PATIENCE_SECONDS
+from tests.warm_processes import warm_processes
 
 from agent_tt.launching.tools.outside_tools import OUTSIDE
 from agent_tt.store import open_store
@@ -75,7 +76,9 @@ class Project:
         stdin: str = "",
         environment: Mapping[str, str] | None = None,
     ) -> Finished:
-        return self._run(self.command(*arguments, options=options, program=program), stdin, environment)
+        """Record a program. It begins from nothing; the command that starts it has imported before what it needs."""
+        with warm_processes():
+            return self._run(self.command(*arguments, options=options, program=program), stdin, environment)
 
     def agent_tt(self, *arguments: str) -> Finished:
         """Any other command of ours, on the project's store; in this process, and what it starts in others."""
