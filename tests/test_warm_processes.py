@@ -28,7 +28,7 @@ PROGRAMS = {
     "lists": ("-c", "print(sys.argv, sys.path, sys.orig_argv, __name__)", "a", "--b"),
     "module": ("-m", "json.tool", "--compact"),
     "unbuffered": ("-P", "-u", "-X", "faulthandler", "-c", "print(sys.path, sys._xoptions); os._exit(0)"),
-    "streams": ("-c", "for s in (sys.stdin, sys.stdout, sys.stderr): print(s.encoding, s.errors, s.line_buffering)"),
+    "streams": ("-c", "for s in (sys.stdin, sys.stdout, sys.stderr): print(s, s.errors, s.line_buffering, s.buffer)"),
     "environment": ("-c", "print(sorted(os.environ.items()), os.getppid(), os.getpgid(0) == os.getpid())"),
     "lost": ("-c", "print('is never flushed', end=''); os._exit(4)"),
     "exit word": ("-c", "sys.exit('no')"),

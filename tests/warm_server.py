@@ -155,6 +155,8 @@ def open_standard_streams(*, is_unbuffered: bool) -> None:
             line_buffering=not is_unbuffered and (number == 2 or os.isatty(number)),
             write_through=is_unbuffered and number > 0,
         )
+        getattr(binary, "raw", binary).name = f"<{name}>"
+        stream.mode = mode[0]
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
 

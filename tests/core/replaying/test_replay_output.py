@@ -24,6 +24,8 @@ from agent_tt.store import copy_run, open_store
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.warm
+
 TOOL = """
 import os, subprocess, sys
 import agent_tt
@@ -106,6 +108,7 @@ def test_all_that_python_prints_is_kept_and_compared(programs: Programs):
     assert (report.verdict, report.output_compared) == ("as_recorded", True), report.divergences
 
 
+@pytest.mark.cold
 def test_a_program_finds_its_streams_as_without_a_recording(programs: Programs):
     body = """
 out = sys.stdout

@@ -19,6 +19,8 @@ from agent_tt.store import open_store
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.warm
+
 
 class Project(AgentFolder):
     """A folder with an agent and a store."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from agent_tt.replaying import ReplayReport
 
+pytestmark = pytest.mark.warm
+
 SCRIPT = """
 import asyncio
 import random
