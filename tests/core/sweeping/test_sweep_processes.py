@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from agent_tt.sweeping.matrix import Matrix
 
+pytestmark = pytest.mark.warm
+
 AGENT = """
 import os, time
 import agent_tt
