@@ -10,6 +10,8 @@ import pytest
 import agent_tt
 from agent_tt import samples
 
+pytestmark = pytest.mark.warm
+
 
 def tools_of(store, run, first=1):
     """Names of the tools that were called from a step on, with how each call ended."""

@@ -14,6 +14,8 @@ from agent_tt import samples
 from agent_tt.errors import NotFound, UsageError
 from agent_tt.store import open_store
 
+pytestmark = pytest.mark.warm
+
 
 def test_every_entry_point_and_version_is_a_function_that_takes_a_state():
     for sample in samples.names():
