@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from agent_tt.protocols import RunSource
 
+pytestmark = pytest.mark.warm
+
 AGENT = """
 import json
 import agent_tt

@@ -32,6 +32,8 @@ from agent_tt_tui.screens.runs.screen import RunsScreen
 from agent_tt_tui.widgets.dialogs.action_row import ActionRow
 from agent_tt_tui.widgets.runs.run_list import RunList
 
+pytestmark = pytest.mark.warm
+
 AGENT = """
 import os
 import agent_tt

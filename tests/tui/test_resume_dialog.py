@@ -24,6 +24,8 @@ from agent_tt_tui.screens.runs.screen import RunsScreen
 from agent_tt_tui.widgets.dialogs.resume_form import InFlightTable, ResumeAction, Waiting
 from agent_tt_tui.widgets.runs.run_list import RunList
 
+pytestmark = pytest.mark.warm
+
 AGENT = """
 import os, signal
 import agent_tt

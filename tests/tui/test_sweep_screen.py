@@ -35,6 +35,8 @@ from agent_tt_tui.widgets.dialogs.action_row import ActionRow
 from agent_tt_tui.widgets.runs.run_list import RunList
 from agent_tt_tui.widgets.runs.sweep_matrix import SweepLayout, SweepMatrix, fair_label
 
+pytestmark = pytest.mark.warm
+
 TIMEOUT = ErrorInfo("builtins:TimeoutError", "search_docs did not answer")
 THREE = Definition((Axis("set", "temperature", (0, 0.4, 0.8)),), fork=ForkRequest(1), samples=5, jobs=4, max_cost=50.0)
 ANSWERS = ("5 days", "", "5 days", "7 days", "")

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     from agent_tt.protocols import RunSource
 
+pytestmark = pytest.mark.warm
+
 AGENT = """
 import agent_tt
 
