@@ -14,8 +14,9 @@ import json
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, TypeVar, cast
 
+from agent_tt.codec.decode import decode as decoded
 from agent_tt.codec.encode import encode
 from agent_tt.codec.sameness import common_ends, identical
 from agent_tt.codec.wire import TYPE, VALUE
@@ -28,12 +29,14 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
     from agent_tt.recording.calls.answers import Served
-    from agent_tt.recording.calls.signature import Parameters
+    from agent_tt.recording.calls.signature import CallSpec, Parameters
 
 
-__all__ = ["FunctionCall", "Given", "GivenArguments", "bring_to", "edited_value", "given_arguments"]
+__all__ = ["FunctionCall", "Given", "GivenArguments", "bring_to", "edited_value", "given_arguments", "sent_with"]
 
 Decode = Callable[["Wire"], object]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _WITH_FIELDS: Final = frozenset({"dataclass", "pydantic"})
 
@@ -274,6 +277,29 @@ class FunctionCall:
             live = edited_value(objects[name], named[name], value, decode, name)
             args, kwargs = self.parameters.replace(args, kwargs, name, live)
         return args, kwargs
+
+
+def sent_with(function: Callable[P, R], spec: CallSpec, sent: object, key: Wire) -> Callable[P, R]:
+    """What to call in place of a function whose arguments are not to go out as the agent gave them.
+
+    Args:
+        function: what the agent calls.
+        spec: what is known of it.
+        sent: the `(args, kwargs)` that a link gives in place of the agent's; None where it gives none.
+        key: the idempotency key of an earlier try of this very call; None where there was none.
+    """
+    if sent is not None:
+        args, kwargs = cast("tuple[Sequence[object], Mapping[str, object]]", sent)
+        return lambda *_args, **_kwargs: cast("Callable[..., R]", function)(*args, **kwargs)
+    if key is None or spec.idempotency_key is None:
+        return function
+    parameters, name, value = spec.parameters, spec.idempotency_key, decoded(key)
+
+    def send(*args: P.args, **kwargs: P.kwargs) -> R:
+        positional, named = parameters.replace(args, kwargs, name, value)
+        return cast("Callable[..., R]", function)(*positional, **named)
+
+    return send
 
 
 def edited_value(live: Any, before: Wire, after: Wire, decode: Decode, path: str) -> object:

@@ -6,14 +6,13 @@ import contextlib
 import threading
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
-from agent_tt.codec.decode import decode
 from agent_tt.codec.encode import encode
 from agent_tt.errors import AgentTTError
 from agent_tt.model import CallEnd, Judged, NewCall
 from agent_tt.model.facts import CallFacts, StepFacts
-from agent_tt.recording.calls.arguments import FunctionCall, given_arguments
+from agent_tt.recording.calls.arguments import FunctionCall, given_arguments, sent_with
 from agent_tt.recording.calls.counting import ModelUsage
 from agent_tt.recording.calls.facts import facts_of
 from agent_tt.recording.calls.signature import signature_of_call
@@ -222,23 +221,8 @@ class RecordedCall:
         return self._key_before if isinstance(self._key_before, str) else None
 
     def sending(self, function: Callable[P, R]) -> Callable[P, R]:
-        """What to call: `function`, with the idempotency key of an earlier try of this very call, if there was one.
-
-        Where a fork's edits changed what it is called with, it is called with that.
-        """
-        key, spec = self._key_before, self.spec
-        if self.sent is not None:
-            sent = cast("tuple[Sequence[object], Mapping[str, object]]", self.sent)
-            return lambda *_args, **_kwargs: cast("Callable[..., R]", function)(*sent[0], **sent[1])
-        if key is None or spec.idempotency_key is None:
-            return function
-        parameters, name, value = spec.parameters, spec.idempotency_key, decode(key)
-
-        def send(*args: P.args, **kwargs: P.kwargs) -> R:
-            positional, named = parameters.replace(args, kwargs, name, value)
-            return cast("Callable[..., R]", function)(*positional, **named)
-
-        return send
+        """What to call in place of `function`; see `sent_with`."""
+        return sent_with(function, self.spec, self.sent, self._key_before)
 
     def succeeded(self, result: object) -> None:
         """Commit the result, before the agent has it.
@@ -274,7 +258,7 @@ class RecordedCall:
         def write() -> None:
             with self._in_turn():
                 journal.write(lambda writer: writer.deliver(step, number, "chunk", judged))
-            self._arrival.piece(is_timed=self._is_timed, is_served=self._is_served)
+            self._arrival.piece(is_timed=self._is_timed, is_served=self.served is not None)
 
         try:
             journal.when_free(write)
@@ -353,10 +337,6 @@ class RecordedCall:
         return self._is_over or self.end.has_come
 
     @property
-    def _is_served(self) -> bool:
-        return self.served is not None
-
-    @property
     def _is_timed(self) -> bool:
         """Whether it is said how its answer came: to an event loop, from the world."""
         return self.is_awaited and self.served is None
@@ -415,6 +395,6 @@ class RecordedCall:
             CallFacts.made_up.put(manner, made_up)
             StepFacts.made_up.put(self._step.extra, made_up)
         manner |= self._arrival.end(
-            is_stream=end.stream is not None, is_timed=self._is_timed, is_served=self._is_served
+            is_stream=end.stream is not None, is_timed=self._is_timed, is_served=self.served is not None
         )
         return {name: fact for name, fact in manner.items() if fact is not None}
