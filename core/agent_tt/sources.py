@@ -45,7 +45,6 @@ class Detector(Protocol):
         Raises:
             AgentTTError: the file is of this kind and cannot be read; the message says why.
         """
-        ...
 
 
 def _accepted(found: object) -> Detector:

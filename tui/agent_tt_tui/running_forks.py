@@ -18,23 +18,18 @@ class Handle(Protocol):
     @property
     def run_id(self) -> str:
         """The run that it fills, or the sweep."""
-        ...
 
     def poll(self) -> int | None:
         """Its exit code, None while it runs."""
-        ...
 
     def stop(self) -> None:
         """End it, and wait until it has ended."""
-        ...
 
     def detach(self) -> None:
         """Let it go on when the app ends."""
-        ...
 
     def output(self, limit: int = ...) -> str:
         """The last that it wrote."""
-        ...
 
 
 class RunningForks:

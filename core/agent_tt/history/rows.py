@@ -36,25 +36,21 @@ class LogRows(Protocol):
 
         Parent and `fork_seq` are None in a track that continues none. The index of one that has none covers -1.
         """
-        ...
 
     def deltas(self, first: int, last: int, /, *, newest: bool = False) -> list[Row]:
         """Checkpoints with keys first..last, in order; with `newest` only the last of them.
 
         Each is: key, digest, chain, dictionary, size, flags, refs, frame, whether it is as written.
         """
-        ...
 
     def keyframes(self, first: int, last: int, /, *, newest: bool = False) -> list[Row]:
         """Keyframes with keys first..last, in order; with `newest` only the last of them.
 
         Each is: key, size, refs, frame, whether it is as written.
         """
-        ...
 
     def blob(self, digest: bytes, /) -> Row | None:
         """The blob of a hash: its form, size and frame."""
-        ...
 
     def dictionary(self, of: int | str, /) -> list[Row]:
         """The copies of a dictionary, each as its number and frame.
@@ -62,11 +58,9 @@ class LogRows(Protocol):
         Args:
             of: its number, or the agent whose runs share it.
         """
-        ...
 
     def marks(self, track: int, path: int, kind: TouchKind, first: int, last: int, /) -> list[Row]:
         """What the index says of a path in blocks first..last, in order: block, bits of that kind, length before."""
-        ...
 
 
 class LogTransaction(LogRows, Protocol):
@@ -74,7 +68,6 @@ class LogTransaction(LogRows, Protocol):
 
     def add_track(self, run: int, name: str, parent: int | None, fork_seq: int | None, /) -> int:
         """Make a track; give its number, which no other ever had."""
-        ...
 
     def add_delta(self, row: Row, /) -> None:
         """Write a checkpoint: what `deltas` gives but for the last.
@@ -82,19 +75,15 @@ class LogTransaction(LogRows, Protocol):
         Raises:
             Exception: there is one with its key: another process went on with the track. The transaction must fail.
         """
-        ...
 
     def put_keyframe(self, row: Row, /) -> None:
         """Write a keyframe, in place of one with its key: what `keyframes` gives but for the last."""
-        ...
 
     def put_blob(self, digest: bytes, row: Callable[[], Row], /) -> None:
         """Write a blob, unless there is one of that hash; `row` gives what `blob` does, and is called only then."""
-        ...
 
     def put_dictionary(self, number: int, agent: str, frame: bytes, /) -> None:
         """Write a dictionary for the runs of an agent, unless there is one of that number."""
-        ...
 
     def put_marks(self, track: int, seq: int, paths: Mapping[int, str], marks: Sequence[Row], /) -> None:
         """Add marks to the index, which covers the track up to `seq` from now on.
@@ -105,7 +94,6 @@ class LogTransaction(LogRows, Protocol):
             paths: the texts of paths, by their numbers; most are known already.
             marks: track, path, block, bits of each kind, length before. Bits are added to those of the same block.
         """
-        ...
 
 
 def row_key(track: int, seq: int) -> int:

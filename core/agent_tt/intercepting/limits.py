@@ -104,7 +104,6 @@ class Breaks(Protocol):
 
     def why(self, step: int) -> str | None:
         """Why the fork is to stop after a step; None where it is to go on."""
-        ...
 
 
 class LimitEnforcement(Link):

@@ -57,11 +57,9 @@ class StandIns(Protocol):
 
     def recorded(self, question: Question) -> tuple[Served, Mapping[str, Wire]] | None:
         """What the parent's next call that asked the same was answered, and where that is; None where none is left."""
-        ...
 
     def not_recorded(self, question: Question) -> NotRecorded:
         """What to raise where none is left: it names the call, and the recorded one that is nearest."""
-        ...
 
     def given(self, question: Question, value: Wire, error: ErrorInfo | None) -> Served:
         """Turn an answer that a person wrote into the form that the agent expects of such a call.
@@ -69,7 +67,6 @@ class StandIns(Protocol):
         Raises:
             UsageError: such a call cannot be answered so.
         """
-        ...
 
     def value(self, wire: Wire) -> object:
         """The Python value of a wire value.
@@ -77,7 +74,6 @@ class StandIns(Protocol):
         Raises:
             NotRebuildable: its class is not loaded.
         """
-        ...
 
 
 class PolicyEnforcement(Link):

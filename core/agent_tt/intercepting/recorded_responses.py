@@ -32,7 +32,6 @@ class Answers(Protocol):
         Raises:
             Divergence: nothing recorded answers it, or the replay has failed before.
         """
-        ...
 
 
 @runtime_checkable
@@ -41,7 +40,6 @@ class KeepsKeys(Protocol):
 
     def key_of(self, question: Question) -> Wire:
         """The key to send a call with that is made for real, in place of its own; None where it keeps that."""
-        ...
 
 
 @runtime_checkable
@@ -54,7 +52,6 @@ class HoldsBack(Protocol):
         Raises:
             Divergence: the replay has failed meanwhile.
         """
-        ...
 
 
 class RecordedResponses(Link):

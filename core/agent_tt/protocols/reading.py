@@ -38,12 +38,10 @@ class Cursor(Protocol):
     @property
     def step(self) -> int:
         """The checkpoint that `state` is."""
-        ...
 
     @property
     def state(self) -> Wire:
         """The state after `step`. Damaged parts are `{"$type": "damaged", "why": …, "$v": null}`."""
-        ...
 
     def seek(self, step: int) -> Wire:
         """Move to checkpoint `step` and give its state.
@@ -52,7 +50,6 @@ class Cursor(Protocol):
             StepNotFound: the run has no such checkpoint.
             Damaged: the checkpoint cannot be rebuilt at all.
         """
-        ...
 
 
 class RunSource(ABC):

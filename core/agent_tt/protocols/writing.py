@@ -181,11 +181,9 @@ class OpenQuestion(Protocol):
 
     def decision(self) -> Decision | None:
         """What was decided, None as long as nothing was; cheap enough to ask ten times a second."""
-        ...
 
     def withdraw(self) -> None:
         """Withdraw the question: nobody waits for a decision any more."""
-        ...
 
 
 class RunWriter(Protocol):
@@ -194,29 +192,24 @@ class RunWriter(Protocol):
     @property
     def run_id(self) -> str:
         """The run that it writes."""
-        ...
 
     def open_step(self, new: NewStep) -> int:
         """Commit a step as running; give its number (order of starting)."""
-        ...
 
     def close_step(self, number: int, end: StepEnd, state: object, *, track: str = "main") -> None:
         """Commit a step's end and, unless `state` is `NO_STATE`, a checkpoint of `state`.
 
         `state` is any Python object; only its changes are stored.
         """
-        ...
 
     def take_checkpoint(self, number: int, state: object, *, track: str = "main") -> None:
         """Commit a checkpoint of a step that has ended without one; nothing where it has one.
 
         No later step of that track has a checkpoint yet.
         """
-        ...
 
     def begin_call(self, step: int, new: NewCall) -> int:
         """Commit the intent of a call, before it is made; give its number within the step."""
-        ...
 
     def amend_call(self, step: int, number: int, meta: Mapping[str, Wire], *, args: Wire = None) -> None:
         """Commit what has been decided of a call that is pending, before it goes out.
@@ -231,7 +224,6 @@ class RunWriter(Protocol):
         Raises:
             StepNotFound: no such call.
         """
-        ...
 
     def deliver(self, step: int, call: int, kind: DeliveryKind, data: Wire | Judged = None) -> int:
         """Commit a piece of an answer that comes in several, before the agent sees it; give its run-wide number.
@@ -242,19 +234,15 @@ class RunWriter(Protocol):
         Raises:
             StepNotFound: no such call.
         """
-        ...
 
     def ask(self, step: int, call: int, new: NewQuestion) -> OpenQuestion:
         """Commit that a call, whose intent is committed, waits for somebody's decision."""
-        ...
 
     def end_call(self, step: int, number: int, end: CallEnd) -> None:
         """Commit what came back, before the agent sees it. The answer takes the next run-wide number."""
-        ...
 
     def finish(self, status: RunStatus, error: ErrorInfo | None = None) -> None:
         """End the run: flush indexes, write status and end time, let go of the file."""
-        ...
 
 
 class _NoState:

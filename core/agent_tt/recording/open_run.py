@@ -50,37 +50,29 @@ class OpenStep(TrackedStep, Protocol):
     @property
     def recording(self) -> OpenRun:
         """The run that it is a step of."""
-        ...
 
     @property
     def is_open(self) -> bool:
         """Whether it has not ended."""
-        ...
 
     @property
     def state(self) -> object:
         """The object that it works on."""
-        ...
 
     def references_to(self, state: object) -> int:
         """How many references to a state object are the recording's own."""
-        ...
 
     def count(self, usage: Usage) -> None:
         """Add to what it cost."""
-        ...
 
     def follow(self, state: object, track: str) -> None:
         """Work on `state` from now on, in the state history called `track`."""
-        ...
 
     def close(self, error: BaseException | None) -> None:
         """End it with the exception that leaves it, if one does."""
-        ...
 
     def abandon(self) -> None:
         """End it because its run ends."""
-        ...
 
 
 class OpenCall(Protocol):
@@ -95,45 +87,36 @@ class OpenCall(Protocol):
     @property
     def recording(self) -> OpenRun:
         """What records it."""
-        ...
 
     @property
     def around(self) -> OpenCall | None:
         """The call whose function makes it, or made what makes it."""
-        ...
 
     @property
     def spec(self) -> CallSpec:
         """What is called."""
-        ...
 
     @property
     def step_number(self) -> int:
         """The number of its step."""
-        ...
 
     @property
     def is_over(self) -> bool:
         """Whether it has ended; in a forked process: where it began."""
-        ...
 
     @property
     def runs(self) -> bool:
         """Whether its function runs for real, and has not ended."""
-        ...
 
     @property
     def asks_a_model(self) -> bool:
         """Whether it is a model call."""
-        ...
 
     def place(self) -> dict[str, Wire]:
         """Its step and its number in there."""
-        ...
 
     def counted(self, figures: Mapping[str, Wire]) -> None:
         """A model call that this one made has counted these figures."""
-        ...
 
 
 class StepMaker(Protocol):
@@ -141,31 +124,24 @@ class StepMaker(Protocol):
 
     def makes(self, step: int) -> bool:
         """Whether a step is one of its own, and not one that the agent names."""
-        ...
 
     def step_for(self, scope: Scope, spec: CallSpec, signature: str) -> OpenStep | None:
         """The step that a call of the code in `scope` belongs to; None inside a step that the agent names itself."""
-        ...
 
     def asked(self, step: OpenStep, call: OpenCall, args: Mapping[str, Wire]) -> None:
         """A model call of a step begins."""
-        ...
 
     def ended(self, step: OpenStep, call: OpenCall, end: CallEnd, error: BaseException | None) -> None:
         """A model call of a step is over."""
-        ...
 
     def lane_ended(self, lane: str) -> None:
         """A task, job or thread is over."""
-        ...
 
     def go_on_forked(self) -> None:
         """In a process that was forked: forget the steps of the other."""
-        ...
 
     def finish(self, error: BaseException | None) -> None:
         """The run is over; `error` left the code of the main lane, if one did."""
-        ...
 
 
 class OpenRun:

@@ -19,15 +19,12 @@ class Served(Protocol):
 
     def next_step(self, lane: str, signature: str) -> int | None:
         """The step of the recorded call that stands next for a lane that asks; None where none is left."""
-        ...
 
     def refuse_edit(self, message: str, step: int | None) -> BaseException:
         """What to raise because an edit cannot be applied: the agent halts."""
-        ...
 
     def passed(self) -> None:
         """An edit has been applied: from here on it need not do what was recorded."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,11 +54,9 @@ class Onlooker(Protocol):
 
     def asked(self, question: Question) -> bool:
         """A call is about to be answered; whether it is the onlooker's own, and not the replay's."""
-        ...
 
     def step_opened(self, number: int) -> None:
         """A step begins."""
-        ...
 
 
 class Replay:

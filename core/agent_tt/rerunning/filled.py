@@ -27,28 +27,22 @@ class Beginning(Protocol):
     @property
     def writes_to(self) -> Store:
         """The store that the recording of the agent fills the run of."""
-        ...
 
     @property
     def is_halted(self) -> bool:
         """Whether the agent was halted, because it does not ask again what was recorded."""
-        ...
 
     def run_agent(self) -> None:
         """Run the agent, with the edits and limits of the run."""
-        ...
 
     def broke_off(self, status: RunStatus, error: ErrorInfo | None) -> None:
         """Write down the end of a run that no recording of the agent ends."""
-        ...
 
     def why_halted(self) -> tuple[str, ...]:
         """Say why an agent was halted that does not ask again what was recorded; nothing for any other."""
-        ...
 
     def ended(self) -> None:
         """Write down what is known only at the end."""
-        ...
 
 
 class Filled:

@@ -26,15 +26,12 @@ if TYPE_CHECKING:
         @property
         def place(self) -> tuple[int, str]:
             """What it is; the same for two that replace the same."""
-            ...
 
         def apply(self) -> None:
             """Replace it."""
-            ...
 
         def undo(self) -> None:
             """Put it back."""
-            ...
 
 
 _LOG = logging.getLogger(__name__)

@@ -35,11 +35,9 @@ class Facts(Protocol):
 
     def value(self, root: str, place: Place) -> Value:
         """A value of the state, the step or the call; `MISSING` where there is none."""
-        ...
 
     def changed(self, place: Place) -> bool:
         """Whether the step changed the value at a place of the state."""
-        ...
 
 
 def holds(expression: Expression, facts: Facts) -> bool:

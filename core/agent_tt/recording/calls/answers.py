@@ -69,12 +69,10 @@ class Served(Protocol):
     @property
     def call(self) -> Call:
         """The recorded call: its result, error and status."""
-        ...
 
     @property
     def pieces(self) -> Sequence[Delivery]:
         """What reached the agent in pieces, with the end; empty for an answer in one piece."""
-        ...
 
     def wait(self, index: int = 0) -> None:
         """Block this thread until piece `index` (0 too for an answer in one piece) is next in the recorded order.
@@ -84,19 +82,15 @@ class Served(Protocol):
         Raises:
             Divergence: the replay has failed meanwhile, in this lane or another; or the recording broke off here.
         """
-        ...
 
     async def turn(self, index: int = 0) -> None:
         """As `wait`, for a coroutine: the event loop goes on meanwhile."""
-        ...
 
     def leave(self, index: int) -> None:
         """The agent takes no piece from `index` on: nobody waits for them any more. Safe in finalizers."""
-        ...
 
     def read_past(self, why: str = ...) -> BaseException:
         """What to raise when the agent wants more than was recorded (by default, it stopped reading earlier)."""
-        ...
 
     def value(self, recorded: Wire) -> object:
         """The Python value of a recorded one: a result, or a piece.
@@ -104,7 +98,6 @@ class Served(Protocol):
         Raises:
             Divergence: it cannot be made again with the classes that are loaded.
         """
-        ...
 
     def failure(self) -> BaseException:
         """The recorded exception of the call, made again.
@@ -112,7 +105,6 @@ class Served(Protocol):
         Raises:
             Divergence: it cannot be made again with the classes that are loaded.
         """
-        ...
 
     def got(self, index: int, value: Wire) -> None:
         """The agent sent `value` into the generator after piece `index`.
@@ -120,4 +112,3 @@ class Served(Protocol):
         Raises:
             Divergence: it sent something else when it was recorded.
         """
-        ...

@@ -233,7 +233,6 @@ class Given(Protocol):
 
     def editable(self, named: Mapping[str, Wire]) -> tuple[str, ...]:
         """Names of the arguments that may be changed."""
-        ...
 
     def edited(self, named: Mapping[str, Wire], changed: Mapping[str, Wire], decode: Decode) -> object:
         """What goes out in its place; a `(args, kwargs)` where a function is called.
@@ -247,7 +246,6 @@ class Given(Protocol):
             NotRebuildable: a value cannot become a Python object.
             UsageError: it cannot go out like this.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

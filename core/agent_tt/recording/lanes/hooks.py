@@ -244,11 +244,9 @@ class Companion(Protocol):
 
     def acquire(self) -> None:
         """Put it in place, or count one more who needs it."""
-        ...
 
     def release(self) -> None:
         """Take it away when nobody needs it any more."""
-        ...
 
 
 class Hooks:

@@ -33,7 +33,6 @@ class GoesOnForked(Protocol):
 
     def go_on_forked(self) -> None:
         """This is the new process."""
-        ...
 
 
 class _Depth(threading.local):

@@ -29,17 +29,14 @@ class TrackedStep(Protocol):
     @property
     def number(self) -> int:
         """Its number in the run, from 1."""
-        ...
 
     @property
     def parent(self) -> TrackedStep | None:
         """The step that it is nested in."""
-        ...
 
     @property
     def track(self) -> str | None:
         """The name of its state history, once it has begun."""
-        ...
 
 
 class Track:

@@ -35,15 +35,12 @@ class Part(Protocol):
 
     def raw(self, start: int, end: int) -> str:
         """What is written there for these characters of the stretch."""
-        ...
 
     def size(self, start: int, end: int) -> int:
         """How long what stands for them has to be."""
-        ...
 
     def cover(self, start: int, end: int, shown: str) -> None:
         """Replace these characters with `shown`, which is as long as `size` says."""
-        ...
 
 
 class Channel:

@@ -16,7 +16,6 @@ class Unpacker(Protocol):
 
     def decompress(self, data: bytes, /) -> bytes:
         """What the next bytes add to it."""
-        ...
 
 
 class _Brotli:

@@ -19,19 +19,15 @@ class Inside(Protocol):
     @property
     def has_work(self) -> bool:
         """Whether it goes on by itself now; asked by any thread."""
-        ...
 
     def hears(self, seconds: float) -> bool:
         """Whether a file descriptor becomes ready within `seconds` of real time. The loop's own pass sees it again."""
-        ...
 
     def next_timer(self) -> float | None:
         """Time of the next timer, in seconds of the replay's clock; None if there is no timer."""
-        ...
 
     def wake(self) -> None:
         """Let it look again, from any thread."""
-        ...
 
 
 class Sleeper(Protocol):
@@ -46,20 +42,16 @@ class Sleeper(Protocol):
     @property
     def is_fired(self) -> bool:
         """Whether its moment has come before anything happened."""
-        ...
 
     @property
     def has_happened(self) -> bool:
         """Whether it goes on by itself now; asked by any thread."""
-        ...
 
     def poll(self, seconds: float) -> bool:
         """Wait for so many real seconds at most; whether it goes on. Only the one who waits asks this."""
-        ...
 
     def fire(self) -> None:
         """Its moment has come; told by any thread."""
-        ...
 
 
 class Gate:

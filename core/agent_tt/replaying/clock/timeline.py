@@ -74,24 +74,19 @@ class Waiting(Protocol):
     @property
     def is_waited_for(self) -> bool:
         """Whether somebody waits for its turn."""
-        ...
 
     @property
     def progress(self) -> int:
         """Another number whenever an answer was given out."""
-        ...
 
     def upcoming(self) -> Upcoming | None:
         """The answer that may come next; None where nobody waits for the one whose turn it is."""
-        ...
 
     def relax(self) -> bool:
         """Release the earliest, because nothing else can happen; whether there was one."""
-        ...
 
     def follow(self, line: Timeline | None) -> None:
         """Give answers out when `line` says so; None: as soon as it is their turn."""
-        ...
 
 
 class Timeline:

@@ -16,11 +16,9 @@ class Receiver(Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes."""
-        ...
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """Hear that no more will come."""
-        ...
 
 
 class ServedTransport(asyncio.Transport):

@@ -24,11 +24,9 @@ class Frames(Protocol):
 
     def read(self, item: object) -> Frame:
         """The frame that a message is."""
-        ...
 
     def message(self, frame: Frame) -> Any:
         """The message that a frame is."""
-        ...
 
 
 class _Stream:

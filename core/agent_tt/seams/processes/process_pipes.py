@@ -20,15 +20,12 @@ class Watcher(Protocol):
 
     def read(self, stream: str, data: bytes) -> None:
         """The program has read `data` of a stream."""
-        ...
 
     def wrote(self, data: bytes) -> None:
         """The program has written `data` into standard input."""
-        ...
 
     def stream_ended(self, name: str) -> None:
         """Nothing more is read of a stream."""
-        ...
 
 
 def over(pipe: Any, make: Callable[[io.FileIO], io.RawIOBase]) -> Any:

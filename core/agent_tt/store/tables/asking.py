@@ -21,7 +21,6 @@ class Rows(Protocol):
 
     def query(self, sql: str, parameters: Sequence[SqlValue] = (), /) -> list[Row]:
         """All rows that `sql` gives."""
-        ...
 
 
 class Statements(Rows, Protocol):
@@ -31,11 +30,9 @@ class Statements(Rows, Protocol):
 
     def execute(self, sql: str, parameters: Sequence[SqlValue] = (), /) -> int:
         """Run one statement; give the row number of what it inserted last."""
-        ...
 
     def execute_many(self, sql: str, rows: Iterable[Sequence[SqlValue]], /) -> None:
         """Run one statement for each of `rows`."""
-        ...
 
     def seal(self, name: str, owner: SqlValue, member: bytes, count: int, /) -> None:
         """Count a row of a table into the seal of its owner, or out of it.
@@ -46,4 +43,3 @@ class Statements(Rows, Protocol):
             member: what stands for the row.
             count: 1 for a row that is there now, -1 for one that is not any more.
         """
-        ...

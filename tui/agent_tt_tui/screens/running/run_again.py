@@ -25,15 +25,12 @@ class RunAtHand(Protocol):
 
     def at_hand(self) -> tuple[RunSource, Run] | None:
         """The run and where it is; None while there is none."""
-        ...
 
     def replayed_from(self) -> int:
         """The step after which a replay's answers are counted too; 0 counts the whole run once."""
-        ...
 
     def divergence_shown(self) -> int:
         """The divergence that is selected when a report is shown."""
-        ...
 
     def show_divergence(self, report: ReplayReport, index: int) -> None:
         """Go to one of the divergences of a report.
@@ -42,15 +39,12 @@ class RunAtHand(Protocol):
             report: What the last replay of the run at hand found.
             index: Which divergence, from 0.
         """
-        ...
 
     def forget_divergence(self) -> None:
         """Show no divergence any more: a new replay was made."""
-        ...
 
     def show_resumed(self, run: Run) -> None:
         """Follow a run that goes on."""
-        ...
 
 
 class RunAgain(Feature):
