@@ -10,8 +10,8 @@ from agent_tt_tui.look import Look
 from agent_tt_tui.screens.dialogs.edit import EditDialog
 from agent_tt_tui.screens.running.fork import ForkDialog
 from agent_tt_tui.screens.runs.screen import RunsScreen
+from agent_tt_tui.widgets.dialogs.action_row import ActionRow
 from agent_tt_tui.widgets.dialogs.edit_form import EditArea
-from agent_tt_tui.widgets.dialogs.fork_form import ForkAction
 from agent_tt_tui.widgets.dialogs.fork_table import ForkTable
 
 
@@ -30,12 +30,12 @@ class Opened:
         return self._dialog
 
     def _is_planned(self) -> bool:
-        action = self._dialog.query_one(ForkAction)
+        action = self._dialog.query_one(ActionRow)
         return not action.busy and bool(self._dialog.query_one(ForkTable).boundaries or action.trouble[0])
 
     def _said(self) -> str:
         """What is on the screen once it was drawn with the plan."""
-        return "✗" if self._dialog.query_one(ForkAction).trouble[0] else "F fork and run"
+        return "✗" if self._dialog.query_one(ActionRow).trouble[0] else "F fork and run"
 
     @property
     def text(self) -> str:
@@ -155,7 +155,7 @@ async def test_terms_are_typed_or_chosen_and_one_that_does_not_fit_blocks_the_fo
 
         async def give(key, *more):
             await pilot.press(key, *more)
-            await until(pilot, lambda: opened.app.screen is dialog and not dialog.query_one(ForkAction).busy)
+            await until(pilot, lambda: opened.app.screen is dialog and not dialog.query_one(ActionRow).busy)
 
         await give("m", *"gpt-x", "enter")
         assert "gpt-x" in opened.text
@@ -179,7 +179,7 @@ async def test_the_other_version_is_offered_and_f_runs_it(sample_store):
         await pilot.press("a")
         await until(pilot, lambda: opened.app.screen is not dialog)
         await pilot.press("j", "enter")
-        await until(pilot, lambda: "main_v2" in opened.text and not dialog.query_one(ForkAction).busy)
+        await until(pilot, lambda: "main_v2" in opened.text and not dialog.query_one(ActionRow).busy)
         await pilot.press("F")
         await until(pilot, lambda: opened.results)
     handle = opened.results[0]

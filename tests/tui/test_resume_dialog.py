@@ -21,7 +21,8 @@ from agent_tt_tui.look import Look
 from agent_tt_tui.screens.debugger.screen import DebuggerScreen
 from agent_tt_tui.screens.running.resume import ResumeDialog
 from agent_tt_tui.screens.runs.screen import RunsScreen
-from agent_tt_tui.widgets.dialogs.resume_form import InFlightTable, ResumeAction, Waiting
+from agent_tt_tui.widgets.dialogs.action_row import ActionRow
+from agent_tt_tui.widgets.dialogs.resume_form import InFlightTable, Waiting
 from agent_tt_tui.widgets.runs.run_list import RunList
 
 pytestmark = pytest.mark.warm
@@ -94,7 +95,7 @@ class Shop:
         await until(pilot, lambda: not isinstance(screen, DebuggerScreen) or screen.time.view is not None)
         await pilot.press("R")
         await until(pilot, lambda: isinstance(self.app.screen, ResumeDialog))
-        await until(pilot, lambda: not self.app.screen.query_one(ResumeAction).busy)
+        await until(pilot, lambda: not self.app.screen.query_one(ActionRow).busy)
         await pilot.pause()
         return self.app.screen
 
@@ -190,7 +191,7 @@ async def test_escape_stops_it_and_it_can_be_resumed_again(shop):
         await until(pilot, lambda: "stopped: it is as it was" in shop.text)
         assert shop.store.run("shop").status in ("crashed", "interrupted")
         (shop.folder / "shop.py").write_text(AGENT)
-        await until(pilot, lambda: not shop.app.screen.query_one(ResumeAction).busy)
+        await until(pilot, lambda: not shop.app.screen.query_one(ActionRow).busy)
         await pilot.press("F")
         await shop.followed(pilot)
         assert shop.lines("charged") == ["12-7", "12-7"]
