@@ -122,7 +122,7 @@ async def test_it_says_what_is_given_again_and_asks_what_happened_before_anythin
         assert "charge writes, and nobody knows whether it happened" in shop.text
         assert "F resume" in shop.text
         await pilot.press("F")
-        assert "say first of the call in flight whether it happened" in shop.text
+        assert "say first whether the call in flight happened" in shop.text
         await pilot.press("escape")
         await pilot.pause()
     assert shop.store.run("shop").status == "crashed"
@@ -170,7 +170,7 @@ async def test_an_agent_that_asks_otherwise_is_halted_and_its_run_is_as_it_was(s
         await pilot.press("right", "F")
         await until(pilot, lambda: "could not be resumed" in shop.text)
         assert "changed request" in shop.text
-        assert "nothing is left to be said" not in shop.text, "why not stands in place of what was in flight"
+        assert "everything is decided" not in shop.text, "why not stands in place of what was in flight"
         assert isinstance(shop.app.screen, ResumeDialog)
     assert shop.store.run("shop").status == "crashed"
     assert shop.lines("charged") == ["12-7"]
@@ -186,7 +186,7 @@ async def test_escape_stops_it_and_it_can_be_resumed_again(shop):
         await until(pilot, (shop.folder / "waits").exists)
         await until(pilot, lambda: "giving it 1 answer again" in shop.text)
         await pilot.press("F", "left")
-        assert "it goes on already: esc stops it" in shop.text
+        assert "it is running already: esc stops it" in shop.text
         await pilot.press("escape")
         await until(pilot, lambda: "stopped: it is as it was" in shop.text)
         assert shop.store.run("shop").status in ("crashed", "interrupted")

@@ -154,7 +154,7 @@ class Progress:
         """Say that Ctrl-C was heard."""
         if self._terminal is not None:
             self._wipe()
-            self._terminal.line(Cell("Stopping what is under way; Ctrl-C again kills it.", "muted"))
+            self._terminal.line(Cell("Stopping the running forks; Ctrl-C again kills them.", "muted"))
 
     def _wipe(self) -> None:
         if self._moves:

@@ -221,7 +221,7 @@ class ForkDialog(Dialog[RunHandle]):
         elif entry.policy == "recorded":
             self._take(or_ask(plan, entry))
         elif entry.policy != "stub":
-            self.say("enter gives the value of a stub: left and right choose that")
+            self.say("enter types the value of a stub: choose stub with left and right")
         else:
 
             def check(edit: Edit) -> str | None:

@@ -199,7 +199,7 @@ class ReplayDialog(Dialog[Replayed]):
             return
         self.workers.cancel_group(self, "replay")
         self._attempt.end()
-        self.say("stopped: nothing was found out")
+        self.say("stopped before it had a result")
 
     def _progress(self) -> list[str]:
         """What is being done, and how many calls were answered."""

@@ -142,16 +142,16 @@ class ResumeDialog(Dialog[RunHandle]):
         if not command_id.startswith(("resume.", "list.choose")):
             return None
         if self._attempt.is_running:
-            return "it goes on already: esc stops it"
+            return "it is running already: esc stops it"
         if self._attempt.plan is None:
             return self._attempt.why_no_plan
         if command_id == "resume.run":
             left = self._undecided
             calls = "the call" if left == 1 else f"each of {left} calls"
-            return f"say first of {calls} in flight whether it happened" if left else None
+            return f"say first whether {calls} in flight happened" if left else None
         waiting = self.query_one(InFlightTable).current
         if waiting is None or not waiting.is_asked:
-            return "nothing is to be said of this call"
+            return "there is nothing to decide about this call"
         if command_id == "list.choose" and not waiting.can_be_given:
             return "the answer to a request cannot be given by hand: it can only be sent again"
         return None

@@ -82,7 +82,7 @@ class Driving(Feature):
         """Stop it, as Ctrl-C would."""
         process = self._process()
         if process is not None:
-            self._screen.say("stopping what is under way", None)
+            self._screen.say("stopping the running forks", None)
             stop = partial(self._stop, process)
             self._screen.run_worker(stop, group="stop", exclusive=True, thread=True, exit_on_error=False)
 

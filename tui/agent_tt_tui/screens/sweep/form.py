@@ -107,7 +107,7 @@ class SweepDialog(Dialog[str]):
     def blocked(self, command_id: str) -> str | None:
         """Say why a command cannot be used now."""
         if command_id == "sweep.run" and (self._plan is None or self._starting):
-            return self.query_one(ActionRow).trouble[0] or "it is being looked at"
+            return self.query_one(ActionRow).trouble[0] or "still looking at what it would do"
         row = self.query_one(SweepRows).current
         if command_id == "sweep.drop" and (row is None or not row.text or row.kind in ("samples", "jobs")):
             return "there is nothing to take away here"

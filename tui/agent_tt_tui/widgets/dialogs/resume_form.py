@@ -187,8 +187,8 @@ class ResumeQuestion(RowWidget):
             return self._first(row, waiting, name, columns, styles)
         if self.undecided:
             calls = "this call" if self.undecided == 1 and not waiting.is_settled else f"{self.undecided:,} calls"
-            return row.add("! ", styles.changed_mark).add(f"say of {calls} first whether it happened", styles.text)
-        return row.add(f"{glyphs.well} ", styles.well).add("nothing is left to be said", styles.muted)
+            return row.add("! ", styles.changed_mark).add(f"say first whether {calls} happened", styles.text)
+        return row.add(f"{glyphs.well} ", styles.well).add("everything is decided", styles.muted)
 
     def _first(self, row: Row, waiting: Waiting, name: str, columns: int, styles: Palette) -> Row:
         glyphs = look_of(self).glyphs

@@ -103,7 +103,7 @@ class WhoWrote(DebuggerFeature):
         else:
             path = self._blamed()
             if path is None:
-                self.screen.say("this state has no value that somebody could have written")
+                self.screen.say("this state holds no value whose writer could be shown")
                 return
             tab = TABS.index(self.panes.inspector.tab) + 1
             self._before, self._answer = _Before(self.time.number, self.time.path, tab, self.screen.focused), None

@@ -202,12 +202,12 @@ class Find(DebuggerFeature):
         here = self.time.number
         found = edge_of(self.asked_steps or (), here, direction)
         if found is None:
-            self.screen.say(f"it neither begins nor stops to hold {'after' if direction > 0 else 'before'} step {here}")
+            self.screen.say(f"it neither begins nor stops holding {'after' if direction > 0 else 'before'} step {here}")
             return
         step, begins, ends = found
         self.time.go(step)
         both = "it holds at this step alone" if begins and ends else ""
-        self.screen.say(both or ("here it begins to hold" if begins else "after this step it stops to hold"))
+        self.screen.say(both or ("here it begins to hold" if begins else "after this step it stops holding"))
 
     # Inside.
 
