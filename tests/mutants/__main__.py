@@ -40,8 +40,9 @@ class Package:
     tests: tuple[str, ...]
 
 
-_STORE_TESTS = ("histories", "damage", "proofs", "hostile", "transfer", "recording", "call_heads", "door")
-"""Those that read and write histories through a file."""
+_STORE_TESTS = ("histories", "damage", "proofs", "row_proofs", "hostile", "transfer", "recording", "call_heads", "door")
+_HISTORY_TESTS = ("tests/core/history", *(f"tests/core/store/test_{name}.py" for name in _STORE_TESTS))
+"""Those of histories, and those that read and write them through a file."""
 
 PACKAGES = {
     "querying": Package(("querying/**/*.py",), ("tests/core/querying",)),
@@ -54,10 +55,8 @@ PACKAGES = {
         ("intercepting/policy*.py", "intercepting/rules.py"),
         ("tests/core/recording/test_policy.py", "tests/core/forking/test_fork_policy.py"),
     ),
-    "history": Package(
-        ("history/**/*.py",),
-        ("tests/core/history", *(f"tests/core/store/test_{name}.py" for name in _STORE_TESTS)),
-    ),
+    "history": Package(("history/**/*.py",), _HISTORY_TESTS),
+    "store/tables": Package(("store/tables/*.py",), _HISTORY_TESTS),
 }
 
 _OUTCOMES = ("killed", "survived", "timed out", "no test")
