@@ -13,6 +13,7 @@ from tests.core.store.recordings import begin, call, chat, new_store, step
 from agent_tt.model import NewStep
 from agent_tt.store import open_store
 from agent_tt.store.file import connection
+from agent_tt.store.file.connecting import waiting_at_most
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,13 +76,13 @@ def test_the_log_that_a_killed_process_left_is_emptied_by_the_next_that_records(
 
 
 def test_a_reader_that_never_lets_go_delays_nobody(tmp_path, monkeypatch):
-    store = new_store(tmp_path)
+    with waiting_at_most(3600.0):  # whoever waited would never come back
+        store = new_store(tmp_path)
     chat(store, 1)
     reader = sqlite3.connect(store.path, isolation_level=None)
     reader.execute("BEGIN")
     reader.execute("SELECT * FROM runs").fetchall()
     monkeypatch.setattr(connection, "_COMMITS_PER_CHECKPOINT", 2)
-    monkeypatch.setattr(connection, "BUSY_TIMEOUT_S", 3600.0)  # whoever waited would never come back
     run_id = chat(store, 20)
     assert log_size(store.path) > 0
     reader.close()
