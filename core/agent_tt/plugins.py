@@ -96,13 +96,13 @@ class Plugins(Generic[T]):
         return self._added
 
     def ours(self) -> tuple[tuple[str, T], ...]:
-        """Our own, with their names, in order. What is installed is not looked at."""
+        """List our own, with their names, in order. What is installed is not looked at."""
         if not self._ours:
             self._ours = tuple((plugin.name, self.load(plugin)) for plugin in self._rows)
         return self._ours
 
     def others(self) -> tuple[tuple[str, T], ...]:
-        """Those of this process, then those of other packages, with their names; one that cannot be used is told."""
+        """List those of this process, then those of other packages, with their names; log those that cannot be used."""
         if self._looked_in != sys.path:
             looked_in = list(sys.path)
             self._others = (*self._added.items(), *self._usable())
@@ -126,7 +126,7 @@ class Plugins(Generic[T]):
         return known[name]
 
     def installed(self) -> dict[str, Plugin]:
-        """The plug-ins that other packages declare, by name. None of them is loaded."""
+        """Find the plug-ins that other packages declare, by name. None of them is loaded."""
         return {plugin.name: plugin for plugin, taken_by in self._declared() if taken_by is None}
 
     def load(self, plugin: Plugin) -> T:

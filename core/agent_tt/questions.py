@@ -73,7 +73,7 @@ class Decision:
     by: str = ""
 
     def said_by(self, who: str) -> Decision:
-        """The same decision, with where it was made."""
+        """Give the same decision, with where it was made."""
         return replace(self, by=who)
 
     def to_facts(self) -> dict[str, Wire]:

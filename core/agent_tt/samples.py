@@ -117,7 +117,7 @@ def names() -> tuple[Sample, ...]:
 
 
 def find(name: str) -> Sample | None:
-    """The sample of that name, None when there is none."""
+    """Find the sample of that name, None when there is none."""
     return next((sample for sample in _SAMPLES if sample.name == name), None)
 
 
@@ -130,7 +130,7 @@ def made_by(run: Run) -> Sample | None:
 
 
 def folder() -> Path:
-    """The folder that holds the sample agents and their runs.
+    """Find the folder that holds the sample agents and their runs.
 
     Raises:
         StoreNotFound: this installation has none.

@@ -43,7 +43,7 @@ class _Mode(Enum):
 
 
 def decode(wire: Wire, types: Mapping[str, type] | None = None, *, lenient: bool = False) -> object:
-    """The Python value of a wire value.
+    """Decode a wire value as a Python value.
 
     Args:
         wire: the wire value; the result shares no container with it.

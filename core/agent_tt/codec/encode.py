@@ -36,12 +36,12 @@ class _TooEntangled(Exception):
 
 
 def encode(value: object) -> Wire:
-    """The wire value of a Python value. Never raises; the result shares no container with `value`."""
+    """Encode a Python value as a wire value. Never raises; the result shares no container with `value`."""
     return Encoder().encode(value)
 
 
 def encode_with_plainness(value: object) -> tuple[Wire, bool]:
-    """The wire value, and whether `value` held exact JSON types alone (then the two are equal)."""
+    """Encode, and say whether `value` held exact JSON types alone (then the two are equal)."""
     encoder = Encoder()
     wire = encoder.encode(value)
     return wire, encoder.plain
@@ -82,7 +82,7 @@ class Encoder:
         return id(value) in self._open or len(self._inside) >= MAX_DEPTH
 
     def encode(self, value: object) -> Wire:
-        """The wire value of `value` at this place."""
+        """Encode `value` at this place."""
         kind = type(value)
         if kind is str or kind is int or kind is float or kind is bool or value is None:
             if is_plain_scalar(value):

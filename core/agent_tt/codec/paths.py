@@ -104,7 +104,7 @@ def _error(text: str, position: int, why: str) -> InvalidPath:
 
 
 def format_path(path: Path) -> str:
-    """A path as a person writes it, without the `$v` of envelopes. `parse_path` reads it again."""
+    """Write a path as a person does, without the `$v` of envelopes. `parse_path` reads it again."""
     written = ""
     for step in without_envelopes(path):
         if type(step) is int:
@@ -128,7 +128,7 @@ def without_envelopes(path: Path) -> Path:
 
 
 def get(state: Wire, path: Path) -> Wire:
-    """The part of a wire value at a path in wire coordinates.
+    """Get the part of a wire value at a path in wire coordinates.
 
     Raises:
         PathNotFound: there is nothing at that path.

@@ -29,7 +29,7 @@ _UNUSUAL: Final = re.compile(r"[^\n -~]")
 
 
 def describe(wire: Wire) -> str:
-    """The short name of a value's type, with its size where it has one: `str 24`, `dict 3`, `tuple 2`, `Decimal`."""
+    """Name a value's type in short, with its size where it has one: `str 24`, `dict 3`, `tuple 2`, `Decimal`."""
     if wire is None:
         return "null"
     if not is_envelope(wire):
@@ -50,7 +50,7 @@ def describe(wire: Wire) -> str:
 
 
 def summary(wire: Wire, limit: int = 80) -> str:
-    """One line of at most `limit` characters; ends in `…` if that is not all. Its cost follows `limit`."""
+    """Write a value on one line of at most `limit` characters; it ends in `…` if that is not all."""
     written: list[str] = []
     length = 0
     for piece in _pieces(wire, limit):
@@ -62,7 +62,7 @@ def summary(wire: Wire, limit: int = 80) -> str:
 
 
 def pretty(wire: Wire) -> str:
-    """All of a value as indented JSON, envelopes as they are; `parse_value` reads it again."""
+    """Write all of a value as indented JSON, envelopes as they are; `parse_value` reads it again."""
     try:
         text = orjson.dumps(wire, option=orjson.OPT_INDENT_2).decode()
     except orjson.JSONEncodeError:  # nested deeper than orjson goes

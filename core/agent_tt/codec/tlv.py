@@ -18,7 +18,7 @@ __all__ = ["from_tlv", "tlv"]
 
 
 def tlv(wire: object) -> bytes:
-    """The bytes of a value. Injective on wire values: types, signs of zero and key order show.
+    """Write a value as bytes. Injective on wire values: types, signs of zero and key order show.
 
     Raises:
         ValueError: `wire` holds something that is not a wire value and that this form does not have.
@@ -27,6 +27,6 @@ def tlv(wire: object) -> bytes:
 
 
 def from_tlv(raw: bytes) -> Wire:
-    """The wire value of bytes that this process made with `tlv`; never call it with anything else."""
+    """Read bytes that this process made with `tlv`; never call it with anything else."""
     wire: Wire = marshal.loads(raw)  # noqa: S302  # own bytes, straight from memory
     return wire

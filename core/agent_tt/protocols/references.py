@@ -29,7 +29,7 @@ _LOOKALIKES: Final = str.maketrans("ilo", "110")
 
 
 def find_run(runs: Sequence[Run], ref: str, otherwise: Callable[[str], Run]) -> Run:
-    """The run that a word names: a whole id, what runs are called now, what else is known, old names.
+    """Find the run that a word names: a whole id, what runs are called now, what else is known, old names.
 
     Args:
         runs: all runs as they are shown, newest first.
@@ -64,7 +64,7 @@ def find_run(runs: Sequence[Run], ref: str, otherwise: Callable[[str], Run]) -> 
 
 
 def resolve_run(ref: str, ids: Sequence[str], where: str) -> str:
-    """The run id that `ref` names: a whole id, `latest`, `ID~2` for the one before the one before, or a unique prefix.
+    """Find the run id that `ref` names: a whole id, `latest`, `ID~2` (two before), or a unique prefix.
 
     Args:
         ref: what the person wrote.
@@ -110,7 +110,7 @@ def resolve_run(ref: str, ids: Sequence[str], where: str) -> str:
 
 
 def resolve_step(ref: str, count: int, first_error: Callable[[], int | None]) -> int:
-    """The step number that `ref` names: a number, `~1` for the last but one, or `@error` for the first failed step.
+    """Find the step number that `ref` names: a number, `~1` (last but one), or `@error` (the first failed).
 
     Raises:
         StepNotFound: out of range, or no step failed.
@@ -132,7 +132,7 @@ def resolve_step(ref: str, count: int, first_error: Callable[[], int | None]) ->
 
 
 def find_sweep(known: Sequence[Sweep], ref: str, run_id_of: Callable[[str], str]) -> Sweep:
-    """The sweep that `ref` names: its id or the unique beginning of it, `RUN/sweep-1`, or `latest`.
+    """Find the sweep that `ref` names: its id or the unique beginning of it, `RUN/sweep-1`, or `latest`.
 
     Args:
         known: all sweeps, newest first.
@@ -177,11 +177,11 @@ def _by_former_name(known: Sequence[Sweep], ref: str, run_id_of: Callable[[str],
 
 
 def new_id() -> str:
-    """A random id of a run or a sweep: 12 characters of Crockford base 32, the first a letter."""
+    """Draw a random id of a run or a sweep: 12 characters of Crockford base 32, the first a letter."""
     first = secrets.choice(_ALPHABET[_DIGITS:])
     return first + "".join(secrets.choice(_ALPHABET) for _ in range(_LENGTH - 1))
 
 
 def normalise(typed: str) -> str:
-    """A typed id as it would be stored: lower case, with `o` read as 0 and `i`, `l` as 1."""
+    """Write a typed id as it would be stored: lower case, with `o` read as 0 and `i`, `l` as 1."""
     return typed.strip().lower().translate(_LOOKALIKES)

@@ -1,4 +1,4 @@
-"""What a provider of models is: one class that knows one wire format, and all that it means.
+"""The base class of model providers: each knows one wire format, and what it means.
 
 A package adds one by an entry point in the group `agent_tt.providers`; the ones beside this file come in the same way.
 """
@@ -123,22 +123,22 @@ class Provider(ABC):
     # ------------------------------------------------------------ changing requests
 
     def with_system(self, body: Mapping[str, Json], prompt: str) -> dict[str, Json] | None:
-        """A request with another system prompt; None where the format has none."""
+        """Give a request another system prompt; None where the format has none."""
         del body, prompt
         return None
 
     def with_model(self, url: str, body: Mapping[str, Json], model: str) -> tuple[str, dict[str, Json]]:
-        """A request to another model: its address, where that names the model, and its body."""
+        """Send a request to another model: give its address, which may name the model, and its body."""
         named = _MODEL_IN_ADDRESS.sub(lambda found: found[1] + quote(model, safe="@.-_"), url)
         return named, {**body, "model": model} if "model" in body or named == url else dict(body)
 
     def parameter(self, body: Mapping[str, Json], name: str) -> tuple[str, ...]:
-        """The way in a body to a parameter that people call `name` (`temperature`, `max_tokens`)."""
+        """Say where in a body the parameter stands that people call `name` (`temperature`, `max_tokens`)."""
         del body
         return (name,)
 
     def with_parameter(self, body: Mapping[str, Json], name: str, value: Json) -> dict[str, Json]:
-        """A request with another value of a parameter; null leaves the parameter out.
+        """Give a request another value of a parameter; null leaves the parameter out.
 
         Args:
             body: the request.
@@ -161,7 +161,7 @@ class Provider(ABC):
     def with_conversation(
         self, body: Mapping[str, Json], before: Mapping[str, Json], after: Mapping[str, Json]
     ) -> dict[str, Json]:
-        """A request with another conversation.
+        """Give a request another conversation.
 
         Args:
             body: the request.
@@ -183,7 +183,7 @@ class Provider(ABC):
     def write_answer(
         self, call: ModelCall, recorded: dict[str, Json], answer: ModelAnswer, reply: Reply
     ) -> dict[str, Json] | None:
-        """An answer in one piece that a person changed; None where the format is only read.
+        """Write an answer in one piece that a person changed; None where the format is only read.
 
         Args:
             call: the request.
@@ -195,7 +195,7 @@ class Provider(ABC):
         return None
 
     def write_stream(self, call: ModelCall, answer: ModelAnswer, reply: Reply) -> Sequence[dict[str, Json]] | None:
-        """The data of the events of a streamed answer that a person changed; None where streams are only read.
+        """Write the events of a streamed answer that a person changed; None where streams are only read.
 
         An event is named by its `type`, where it has one. Args as of `write_answer`.
         """

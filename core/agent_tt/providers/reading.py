@@ -67,7 +67,7 @@ PROVIDERS: Final = Plugins("agent_tt.providers", _OURS, _accepted)
 
 
 def provider_of(call: ModelCall) -> Provider:
-    """The provider that read a request with `recognise`."""
+    """Find the provider that read a request with `recognise`."""
     return PROVIDERS.named(call.api)
 
 
@@ -95,7 +95,7 @@ _TOLD: Final = set[str]()
 
 
 def recognise(method: str, url: str, headers: Headers, body: bytes | str | Json) -> ModelCall | None:
-    """The model call that a request makes; None where it asks no model. Never raises, whatever the body is.
+    """Read the model call that a request makes; None where it asks no model. Never raises, whatever the body is.
 
     Args:
         method: the request's method.
@@ -166,7 +166,7 @@ def _parsed_body(body: bytes | str | Json, headers: Headers) -> Json:
 
 
 def read_answer(call: ModelCall, status: int, headers: Headers, body: bytes) -> ModelAnswer:
-    """What a model answered, with tokens and cost as far as they are known. Never raises, whatever the body is.
+    """Read what a model answered, with tokens and cost as far as they are known. Never raises, whatever the body is.
 
     Args:
         call: what `recognise` said of the request.
@@ -222,7 +222,7 @@ def _error_text(piece: dict[str, Json]) -> str:
 
 
 def recorded_call(args: Wire) -> ModelCall | None:
-    """The model call in the arguments of a recorded request; None where they are none.
+    """Read the model call from the arguments of a recorded request; None where it asks no model.
 
     Args:
         args: `{"method", "url", "headers", "body"}`; the body is JSON where it was, else text or bytes.
@@ -233,7 +233,7 @@ def recorded_call(args: Wire) -> ModelCall | None:
 
 
 def recorded_answer(call: ModelCall, result: Wire) -> ModelAnswer:
-    """What was answered, from the result of a recorded request; empty where that holds no answer.
+    """Read what was answered from the result of a recorded request; empty where that holds no answer.
 
     Args:
         call: what `recorded_call` said of the request.
@@ -284,23 +284,23 @@ def messages_of_turn(turn: Json) -> tuple[Message, ...]:
 
 
 def asked_ids(turns: Iterable[Json]) -> set[str]:
-    """The ids of the tool calls that turns ask for."""
+    """Collect the ids of the tool calls that turns ask for."""
     return {call.id for turn in turns for message in messages_of_turn(turn) for call in message.calls if call.id}
 
 
 def answered_ids(turns: Iterable[Json]) -> set[str]:
-    """The ids of the tool calls whose results turns give, beside other things or not."""
+    """Collect the ids of the tool calls whose results turns give, beside other things or not."""
     return {message.answers for turn in turns for message in messages_of_turn(turn) if message.answers}
 
 
 def results_only(turn: Json) -> set[str]:
-    """The ids of the tool calls whose results a turn gives, where it gives nothing else."""
+    """Collect the ids of the tool calls whose results a turn gives, if it gives nothing else."""
     found = [message.answers for message in messages_of_turn(turn)]
     return set(found) if all(found) else set()
 
 
 def without_nulls(turn: Json) -> Json:
-    """A turn without what is null: some clients send that, others leave it out."""
+    """Leave out what is null in a turn: some clients send that, others do not."""
     if isinstance(turn, dict):
         return {key: without_nulls(value) for key, value in turn.items() if value is not None}
     return [without_nulls(item) for item in turn] if isinstance(turn, list) else turn

@@ -130,7 +130,7 @@ def find(
 
 
 def find_steps(run: str, where: str, *, store: str | Path | None = None) -> list[int]:
-    """All steps of a run at which an expression holds, in order; 0 is the input.
+    """List the steps of a run at which an expression holds, in order; 0 is the input.
 
     ```python
     agent_tt.find_steps("flaky-checkout", 'tool == "charge_card" and args.amount > 100')  # [7, 8, 9]

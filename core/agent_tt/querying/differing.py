@@ -32,7 +32,7 @@ def diff(
     ignore_type: bool = False,
     store: str | Path | None = None,
 ) -> StateDiff:
-    """Say what differs between two recorded states.
+    """Compare two recorded states.
 
     ```python
     for change in agent_tt.diff("refund-loop@1", "refund-loop@3"):

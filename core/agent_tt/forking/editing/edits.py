@@ -50,7 +50,7 @@ _MOST_NAMED = 8
 
 
 def edit_from_value(state: Wire, path: str, value: object) -> Edit:
-    """The edit that sets `path` to a Python value, with the value that `state` has there now.
+    """Make the edit that sets `path` to a Python value, with the value that `state` has there now.
 
     Raises:
         InvalidPath: `path` cannot be read.
@@ -61,7 +61,7 @@ def edit_from_value(state: Wire, path: str, value: object) -> Edit:
 
 
 def apply_edits(state: Wire, edits: Sequence[Edit]) -> Wire:
-    """The state after all edits, in order; each one's path is meant for the state that those before it made.
+    """Apply edits in order; each one's path is meant for the state that those before it made.
 
     Edits of something else than a state leave it as it is.
 
