@@ -154,7 +154,7 @@ def _print_plan(terminal: Terminal, plan: ForkPlan) -> None:
         where = str(plan.code.file or plan.code.entry)
     rows = [
         ("fork", f"{plan.run.name} after step {plan.step}, {plan.step_name}"),
-        ("way back in", plan.code.way_back_in if plan.by == "restore" else f"by replay: {plan.code.way_back_in}"),
+        ("start", plan.code.way_back_in if plan.by == "restore" else f"by replay: {plan.code.way_back_in}"),
         ("will run", where + ("  (changed since it was recorded)" if plan.code.changed else "")),
         ("new run", plan.name or f"{plan.run.name}/fork-N"),
         *([("answered", f"{counted(plan.answered, 'call')} from the recording")] if plan.answered else []),
@@ -188,8 +188,8 @@ def _print_boundary(terminal: Terminal, plan: ForkPlan) -> None:
     """Write what the run called, and what the fork does with each of it."""
     columns = (
         Column("BOUNDARY", flexible=True),
-        Column("SEEN", "right"),
-        Column("EXPECT", "right"),
+        Column("MADE", "right"),
+        Column("LATER", "right"),
         Column("POLICY"),
         Column("FROM"),
     )

@@ -72,7 +72,7 @@ def _facts(terminal: Terminal, plan: SweepPlan) -> None:
             for axis in definition.axes
         ),
         ("runs", f"{runs}, {definition.jobs} at a time"),
-        ("way back in", first.code.way_back_in if first.by == "restore" else f"by replay: {first.code.way_back_in}"),
+        ("start", first.code.way_back_in if first.by == "restore" else f"by replay: {first.code.way_back_in}"),
         ("will run", first.code.entry + ("  (changed since it was recorded)" if first.code.changed else "")),
         *first.terms.rows(),
         *([("denied", ", ".join(denied))] if denied else []),

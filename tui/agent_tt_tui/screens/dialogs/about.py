@@ -143,7 +143,7 @@ class AboutDialog(Dialog[int]):
         if command_id in _CHANGING and self._about is None:
             return "the run cannot be read"
         if command_id == "about.remove" and not self._removable(self._row):
-            return "there is nothing on this row to take away"
+            return "there is nothing to remove on this row"
         return super().blocked(command_id)
 
     @property

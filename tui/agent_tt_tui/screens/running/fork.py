@@ -182,7 +182,7 @@ class ForkDialog(Dialog[RunHandle]):
             if setting is None or setting.kind != "choice":
                 return "enter types a value here" if setting is not None else "there is nothing to choose here"
         if command_id == "fork.clear" and entry is None and setting is None:
-            return "there is nothing to take back here"
+            return "there is nothing to undo here"
         return None
 
     # What becomes of calls.

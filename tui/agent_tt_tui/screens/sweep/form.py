@@ -110,7 +110,7 @@ class SweepDialog(Dialog[str]):
             return self.query_one(ActionRow).trouble[0] or "still looking at what it would do"
         row = self.query_one(SweepRows).current
         if command_id == "sweep.drop" and (row is None or not row.text or row.kind in ("samples", "jobs")):
-            return "there is nothing to take away here"
+            return "there is nothing to remove here"
         return super().blocked(command_id)
 
     def on_line_view_chosen(self, _message: LineView.Chosen) -> None:

@@ -58,7 +58,7 @@ class ForkFacts(RowWidget):
         shown_edits = max(1, min(len(edits), SHOWN_EDITS))
         if y == 0:
             kept = f"{fmt.counted(plan.step, 'step')} not rerun"
-            row.column("way back in", LABEL, styles.muted).add(plan.by, styles.strong).add("  ")
+            row.column("start", LABEL, styles.muted).add(plan.by, styles.strong).add("  ")
             way = code.way_back_in.replace(UNICODE.cut, glyphs.cut)
             return row.add(show(f"{kept}; {way}", columns - row.cells, glyphs.cut), styles.muted)
         if y == 1:

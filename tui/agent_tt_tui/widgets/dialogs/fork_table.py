@@ -41,7 +41,7 @@ _SETTING: Final = 16
 
 
 def _columns(width: int) -> tuple[int, int, int, int]:
-    """The columns of a name, of `seen` and `expect`, and where the policies begin, in a row so wide."""
+    """The columns of a name, of `made` and `later`, and where the policies begin, in a row so wide."""
     name = _WIDE_NAME if width >= _ROOMY else _NAME
     room = width - name - _GAP - _POLICIES
     seen, expected = (_SEEN, _EXPECTED) if room >= _SEEN + _EXPECTED else (_SEEN, 0) if room >= _SEEN else (0, 0)
@@ -61,7 +61,7 @@ class BoundaryTitle(RowWidget):
         name, seen, expected, policy_at = _columns(columns - 2)
         row = self.new_row().add("BOUNDARY  ", styles.title_blurred).add(fmt.count(self.count), styles.muted)
         row.pad_to(name + 1)
-        row.column("seen", seen, styles.muted, "right").column("expect", expected, styles.muted, "right")
+        row.column("made", seen, styles.muted, "right").column("later", expected, styles.muted, "right")
         row.pad_to(policy_at + 2).add("POLICY", styles.title_blurred)
         hint = "in [ ]: chosen"
         if row.cells + 2 + len(hint) > columns - 1:
