@@ -210,7 +210,7 @@ def test_every_option_that_changes_something_is_one_edit(command: Command, store
     }
     shown = command("fork", "seeker", "--error", "2=TimeoutError: late", "--store", str(store), "--dry-run").out
     assert "by replay: main() runs from its beginning" in shown
-    assert "answered     1 call from the recording" in shown
+    assert "answered  1 call from the recording" in shown
     assert "error of call 1 in step 2" in shown
 
 
