@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from conftest import Project
+
+pytestmark = pytest.mark.warm
+
+
+@pytest.fixture(autouse=True)
+def _seed_of_warm_processes(project: Project) -> None:
+    """Programs are recorded with it, so that their replays are warm; else each would get one of its own."""
+    project.environment |= {name: seed for name, seed in os.environ.items() if name == "PYTHONHASHSEED"}
 
 
 @pytest.fixture
