@@ -1,4 +1,4 @@
-"""Every way in which agents make calls at the same time, 50 times each: half of them with equal questions."""
+"""Every way in which agents make calls at the same time, with distinct and with equal questions, 50 times each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.core.replaying.recorded import record
 
 import agent_tt
 
-REPLAYS = 25
+REPLAYS = 50
 CALLERS = 10  # each makes two calls, the second asks for what the first one answered
 MADE = itertools.count()
 
@@ -233,7 +233,7 @@ def test_every_caller_gets_its_own_answer_each_time(pattern, same, tmp_path):
 
 def test_threads_that_share_a_queue_of_distinct_questions_are_exact(tmp_path):
     recorded = record(tmp_path, lambda: thread_queue(same=False))
-    for _ in range(REPLAYS):
+    for _ in range(REPLAYS // 2):
         result, replay = recorded.replay(lambda: thread_queue(same=False))
         assert replay.findings == ()
         assert result == recorded.result

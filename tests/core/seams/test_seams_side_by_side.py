@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.core.seams.loopback import Loopback
 
 COUNT = 24
-REPLAYS = 4
+REPLAYS = 8
 
 Ask = Callable[[int], Awaitable[Any]]
 AskNow = Callable[[int], Any]
