@@ -92,9 +92,9 @@ class RunAgain(Feature):
             (last.report.observed, last.arguments, last.agent) if last is not None else (False, (), "")
         )
         dialog = ReplayDialog(source, run, self._run.replayed_from(), observe=observe, arguments=arguments, agent=agent)
-        self._screen.ask(dialog, partial(self._replayed, source, run))
+        self._screen.ask(dialog, partial(self.replayed, source, run))
 
-    def _replayed(self, source: RunSource, run: Run, replayed: Replayed) -> None:
+    def replayed(self, source: RunSource, run: Run, replayed: Replayed) -> None:
         """Keep a replay that was made of a run, and show what it found."""
         self.keep(run, replayed)
         self._show_report(source, run, replayed.report)
