@@ -7,6 +7,7 @@ from base_screens import Numbers, screen_text, two_panes
 from snapshot import save_svg
 
 from agent_tt_tui.chrome import Fact, HeaderRow, facts_that_fit
+from agent_tt_tui.dialog import ConfirmDialog
 from agent_tt_tui.footer import FooterRow
 from agent_tt_tui.glyphs import ASCII
 from agent_tt_tui.help import HelpLines
@@ -232,3 +233,26 @@ async def test_the_header_moves_only_while_something_runs():
         assert screen_text(app)[0] != first
         header.state = replace(header.state, tone="well", status="succeeded")
         assert header.frame == -1
+
+
+async def test_what_changes_below_a_dialog_is_drawn_once_and_nothing_else_is(monkeypatch):
+    app = two_panes()
+    async with app.run_test(size=(80, 24)) as pilot:
+        below = app.screen
+        app.push_screen(ConfirmDialog("Delete", "Delete it?"))
+        await pilot.pause()
+        drawn = []
+        display = app._display
+        monkeypatch.setattr(app, "_display", lambda screen, update: (drawn.append(screen), display(screen, update)))
+
+        below.query_one("#right", Numbers).count = 3
+        below.query_one("#right", Numbers).refresh()
+        await pilot.pause()
+        assert drawn == [app.screen]
+        assert not [row for row in screen_text(app) if "line 4" in row[40:]]
+
+        drawn.clear()
+        for _ in range(5):
+            below.call_later(lambda: None)  # as a timer of the screen does
+            await pilot.pause()
+        assert drawn == []

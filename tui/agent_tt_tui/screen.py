@@ -42,6 +42,16 @@ class CommandScreen(Screen[Result]):
             cls.BINDINGS = cls.CONTEXT.screen_bindings()
         super().__init_subclass__(**inherit)
 
+    def _compositor_refresh(self) -> None:
+        """Draw what changed; below a dialog, once.
+
+        There Textual hands it to the dialog, which draws it, and then has the whole screen drawn again after the next
+        message, and the next: a timer would repaint a dialog that nobody touches some ten times a second.
+        """
+        super()._compositor_refresh()
+        if self is not self.app.screen:
+            self._repaint_required = False
+
     def footer(self) -> FooterRow:
         """Make the footer row of this screen."""
         return FooterRow(self.CONTEXT, self.blocked)
