@@ -92,6 +92,18 @@ sys.exit(WAY)
 """
 
 
+@pytest.mark.cold
+def test_a_replay_has_the_seed_of_hashes_of_its_recording(project: Project, server: Loopback) -> None:
+    project.write(agent='import os, httpx2\nhttpx2.get(os.environ["SERVER"] + "/echo")\nprint(hash("a"))\n')
+    project.environment["PYTHONHASHSEED"] = "4242"
+    done = project.record("agent.py")
+    assert (done.code, done.err) == (0, "")
+    project.environment["PYTHONHASHSEED"] = "7"
+    assert project.bare("agent.py").out != done.out
+    code, report = replay(project)
+    assert (code, report["output"]) == (0, done.out)
+
+
 @pytest.mark.parametrize(("way", "code"), [("'done badly'", 1), ("3", 3), ("-1", 255), ("0", 0), ("None", 0)])
 def test_a_program_that_exits_as_it_did_then_goes_as_recorded(
     project: Project, server: Loopback, way: str, code: int
