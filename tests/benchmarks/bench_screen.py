@@ -33,6 +33,7 @@ PATIENCE_SECONDS = 60.0
 RIGHT, HOME = b"\x1b[C", b"\x1b[H"
 
 CURSOR = re.compile(rb"\x1b\[(\d+);(\d+)H")
+CUT_CHARACTER = re.compile(rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z")
 CONTROL = re.compile(rb"\x1b\[[0-9;?<>=]*[a-zA-Z]|\x1b[()][A-Z0-9]|\x1b[=>]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 
 
@@ -89,8 +90,10 @@ class Terminal:
     def _take(self, data: bytes) -> None:
         data = self._pending + data
         # A sequence or character may be cut in the middle: it waits for the rest.
-        cut = max(data.rfind(b"\x1b"), len(data) - 4)
-        whole = len(data) if CONTROL.match(data, max(0, data.rfind(b"\x1b"))) else max(0, cut)
+        last = data.rfind(b"\x1b")
+        is_cut = last >= 0 and not CONTROL.match(data, last)
+        character = CUT_CHARACTER.search(data)
+        whole = last if is_cut else character.start() if character else len(data)
         self._pending, data = data[whole:], data[:whole]
         position = 0
         while position < len(data):
