@@ -1,14 +1,16 @@
-"""What the proofs of rows cost: this checkout beside another one, in turns.
+"""What the proofs of rows cost: this checkout beside another one, and beside itself without digests, in turns.
 
     git worktree add /tmp/before ca3b58e
     python tests/benchmarks/bench_proofs.py /tmp/before [--rounds 9] [--steps 300]
 
-Each round starts one process for each checkout, the first of them in turn, that records runs on its own and says how
-much time of the processor a step with one call took (the system's on its behalf included, waiting for the disk not),
-and how large the file became. Recorded are: steps with a call through the store's own interface (`store`), an agent
-under `record` with a tool and a state (`agent`), and a loop of the real OpenAI SDK against a server on the loopback
-interface (`http`), whose own time is in it; each with commits that are forced to the disk (`full`) and that are not
-(`normal`). What is printed is the middle of the rounds, and of their ratios round by round.
+Each round starts one process for each of the three, the first of them in turn, that records runs on its own and says
+how much time of the processor a step with one call took (the system's on its behalf included, waiting for the disk
+not), and how large the file became. Recorded are: steps with a call through the store's own interface (`store`), an
+agent under `record` with a tool and a state (`agent`), and a loop of the real OpenAI SDK against a server on the
+loopback interface (`http`), whose own time is in it; each with commits that are forced to the disk (`full`) and that
+are not (`normal`). What is printed is the middle of the rounds, and of their ratios round by round: `now/before` is all
+that has changed since the other checkout, `proofs` is what this one takes more than it would if no row and no part of
+one were hashed.
 """
 
 from __future__ import annotations
@@ -108,10 +110,18 @@ def measure(steps: int) -> dict[str, list[float]]:
     return found
 
 
-def _measured_in(checkout: Path, steps: int) -> dict[str, list[float]]:
+def hash_nothing() -> None:
+    """Give every row and part the same digest."""
+    from agent_tt.store.tables import proofs, table
+
+    digest = bytes(proofs.PROOF_SIZE)
+    vars(table).update(hashed=lambda value: digest, part_digest=lambda value: None if value is None else digest)
+
+
+def _measured_in(checkout: Path, steps: int, *options: str) -> dict[str, list[float]]:
     places = os.pathsep.join(str(checkout / part) for part in ("core", "tui", "."))
     done = subprocess.run(
-        [sys.executable, str(Path(__file__).resolve()), "--only", "--steps", str(steps)],
+        [sys.executable, str(Path(__file__).resolve()), "--only", "--steps", str(steps), *options],
         env={**os.environ, "PYTHONPATH": places},
         cwd=checkout,
         capture_output=True,
@@ -128,25 +138,35 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--only", action="store_true", help="measure the checkout that is imported, as JSON")
+    parser.add_argument("--without", action="store_true", help="with --only: hash no rows")
     given = parser.parse_args()
     if given.only or given.before is None:
+        if given.without:
+            hash_nothing()
         print(json.dumps(measure(given.steps)))
         return
-    befores, nows = [], []
+    befores: list[dict[str, list[float]]] = []
+    nows: list[dict[str, list[float]]] = []
+    withouts: list[dict[str, list[float]]] = []
     for number in range(given.rounds):
-        pair = [(befores, given.before.resolve()), (nows, _ROOT)]
-        for found, checkout in pair if number % 2 else reversed(pair):
-            found.append(_measured_in(checkout, given.steps))
-    print(f"{'':16} {'before':>9} {'now':>9} {'now/before':>11}   {'file before':>12} {'now':>12}")
+        measured = [(befores, given.before.resolve(), ()), (nows, _ROOT, ()), (withouts, _ROOT, ("--without",))]
+        turn = number % len(measured)
+        for found, checkout, options in measured[turn:] + measured[:turn]:
+            found.append(_measured_in(checkout, given.steps, *options))
+    print(f"{'':16} {'before':>9} {'now':>9} {'now/before':>11} {'proofs':>8}   {'file before':>12} {'now':>12}")
     for name in befores[0]:
-        old = statistics.median(each[name][0] for each in befores)
-        new = statistics.median(each[name][0] for each in nows)
-        ratio = statistics.median(b[name][0] / a[name][0] for a, b in zip(befores, nows, strict=True))
+        old, new = (statistics.median(each[name][0] for each in found) for found in (befores, nows))
         sizes = befores[0][name][1], nows[0][name][1]
         print(
-            f"{name:16} {old:6.3f} ms {new:6.3f} ms {ratio:10.3f}x   {sizes[0]:12,.0f} {sizes[1]:12,.0f}"
+            f"{name:16} {old:6.3f} ms {new:6.3f} ms {_ratio(nows, befores, name):10.3f}x"
+            f" {100 * (_ratio(nows, withouts, name) - 1):+6.1f} %   {sizes[0]:12,.0f} {sizes[1]:12,.0f}"
             f" {100 * (sizes[1] / sizes[0] - 1):+.0f} %"
         )
+
+
+def _ratio(these: list[dict[str, list[float]]], those: list[dict[str, list[float]]], name: str) -> float:
+    """The middle of the ratios, round by round."""
+    return statistics.median(one[name][0] / other[name][0] for one, other in zip(these, those, strict=True))
 
 
 if __name__ == "__main__":
