@@ -18,7 +18,6 @@ class Effort:
 
     def __init__(self) -> None:
         self.lines = 0
-        self._before = sys.gettrace()
 
     def __enter__(self) -> Self:
         self._before = sys.gettrace()

@@ -1,4 +1,4 @@
-"""The process in which an agent is run again: `python -m agent_tt._child`. Its environment says which rerun it is.
+"""The process in which an agent is run again: `python -m agent_tt._child`. Its environment says what is run, and how.
 
 Which of its sides is imported depends on what it is told; see the table of `agent_tt.rerunning`.
 """

@@ -38,7 +38,6 @@ class Numbers(LineView):
 
 class TwoPanes(CommandScreen[None]):
     CONTEXT = DEBUGGER
-    BINDINGS = DEBUGGER.screen_bindings()
     DEFAULT_CSS = "TwoPanes #body { layout: horizontal; height: 1fr; }"
 
     def __init__(self) -> None:

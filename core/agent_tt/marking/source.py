@@ -61,7 +61,7 @@ class MarkedSource(Reading, MarkedRuns):
     # ---------------------------------------------------------------- reading
 
     def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:
-        """List runs, newest first; archived ones too, and at most `limit`, where that is asked for."""
+        """List runs, newest first: with `archived` also those that are, with `limit` no more than so many."""
         overlay = self._overlay()
         if not overlay.renamed():
             return self.reader.runs(archived=archived, limit=limit)
@@ -90,7 +90,7 @@ class MarkedSource(Reading, MarkedRuns):
         return [*self.reader.notes(run_id), *(replace(note, id=self._shown(note.id)) for note in own)]
 
     def labels(self, run_id: str) -> dict[int, Label]:
-        """Give names and metadata of checkpoints."""
+        """Give the names and metadata that people gave to checkpoints, by step."""
         return self._overlay().labels(run_id)
 
     def _overlay(self) -> Overlay:

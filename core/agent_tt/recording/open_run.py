@@ -102,7 +102,7 @@ class OpenCall(Protocol):
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended; in a forked process: where it began."""
+        """Whether it has ended. In a forked process: whether it has in the process where it began."""
 
     @property
     def runs(self) -> bool:

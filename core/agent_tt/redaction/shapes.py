@@ -107,7 +107,7 @@ _UNSURE: Final = (
 _SURE: Final = re.compile(
     "|".join(re.escape(word) for shape in _SHAPES for word in shape.words if word not in dict(_UNSURE))
 )
-"""All other words of the shapes."""
+"""The words of shapes that are rare enough for a run with one of them to be taken for a secret's beginning."""
 _PARAMETER_BEGUN: Final = re.compile(r"[?&;][\w.%-]{1,60}=")
 _PARAMETER: Final = re.compile(r"[?&;](?:amp;)?(?P<name>[\w.%-]{1,60})=(?P<it>[^\s&;#\"'<>\\]+)")
 

@@ -98,7 +98,7 @@ class StoreReader(RunSource):
     # ---------------------------------------------------------------- runs and steps
 
     def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:
-        """List runs, newest first; archived ones too, and at most `limit`, where that is asked for."""
+        """List runs, newest first: with `archived` also those that are, with `limit` no more than so many."""
         return self._runs.all(archived=archived, limit=limit)
 
     def forks(self, run_id: str, *, deep: bool = False) -> list[Run]:

@@ -258,7 +258,7 @@ class TrackMarks:
         self._reach = log.indexed_to(track)
 
     def of(self, path: Path, kind: TouchKind, first: int, last: int, *, newest_first: bool = True) -> Iterator[Mark]:
-        """Checkpoints first..last at which a path is marked as that."""
+        """List the checkpoints first..last that changed a path in the way that `kind` names."""
         tail = (self._tail, max(first, self._reach + 1), last)
         indexed = (self._indexed, first, min(last, self._reach))
         for source, low, high in (tail, indexed) if newest_first else (indexed, tail):

@@ -277,7 +277,7 @@ class LangGraphSource(RunSource):
             return next_write(number, path, contents.later(run_id, number), lambda at: contents.state(run_id, at))
 
     def damaged_steps(self, run_id: str) -> list[int]:
-        """List steps whose metadata is damaged, and those whose state turned out to be when it was read."""
+        """List steps whose metadata is damaged, and those whose state could not be read when somebody asked for it."""
         with self._lock:
             contents = self._contents()
             known = contents.values.damaged

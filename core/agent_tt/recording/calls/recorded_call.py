@@ -333,7 +333,7 @@ class RecordedCall:
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended; in a forked process: where it began."""
+        """Whether it has ended. In a forked process: whether it has in the process where it began."""
         return self._is_over or self.end.has_come
 
     @property

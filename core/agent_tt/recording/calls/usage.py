@@ -26,7 +26,7 @@ def usage_facts(usage: Usage) -> dict[str, Wire]:
 
 
 def usage_in(facts: Mapping[str, Wire]) -> Usage:
-    """What the facts of a call say that it cost; see `usage_facts`."""
+    """Read tokens and cost from the facts of a call, as `usage_facts` wrote them."""
     return Usage(_first_count(facts, (_IN,)), _first_count(facts, (_OUT,)), _amount(_field(facts, _COST)))
 
 

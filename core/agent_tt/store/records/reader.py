@@ -61,7 +61,7 @@ class RecordReader(RunSource):
     # ---------------------------------------------------------------- runs
 
     def runs(self, *, archived: bool = False, limit: int | None = None) -> list[Run]:
-        """List runs, newest first; archived ones too, and at most `limit`, where that is asked for."""
+        """List runs, newest first: with `archived` also those that are, with `limit` no more than so many."""
         found = [self._shown(run) for run in reversed(self.find(Run)) if archived or not run.archived]
         return sorted(found, key=lambda run: -run.started_us)[:limit]
 
