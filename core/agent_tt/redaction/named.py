@@ -20,6 +20,7 @@ what stands at such a name is looked at further, and only so far: the time is li
 from __future__ import annotations
 
 import re
+import string
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.redaction.json_value import JsonValue, is_description
@@ -41,6 +42,7 @@ _HINTS: Final = (
 _LONGEST_NAME: Final = 60
 _SHORTEST_SAID: Final = 4
 
+_ASCII_OF_NAMES: Final = string.ascii_letters + string.digits + "_.-"
 _NAME_REST: Final = re.compile(rf"[\w.-]{{0,{_LONGEST_NAME}}}")
 _SPACED_NAME: Final = re.compile(r"\"([\w. -]{1,60} )\Z")
 _JSON: Final = re.compile(r"(?P<slashes>\\{0,15})\"(?:\s|\\{1,15}[nrt]){0,60}:(?:\s|\\{1,15}[nrt]){0,60}")
@@ -170,7 +172,8 @@ def _names(text: str, lower: str) -> dict[int, int]:
     for hint in [hint for hint in _HINTS if hint in lower]:
         at = lower.find(hint)
         while at >= 0:
-            start, limit = at, max(0, at - _LONGEST_NAME)
+            limit = max(0, at - _LONGEST_NAME)
+            start = limit + len(text[limit:at].rstrip(_ASCII_OF_NAMES))
             while start > limit and (text[start - 1].isalnum() or text[start - 1] in "_.-"):
                 start -= 1
             if start and text[start - 1] == "\\" and text[start] in "nrt":

@@ -94,6 +94,34 @@ def test_a_compressed_answer_is_packed_again_at_its_length():
     assert veiled([clean], [*JSON, ("Content-Encoding", "gzip")]) == [clean]
 
 
+@for_all(
+    st.lists(st.integers(0, 400), max_size=4),
+    st.sampled_from([json.dumps(ANSWER), "key: " + SECRET, '{"password": "', "Bearer " + SECRET, "sk-", "", "ü" * 9]),
+    st.sampled_from(["application/json", "text/event-stream", "text/plain"]),
+    st.booleans(),
+)
+def test_a_body_of_which_the_length_is_known_is_kept_the_same_and_waits_for_nothing(
+    places: list[int], text: str, content_type: str, is_packed: bool
+):
+    body = gzip.compress(text.encode(), mtime=0) if is_packed else text.encode()
+    headers = [("content-type", content_type), *([("content-encoding", "gzip")] if is_packed else [])]
+    pieces = cut(body, *places)
+    announced = [*headers, ("Content-Length", str(len(body)))]
+    assert veiled(pieces, announced) == veiled(pieces, headers)
+    veil = Veil()
+    veil.headers(announced)
+    kept = [kept for number, piece in enumerate(pieces) for kept in veil.body(number, piece)]
+    assert len(kept) == len(pieces)
+    assert veil.end() == []
+
+
+@pytest.mark.parametrize("length", ["", "-1", "many", "1" * 5000, "\u0663"])
+def test_a_length_that_is_none_is_not_believed(length: str):
+    body = json.dumps(ANSWER).encode()
+    shown = veiled([body[:30], body[30:]], [*JSON, ("Content-Length", length)])
+    assert SECRET.encode() not in b"".join(piece or b"" for piece in shown)
+
+
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
 def test_a_compressed_answer_in_pieces_is_not_kept_where_a_secret_is_in_it(coding: str):
     plain = json.dumps(ANSWER).encode()

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["Kept", "Veil"]
 
 _LONGEST_LINE: Final = 65_536
+_LONGEST_LENGTH: Final = 19
+"""Digits of the largest length of a body that is believed."""
 _LINE: Final = re.compile(r"^(?P<name>[\w!#$%&'*+.^`|~-]+):[ \t]*(?P<value>[^\r\n]*)", re.MULTILINE)
 
 
@@ -66,6 +68,8 @@ class Veil:
         self._is_gzip = False
         self._is_broken = False
         self._unpacked = 0
+        self._received = 0
+        self._announced: int | None = None
         self._has_begun = False
         self._waiting: deque[_Piece] = deque()
 
@@ -88,7 +92,13 @@ class Veil:
         return self.wire(number, data, [(0, len(data))], None)
 
     def wire(
-        self, number: int, data: bytes, spans: Sequence[tuple[int, int]], headers: Iterable[tuple[str, str]] | None
+        self,
+        number: int,
+        data: bytes,
+        spans: Sequence[tuple[int, int]],
+        headers: Iterable[tuple[str, str]] | None,
+        *,
+        is_end: bool = False,
     ) -> list[Kept]:
         """Take bytes of a connection.
 
@@ -97,6 +107,7 @@ class Veil:
             data: the bytes.
             spans: where in them those of the body are: first, and one after the last.
             headers: what the head says, once it is complete.
+            is_end: whether nothing more comes.
 
         Returns:
             As `body`.
@@ -116,8 +127,9 @@ class Veil:
         self._waiting.append(
             _Piece(number, data, head, spans, (begin, self._unpacked), is_packed, is_whole, head_start)
         )
-        if self._body is not None:
-            self._body.feed(plain)
+        self._received += sum(last - first for first, last in spans)
+        if self._body is not None:  # a body that is all there is judged once, and nothing of it is waited for
+            self._body.feed(plain, is_end=is_end or self._received == self._announced)
         return self._settled()
 
     def end(self) -> list[Kept]:
@@ -147,7 +159,10 @@ class Veil:
 
     def _begin_body(self, headers: Iterable[tuple[str, str]]) -> None:
         said = {name.lower(): value.strip().lower() for name, value in headers}
-        coding = said.get("content-encoding", "")
+        coding, length = said.get("content-encoding", ""), said.get("content-length", "")
+        self._announced = (
+            int(length) if length.isascii() and length.isdigit() and len(length) <= _LONGEST_LENGTH else None
+        )
         self._body = Body(said.get("content-type", ""))
         self._unpack, self._is_gzip = unpacker(coding), is_gzip(coding)
 

@@ -75,10 +75,9 @@ class Body:
             self._feed_lines(data, is_end=is_end)
         else:
             text = self._decode(data, is_end)
-            self._whole.feed(text, _Stretch(self._covers, text, self._read))
+            self._whole.feed(text, _Stretch(self._covers, text, self._read), is_end=is_end)
             self._read += len(text.encode("utf-8", "surrogateescape"))
         if is_end:
-            self._whole.end()
             self._events.end()
 
     def is_settled(self, start: int, end: int) -> bool:

@@ -60,16 +60,17 @@ class Channel:
         settled = self._text.settled
         return ((part, max(0, settled - first)) for first, _, part in self._parts)
 
-    def feed(self, text: str, part: Part) -> None:
+    def feed(self, text: str, part: Part, *, is_end: bool = False) -> None:
         """Take the next stretch, and cover what is known to be secret now.
 
         Args:
             text: the stretch.
             part: what holds it.
+            is_end: whether it is the last.
         """
         first = self._text.size
         self._parts.append((first, first + len(text), part))
-        self._settle(self._text.feed(text))
+        self._settle(self._text.feed(text, is_end=is_end))
 
     def end(self) -> None:
         """Nothing more comes."""

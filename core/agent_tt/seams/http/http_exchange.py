@@ -210,9 +210,10 @@ class WireExchange(HttpExchange):
         body = self._wire.feed(data)
         self._head = self._wire.head
         headers = None if self._head is None else self._head.headers
-        self._gave(self._judged(self._veil.wire(self._count, data, self._wire.body_spans, headers)))
+        is_end = self._wire.is_complete or not data
+        self._gave(self._judged(self._veil.wire(self._count, data, self._wire.body_spans, headers, is_end=is_end)))
         self._keep(body)
-        if self._wire.is_complete or not data:
+        if is_end:
             self.ended()
 
 
