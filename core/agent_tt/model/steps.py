@@ -72,7 +72,7 @@ class Step:
     @property
     def unpriced(self) -> int:
         """How many of its model calls have no known price: `cost_usd` is that of the others."""
-        return max(self.facts.unpriced or 0, 0)
+        return max(self.facts.unpriced or 0, 0) if self.extra else 0
 
     @property
     def duration_us(self) -> int | None:

@@ -156,7 +156,8 @@ def effects_in(calls: Iterable[Call], *, is_running: bool) -> Effects:
     for call in calls:
         if CallFacts.copy_of.is_in(call.meta):
             continue
-        around = call.facts.inside
+        facts = call.facts
+        around = facts.inside
         if around is not None and call.kind in OWN_DOING and call.status != "denied":
             inside[around] += 1
             continue
@@ -166,7 +167,7 @@ def effects_in(calls: Iterable[Call], *, is_running: bool) -> Effects:
         if is_decided or (call.kind in _TO_THE_WORLD and effect == "write"):
             rows.append((call, effect, happened))
         elif call.kind == "llm" and not CallFacts.made_up.is_in(call.meta) and around is None:
-            model = call.facts.model
+            model = facts.model
             models[call.name if model is None else model] += 1
         elif call.kind in _TO_THE_WORLD:
             reads[call.name] += 1
@@ -197,27 +198,30 @@ def _row(call: Call, effect: Effect | None, happened: Happened, inside: int) -> 
 
 
 def _happened(call: Call, *, is_running: bool) -> Happened:
-    policy = call.facts.policy
-    said, word = call.facts.answered.word, policy.word
+    facts = call.facts
+    policy, said = facts.policy, facts.answered.word
     if call.status == "denied":
         return "refused" if said == "refuse" else "denied"
-    if said in ("give", "raise") or word == "stub":
+    if said in ("give", "raise") or (policy and policy.word == "stub"):
         return "stubbed"
-    if PolicyFacts.taken_from.is_in(policy.raw):
+    if policy and PolicyFacts.taken_from.is_in(policy.raw):
         return "recorded"
-    if is_held(call.meta) and call.status in ("pending", "error"):  # its run broke off, or was stopped, before
+    if call.status in ("pending", "error") and is_held(call.meta):  # its run broke off, or was stopped, before
         return "waiting" if is_running and call.status == "pending" else "refused"
     if call.status == "pending":
         return "sent" if is_running else "unknown"
     if call.status == "error":
         return "failed"
-    return "sent edited" if call.facts.args_asked else "sent"
+    return "sent edited" if facts.args_asked else "sent"
 
 
 def _because(call: Call) -> str:
-    answered, policy = call.facts.answered, call.facts.policy
-    if answered:
-        return _DECIDERS.get(answered.by or "", "a person")
+    if not call.meta:
+        return ""
+    facts = call.facts
+    if facts.answered:
+        return _DECIDERS.get(facts.answered.by or "", "a person")
+    policy = facts.policy
     return policy.place or policy.source or ""
 
 

@@ -16,7 +16,8 @@ A file may hold anything. What does not have the shape of its fact is read as if
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Self, TypeVar, cast, overload
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar, cast, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, MutableMapping
@@ -60,7 +61,8 @@ class Fact(Generic[T]):
         self.shape, self.what, self.key = shape, what, key
         self._read = shape.read
         self._absent = absent = shape.read(None)
-        self._is_plain = absent is None or absent is False or absent == ()  # can be given out again: nobody changes it
+        # It can be given out again where nobody can change it.
+        self._is_plain = absent is None or absent is False or absent == () or isinstance(absent, Facts)
 
     def __set_name__(self, owner: type[Facts], name: str) -> None:
         self.key = self.key or name
@@ -130,11 +132,13 @@ class Facts:
 
 F = TypeVar("F", bound=Facts)
 
+_NOTHING: Final[Mapping[str, Wire]] = MappingProxyType({})
+
 
 def record(kind: type[F]) -> Shape[F]:
     """The shape of an object inside another one; a view of nothing where it is absent or not an object."""
     return Shape(
-        "object", lambda found: kind(found if isinstance(found, dict) else {}), lambda facts: dict(facts.raw), kind
+        "object", lambda found: kind(found if isinstance(found, dict) else _NOTHING), lambda facts: dict(facts.raw), kind
     )
 
 

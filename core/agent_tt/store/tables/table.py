@@ -80,7 +80,7 @@ class Table:
 
     def proof(self, values: Sequence[SqlValue]) -> bytes:
         """What the column `proof` holds of a row with these values, as SQLite gives them back."""
-        return self._of_digests(self.with_digests(values))
+        return self._of_digests(self.with_digests(values) if self._parts else values)
 
     def with_digests(self, values: Sequence[SqlValue]) -> list[SqlValue]:
         """A row with digests in the place of its parts: all that its proof is made of, and what `rewrite` takes.
