@@ -138,7 +138,10 @@ _NOTHING: Final[Mapping[str, Wire]] = MappingProxyType({})
 def record(kind: type[F]) -> Shape[F]:
     """The shape of an object inside another one; a view of nothing where it is absent or not an object."""
     return Shape(
-        "object", lambda found: kind(found if isinstance(found, dict) else _NOTHING), lambda facts: dict(facts.raw), kind
+        "object",
+        lambda found: kind(found if isinstance(found, dict) else _NOTHING),
+        lambda facts: dict(facts.raw),
+        kind,
     )
 
 
