@@ -61,7 +61,7 @@ def names(runs):
 
 async def go_to(pilot, runs, name):
     await pilot.press("g")
-    while runs.current.name != name:
+    while runs.current.run.name != name:
         await pilot.press("j")
 
 
@@ -86,7 +86,7 @@ async def test_a_pin_is_shown_and_taken_away_by_the_same_key(store, size):
         await until(pilot, lambda: any("fork-2 pinned" in row for row in screen_text(app)))
         assert store.run("root/fork-2").pinned
         await pilot.press("p")
-        await until(pilot, lambda: not runs.current.pinned)
+        await until(pilot, lambda: not runs.current.run.pinned)
         assert not store.run("root/fork-2").pinned
 
 
@@ -106,7 +106,7 @@ async def test_archiving_takes_forks_along_and_a_key_shows_them(store):
         assert any("root archived" in row for row in screen_text(app))
         await go_to(pilot, runs, "root")
         await pilot.press("x")
-        await until(pilot, lambda: not runs.current.archived)
+        await until(pilot, lambda: not runs.current.run.archived)
         assert not any(run.archived for run in store.runs(archived=True))
 
 
@@ -222,7 +222,7 @@ async def test_renaming_shows_the_new_name_and_says_when_it_is_taken(store):
         await until(pilot, lambda: isinstance(app.screen, PromptDialog))
         await typed(pilot, "refund desk")
         await until(pilot, lambda: "refund desk/fork-1/fork-1" in names(runs))
-        assert runs.current.name == "refund desk"
+        assert runs.current.run.name == "refund desk"
         await pilot.press("n")
         await typed(pilot, "other")
         await said(app, pilot, "there is a run called 'other' already")

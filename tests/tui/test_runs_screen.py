@@ -54,7 +54,7 @@ async def test_typing_a_filter_leaves_only_what_matches_and_escape_brings_all_ba
 async def test_compare_says_how_many_runs_to_select_before_it_does_anything(browser):
     async with browser.run_test(size=NARROW) as pilot:
         runs = await shown(browser, pilot)
-        while runs.current.parent is not None:
+        while runs.current.run.parent is not None:
             await pilot.press("j")
         await pilot.press("c")
         assert isinstance(browser.screen, RunsScreen)

@@ -93,7 +93,7 @@ RUN_AGAIN = (
 
 
 LIST = Context("Lists", (Group("Rows", (*MOVES, CHOOSE)),))
-"""What every list binds for itself."""
+"""The keys of every list."""
 
 FOLDING = (
     Command("tree.fold", "fold", ("h",), "Fold the branch; again: go to its parent", scope="widget"),
@@ -103,10 +103,10 @@ FOLDING = (
 TOGGLE = Command("tree.toggle", "choose", ("space",), "Fold or unfold the branch", scope="widget")
 
 TREE = Context("Trees", (Group("Branches", (*FOLDING, TOGGLE)),))
-"""What the state tree binds besides `LIST`; `space` is not in the debugger's own table, where it plays."""
+"""Further keys of the state tree, which is a list too; `space` plays elsewhere in the debugger."""
 
 TIMELINE = Context(
     "Timeline",
     (Group("Timeline", (Command("time.play", "play", ("space",), "Play the run, or pause it", scope="widget"),)),),
 )
-"""What the timeline binds besides `LIST`."""
+"""A further key of the timeline, which is a list too."""

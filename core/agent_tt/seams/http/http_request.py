@@ -156,7 +156,7 @@ def question_of(request: HttpRequest) -> Asked:
 
 
 def _kept_headers() -> frozenset[str]:
-    """The names that count for the code that asks: those of the run that answers, else of the one that is recorded."""
+    """Name the further headers that count: those of the run that is replayed, else those that `record` was given."""
     for kept in SESSION.chain.kept_headers:
         names = kept()
         if names is not None:

@@ -145,17 +145,17 @@ class RecordReader(RunSource):
         """The newest checkpoint of a track at or before a step; None where it has none yet."""
         for run, _, last in reversed(self._stretches(run_id)):
             end = step if last is None else min(last, step)
-            for found in self._backwards(Checkpoint, run, end):
+            for found in self._checkpoints_backwards(run, end):
                 if found.track == track:
                     return found
         return None
 
-    def _backwards(self, kind: type[R], run_id: str, last: int) -> Iterator[R]:
-        """The records of the steps 0 to `last`, the newest first, read as far as they are asked for."""
+    def _checkpoints_backwards(self, run_id: str, last: int) -> Iterator[Checkpoint]:
+        """The checkpoints of the steps 0 to `last`, the newest first, read as far as they are asked for."""
         size = _FIRST_READ
         while last >= 0:
             first = max(0, last - size + 1)
-            yield from reversed(self.find(kind, run_id, first, last))
+            yield from reversed(self.find(Checkpoint, run_id, first, last))
             last, size = first - 1, 2 * size
 
     # ---------------------------------------------------------------- around them

@@ -76,12 +76,13 @@ class Listing(Feature):
     @property
     def row(self) -> RunRow | None:
         """The row under the cursor, of a run or of a sweep."""
-        return self._list.current_row
+        return self._list.current
 
     @property
     def run_under_cursor(self) -> Run | None:
-        """The run under the cursor."""
-        return self._list.current
+        """The run under the cursor; None where there is none, or on the row of a sweep."""
+        row = self.row
+        return row.run if row is not None and row.group is None else None
 
     @property
     def selection(self) -> Sequence[str]:

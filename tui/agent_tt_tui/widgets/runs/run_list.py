@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from textual.strip import Strip
 
-    from agent_tt.model import Run
     from agent_tt_tui.palette import Palette
     from agent_tt_tui.viewmodel.runs.runtree import RunRow, SortKey, SweepGroup
 
@@ -80,12 +79,6 @@ class RunList(RunRows["RunRow"]):
 
     selected: frozenset[str] = frozenset()
     """Ids of the runs that were selected."""
-
-    @property
-    def current(self) -> Run | None:
-        """The run under the cursor, None while there is none, or on the row of a sweep."""
-        row = self.current_row
-        return row.run if row is not None and row.group is None else None
 
     def show(self, rows: Sequence[RunRow], selected: frozenset[str], empty: str = "") -> None:
         """Show runs, or why there are none."""

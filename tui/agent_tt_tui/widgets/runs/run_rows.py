@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from agent_tt_tui.chrome import FRAMES_PER_SECOND
-from agent_tt_tui.lines import LineView
+from agent_tt_tui.lines import RowList
 from agent_tt_tui.look import look_of
 from agent_tt_tui.status import run_glyph, run_style
 
@@ -46,13 +46,11 @@ def add_status(
     row.column("waits" if waits else run.status, columns - GLYPH, word)
 
 
-class RunRows(LineView, Generic[Item]):
+class RunRows(RowList[Item], Generic[Item]):
     """Rows of runs, some of which go on: their glyph moves, and the cursor stays on its run when rows change."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
-        self.rows: Sequence[Item] = ()
-        """What is shown, in order."""
         self.empty = ""
         """What is said where there is no row."""
         self._waiting: frozenset[str] = frozenset()
@@ -62,11 +60,6 @@ class RunRows(LineView, Generic[Item]):
     def line_count(self) -> int:
         """One line a run; where there is none, one that says so."""
         return len(self.rows) or bool(self.empty)
-
-    @property
-    def current_row(self) -> Item | None:
-        """The row under the cursor, None while there is none."""
-        return self.rows[self.cursor] if 0 <= self.cursor < len(self.rows) else None
 
     def goes_on(self, row: Item) -> bool:
         """Whether what a row shows still runs."""
@@ -78,8 +71,8 @@ class RunRows(LineView, Generic[Item]):
 
     def show_rows(self, rows: Sequence[Item]) -> None:
         """Show other rows; the cursor stays on the run that it is on."""
-        current, self.rows = self.current_row, rows
-        self.refresh_lines_data()
+        current = self.current
+        super().show_rows(rows)
         if current is not None:
             index = next((index for index, row in enumerate(rows) if self.is_same(row, current)), None)
             if index is not None and index != self.cursor:

@@ -178,11 +178,6 @@ class RunTable(RunRows["TableRow"]):
     """Whether what is said where there is no row is an error."""
     _layout: TableLayout | None = None
 
-    @property
-    def current(self) -> TableRow | None:
-        """The row under the cursor, None while there is none."""
-        return self.current_row
-
     def show(self, table: Table, rows: Sequence[TableRow], empty: str = "", *, trouble: bool = False) -> None:
         """Show rows, or why there are none."""
         self.table, self.empty, self.trouble = table, empty, trouble
