@@ -55,6 +55,8 @@ PACKAGES = {
         ("intercepting/policy*.py", "intercepting/rules.py"),
         ("tests/core/recording/test_policy.py", "tests/core/forking/test_fork_policy.py"),
     ),
+    "recording/calls": Package(("recording/calls/*.py",), ("tests/core/recording",)),
+    "seams/http": Package(("seams/http/*.py",), ("tests/core/seams",)),
     "history": Package(("history/**/*.py",), _HISTORY_TESTS),
     "store/tables": Package(("store/tables/*.py",), _HISTORY_TESTS),
 }

@@ -65,7 +65,10 @@ class Runner:
             module = file.removeprefix("core/").removesuffix(".py").replace("/", ".")
             importlib.import_module(module.removesuffix(".__init__"))
         _make_laws_brief(session.items)
+        gc.unfreeze()  # what is frozen (by tests/conftest.py) is not among the objects that are looked through
         self._functions = _functions(self.files)
+        if not self._functions:
+            raise session.Failed("no function of these files was found: no mutant could be tried")
         gc.collect()
         gc.freeze()  # else the collector of each forked process would copy all this memory
         self._measure(session)
