@@ -44,6 +44,8 @@ _STORE_TESTS = ("histories", "damage", "proofs", "row_proofs", "hostile", "trans
 _HISTORY_TESTS = ("tests/core/history", *(f"tests/core/store/test_{name}.py" for name in _STORE_TESTS))
 """Those of histories, and those that read and write them through a file."""
 
+_POLICY_TESTS = ("recording/test_policy", "recording/test_policy_enforcement", "forking/test_fork_policy")
+
 PACKAGES = {
     "querying": Package(("querying/**/*.py",), ("tests/core/querying",)),
     "comparing": Package(("comparing/**/*.py",), ("tests/core/comparing",)),
@@ -53,7 +55,7 @@ PACKAGES = {
     ),
     "intercepting/policy": Package(
         ("intercepting/policy*.py", "intercepting/rules.py"),
-        ("tests/core/recording/test_policy.py", "tests/core/forking/test_fork_policy.py"),
+        tuple(f"tests/core/{name}.py" for name in _POLICY_TESTS),
     ),
     "recording/calls": Package(("recording/calls/*.py",), ("tests/core/recording",)),
     "seams/http": Package(("seams/http/*.py",), ("tests/core/seams",)),
