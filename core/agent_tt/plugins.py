@@ -5,9 +5,9 @@
 hello = "agent_tt_hello:Hello"
 ```
 
-There are three groups: `agent_tt.sources`, `agent_tt.providers` and `agent_tt.executors`. Ours come in the same way:
-our own `pyproject.toml` declares them, and the code that uses a group has the same rows, so that ours are used without
-a look at what is installed. A test compares the two.
+The groups are `agent_tt.sources`, `agent_tt.providers`, `agent_tt.frameworks` and `agent_tt.executors`. Ours come in
+the same way: our own `pyproject.toml` declares them, and the code that uses a group has the same rows, so that ours are
+used without a look at what is installed. A test compares the two.
 
 A plug-in that cannot be used (it is gone, raises on import, or is something else than its group wants) is told once, in
 the log at level WARNING, and left out: recording, opening and agents go on. Only what is installed decides what is
@@ -44,7 +44,7 @@ class Plugin:
     """One entry point of an installed package.
 
     Attributes:
-        group: `agent_tt.sources`, `agent_tt.providers` or `agent_tt.executors`.
+        group: `agent_tt.sources`, `agent_tt.providers`, `agent_tt.frameworks` or `agent_tt.executors`.
         name: its name in the group.
         value: where it is: `module:attribute`.
         package: the package that brings it.
@@ -124,6 +124,10 @@ class Plugins(Generic[T]):
         if name not in known:
             raise LookupError(name)
         return known[name]
+
+    def declared(self) -> dict[str, Plugin]:
+        """Find all plug-ins that packages declare, by name, ours first. None of them is loaded."""
+        return {plugin.name: plugin for plugin in self._rows} | self.installed()
 
     def installed(self) -> dict[str, Plugin]:
         """Find the plug-ins that other packages declare, by name. None of them is loaded."""

@@ -6,6 +6,7 @@ format; and in `pyproject.toml` the entry points of our own. `python -m tests.tu
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from tests.benchmarks.refund_peers import tables as peers
 from tests.tui.format_parts import column_tables, fact_tables, file_table, form_sections, words
 
+from agent_tt.frameworks.adapters import ADAPTERS
 from agent_tt.providers.reading import PROVIDERS
 from agent_tt.sources import SOURCES
 from agent_tt.store.views import FUNCTIONS, VIEWS
@@ -137,9 +139,10 @@ def marked(name: str) -> re.Pattern[str]:
 
 
 def with_entry_points(text: str) -> str:
-    """The project file with the rows of our own sources and providers brought up to date."""
-    for group in (SOURCES, PROVIDERS):
-        rows = [f'{plugin.name} = "{plugin.value}"\n' for plugin, _ in group.look() if plugin.package == "agent-tt"]
+    """The project file with the rows of our own sources, providers and adapters brought up to date."""
+    for group in (SOURCES, PROVIDERS, ADAPTERS):
+        names = {plugin.name: plugin.value for plugin, _ in group.look() if plugin.package == "agent-tt"}
+        rows = [f'{json.dumps(name) if "." in name else name} = "{value}"\n' for name, value in names.items()]
         header = re.escape(f'[project.entry-points."{group.group}"]\n')
         text = re.sub(rf"(?<={header})[^\[]*(?=\n\[)", "".join(rows), text)
     return text

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import AgentCode, CallEnd, NewRun, Usage
+    from agent_tt.model import AgentCode, CallEnd, CallKind, NewRun, Usage
     from agent_tt.recording.calls.arguments import Given
     from agent_tt.recording.calls.signature import CallSpec
     from agent_tt.recording.lanes.lanes import Lane
@@ -111,6 +111,9 @@ class OpenCall(Protocol):
     @property
     def asks_a_model(self) -> bool:
         """Whether it is a model call."""
+
+    def enters(self, kind: CallKind, name: str) -> bool:
+        """Whether a call that begins inside it is what it is made of, and so no other call; true once."""
 
     def place(self) -> dict[str, Wire]:
         """Its step and its number in there."""

@@ -1,4 +1,4 @@
-"""Putting the seams in place while recordings or replays run, and taking them away again.
+"""Putting the seams, and the adapters of frameworks, in place while recordings or replays run, and taking them away.
 
 A library that the program has loaded is patched at once, any other when it is imported; none is imported here. The
 seams are counted by who needs them. Importing this module makes them go with the recorder's own hooks.
@@ -11,8 +11,9 @@ import os
 import sys
 import threading
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
+from agent_tt.frameworks.adapters import ADAPTERS
 from agent_tt.recording.lanes.hooks import HOOKS
 from agent_tt.recording.modules.import_watch import ImportWatch
 from agent_tt.redaction.given import GIVEN
@@ -20,18 +21,9 @@ from agent_tt.redaction.given import GIVEN
 if TYPE_CHECKING:
     from types import ModuleType
 
-    class Replaced(Protocol):
-        """Something of a library that is replaced, and put back."""
-
-        @property
-        def place(self) -> tuple[int, str]:
-            """What it is; the same for two that replace the same."""
-
-        def apply(self) -> None:
-            """Replace it."""
-
-        def undo(self) -> None:
-            """Put it back."""
+    from agent_tt.frameworks.adapters import Adapter
+    from agent_tt.plugins import Plugin
+    from agent_tt.recording.modules.rebinding import Replaced
 
 
 _LOG = logging.getLogger(__name__)
@@ -53,14 +45,15 @@ class Seams:
     """All seams of the process, counted by who needs them.
 
     Attributes:
-        unfit: libraries that are loaded and could not be patched, with the reason. Their requests are not recorded; a
-            replay's guard stops them.
+        unfit: libraries that are loaded and could not be patched, with the reason. Their requests, or the tools of a
+            framework, are not recorded; a replay's guard stops requests.
     """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._users = 0
         self._patches: dict[tuple[int, str], Replaced] = {}
+        self._adapters: dict[str, Plugin] = {}
         self._imports = ImportWatch(self.patch)
         self.unfit: dict[str, str] = {}
 
@@ -71,7 +64,8 @@ class Seams:
             if self._users > 1:
                 return
             GIVEN.begin(os.environ)
-            for name in LIBRARIES:
+            self._adapters = ADAPTERS.declared()
+            for name in (*LIBRARIES, *self._adapters):
                 self._imports.watch(name)
                 module = sys.modules.get(name)
                 if module is not None and not _is_loading(module):
@@ -94,7 +88,7 @@ class Seams:
                 return
             applied: list[Replaced] = []
             try:
-                for patch in import_module(LIBRARIES[name]).patches(module):
+                for patch in self._patches_of(name)(module):
                     # By class, not by module: two names may lead to the same one (`httpx2.alias_httpx`).
                     known = self._patches.setdefault(patch.place, patch)
                     applied.append(known)
@@ -102,9 +96,18 @@ class Seams:
             except Exception as error:  # noqa: BLE001  a version of the library that we do not know
                 for known in reversed(applied):
                     known.undo()
-                version = getattr(module, "__version__", "?")
+                library = sys.modules.get(name.partition(".")[0], module)
+                version = getattr(library, "__version__", "?")
                 self.unfit[name] = f"{name} {version}: {error}"
-                _LOG.warning("requests through %s %s cannot be recorded: %s", name, version, error)
+                what = "requests through" if name in LIBRARIES else "the tools and agents of"
+                _LOG.warning("%s %s %s cannot be recorded: %s", what, name, version, error)
+
+    def _patches_of(self, name: str) -> Adapter:
+        """What knows how to patch a module."""
+        if name not in LIBRARIES:
+            return ADAPTERS.load(self._adapters[name])
+        seam: Adapter = import_module(LIBRARIES[name]).patches
+        return seam
 
 
 def _is_loading(module: ModuleType) -> bool:

@@ -17,6 +17,7 @@ import pytest
 from tests.patience import PATIENCE_SECONDS
 
 import agent_tt
+from agent_tt.frameworks.adapters import ADAPTERS
 from agent_tt.recording.lanes.hooks import HOOKS
 from agent_tt.recording.modules.fitness import need_attributes, need_members, need_parameters
 from agent_tt.recording.modules.import_watch import ImportWatch
@@ -193,7 +194,7 @@ def test_other_modules_are_none_of_our_business():
     SEAMS.acquire()
     try:
         assert SEAMS._imports.find_spec("json", None) is None
-        assert SEAMS._imports.names == set(LIBRARIES)
+        assert SEAMS._imports.names == {*LIBRARIES, *ADAPTERS.declared()}
     finally:
         SEAMS.release()
     assert set(LIBRARIES) == {

@@ -44,7 +44,7 @@ _COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "unarchive": ("keeping.archive:unarchive", "List archived runs again."),
     "delete": ("keeping.delete", "Delete runs for good."),
     "verify": ("keeping.verify", "Check that nothing recorded is damaged."),
-    "plugins": ("looking.plugins", "List installed sources, providers and executors."),
+    "plugins": ("looking.plugins", "List installed sources, providers, adapters and executors."),
     "samples": ("looking.samples", "List the sample agents, or make their runs."),
 }
 """Of every command the module below this package, which holds it as `command` or as what follows the colon, and its

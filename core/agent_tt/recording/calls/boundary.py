@@ -7,7 +7,7 @@ import functools
 import inspect
 import types
 from dataclasses import replace
-from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar, cast
 
 from agent_tt.recording.calls.placement import begin_call
 from agent_tt.recording.calls.served import (
@@ -16,6 +16,7 @@ from agent_tt.recording.calls.served import (
     served_coroutine,
     served_generator,
 )
+from agent_tt.recording.calls.signature import CallSpec
 from agent_tt.recording.calls.streams import async_stream, relay
 from agent_tt.recording.concurrency.tasks import is_asyncio_future
 from agent_tt.recording.lanes.guard_bypass import passing
@@ -25,10 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 
     from agent_tt.recording.calls.recorded_call import RecordedCall
-    from agent_tt.recording.calls.signature import CallSpec
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_SPEC: Final = "__agent_tt_spec__"
+"""The attribute of a wrapper that holds its spec; `functools.wraps` hands it on to what is around it."""
 
 
 def recorded(function: Callable[P, R], spec: CallSpec) -> Callable[P, R]:
@@ -41,7 +44,14 @@ def recorded(function: Callable[P, R], spec: CallSpec) -> Callable[P, R]:
         wrapper = _coroutine(cast("Callable[P, Awaitable[object]]", function), spec)
     else:
         wrapper = _plain(function, spec)
+    setattr(wrapper, _SPEC, spec)
     return cast("Callable[P, R]", wrapper)
+
+
+def spec_of(function: object) -> CallSpec | None:
+    """How the calls of a function are recorded, also where other decorators are around it; None where they are not."""
+    found = getattr(function, "__dict__", {}).get(_SPEC)
+    return found if isinstance(found, CallSpec) else None
 
 
 def _plain(function: Callable[P, R], spec: CallSpec) -> Callable[P, R]:

@@ -89,7 +89,8 @@ def begin_exchange(asked: Asked, *, can_wait: bool = False) -> RecordedCall | Se
 
     Returns:
         The call, whose `served` is a replay's answer to it if it has one; outside any recording that answer alone;
-        None where nobody records and nobody answers, and the call is simply made.
+        None where the call is simply made: nobody records and nobody answers, or it is what a framework's tool is
+        made of, whose call has begun already.
 
     Raises:
         StoreUnreadable: the intent could not be written, so the call must not be made.
@@ -97,6 +98,8 @@ def begin_exchange(asked: Asked, *, can_wait: bool = False) -> RecordedCall | Se
     """
     scope = here()
     if scope is not None:
+        if scope.call is not None and scope.call.enters(asked.kind, asked.name):
+            return None
         spec = CallSpec(asked.kind, asked.name, asked.effect, _NO_FUNCTION, model=asked.model, can_wait=can_wait)
         return begin_in(scope, spec, _intent(asked), signature=asked.signature)
     links = SESSION.chain.unrecorded_call

@@ -12,6 +12,7 @@ from agent_tt.recording.calls.signature import signature_of_call
 from agent_tt.recording.calls.site import call_site
 from agent_tt.recording.scope import here
 from agent_tt.recording.session import SESSION
+from agent_tt.recording.steps.agent_names import agent_here
 from agent_tt.recording.steps.recorded_step import RecordedStep
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ class NotAnswered(BaseException):
 
 
 def begin_call(spec: CallSpec, args: Sequence[object], kwargs: Mapping[str, object]) -> RecordedCall | None:
-    """Begin a call of the code that asks; None outside any recording, where the function simply runs.
+    """Begin a call of the code that asks; None where the function simply runs.
 
+    That is so outside any recording, and for what a framework's tool is made of: that one's call has begun already.
     Outside any step the call makes a step of its own, named after it.
 
     Raises:
@@ -43,6 +45,8 @@ def begin_call(spec: CallSpec, args: Sequence[object], kwargs: Mapping[str, obje
     if scope is None:
         if SESSION.chain.unrecorded_call:
             _begin_unrecorded(spec, args, kwargs)
+        return None
+    if scope.call is not None and spec.made_of is None and scope.call.enters(spec.kind, spec.name):
         return None
     return begin_in(scope, spec, lambda call: call.begin(args, kwargs))
 
@@ -59,7 +63,7 @@ def _begin_unrecorded(spec: CallSpec, args: Sequence[object], kwargs: Mapping[st
         if is_looking():
             raise NotAnswered  # an object that we look at asks, not the agent: nothing of it was recorded
         named = spec.parameters.bind(args, kwargs)
-        signature = signature_of_call(spec.kind, spec.name, named, without=spec.idempotency_key)
+        signature = signature_of_call(spec.kind, spec.name, named, without=spec.uncompared)
     new = NewCall(spec.kind, spec.name, named, signature, spec.effect, lane="", meta=call_site(None))
     for begins in chain.unrecorded_call:
         begins(new, is_own_doing=False)
@@ -86,7 +90,7 @@ def begin_in(
         call = RecordedCall(scope, spec, step, owns_step=False)
         begin(call)
         return call
-    own = RecordedStep(scope.recording, spec.title)
+    own = RecordedStep(scope.recording, spec.title, agent=agent_here())
     try:
         own.open(is_current=False)
     except UsageError:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from agent_tt.codec.wire import Wire
-    from agent_tt.model import StreamEnd
+    from agent_tt.model import CallKind, StreamEnd
     from agent_tt.recording.calls.answers import Served
     from agent_tt.recording.calls.arguments import Given, GivenArguments
     from agent_tt.recording.calls.signature import CallSpec
@@ -83,6 +83,7 @@ class RecordedCall:
         self._pieces: WirePieces | None = None
         self._settled: tuple[tuple[int, Wire], ...] = ()
         self._is_unpaid = False
+        self._is_entered = False
         self.served: Served | None = None
         self.sent: object = None
         self.is_awaited = False
@@ -96,14 +97,14 @@ class RecordedCall:
         """
         spec = self.spec
         named = spec.parameters.bind(args, kwargs)
-        signature = signature_of_call(spec.kind, spec.name, named, without=spec.idempotency_key)
+        signature = signature_of_call(spec.kind, spec.name, named, without=spec.uncompared)
         sent: tuple[Sequence[object], Mapping[str, object]] | None = None
         for edit in SESSION.chain.edit_call:
             sent = edit(self, *(sent or (args, kwargs)), signature) or sent
         if sent is not None:
             self.sent = sent
             named = spec.parameters.bind(*sent)
-            signature = signature_of_call(spec.kind, spec.name, named, without=spec.idempotency_key)
+            signature = signature_of_call(spec.kind, spec.name, named, without=spec.uncompared)
         gets = sent or (args, kwargs)
         self._arguments = given_arguments(spec.parameters, named, *gets)
         self.begin_asking(named, signature, given=FunctionCall(spec.parameters, *gets))
@@ -355,6 +356,18 @@ class RecordedCall:
     def step_number(self) -> int:
         """The number of its step."""
         return self._step.number
+
+    def enters(self, kind: CallKind, name: str) -> bool:
+        """Whether a call that begins inside it is what it is made of, and so no other call; true once.
+
+        Args:
+            kind: the kind of that call.
+            name: what is called.
+        """
+        if self._is_entered or kind != "tool" or self.spec.made_of != name:
+            return False
+        self._is_entered = True
+        return True
 
     def place(self) -> dict[str, Wire]:
         """Its step and its number in there."""

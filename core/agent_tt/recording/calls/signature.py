@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_tt.history.digest import digest
-from agent_tt.recording.calls.tool_contexts import asked_of, stable
+from agent_tt.recording.calls.tool_contexts import asked_of, context, stable
 from agent_tt.redaction.values import asked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.model import CallKind, Effect
 
-__all__ = ["CallSpec", "Parameters", "signature_of_call"]
+__all__ = ["CallSpec", "NamedArguments", "Parameters", "signature_of_call"]
 
 
 class Parameters:
@@ -27,7 +27,12 @@ class Parameters:
 
     `f("1")`, `f(order_id="1")` and a call that leaves a default to the function bind to the same names. `self` and
     `cls` of methods are dropped: they are who is asked, not what.
+
+    Attributes:
+        beside: the names of what is shown beside the question, and does not count when two are compared.
     """
+
+    beside: frozenset[str] = frozenset()
 
     def __init__(self, function: Callable[..., object], *, has_receiver: bool | None = None) -> None:
         self._signature = _signature_of(function)
@@ -101,16 +106,50 @@ class Parameters:
         return bound.args, bound.kwargs
 
 
-def signature_of_call(kind: CallKind, name: str, args: Mapping[str, Wire], *, without: str | None = None) -> str:
+class NamedArguments(Parameters):
+    """Arguments that have their names already, as a model gives them; beside them, what counts for no question.
+
+    Args:
+        contexts: what is shown by its type alone.
+        shared: what is shown with all that it holds, before and after.
+    """
+
+    def __init__(self, contexts: Mapping[str, object], shared: Mapping[str, object]) -> None:
+        self._signature = self._receiver = None
+        self._contexts = contexts
+        self._shared = shared
+        self.beside = frozenset((*contexts, *shared))
+
+    def editable(self, named: Iterable[str]) -> tuple[str, ...]:
+        """The model's arguments."""
+        return tuple(name for name in named if name not in self.beside)
+
+    def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, Wire]:
+        """The arguments as wire values, then what stands beside them."""
+        named = {name: asked(asked_of(name, value, ()), name) for name, value in self.objects(args, kwargs).items()}
+        return named | {name: context(value) for name, value in self._contexts.items() if name not in named}
+
+    def objects(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:  # noqa: ARG002
+        """The arguments, and the shared objects."""
+        return {**self._shared, **kwargs}
+
+    def replace(
+        self, args: Sequence[object], kwargs: Mapping[str, object], name: str, value: object
+    ) -> tuple[Sequence[object], Mapping[str, object]]:
+        """The same arguments with another value of one."""
+        return args, {**kwargs, name: value}
+
+
+def signature_of_call(kind: CallKind, name: str, args: Mapping[str, Wire], *, without: Collection[str] = ()) -> str:
     """The hex digest (32 digits) of a question: kind, name and arguments, blind to the order of keys.
 
     Args:
         kind: kind of the call.
         name: name of what is called.
         args: arguments by name.
-        without: an argument that does not count: an idempotency key is another one each time.
+        without: the arguments that do not count.
     """
-    asked: dict[str, Wire] = {key: stable(value) for key, value in args.items() if key != without}
+    asked: dict[str, Wire] = {key: stable(value) for key, value in args.items() if key not in without}
     return digest([kind, name, asked]).hex()
 
 
@@ -144,6 +183,8 @@ class CallSpec:
         model: the model that is called, where it is known.
         can_wait: whether a coroutine makes it, which awaits `until_live` before it does.
         seen: called as each call begins, recorded or not.
+        made_of: of a framework's tool, the name of the tool that it was made of: a call of that inside it is no row of
+            its own.
     """
 
     kind: CallKind
@@ -154,6 +195,13 @@ class CallSpec:
     model: str | None = None
     can_wait: bool = False
     seen: Callable[[], None] | None = None
+    made_of: str | None = None
+
+    @property
+    def uncompared(self) -> frozenset[str]:
+        """The arguments that do not count when two calls are compared: an idempotency key is another one each time."""
+        beside = self.parameters.beside
+        return beside if self.idempotency_key is None else beside | {self.idempotency_key}
 
     @property
     def title(self) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["CONTEXT", "asked_of", "stable"]
+__all__ = ["CONTEXT", "asked_of", "context", "stable"]
 
 CONTEXT: Final = "context"
 """Why an opaque value is one: it is not part of the question."""
@@ -61,8 +61,13 @@ def asked_of(name: str, value: object, parameters: Collection[str]) -> Wire:
         parameters: the names of all parameters.
     """
     if value is not None and _AS_PARAMETERS.issubset(parameters) and (name in _CONFIGURATION or name == "config"):
-        return _shown(class_name(type(value)))
+        return context(value)
     return _without_contexts(_Asked().encode(value))
+
+
+def context(value: object) -> Wire:
+    """The wire value of what is a context, whatever its class is: what it is alone."""
+    return _shown(class_name(type(value)))
 
 
 def stable(wire: Wire) -> Wire:
@@ -90,7 +95,7 @@ class _Asked(Encoder):
     def encode(self, value: object) -> Wire:
         """The wire value of `value` at this place."""
         kind: type = type(value)
-        return _shown(class_name(kind)) if _is_context_class(kind) else super().encode(value)
+        return context(value) if _is_context_class(kind) else super().encode(value)
 
 
 @functools.lru_cache(maxsize=1024)

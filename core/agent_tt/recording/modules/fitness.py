@@ -48,3 +48,15 @@ def need_parameters(method: Callable[..., object], *names: str) -> None:
     passes_on = any(parameter.kind is inspect.Parameter.VAR_POSITIONAL for parameter in parameters.values())
     if taken != names and not passes_on:  # others may have replaced it already, by what takes anything
         raise AttributeError(f"{method.__qualname__} takes {', '.join(taken)}, not {', '.join(names)}")
+
+
+def need_keywords(function: Callable[..., object], *names: str) -> None:
+    """Check that a function takes these parameters by name.
+
+    Raises:
+        AttributeError: it does not; the message names those that it lacks.
+    """
+    parameters = inspect.signature(function).parameters
+    missing = [name for name in names if name not in parameters]
+    if missing:
+        raise AttributeError(f"{function.__qualname__} takes no {', '.join(missing)}")

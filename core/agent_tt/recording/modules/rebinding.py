@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import sys
 import weakref
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from agent_tt.recording.modules.loaded_modules import changed_modules, namespace_of
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["Rebinding"]
+__all__ = ["Rebinding", "Replaced"]
 
 _OWN: Final = "agent_tt"
+
+
+class Replaced(Protocol):
+    """Something of a library that is replaced, and put back."""
+
+    @property
+    def place(self) -> tuple[int, str]:
+        """What it is; the same for two that replace the same."""
+
+    def apply(self) -> None:
+        """Replace it."""
+
+    def undo(self) -> None:
+        """Put it back."""
 
 
 class Rebinding:

@@ -4,6 +4,7 @@
 |---|---|
 | `recorded_step` | one step, and what is told about it |
 | `model_steps`, `model_turns` | steps of a run whose agent names none: one for each model call |
+| `agent_names` | whose steps they are, in runs of several agents |
 | `conversations`, `kept_turns` | which of those belong to one conversation, and what the provider keeps of it |
 | `checkpointing` | which steps get a checkpoint |
 | `state_histories` | which state object each state history follows |

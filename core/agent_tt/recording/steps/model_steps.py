@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import AgentTTError
+from agent_tt.recording.steps.agent_names import agent_here
 from agent_tt.recording.steps.conversations import Conversation, Conversations
 from agent_tt.recording.steps.kept_turns import KeptTurns
 from agent_tt.recording.steps.recorded_step import RecordedStep
@@ -144,7 +145,7 @@ class ModelSteps:
         return False
 
     def _open(self, lane: str, name: str, spec: CallSpec | None = None, signature: str = "") -> _ModelStep:
-        step = RecordedStep(self._recording, name, track=_UNKNOWN)
+        step = RecordedStep(self._recording, name, agent=agent_here(), track=_UNKNOWN)
         opened = _ModelStep(step, "" if spec is None else spec.name, signature)
         step.open(is_current=False)
         self._numbers.add(step.number)

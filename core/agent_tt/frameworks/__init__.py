@@ -1,0 +1,12 @@
+"""Agent frameworks: their tools as calls, and the names of their agents at steps, without a line in the agent.
+
+| module | what it knows |
+|---|---|
+| `adapters` | which module of a framework each adapter is for, ours and those of other packages |
+| `tool_calls` | a framework's call of a tool, made through the recorder; what every adapter is built on |
+| `langchain` | LangChain and LangGraph |
+| `openai_agents` | the OpenAI Agents SDK |
+
+No framework is imported here: each is patched when the program imports it. What an adapter has to hold stands in
+`docs/contributing.md`.
+"""

@@ -1,0 +1,32 @@
+"""Which module of a framework each adapter is for, ours and those of other packages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Final, TypeAlias, cast
+
+from agent_tt.plugins import PluginFailed, Plugins
+from agent_tt.recording.modules.rebinding import Replaced
+
+__all__ = ["ADAPTERS", "Adapter"]
+
+Adapter: TypeAlias = Callable[[ModuleType], Iterable[Replaced]]
+"""Given the module once it was imported, what to replace in it; raises AttributeError where it is not as expected."""
+
+_OURS: Final = {
+    "agents": "agent_tt.frameworks.openai_agents:patches",
+    "langchain_core.tools.base": "agent_tt.frameworks.langchain:tools",
+    "langgraph.pregel": "agent_tt.frameworks.langchain:agents",
+}
+"""By the module that is watched for."""
+
+
+def _accepted(found: object) -> Adapter:
+    if not callable(found):
+        raise PluginFailed(f"is a {type(found).__name__}, not a function that takes a module")
+    return cast("Adapter", found)
+
+
+ADAPTERS: Final = Plugins("agent_tt.frameworks", _OURS, _accepted)
+"""The entry point group of adapters. The name of each is the module that it is called with."""

@@ -1,0 +1,133 @@
+"""A framework's call of a tool, made through the recorder: what every adapter is built on."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, cast
+
+from agent_tt.recording.calls.boundary import recorded, spec_of
+from agent_tt.recording.calls.exchange import is_watched
+from agent_tt.recording.calls.signature import CallSpec, NamedArguments
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from agent_tt.model import Effect
+
+__all__ = ["Kept", "ToolCall", "asked_by", "call_tool", "call_tool_async"]
+
+_LOG = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool as the model asked for it.
+
+    Attributes:
+        name: the tool's.
+        arguments: the model's JSON, by name.
+        contexts: what the framework gives beside that, by name: shown by its type, never compared.
+        shared: objects of the agent's that the tool may change, by name: shown with what they hold, never compared; a
+            replay repeats the changes.
+        function: what the tool was made of; None where that cannot be told.
+        effect: what the framework knows of its effect; None where it knows nothing. An `@agent_tt.tool` knows better.
+    """
+
+    name: str
+    arguments: Mapping[str, object]
+    contexts: Mapping[str, object] = field(default_factory=dict)
+    shared: Mapping[str, object] = field(default_factory=dict)
+    function: object = None
+    effect: Effect | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How an answer is recorded that a framework wraps in an object of its own.
+
+    Attributes:
+        plain: what is recorded of it.
+        wrapped: makes it of what was recorded.
+    """
+
+    plain: Callable[[Any], object]
+    wrapped: Callable[[Any], Any]
+
+
+_AS_IT_IS: Final = Kept(lambda answer: answer, lambda recorded: recorded)
+
+
+def asked_by(
+    framework: str, describe: Callable[P, ToolCall | None], *args: P.args, **kwargs: P.kwargs
+) -> ToolCall | None:
+    """What is asked here; None where no recording, replay or fork wants to know, or it cannot be told.
+
+    Args:
+        framework: its name, for the warning where it cannot be told. That is said once.
+        describe: tells it; None for what is not to be recorded.
+        args: what `describe` is given.
+        kwargs: the same by name.
+    """
+    if not is_watched():
+        return None
+    try:
+        return describe(*args, **kwargs)
+    except Exception as error:  # noqa: BLE001  a framework that is made otherwise than we know
+        if framework not in _TOLD:
+            _TOLD.add(framework)
+            _LOG.warning("a tool of %s is not recorded: %s: %s", framework, type(error).__name__, error)
+        return None
+
+
+_TOLD: Final[set[str]] = set()
+
+
+def call_tool(asked: ToolCall, make: Callable[[dict[str, Any]], R], kept: Kept = _AS_IT_IS) -> R:
+    """Make a call through the recorder.
+
+    Args:
+        asked: what is asked.
+        make: makes the call with these arguments; a person may have changed some.
+        kept: how its answer is recorded.
+
+    Raises:
+        BaseException: what the tool raised, now or when it was recorded; a link refuses the call (`ToolDenied`) or
+            halts the agent (`Divergence`).
+    """
+    live: list[R] = []
+
+    def run(**arguments: Any) -> object:
+        live.append(make(arguments))
+        return kept.plain(live[-1])
+
+    answer = recorded(run, _spec(asked))(**asked.arguments)
+    return live[-1] if live else cast("R", kept.wrapped(answer))
+
+
+async def call_tool_async(asked: ToolCall, make: Callable[[dict[str, Any]], Awaitable[R]], kept: Kept = _AS_IT_IS) -> R:
+    """As `call_tool`, where a coroutine makes the call."""
+    live: list[R] = []
+
+    async def run(**arguments: Any) -> object:
+        live.append(await make(arguments))
+        return kept.plain(live[-1])
+
+    answer = await recorded(run, _spec(asked))(**asked.arguments)
+    return live[-1] if live else cast("R", kept.wrapped(answer))
+
+
+def _spec(asked: ToolCall) -> CallSpec:
+    inner = spec_of(asked.function)
+    key = None if inner is None else inner.idempotency_key
+    return CallSpec(
+        "tool",
+        asked.name,
+        (None if inner is None else inner.effect) or asked.effect or "write",
+        NamedArguments(asked.contexts, asked.shared),
+        idempotency_key=key if key in asked.arguments else None,
+        made_of=asked.name if inner is None else inner.name,
+    )
