@@ -6,6 +6,7 @@ format; and in `pyproject.toml` the entry points of our own. `python -m tests.tu
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from pathlib import Path
@@ -111,10 +112,21 @@ def view_tables() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def framework_table() -> str:
+    """Our adapters, by the first line of the module that each stands in."""
+    modules = dict.fromkeys(
+        plugin.value.partition(":")[0] for plugin, _ in ADAPTERS.look() if plugin.package == "agent-tt"
+    )
+    lines = [(importlib.import_module(module).__doc__ or "").partition("\n")[0].rstrip(".") for module in modules]
+    rows = [f"| {framework} | {what} |\n" for framework, _, what in sorted(line.partition(": ") for line in lines)]
+    return "| framework | recorded without a flag |\n|---|---|\n" + "".join(rows)
+
+
 TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "commands": command_table,
     "keys": key_table,
     "views": view_tables,
+    "frameworks": framework_table,
     "format-file": file_table,
     "format-words": words,
     "format-tables": column_tables,

@@ -48,7 +48,7 @@ def tools(module: ModuleType) -> list[Patch]:
 
 def _running(original: Callable[..., Any]) -> Callable[..., Any]:
     def run(tool: Any, tool_input: Any, *args: Any, **options: Any) -> Any:
-        asked = asked_by(_NAME, _tool, tool, tool_input)
+        asked = asked_by(_NAME, _tool, tool, tool_input, options.get("tool_call_id"))
         if asked is None:
             return original(tool, tool_input, *args, **options)
         given_again = _GivenAgain(tool, tool_input, options.get("tool_call_id"), asked)
@@ -68,7 +68,7 @@ def _running(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _running_async(original: Callable[..., Any]) -> Callable[..., Any]:
     async def arun(tool: Any, tool_input: Any, *args: Any, **options: Any) -> Any:
-        asked = asked_by(_NAME, _tool, tool, tool_input)
+        asked = asked_by(_NAME, _tool, tool, tool_input, options.get("tool_call_id"))
         if asked is None:
             return await original(tool, tool_input, *args, **options)
         given_again = _GivenAgain(tool, tool_input, options.get("tool_call_id"), asked)
@@ -120,13 +120,14 @@ class _GivenAgain:
         return values, {**{name: value for name, value in named.items() if name not in names}, **names}
 
 
-def _tool(tool: Any, tool_input: Any) -> ToolCall:
+def _tool(tool: Any, tool_input: Any, tool_call_id: str | None) -> ToolCall:
     is_text = isinstance(tool_input, str)
     arguments = {_TEXT: tool_input} if is_text else tool._filter_injected_args(tool_input)  # noqa: SLF001
     return ToolCall(
         name=tool.name,
         arguments=arguments,
         contexts={} if is_text else {name: value for name, value in tool_input.items() if name not in arguments},
+        answers=tool_call_id,
         function=getattr(tool, "func", None) or getattr(tool, "coroutine", None) or type(tool)._run,  # noqa: SLF001
     )
 

@@ -98,6 +98,7 @@ def _tool(tool: Any, context: Any, arguments: str) -> ToolCall:
         arguments=_arguments(arguments),
         shared=_shared(context),
         function=getattr(tool, "__wrapped__", None),
+        answers=getattr(context, "tool_call_id", None),
         effect=_effect(tool),
     )
 
@@ -131,16 +132,16 @@ def _handing_off(original: Run) -> Run:
         if is_watched() and run_handoffs:  # the first counts, the others are refused
             first, *others = run_handoffs
             handoff = copy.copy(first.handoff)
-            handoff.on_invoke_handoff = _recorded_handoff(first.handoff)
+            handoff.on_invoke_handoff = _recorded_handoff(first.handoff, first.tool_call.call_id)
             run_handoffs = [dataclasses.replace(first, handoff=handoff), *others]
         return await original(run_handoffs=run_handoffs, context_wrapper=context_wrapper, **options)
 
     return execute_handoffs
 
 
-def _recorded_handoff(handoff: Any) -> Run:
+def _recorded_handoff(handoff: Any, call_id: str) -> Run:
     async def invoke(context: Any, arguments: str) -> Any:
-        asked = asked_by(_NAME, _handoff, handoff, context, arguments)
+        asked = asked_by(_NAME, _handoff, handoff, call_id, context, arguments)
         if asked is None:
             return await handoff.on_invoke_handoff(context, arguments)
 
@@ -154,7 +155,7 @@ def _recorded_handoff(handoff: Any) -> Run:
     return invoke
 
 
-def _handoff(handoff: Any, context: Any, arguments: str) -> ToolCall | None:
+def _handoff(handoff: Any, call_id: str, context: Any, arguments: str) -> ToolCall | None:
     """What is asked; None where the agent that it leads to is only known once the agent's own code has run."""
     if handoff._agent_ref is None or handoff._agent_ref() is None:  # noqa: SLF001
         return None
@@ -164,6 +165,7 @@ def _handoff(handoff: Any, context: Any, arguments: str) -> ToolCall | None:
         arguments=_arguments(arguments),
         shared=_shared(context),
         function=callback,
+        answers=call_id,
         effect="write" if has_callback else "read",
     )
 

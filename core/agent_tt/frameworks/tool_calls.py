@@ -34,6 +34,7 @@ class ToolCall:
         shared: objects of the agent's that the tool may change, by name: shown with what they hold, never compared; a
             replay repeats the changes.
         function: what the tool was made of; None where that cannot be told.
+        answers: the id that the model asked for it under, where there is one.
         effect: what the framework knows of its effect; None where it knows nothing. An `@agent_tt.tool` knows better.
     """
 
@@ -42,6 +43,7 @@ class ToolCall:
     contexts: Mapping[str, object] = field(default_factory=dict)
     shared: Mapping[str, object] = field(default_factory=dict)
     function: object = None
+    answers: str | None = None
     effect: Effect | None = None
 
 
@@ -130,4 +132,5 @@ def _spec(asked: ToolCall) -> CallSpec:
         NamedArguments(asked.contexts, asked.shared),
         idempotency_key=key if key in asked.arguments else None,
         made_of=asked.name if inner is None else inner.name,
+        answers=asked.answers,
     )

@@ -117,6 +117,7 @@ class CallFacts(Facts):
         PLACE, "of a resumed run: the earlier call that this one repeats word for word; it was not made again"
     )
     task_id = Fact(TEXT, "of a LangGraph run: the task that it is")
+    answers = Fact(TEXT, "of a tool call that a model asked for: the id that it was asked for under")
 
     @property
     def site(self) -> dict[str, Wire]:

@@ -21,6 +21,7 @@ __all__ = ["facts_of", "unsure_here"]
 # A recorded call says all this of itself: what its keys are is looked up once.
 _MODEL: Final = CallFacts.model.key
 _KEY: Final = CallFacts.idempotency_key.key
+_ANSWERS: Final = CallFacts.answers.key
 _UNSURE: Final = CallFacts.lane_unsure.key
 _INTERRUPTED: Final = CallFacts.interrupted.key
 _INSIDE: Final = CallFacts.inside.key
@@ -48,6 +49,8 @@ def facts_of(recording: OpenRun, spec: CallSpec, around: OpenCall | None, named:
             facts[_MODEL] = model
     if spec.idempotency_key is not None:
         facts[_KEY] = named.get(spec.idempotency_key)
+    if spec.answers is not None:
+        facts[_ANSWERS] = spec.answers
     unsure = unsure_here(recording)
     if unsure:
         facts[_UNSURE] = unsure

@@ -185,6 +185,7 @@ class CallSpec:
         seen: called as each call begins, recorded or not.
         made_of: of a framework's tool, the name of the tool that it was made of: a call of that inside it is no row of
             its own.
+        answers: of a tool that a model asked for, the id that it was asked for under.
     """
 
     kind: CallKind
@@ -196,6 +197,7 @@ class CallSpec:
     can_wait: bool = False
     seen: Callable[[], None] | None = None
     made_of: str | None = None
+    answers: str | None = None
 
     @property
     def uncompared(self) -> frozenset[str]:
