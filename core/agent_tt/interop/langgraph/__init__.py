@@ -9,6 +9,7 @@ is done without touching it or its folder is told in `connection`.
 | `connection` | reading a file, its write-ahead log included, without changing either |
 | `rows` | the two tables: checkpoints and writes, without their values |
 | `tasks` | which node wrote what, which tasks failed or wait for a person |
+| `naming` | which node a task ran, where its writes do not say |
 | `decode`, `envelopes` | stored values as wire values |
 | `checkpoint` | one checkpoint's channels, visible state and next nodes |
 | `values` | both, fetched when they are asked for |

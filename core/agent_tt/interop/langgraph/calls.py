@@ -84,6 +84,20 @@ class CallMaker:
                 self._question(calls, task, task.interrupts, lane)
         return calls
 
+    def of_told(self, told: Iterable[tuple[str, Mapping[str, Wire]]], lane: str) -> list[Call]:
+        """The messages in what nodes wrote, where only their checkpoint tells of it.
+
+        Args:
+            told: each node with its update.
+            lane: of all of them.
+        """
+        calls: list[Call] = []
+        for _, update in told:
+            for channel, value in update.items():
+                for message in messages_in(value):
+                    self._message(calls, message, channel, lane)
+        return calls
+
     def of_input(self, value: Wire) -> list[Call]:
         """The one call of an input row: a person, or a program, gave `value`."""
         calls: list[Call] = []

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from agent_tt.errors import Damaged
-from agent_tt.interop.langgraph.decode import Extension, Sealed, read_value, unpack_extension
+from agent_tt.interop.langgraph.decode import Constructor, Extension, Sealed, read_value, unpack_extension
 from agent_tt.interop.langgraph.envelopes import to_wire
 
 if TYPE_CHECKING:
@@ -64,6 +64,19 @@ class Checkpoint:
             sends = sends[1]  # LangGraph.js keeps what it has seen beside them
         return [_send_node(send) for send in sends] if isinstance(sends, list) else []
 
+    @property
+    def visible(self) -> dict[str, object]:
+        """The channels that a user of the graph knows.
+
+        Before format 4 a node that had run left its name in a channel of that name, and no channel of the user could be
+        called like a node.
+        """
+        return {
+            channel: value for channel, value in self.values.items() if not is_internal(channel) and not (
+                self.format < FORMAT and (_old_trigger(channel) or (value == channel and channel in self.seen))
+            )
+        }  # fmt: skip
+
     def next_nodes(self, tasks: Sequence[Task], edges: Callable[[], Edges] = dict) -> list[str] | None:
         """The nodes that run next, as `StateSnapshot.next` of the history gives them; None where that is not known.
 
@@ -78,17 +91,23 @@ class Checkpoint:
         if INPUT_CHANNEL in self.values:
             workflow = next((task.node for task in tasks if task.node is not None), None)
             found.append(workflow or INPUT_CHANNEL)
-        triggered: dict[str, None] = {}
+        triggered: dict[str, None] = dict.fromkeys(self.triggers())
         for channel, value in self.values.items():
-            node = _triggered(channel, value)
-            if node is not None and self._is_unseen(channel, node):
-                triggered[node] = None
-            if self.format < FORMAT and value == channel:
+            if self.format < FORMAT and value == channel and channel in self.seen:
                 following = edges().get(channel)
                 if following is None:
                     return None
                 triggered |= dict.fromkeys(node for node in following if self._is_unseen(channel, node))
         return [*found, *triggered]
+
+    def triggers(self) -> dict[str, list[str]]:
+        """The nodes that channels made for it start next, each with those channels."""
+        found: dict[str, list[str]] = {}
+        for channel, value in self.values.items():
+            node = _triggered(channel, value)
+            if node is not None and self._is_unseen(channel, node):
+                found.setdefault(node, []).append(channel)
+        return found
 
     def edges_shown(self, before: Checkpoint) -> dict[str, frozenset[str]]:
         """What the step from `before` to this checkpoint shows of edges: the nodes that each node's end started."""
@@ -105,7 +124,10 @@ class Checkpoint:
     def nodes_run_since(self, before: Checkpoint | None) -> list[str]:
         """The nodes that worked between `before` and this checkpoint, where no writes tell."""
         earlier = before.seen if before is not None else {}
-        return [node for node, seen in self.seen.items() if not node.startswith("__") and earlier.get(node) != seen]
+        nodes = [node for node, seen in self.seen.items() if seen and earlier.get(node) != seen]
+        return [node for node in nodes if not node.startswith("__")] or [
+            node for node in nodes if node == INPUT_CHANNEL
+        ]
 
     def _is_unseen(self, channel: str, node: str) -> bool:
         seen = self.seen.get(node)
@@ -156,8 +178,7 @@ def visible_state(
     for whole in _WHOLE_STATE:
         if whole in checkpoint.values:
             return convert(checkpoint.values[whole])
-    shown = {channel: value for channel, value in checkpoint.values.items() if not is_internal(channel)}
-    state = convert(shown)
+    state = convert(checkpoint.visible)
     if isinstance(state, dict):
         for channel, changes in deltas.items():
             state.setdefault(channel, changes)
@@ -177,16 +198,21 @@ def _triggered(channel: str, value: object) -> str | None:
     """The node that a channel starts now, if any."""
     if channel.startswith(_BRANCH):
         return channel.removeprefix(_BRANCH) if _is_due(value) else None
-    if channel.startswith(_START_OF):
-        return channel.removeprefix(_START_OF)
-    old = channel.split(":")
-    if old[0] == "branch" and len(old) == _OLD_BRANCH:
-        return old[-1]
+    if old := _old_trigger(channel):
+        return old
     if not channel.startswith(_JOIN):
         return None
     awaited, _, node = channel.removeprefix(_JOIN).rpartition(":")
     arrived = _members(value[0] if _is_deferred(value) else value)  # type: ignore[index]  # a list of two
     return node if _is_due(value) and _are_all(arrived, awaited) else None
+
+
+def _old_trigger(channel: str) -> str | None:
+    """The node that a channel starts, as channels were called before format 3."""
+    if channel.startswith(_START_OF):
+        return channel.removeprefix(_START_OF)
+    parts = channel.split(":")
+    return parts[-1] if parts[0] == "branch" and len(parts) == _OLD_BRANCH else None
 
 
 def _is_deferred(value: object) -> bool:
@@ -205,6 +231,8 @@ def _members(value: object) -> list[str]:
         except Damaged:
             return []
         value = content[2] if isinstance(content, list) and len(content) > 2 else None
+    elif isinstance(value, Constructor):
+        value = value.arguments[0] if value.arguments else None
     return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
 
 
@@ -223,6 +251,8 @@ def _send_node(send: object) -> str:
         arguments = content[2] if isinstance(content, list) and len(content) > 2 else None
         if isinstance(arguments, list) and arguments and isinstance(arguments[0], str):
             return arguments[0]
+    if isinstance(send, Constructor):
+        send = send.keywords
     if isinstance(send, dict) and isinstance(send.get("node"), str):
         return str(send["node"])
     return ""

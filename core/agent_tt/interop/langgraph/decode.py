@@ -21,6 +21,9 @@ from agent_tt.errors import Damaged
 
 __all__ = ["Constructor", "Extension", "Sealed", "read_value", "unpack_extension"]
 
+_PICKLE: Final = b"\x80"
+"""How a pickle begins: the first LangGraph wrote such, without saying so."""
+
 MSGPACK_LEVELS: Final = 64
 """Extensions inside each other; deeper ones stay as bytes, because each level copies what lies below it."""
 
@@ -48,11 +51,13 @@ class Constructor:
         names: its module's parts and its class.
         arguments: positional ones.
         keywords: arguments by name.
+        method: of its class, which made it; None for the class itself.
     """
 
     names: list[object]
     arguments: list[object]
     keywords: dict[str, object]
+    method: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +83,8 @@ def read_value(encoding: str, blob: bytes | None) -> object:
         return None
     if blob is None:
         raise Damaged("there is no value")
-    if "+" in encoding or encoding == "pickle":
-        return Sealed(encoding, len(blob))
+    if "+" in encoding or encoding == "pickle" or (not encoding and blob.startswith(_PICKLE)):
+        return Sealed(encoding or "pickle", len(blob))
     if encoding == "bytes":
         return blob
     if encoding == "bytearray":
@@ -112,8 +117,12 @@ def _constructor(value: dict[str, object]) -> object:
     names, arguments, keywords = value.get("id"), value.get("args"), value.get("kwargs")
     if value.get("type") != "constructor" or "lc" not in value or not isinstance(names, list) or not names:
         return value
+    method = value.get("method")
     return Constructor(
-        names, arguments if isinstance(arguments, list) else [], keywords if isinstance(keywords, dict) else {}
+        names,
+        arguments if isinstance(arguments, list) else [],
+        keywords if isinstance(keywords, dict) else {},
+        method if isinstance(method, str) else None,
     )
 
 

@@ -35,11 +35,18 @@ class Tables:
         family: their layout.
         has_writes: there is a usable table of writes.
         has_task_path: writes say which node made them.
+        has_metadata: checkpoints say what made them.
     """
 
     family: Family
     has_writes: bool = False
     has_task_path: bool = False
+    has_metadata: bool = True
+
+    @property
+    def checkpoint_id(self) -> str:
+        """The column that names a checkpoint."""
+        return "thread_ts" if self.family is Family.OLDEST else "checkpoint_id"
 
 
 def tables_of(connection: sqlite3.Connection) -> Tables | None:
@@ -48,7 +55,9 @@ def tables_of(connection: sqlite3.Connection) -> Tables | None:
     if checkpoints >= _CHECKPOINTS:
         writes = _columns(connection, "writes")
         return Tables(Family.CURRENT, has_writes=writes >= _WRITES, has_task_path="task_path" in writes)
-    return Tables(Family.OLDEST) if checkpoints >= _OLDEST else None
+    if checkpoints >= _OLDEST:
+        return Tables(Family.OLDEST, has_metadata="metadata" in checkpoints)
+    return None
 
 
 def table_names(connection: sqlite3.Connection) -> list[str]:

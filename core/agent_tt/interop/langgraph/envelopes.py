@@ -26,7 +26,7 @@ from agent_tt.history.payloads.damage import placeholder
 from agent_tt.interop.langgraph.decode import Constructor, Extension, Sealed, unpack_extension
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from agent_tt.codec.wire import Wire
 
@@ -101,16 +101,29 @@ class _Converter:
     def _dict(self, value: dict[object, object], depth: int) -> Wire:
         if is_plain_dict(value):
             return {str(key): self.wire(item, depth + 1) for key, item in value.items()}
-        pairs: list[Wire] = [[self.wire(key, depth + 1), self.wire(item, depth + 1)] for key, item in value.items()]
-        return {TYPE: "dict", VALUE: pairs}
+        return self._dict_envelope(value.items(), depth)
 
     def _json_constructor(self, value: Constructor, depth: int) -> Wire:
-        *module, name = [str(part) for part in value.names]
+        *parts, name = [str(part) for part in value.names]
+        module, arguments, only = ".".join(parts), value.arguments, value.arguments[:1]
+        if not module and name == "Map" and only and _is_pairs(only[0]):
+            return self._dict_envelope(only[0], depth)  # type: ignore[arg-type]  # a list of pairs
+        kind = _COLLECTIONS.get((module, name))
+        if kind is not None and only and isinstance(only[0], list):
+            return _collection(kind, [self.wire(item, depth + 1) for item in only[0]])
+        standard = _standard(module, name, arguments if name in _OF_MANY else only[0] if only else None)
+        if standard is not None:
+            return standard
         return made(
-            f"{'.'.join(module)}:{name}",
-            [self.wire(item, depth + 1) for item in value.arguments],
+            f"{module}:{name}" if module else name,
+            [self.wire(item, depth + 1) for item in arguments],
             {key: self.wire(item, depth + 1) for key, item in value.keywords.items()},
+            value.method,
         )
+
+    def _dict_envelope(self, items: Iterable[Iterable[object]], depth: int) -> Wire:
+        pairs: list[Wire] = [[self.wire(part, depth + 1) for part in pair] for pair in items]
+        return {TYPE: "dict", VALUE: pairs}
 
     def _remembered(self, extension: Extension, depth: int) -> Wire:
         key = (extension.code, extension.data)
@@ -139,20 +152,13 @@ class _Converter:
         raise Damaged(f"a typed value with code {code} is not built as LangGraph builds it")
 
     def _constructed(self, code: int, module: str, name: str, data: object, method: object, depth: int) -> Wire:
-        known = _KNOWN.get((module, name))
-        if known is not None:
-            try:
-                built = known(data)
-            except (ValueError, TypeError, ArithmeticError, OverflowError):
-                built = None
-            if built is not None:
-                wire = encode(built)
-                if module == "pathlib" and isinstance(wire, dict):
-                    wire["flavour"] = name
-                return wire
+        standard = _standard(module, name, data)
+        if standard is not None:
+            return standard
         class_name = f"{module}:{name}"
-        if (module, name) in _COLLECTIONS and isinstance(data, list):
-            return _collection(name, [self.wire(item, depth + 1) for item in data])
+        kind = _COLLECTIONS.get((module, name))
+        if kind is not None and isinstance(data, list):
+            return _collection(kind, [self.wire(item, depth + 1) for item in data])
         if code in (4, 5) and is_plain_dict(data):
             fields = self.wire(data, depth + 1)
             names: list[Wire] = [*sorted(fields)] if isinstance(fields, dict) else []
@@ -175,7 +181,35 @@ def _collection(name: str, items: list[Wire]) -> Wire:
     return {TYPE: name, VALUE: sorted(items, key=tlv)}
 
 
-_COLLECTIONS: Final = frozenset({("builtins", "set"), ("builtins", "frozenset"), ("collections", "deque")})
+def _is_pairs(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(pair, list) and len(pair) == len(("key", "value")) for pair in value
+    )
+
+
+def _standard(module: str, name: str, data: object) -> Wire | None:
+    """The envelope of a value of Python's own; None for what is none, or was not built as one."""
+    known = _KNOWN.get((module, name))
+    try:
+        built = known(data) if known is not None else None
+    except (ValueError, TypeError, ArithmeticError, LookupError):
+        built = None
+    wire = encode(built) if built is not None else None
+    if module == "pathlib" and isinstance(wire, dict):
+        wire["flavour"] = name
+    return wire
+
+
+_COLLECTIONS: Final = {
+    ("builtins", "set"): "set",
+    ("builtins", "frozenset"): "frozenset",
+    ("collections", "deque"): "deque",
+    ("", "Set"): "set",
+}
+"""Constructors that take a list of items, with the kind of envelope; one of JavaScript."""
+
+_OF_MANY: Final = frozenset({"timedelta", "PurePosixPath", "PosixPath", "PureWindowsPath", "WindowsPath"})
+"""Classes that are built from several arguments."""
 
 
 # ---------------------------------------------------------------- Python's own classes

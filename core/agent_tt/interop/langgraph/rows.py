@@ -6,12 +6,15 @@ is stored with checkpoint C is what produced C's child.
 
 from __future__ import annotations
 
-import json
 import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.codec.encode import encode
+from agent_tt.codec.wire import is_envelope
+from agent_tt.errors import Damaged
+from agent_tt.interop.langgraph.decode import read_value
+from agent_tt.interop.langgraph.detect import Family
+from agent_tt.interop.langgraph.envelopes import to_wire
 
 if TYPE_CHECKING:
     import sqlite3
@@ -25,9 +28,12 @@ __all__ = ["CheckpointKey", "CheckpointRow", "ThreadRows", "WriteRow", "fetch_bl
 CheckpointKey = tuple[str, str]
 """Namespace and checkpoint id: what names a checkpoint within a thread."""
 
-_CHECKPOINT_BLOB: Final = (
-    "SELECT checkpoint FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"
-)
+_CHECKPOINT_BLOB: Final = {
+    Family.CURRENT: (
+        "SELECT checkpoint FROM checkpoints WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ?"
+    ),
+    Family.OLDEST: "SELECT checkpoint FROM checkpoints WHERE thread_id = ? AND ? = '' AND thread_ts = ?",
+}
 _WRITE_BLOB: Final = (
     "SELECT value FROM writes"
     " WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? AND task_id = ? AND idx = ?"
@@ -80,13 +86,25 @@ class CheckpointRow:
         return {ns: at for ns, at in parents.items() if isinstance(at, str)} if isinstance(parents, dict) else {}
 
     @property
+    def told_writes(self) -> list[tuple[str, Mapping[str, Wire]]]:
+        """What nodes wrote, by node, once for each task: checkpoints before format 4 say so themselves."""
+        told = self.metadata.get("writes")
+        return [
+            (node, update)
+            for node, updates in (told.items() if isinstance(told, dict) and self.source == "loop" else ())
+            for update in (updates if isinstance(updates, list) else [updates])
+            if isinstance(update, dict) and not is_envelope(update)
+        ]
+
+    @property
     def time_us(self) -> int | None:
         """When it was made, in microseconds since the epoch: its id is a UUID of version 6."""
         try:
             made = uuid.UUID(self.id)
         except ValueError:
             return None
-        if made.version != 6:  # the version's number is its name
+        # `UUID.version` is None where the variant is not the standard's: LangGraph.js writes inputs so.
+        if made.time_hi_version >> 12 != 6:  # the version's number is its name
             return None
         ticks = (made.time_low << 28) | (made.time_mid << 12) | (made.time_hi_version & 0x0FFF)
         return (ticks - _GREGORIAN_TO_UNIX) // 10
@@ -126,10 +144,11 @@ class ThreadRows:
     writes: Mapping[CheckpointKey, tuple[WriteRow, ...]]
 
 
-def thread_ids(connection: sqlite3.Connection) -> list[str]:
+def thread_ids(connection: sqlite3.Connection, tables: Tables) -> list[str]:
     """The threads, the one with the newest checkpoint first."""
+    newest = f"max({tables.checkpoint_id})"
     rows = connection.execute(
-        "SELECT thread_id FROM checkpoints GROUP BY thread_id ORDER BY max(checkpoint_id) DESC, thread_id"
+        f"SELECT thread_id FROM checkpoints GROUP BY thread_id ORDER BY {newest} DESC, thread_id"  # noqa: S608  # a column
     )
     return [thread for (thread,) in rows if isinstance(thread, str)]
 
@@ -140,11 +159,7 @@ def read_thread(connection: sqlite3.Connection, tables: Tables, thread: str) -> 
         row.key: row
         for row in map(
             _checkpoint,
-            connection.execute(
-                "SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, metadata"
-                " FROM checkpoints WHERE thread_id = ? ORDER BY checkpoint_id, checkpoint_ns",
-                (thread,),
-            ),
+            connection.execute(_checkpoints_query(tables), (thread,)),
         )
     }
     writes: dict[CheckpointKey, list[WriteRow]] = {}
@@ -162,11 +177,24 @@ def read_thread(connection: sqlite3.Connection, tables: Tables, thread: str) -> 
     return ThreadRows(thread, checkpoints, {key: tuple(rows) for key, rows in writes.items()})
 
 
-def fetch_blob(connection: sqlite3.Connection, row: CheckpointRow | WriteRow) -> bytes | None:
+def _checkpoints_query(tables: Tables) -> str:
+    if tables.family is Family.CURRENT:
+        return (
+            "SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, metadata"
+            " FROM checkpoints WHERE thread_id = ? ORDER BY checkpoint_id, checkpoint_ns"
+        )
+    metadata = "metadata" if tables.has_metadata else "NULL"
+    return (
+        f"SELECT thread_id, '', thread_ts, parent_ts, '', {metadata}"  # noqa: S608  # one of two words
+        " FROM checkpoints WHERE thread_id = ? ORDER BY thread_ts"
+    )
+
+
+def fetch_blob(connection: sqlite3.Connection, tables: Tables, row: CheckpointRow | WriteRow) -> bytes | None:
     """The stored bytes of a checkpoint or of a written value; None if there are none."""
     names: tuple[str | int, ...]
     if isinstance(row, CheckpointRow):
-        query, names = _CHECKPOINT_BLOB, (row.thread, row.namespace, row.id)
+        query, names = _CHECKPOINT_BLOB[tables.family], (row.thread, row.namespace, row.id)
     else:
         query, names = _WRITE_BLOB, (row.thread, *row.checkpoint, row.task_id, row.index)
     found = connection.execute(query, names).fetchone()
@@ -192,11 +220,12 @@ def _metadata(raw: object) -> tuple[Mapping[str, Wire], str]:
     """The metadata as a wire object, and what is wrong with it."""
     if raw is None:
         return {}, ""
+    blob = raw.encode() if isinstance(raw, str) else raw
     try:
-        facts = json.loads(raw) if isinstance(raw, str | bytes) else None
-    except (ValueError, RecursionError):
+        facts = read_value("json", blob) if isinstance(blob, bytes) else None
+    except Damaged:
         facts = None
-    wire = encode(facts)
+    wire = to_wire(facts)
     if isinstance(facts, dict) and isinstance(wire, dict):
         return wire, ""
     return {}, "its metadata is not a JSON object"

@@ -71,7 +71,7 @@ class Branch:
 
 def read_branches(connection: sqlite3.Connection, tables: Tables) -> dict[str, Branch]:
     """All branches by run id, the one that began last first."""
-    threads = thread_ids(connection)
+    threads = thread_ids(connection, tables)
     taken = set(threads)
     branches: list[Branch] = []
     for thread_id in threads:

@@ -13,7 +13,7 @@ from agent_tt.history.digest import digest
 from agent_tt.history.payloads.damage import find_placeholder
 from agent_tt.interop.langgraph.anchors import anchor_at, anchored_steps, step_of_anchor
 from agent_tt.interop.langgraph.connection import DatabaseFile
-from agent_tt.interop.langgraph.detect import Family, tables_of
+from agent_tt.interop.langgraph.detect import tables_of
 from agent_tt.interop.langgraph.runs import read_branches, run_of
 from agent_tt.interop.langgraph.steps import StepMaker
 from agent_tt.interop.langgraph.values import Kept, Values
@@ -48,7 +48,7 @@ class _Contents:
     def __init__(self, file: DatabaseFile, tables: Tables, version: int) -> None:
         self.version = version
         self.branches: dict[str, Branch] = file.read(lambda connection: read_branches(connection, tables), refresh=True)
-        self.values = Values(file)
+        self.values = Values(file, tables)
         self.empty: Wire = {}
         self.layouts: Kept[Layout] = Kept(_LAYOUTS_KEPT)
         self.anchored: Kept[Mapping[str, int]] = Kept(_LAYOUTS_KEPT)
@@ -337,11 +337,6 @@ class LangGraphSource(RunSource):
 def _readable(tables: Tables | None, path: FilePath) -> Tables:
     if tables is None:
         raise NotAStore(f"{path} is not a LangGraph database", hint="It has no tables of LangGraph.")
-    if tables.family is Family.OLDEST:
-        raise NotAStore(
-            f"{path} is a LangGraph database from before version 0.2",
-            hint="Databases written by LangGraph 0.2 and later can be opened.",
-        )
     return tables
 
 

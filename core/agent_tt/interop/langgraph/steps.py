@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agent_tt.interop.langgraph.calls import CallMaker, decision, error_info, strongest, tokens
 from agent_tt.interop.langgraph.checkpoint import is_internal
 from agent_tt.interop.langgraph.layout import node_of
-from agent_tt.interop.langgraph.tasks import node_names
+from agent_tt.interop.langgraph.tasks import Nodes, numbered
 from agent_tt.model import ErrorInfo, Step
 from agent_tt.model.facts import CallFacts, StepFacts
 
@@ -82,26 +82,26 @@ class StepMaker:
     def _calls(self, row: Row, maker: CallMaker) -> list[Call]:
         if row.checkpoint is not None and row.checkpoint.source == "input" and not row.namespace:
             return maker.of_input(self.values.input(row.checkpoint))
-        packets = self._packets(row)
+        nodes = self._nodes(row)
         lane = _lane(row.namespace)
-        names = {task.id: task.name(packets) if len(row.tasks) > 1 else lane for task in row.tasks}
+        names = {task.id: task.name(nodes) if len(row.tasks) > 1 else lane for task in row.tasks}
         if row.checkpoint is not None:
-            return maker.of_results(row.tasks, names)
+            return maker.of_results(row.tasks, names) if row.tasks else maker.of_told(row.checkpoint.told_writes, lane)
         return maker.of_questions(row.tasks, names) if row.attempt else maker.of_everything(row.tasks, names)
 
-    def _packets(self, row: Row) -> tuple[str, ...]:
-        """The nodes of the `Send`s that a row's tasks came from; read only if there is such a task."""
+    def _nodes(self, row: Row) -> Nodes:
+        """What the checkpoint before says about a row's tasks; read only if their paths do not tell."""
         if row.before is None or all(task.node is not None for task in row.tasks):
-            return ()
-        return self.values.facts(self.thread, row.before).packets
+            return Nodes()
+        return self.values.facts(self.thread, row.before).nodes
 
     def _name(self, row: Row) -> str:
         own = row.checkpoint
         if own is not None and own.source != "loop":
             return own.source
-        names = node_names(row.tasks, self._packets(row))
+        names = numbered(task.name(nodes) for nodes in (self._nodes(row),) for task in row.tasks)
         if not names and own is not None:
-            names = self.values.nodes_run(self.thread, own)
+            names = numbered(node for node, _ in own.told_writes) or self.values.nodes_run(self.thread, own)
         return ", ".join(names) or "loop"
 
     def _outcome(self, row: Row) -> tuple[StepStatus, ErrorInfo | None]:

@@ -4,25 +4,36 @@ A task path is `~__pregel_pull, <node>` for a node that an edge triggered, `~__p
 checkpoint's `Send`s, and `~__pregel_push, ~<path of the caller>, …` for a task of the functional API. An error
 survives a successful retry: a task may have both an error and results. What `update_state` writes in the name of a node
 has paths of its own and can have that node's task id: it is nothing that the task did.
+
+Old writes, and those of LangGraph.js, have no task path: a task is all that has one task id then, and `naming` finds
+out which node it ran. Writes that no task made have ids that are made from the checkpoint's.
 """
 
 from __future__ import annotations
 
 import re
+import uuid
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from agent_tt.interop.langgraph.rows import WriteRow
 
-__all__ = ["NO_TASK", "RESULTLESS", "Task", "node_names", "tasks_of"]
+__all__ = ["NO_TASK", "RESULTLESS", "Nodes", "Task", "numbered", "tasks_of"]
 
 _PULLED: Final = re.compile(r"~__pregel_pull, (?P<node>.+)", re.DOTALL)
 _SENT: Final = re.compile(r"~__pregel_push, (?P<packet>\d{10})(?:, .*)?", re.DOTALL)
 _BY_HAND: Final = "~__interrupt__, "
 _CALLED: Final = re.compile(r"(?:~__pregel_push, )+~__pregel_pull, (?P<node>.+?)(?:, \d{10}, \d{10})+", re.DOTALL)
+
+_EDITS: Final = ("__interrupt__", "__input__", *(f"__interrupt__:{number}" for number in range(1, 9)))
+"""From what, and a checkpoint's id, the ids are made under which `update_state` and an input are written."""
+
+_SAVED_AT_EXIT: Final = re.compile(r"(0000\d{4}|ffffffff)-.*")
+"""Made-up task ids of changes to delta channels in a run that is saved only when it ends."""
 
 NO_TASK: Final = "00000000-0000-0000-0000-000000000000"
 """The task id under which a `Command` that a person gave to the whole graph is stored: its answer and its update."""
@@ -32,12 +43,25 @@ RESULTLESS: Final = frozenset({"__error__", "__interrupt__", "__resume__", "__sc
 
 
 @dataclass(frozen=True, slots=True)
+class Nodes:
+    """What a checkpoint says about the nodes of the tasks that ran from it.
+
+    Attributes:
+        packets: the nodes that its `Send`s name.
+        by_task: the nodes of tasks of which no path tells, by task id, as far as they are known.
+    """
+
+    packets: tuple[str, ...] = ()
+    by_task: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """One task that ran, or began to run, from a checkpoint.
 
     Attributes:
         id: LangGraph's id; "" where only a namespace or a called task shows that it ran.
-        node: the node it ran, None for a `Send`, whose packet says.
+        node: the node it ran; None for a `Send`, whose packet says, and where there is no task path.
         packet: for a `Send`: which one.
         error: the write that holds its error.
         interrupts: the write that holds its questions to a person.
@@ -54,6 +78,11 @@ class Task:
     resumes: WriteRow | None = None
     results: tuple[WriteRow, ...] = ()
     called: tuple[Task, ...] = field(default=())
+
+    @property
+    def is_nameless(self) -> bool:
+        """Nothing that was written tells which node it ran."""
+        return self.node is None and self.packet is None
 
     @property
     def stopped(self) -> bool:
@@ -75,12 +104,13 @@ class Task:
         """
         return max(self.results[0].index, 0) if self.results else 0
 
-    def name(self, packets: Sequence[str]) -> str:
-        """The node, given the nodes of the checkpoint's `Send`s."""
+    def name(self, nodes: Nodes) -> str:
+        """The node, or `task` where nothing tells."""
         if self.node is not None:
             return self.node
-        known = self.packet is not None and self.packet < len(packets)
-        return (packets[self.packet] if known and self.packet is not None else "") or "task"
+        if self.packet is None:
+            return nodes.by_task.get(self.id, "task")
+        return (nodes.packets[self.packet] if self.packet < len(nodes.packets) else "") or "task"
 
 
 def tasks_of(writes: Iterable[WriteRow]) -> tuple[Task, ...]:
@@ -100,7 +130,7 @@ def tasks_of(writes: Iterable[WriteRow]) -> tuple[Task, ...]:
             tasks[pulled["node"], None, ""] = _task(task_id, pulled["node"], None, rows)
         elif (sent := _SENT.fullmatch(path)) is not None:
             tasks[None, int(sent["packet"]), ""] = _task(task_id, None, int(sent["packet"]), rows)
-        elif any(row.channel in RESULTLESS for row in rows):
+        elif any(row.channel in RESULTLESS for row in rows) or (not path and not _is_made_up(rows[0])):
             tasks[None, None, task_id] = _task(task_id, None, None, rows)
     for node, calls in callers.items():
         caller = tasks.get((node, None, ""), Task("", node))
@@ -108,12 +138,20 @@ def tasks_of(writes: Iterable[WriteRow]) -> tuple[Task, ...]:
     return tuple(tasks.values())
 
 
-def node_names(tasks: Iterable[Task], packets: Sequence[str]) -> list[str]:
-    """The nodes of the tasks, each once, with its number of tasks: `["plan"]`, `["worker ×4", "late"]`."""
-    counts: dict[str, int] = {}
-    for task in tasks:
-        name = task.name(packets)
-        counts[name] = counts.get(name, 0) + 1
+def _is_made_up(write: WriteRow) -> bool:
+    """Whether a write without a task path was made by no task."""
+    if _SAVED_AT_EXIT.fullmatch(write.task_id):
+        return True
+    try:
+        checkpoint = uuid.UUID(write.checkpoint[1])
+    except ValueError:
+        return False
+    return any(str(uuid.uuid5(checkpoint, name)) == write.task_id for name in _EDITS)
+
+
+def numbered(nodes: Iterable[str]) -> list[str]:
+    """The nodes of tasks, each once, with its number of tasks: `["plan"]`, `["worker ×4", "late"]`."""
+    counts = Counter(nodes)
     return [name if count == 1 else f"{name} ×{count}" for name, count in counts.items()]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from agent_tt.errors import Damaged
@@ -18,14 +18,16 @@ from agent_tt.interop.langgraph.checkpoint import (
 )
 from agent_tt.interop.langgraph.decode import Sealed, read_value
 from agent_tt.interop.langgraph.envelopes import SharedConverter, made, to_wire
+from agent_tt.interop.langgraph.naming import nodes_by_task
 from agent_tt.interop.langgraph.rows import fetch_blob
-from agent_tt.interop.langgraph.tasks import NO_TASK
+from agent_tt.interop.langgraph.tasks import NO_TASK, Nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from agent_tt.codec.wire import Wire
     from agent_tt.interop.langgraph.connection import DatabaseFile
+    from agent_tt.interop.langgraph.detect import Tables
     from agent_tt.interop.langgraph.layout import ThreadMap
     from agent_tt.interop.langgraph.rows import CheckpointRow, WriteRow
 
@@ -44,11 +46,11 @@ class Facts:
 
     Attributes:
         next: the nodes that run next; None where that is not known.
-        packets: the nodes that its `Send`s name.
+        nodes: those of the tasks that ran from it.
     """
 
     next: tuple[str, ...] | None = None
-    packets: tuple[str, ...] = ()
+    nodes: Nodes = field(default_factory=Nodes)
 
 
 class Kept(Generic[Value]):
@@ -77,8 +79,9 @@ class Values:
         damaged: thread, namespace and id of the checkpoints that turned out to be unreadable.
     """
 
-    def __init__(self, file: DatabaseFile) -> None:
+    def __init__(self, file: DatabaseFile, tables: Tables) -> None:
         self._file = file
+        self._tables = tables
         self._states: Kept[Wire] = Kept(_STATES_KEPT)
         self._facts: Kept[Facts] = Kept(_FACTS_KEPT)
         self._shared = SharedConverter()
@@ -111,9 +114,8 @@ class Values:
 
     def written(self, row: WriteRow) -> Wire:
         """A value that a task wrote; a placeholder if it cannot be read."""
-        blob = self._file.read(lambda connection: fetch_blob(connection, row))
         try:
-            return to_wire(read_value(row.encoding, blob))
+            return to_wire(read_value(row.encoding, self._blob(row)))
         except Damaged as error:
             return placeholder(error.message)
 
@@ -131,14 +133,28 @@ class Values:
         return visible_state(checkpoint, self._deltas(thread, row), convert)
 
     def _checkpoint(self, row: CheckpointRow) -> Checkpoint | Sealed:
-        return open_checkpoint(row.encoding, self._file.read(lambda connection: fetch_blob(connection, row)))
+        return open_checkpoint(row.encoding, self._blob(row))
+
+    def _blob(self, row: CheckpointRow | WriteRow) -> bytes | None:
+        return self._file.read(lambda connection: fetch_blob(connection, self._tables, row))
 
     def _read_facts(self, thread: ThreadMap, row: CheckpointRow) -> Facts:
         checkpoint = self._readable(row)
         if checkpoint is None:
             return Facts()
-        following = checkpoint.next_nodes(thread.tasks(row), lambda: self._edges_of(thread, row.namespace))
-        return Facts(None if following is None else tuple(following), tuple(checkpoint.packets()))
+        tasks = thread.tasks(row)
+        following = checkpoint.next_nodes(tasks, lambda: self._edges_of(thread, row.namespace))
+        candidates = following
+        if any(task.is_nameless for task in tasks) and candidates is None:
+            after = self._superstep_after(thread, row)
+            candidates = after.nodes_run_since(checkpoint) if after is not None else []
+        names = nodes_by_task(checkpoint, row, tasks, candidates or (), thread.guests(row))
+        return Facts(None if following is None else tuple(following), Nodes(tuple(checkpoint.packets()), names))
+
+    def _superstep_after(self, thread: ThreadMap, row: CheckpointRow) -> Checkpoint | None:
+        """The checkpoint that the tasks which ran from one led to."""
+        after = next((child for child in thread.trees[row.namespace].children(row) if child.source == "loop"), None)
+        return self._readable(after) if after is not None else None
 
     def _edges_of(self, thread: ThreadMap, namespace: str) -> Edges:
         """What the checkpoints of a namespace show of the graph's edges: needed for old ones, and read once."""
@@ -173,11 +189,8 @@ class Values:
         writes = thread.rows.writes.get(row.key, ())
         given = {write.channel for write in writes if write.task_id == NO_TASK and not is_internal(write.channel)}
         given -= {write.channel for write in writes if write.task_id != NO_TASK}
-        after = next((child for child in thread.trees[row.namespace].children(row) if child.source == "loop"), None)
-        if not given or after is None:
-            return {}
-        checkpoint = self._readable(after)
-        values = checkpoint.values if checkpoint is not None else {}
+        after = self._superstep_after(thread, row) if given else None
+        values = after.values if after is not None else {}
         return {channel: values[channel] for channel in given if channel in values}
 
     def _deltas(self, thread: ThreadMap, row: CheckpointRow) -> dict[str, Wire]:
