@@ -8,6 +8,7 @@ import sqlite3
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.func import entrypoint, task
 from langgraph.graph import END, START, StateGraph
@@ -330,6 +331,28 @@ def answered_by_hand(checkpointer: SqliteSaver) -> Any:
     return graph
 
 
+def changes_alone(checkpointer: SqliteSaver, *, frequency: int = 3, turns: int = 3) -> Any:
+    """A channel that stores changes, with a snapshot now and then; an edit, a fork and a question at the end."""
+
+    channel = DeltaChannel(_joined, snapshot_frequency=frequency)
+    state: Any = TypedDict("state", {"events": Annotated[list[str], channel], "turn": int}, total=False)
+    builder = StateGraph(state)
+    builder.add_node("one", lambda s: {"events": ["one"], "turn": len(s["events"])})
+    builder.add_node("two", lambda _s: {"events": ["two a", "two b"]})
+    builder.add_edge(START, "one")
+    builder.add_edge("one", "two")
+    graph = builder.compile(checkpointer=checkpointer)
+    for turn in range(turns):
+        graph.invoke({"events": [f"turn {turn}"]}, thread())
+    older = list(graph.get_state_history(thread()))[3]
+    graph.invoke(None, graph.update_state(older.config, {"events": ["edited"]}))
+    return graph
+
+
+def _joined(state: list[str], writes: list[list[str]]) -> list[str]:
+    return [*state, *(item for write in writes for item in write)]
+
+
 ALL: dict[str, Callable[[SqliteSaver], Any]] = {
     "react": react,
     "map_reduce": map_reduce,
@@ -349,4 +372,5 @@ ALL: dict[str, Callable[[SqliteSaver], Any]] = {
     "saved_at_exit": saved_at_exit,
     "two_questions": two_questions,
     "answered_by_hand": answered_by_hand,
+    "changes_alone": changes_alone,
 }

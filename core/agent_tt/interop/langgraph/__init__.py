@@ -12,7 +12,10 @@ is done without touching it or its folder is told in `connection`.
 | `naming` | which node a task ran, where its writes do not say |
 | `decode`, `envelopes` | stored values as wire values |
 | `checkpoint` | one checkpoint's channels, visible state and next nodes |
-| `values` | both, fetched when they are asked for |
+| `reducers` | how writes are combined with a value, read off the thread |
+| `rebuilding` | values that no checkpoint holds: of delta channels, of steps that never ended |
+| `values` | all of these, fetched when they are asked for |
+| `kept` | results that are asked for again |
 | `branches` | the tree of checkpoints of a thread, and its branches |
 | `layout` | the numbered rows of one branch, subgraphs nested |
 | `messages`, `calls` | model answers, tool results and questions to people as calls |

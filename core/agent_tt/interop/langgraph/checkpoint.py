@@ -172,7 +172,7 @@ def visible_state(
 
     Args:
         checkpoint: the checkpoint.
-        deltas: for channels that store only changes: the changes, shown where the channel has no value of its own.
+        deltas: values of channels that store only changes, shown where the checkpoint has no value of its own.
         convert: makes wire values of channel values.
     """
     for whole in _WHOLE_STATE:
@@ -180,8 +180,8 @@ def visible_state(
             return convert(checkpoint.values[whole])
     state = convert(checkpoint.visible)
     if isinstance(state, dict):
-        for channel, changes in deltas.items():
-            state.setdefault(channel, changes)
+        for channel, value in deltas.items():
+            state.setdefault(channel, value)
     return state
 
 

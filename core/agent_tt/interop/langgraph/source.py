@@ -14,9 +14,10 @@ from agent_tt.history.payloads.damage import find_placeholder
 from agent_tt.interop.langgraph.anchors import anchor_at, anchored_steps, step_of_anchor
 from agent_tt.interop.langgraph.connection import DatabaseFile
 from agent_tt.interop.langgraph.detect import tables_of
+from agent_tt.interop.langgraph.kept import Kept
 from agent_tt.interop.langgraph.runs import read_branches, run_of
 from agent_tt.interop.langgraph.steps import StepMaker
-from agent_tt.interop.langgraph.values import Kept, Values
+from agent_tt.interop.langgraph.values import Values
 from agent_tt.model import Problem
 from agent_tt.protocols import Capabilities, RunSource
 from agent_tt.protocols.derived import StateCursor, next_write, written_at

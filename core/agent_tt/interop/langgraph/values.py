@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from agent_tt.errors import Damaged
 from agent_tt.history.payloads.damage import placeholder
@@ -17,13 +17,15 @@ from agent_tt.interop.langgraph.checkpoint import (
     visible_state,
 )
 from agent_tt.interop.langgraph.decode import Sealed, read_value
-from agent_tt.interop.langgraph.envelopes import SharedConverter, made, to_wire
+from agent_tt.interop.langgraph.envelopes import SharedConverter, to_wire
+from agent_tt.interop.langgraph.kept import Kept
 from agent_tt.interop.langgraph.naming import nodes_by_task
+from agent_tt.interop.langgraph.rebuilding import Rebuilder
 from agent_tt.interop.langgraph.rows import fetch_blob
 from agent_tt.interop.langgraph.tasks import NO_TASK, Nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable
 
     from agent_tt.codec.wire import Wire
     from agent_tt.interop.langgraph.connection import DatabaseFile
@@ -31,13 +33,10 @@ if TYPE_CHECKING:
     from agent_tt.interop.langgraph.layout import ThreadMap
     from agent_tt.interop.langgraph.rows import CheckpointRow, WriteRow
 
-__all__ = ["Facts", "Kept", "Values"]
-
-Value = TypeVar("Value")
+__all__ = ["Facts", "Values"]
 
 _STATES_KEPT: Final = 8
 _FACTS_KEPT: Final = 20_000
-_DELTA_CHANNEL: Final = "langgraph.channels.delta:DeltaChannel"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,25 +52,6 @@ class Facts:
     nodes: Nodes = field(default_factory=Nodes)
 
 
-class Kept(Generic[Value]):
-    """The results of a function for the arguments that were used last. The owner's lock guards it."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._values: OrderedDict[Hashable, Value] = OrderedDict()
-
-    def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The value for `key`, made now unless it is still known."""
-        if key in self._values:
-            self._values.move_to_end(key)
-            return self._values[key]
-        value = make()
-        self._values[key] = value
-        while len(self._values) > self._size:
-            self._values.popitem(last=False)
-        return value
-
-
 class Values:
     """Reads the values of the checkpoints and writes of a database, as one version of the file has them.
 
@@ -85,6 +65,7 @@ class Values:
         self._states: Kept[Wire] = Kept(_STATES_KEPT)
         self._facts: Kept[Facts] = Kept(_FACTS_KEPT)
         self._shared = SharedConverter()
+        self._rebuilder = Rebuilder(self._readable, self.written, self._shared.to_wire)
         self._edges: dict[tuple[str, str], Edges] = {}
         self.damaged: set[tuple[str, str, str]] = set()
 
@@ -130,7 +111,8 @@ class Values:
         commanded = self._commanded(thread, row)
         if commanded:
             checkpoint = replace(checkpoint, values={**checkpoint.values, **commanded})
-        return visible_state(checkpoint, self._deltas(thread, row), convert)
+        deltas = self._rebuilder.deltas(thread, row)
+        return visible_state(checkpoint, deltas if convert == self._shared.to_wire else deepcopy(deltas), convert)
 
     def _checkpoint(self, row: CheckpointRow) -> Checkpoint | Sealed:
         return open_checkpoint(row.encoding, self._blob(row))
@@ -192,17 +174,3 @@ class Values:
         after = self._superstep_after(thread, row) if given else None
         values = after.values if after is not None else {}
         return {channel: values[channel] for channel in given if channel in values}
-
-    def _deltas(self, thread: ThreadMap, row: CheckpointRow) -> dict[str, Wire]:
-        """For channels that store changes alone: what was written to them on the way to this checkpoint.
-
-        Their values cannot be had from the file: the function that puts the changes together is the graph's.
-        """
-        counters = row.metadata.get("counters_since_delta_snapshot")
-        if not isinstance(counters, dict) or row.parent is None:
-            return {}
-        changes: dict[str, list[Wire]] = {channel: [] for channel in counters}
-        for write in thread.rows.writes.get((row.namespace, row.parent), ()):
-            if write.channel in changes:
-                changes[write.channel].append(self.written(write))
-        return {channel: made(_DELTA_CHANNEL, written, {}, "update") for channel, written in changes.items()}
