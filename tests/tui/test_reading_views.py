@@ -160,3 +160,11 @@ def test_wrapping_loses_nothing_and_keeps_to_the_width():
     rows = list(wrap(pieces, 9))
     assert "".join(text for row in rows for text, _ in row) == "one two three four fivesixseveneight"
     assert all(len("".join(text for text, _ in row).rstrip()) <= 9 for row in rows)
+
+
+def test_what_a_model_thought_is_read_as_text_and_marked() -> None:
+    said = message_of(
+        {"type": "ai", "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "yes"}]}
+    )
+    assert said is not None
+    assert said.text == "[thinking] hm\nyes"

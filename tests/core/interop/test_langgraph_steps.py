@@ -79,6 +79,7 @@ def test_model_answers_and_tool_results_are_calls(opened: Opener) -> None:
     assert (charge.name, charge.args, charge.status) == ("charge", {"cents": 5}, "error")
     assert charge.error is not None
     assert charge.error.message == "card declined"
+    assert [call.facts.answers for call in (answer, search, charge)] == [None, "c1", "c2"]
 
 
 def test_subgraphs_are_nested_in_the_step_whose_task_ran_them(opened: Opener) -> None:
@@ -151,6 +152,19 @@ def test_a_model_s_decision_is_its_words_or_the_tools_that_it_asked_for(opened: 
     ]
     assert decision(calls) == "two lines; search"
     assert decision([]) is None
+
+
+def test_where_a_model_only_thought_its_thoughts_are_its_decision() -> None:
+    thinking: list[Wire] = [
+        {"type": "thinking", "thinking": "let me see", "signature": "s"},
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "first"}]},
+        {"type": "reasoning_content", "reasoning_content": {"text": "then"}},
+        {"type": "redacted_thinking", "data": "x"},
+        {"type": "reasoning", "reasoning": "last"},
+    ]
+    said: Wire = {"type": "ai", "content": thinking}
+    call = Call(step=1, number=1, kind="llm", name="model", status="ok", result=said)
+    assert decision([call]) == "let me see first then [redacted thinking] last"
 
 
 def test_tools_of_unknown_effect_count_as_writing_and_tasks_of_a_workflow_for_nothing(opened: Opener) -> None:

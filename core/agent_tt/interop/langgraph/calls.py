@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.codec.tlv import tlv
 from agent_tt.codec.wire import VALUE, envelope_type, is_envelope
 from agent_tt.interop.langgraph.envelopes import opaque
-from agent_tt.interop.langgraph.messages import find_tool_call, messages_in, words_of
+from agent_tt.interop.langgraph.messages import find_tool_call, messages_in, thoughts_of, words_of
 from agent_tt.model import Call, ErrorInfo
 from agent_tt.model.facts import CallFacts
 
@@ -119,7 +119,9 @@ class CallMaker:
             name = message.name or (call.name if call is not None else "tool")
             error = ErrorInfo("tool:ToolError", _shown(message.content)) if message.failed else None
             args = call.arguments if call is not None else None
-            self._add(calls, "tool", name, lane, args=args, result=None if error else message.content, error=error)
+            result = None if error else message.content
+            meta = CallFacts.answers.entry(message.answers) if message.answers else {}
+            self._add(calls, "tool", name, lane, args=args, result=result, error=error, meta=meta)
 
     def _channels(self) -> Mapping[str, Wire]:
         """The state that the tasks saw, by channel."""
@@ -208,10 +210,14 @@ def strongest(calls: Iterable[Call]) -> str | None:
 
 
 def decision(calls: Iterable[Call]) -> str | None:
-    """What models decided, in one line: their words, else the tools that they asked for; None where none answered."""
+    """What models decided, in one line: their words, else the tools that they asked for, else what they thought.
+
+    None where none answered.
+    """
     said = [
         " ".join(words_of(message.content)[:_LONGEST_DECISION].split())
         or ", ".join(call.name for call in message.tool_calls)
+        or " ".join(thoughts_of(message.content)[:_LONGEST_DECISION].split())
         for answer in calls
         if answer.kind == "llm"
         for message in messages_in(answer.result)

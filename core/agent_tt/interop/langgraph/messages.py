@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.codec.fields import fields_of
+from agent_tt.codec.fields import fields_of, thought_in
 from agent_tt.codec.wire import envelope_type
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from agent_tt.codec.wire import Wire
 
-__all__ = ["Message", "ToolCall", "find_tool_call", "messages_in", "words_of"]
+__all__ = ["Message", "ToolCall", "find_tool_call", "messages_in", "thoughts_of", "words_of"]
 
 _KINDS: Final = {
     "ai": "ai",
@@ -96,6 +96,12 @@ def words_of(content: Wire) -> str:
         block if isinstance(block, str) else block.get("text") for block in blocks if isinstance(block, str | dict)
     ]
     return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def thoughts_of(content: Wire) -> str:
+    """What a model thought, as far as the blocks of a message show it."""
+    blocks = content if isinstance(content, list) else []
+    return "\n".join(filter(None, (thought_in(block) for block in blocks if isinstance(block, dict))))
 
 
 def _message(wire: Wire) -> Message | None:

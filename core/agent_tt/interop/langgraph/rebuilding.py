@@ -74,7 +74,7 @@ class Rebuilder:
         A channel that nothing was written to is missing.
         """
         found: dict[str, Wire] = {}
-        for channel in _counters(row):
+        for channel in row.delta_counts:
             known = self._delta(thread, row, channel)
             if known is None:
                 last = [self._written(write) for write in _writes(thread, row.parent, row.namespace, channel)]
@@ -101,7 +101,7 @@ class Rebuilder:
                     writes.setdefault(write.channel, []).append(self._written(write))
         state = dict(state)
         for channel, values in writes.items():
-            is_delta = channel in _counters(row)
+            is_delta = channel in row.delta_counts
             examples = self._examples_of(thread, row.namespace, channel, is_delta=is_delta)
             value = combined(state.get(channel), values, examples)
             state[channel] = opaque("langgraph:pending", "how it is combined is not in the file", "reducer")
@@ -114,7 +114,7 @@ class Rebuilder:
 
         def rebuilt() -> tuple[Wire, int] | None:
             past = self._past(thread, row, channel)
-            if not past.is_whole or past.updates != _counters(row)[channel]:
+            if not past.is_whole or past.updates != row.delta_counts[channel]:
                 return None
             value = combined(past.seed, past.writes, self._examples_of(thread, row.namespace, channel, is_delta=True))
             return None if value is None else (value[0], past.updates)
@@ -130,7 +130,7 @@ class Rebuilder:
                 return _Past(None, (), 0, is_whole=False)
             pieces.append(_writes(thread, at.id, at.namespace, channel))
             updates += bool(pieces[-1])
-            if channel in _counters(at):
+            if channel in at.delta_counts:
                 known = self._values.peek((at.thread, at.key, channel))
                 if known is None:
                     continue
@@ -160,7 +160,7 @@ class Rebuilder:
         """What became of a delta channel from one snapshot to the next, the newest first."""
         for row in reversed(tree.rows.values()):
             parent = tree.parent(row)
-            if parent is None or channel in _counters(row) or channel not in _counters(parent):
+            if parent is None or channel in row.delta_counts or channel not in parent.delta_counts:
                 continue
             if len(tree.children(parent)) > 1:
                 continue  # its writes are those of one child, and which it is nobody knows
@@ -182,16 +182,6 @@ class Rebuilder:
                     [self._written(write) for write in writes],
                     self._convert(following.values[channel]),
                 )
-
-
-def _counters(row: CheckpointRow) -> dict[str, int]:
-    """The delta channels that a checkpoint does not hold, with the supersteps that wrote to them since they were."""
-    counters = row.metadata.get("counters_since_delta_snapshot")
-    return {
-        channel: counts[0]
-        for channel, counts in (counters.items() if isinstance(counters, dict) else ())
-        if isinstance(counts, list) and counts and isinstance(counts[0], int)
-    }
 
 
 def _writes(thread: ThreadMap, checkpoint: str | None, namespace: str, channel: str) -> list[WriteRow]:

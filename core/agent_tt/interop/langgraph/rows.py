@@ -86,6 +86,16 @@ class CheckpointRow:
         return {ns: at for ns, at in parents.items() if isinstance(at, str)} if isinstance(parents, dict) else {}
 
     @property
+    def delta_counts(self) -> Mapping[str, int]:
+        """The delta channels that it does not hold, with the supersteps that wrote to them since one did."""
+        counters = self.metadata.get("counters_since_delta_snapshot")
+        return {
+            channel: counts[0]
+            for channel, counts in (counters.items() if isinstance(counters, dict) else ())
+            if isinstance(counts, list) and counts and isinstance(counts[0], int)
+        }
+
+    @property
     def told_writes(self) -> list[tuple[str, Mapping[str, Wire]]]:
         """What nodes wrote, by node, once for each task: checkpoints before format 4 say so themselves."""
         told = self.metadata.get("writes")

@@ -129,7 +129,9 @@ class StepMaker:
             StepFacts.checkpoint_ns.key: row.namespace,
             StepFacts.branch.key: self.branch_of(row.number),
         }
-        if own is None:
+        if own is not None:
+            extra |= StepFacts.rebuilt.entry([*own.delta_counts]) if own.delta_counts else {}
+        else:
             (task,) = row.tasks
             StepFacts.task_id.put(extra, task.id or None)
             StepFacts.attempt.put(extra, row.attempt)

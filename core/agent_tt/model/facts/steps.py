@@ -28,4 +28,7 @@ class StepFacts(Facts):
     attempt = Fact(
         TRUTH, "of a task in a LangGraph run: it failed, or waited, in a superstep that came to its end later"
     )
+    rebuilt = Fact(
+        LIST, "of a LangGraph run: channels that its checkpoint does not hold, put together from what was written"
+    )
     pending_writes = Fact(LIST, "of a task in a LangGraph run whose superstep has not ended: what it has written")

@@ -31,8 +31,10 @@ def print_call(terminal: Terminal, call: Call, *, is_running: bool = False) -> N
         call: The call.
         is_running: Whether the run that made it goes on.
     """
-    effect = f" {terminal.glyphs.dot} {call.effect}s" if call.effect else ""
-    terminal.line(Cell(f"{call.kind} {terminal.safe(call.name)}", "strong"), Cell(effect, "muted"))
+    answers = f"answers {terminal.safe(call.facts.answers)}" if call.facts.answers else None
+    told = facts([f"{call.effect}s" if call.effect else None, answers], terminal.glyphs.dot)
+    about = f" {terminal.glyphs.dot} {told}" if told else ""
+    terminal.line(Cell(f"{call.kind} {terminal.safe(call.name)}", "strong"), Cell(about, "muted"))
     if call.damaged is not None:
         terminal.line(Cell(f"  {terminal.safe(call.damaged)}", "failed"))
     sent = provider_call(call)

@@ -154,6 +154,8 @@ class _Layout:
     def other_call(self) -> Iterator[TextLine]:
         call, step = self._call, self._context.step
         facts = [f"{call.effect}s" if call.effect else call.kind, f"lane {call.lane}", f"seq {call.lane_seq}"]
+        if call.facts.answers:
+            facts.append(f"answers {call.facts.answers}")
         sent = self._exchange
         name = call.name if sent is None else f"{sent.method} {sent.address}"
         yield self._who(name, f" {self._glyphs.dot} ".join(facts), "text")

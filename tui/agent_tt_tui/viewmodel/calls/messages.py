@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.codec.fields import fields_of
+from agent_tt.codec.fields import fields_of, thought_in
 from agent_tt.codec.text import summary
 from agent_tt.codec.wire import envelope_type
 from agent_tt_tui.text import clean
@@ -216,6 +216,9 @@ def _block(block: Wire) -> str:
         case "tool_result":
             return _text(block.get("content"))
         case _:
+            thought = thought_in(block)
+            if thought:
+                return f"[thinking] {thought}"
             text = block.get("text")
             return text if isinstance(text, str) else summary(block, 200)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.model import STOPPED_BY_LIMIT
+from agent_tt_tui.text import clean
 
 if TYPE_CHECKING:
     from agent_tt.model import Run, Step
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["MADE_UP_WORDS", "has_own_state", "name_of", "remarks", "why_stopped"]
 
 MADE_UP_WORDS: Final = "made up"
+_MOST_CHANNELS: Final = 4
 _EARLIER: Final = "no checkpoint, state of an earlier step"
 
 
@@ -32,6 +34,9 @@ def remarks(step: Step) -> list[str]:
         found.append("answers made up, no model was asked")
     if not has_own_state(step):
         found.append(_EARLIER)
+    if step.facts.rebuilt:
+        channels = clean(", ".join(map(str, step.facts.rebuilt[:_MOST_CHANNELS])))
+        found.append(f"{channels}: not in this checkpoint, put together from what was written")
     return found
 
 

@@ -206,7 +206,9 @@ class DiffPane(Pane):
         elif view.step is not None and view.step.status == "running" and view.run.status == "running":
             note = "this step still runs"
         elif view.step is not None and view.step.status in ("running", "interrupted"):
-            note = "this step did not end: the state is the one before it"
+            again = view.step.facts.attempt
+            ended = "it went on later" if again else "this step did not end"
+            note = f"{ended}: the state is the one before it"
         else:
             note = "nothing changed"
         self._show_changes(note)
