@@ -413,3 +413,31 @@ def test_where_hooks_are_refused_nothing_is_replayed(tmp_path):
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
     assert "cannot be installed" in done.stdout, done.stderr
     assert issubclass(AgentTTError, Exception)
+
+
+def test_a_finalizer_that_runs_when_all_modules_are_gone_reaches_nothing_either(tmp_path: Path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import codecs, os, sys\n"
+        "from contextlib import ExitStack\n"
+        "from agent_tt.replaying.guard.guard import guarded, stay_guarded\n"
+        "class Late:\n"
+        "    def __init__(self):\n"
+        "        self.tries = [(open, ('written', 'w')), (sys.audit, ('os.system', b'x'))]\n"
+        "        self.write = os.write\n"
+        "    def __del__(self):\n"
+        "        for tried, args in self.tries:\n"
+        "            try: said = repr(tried(*args))\n"
+        "            except BaseException as error: said = type(error).__name__ + ': ' + str(error)\n"
+        "            self.write(1, said[:40].encode() + b'\\n')\n"
+        "codecs.kept = [*sys.modules.values()]  # modules that are alive at the end are emptied\n"
+        "os.late = Late()\n"
+        "held = ExitStack()\n"
+        "held.enter_context(guarded(lambda attempt: PermissionError('refused')))\n"
+        "stay_guarded(held)\n"
+    )
+    done = subprocess.run([sys.executable, program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    opened, called = done.stdout.splitlines()
+    assert opened.startswith("<_io.TextIOWrapper"), done.stderr
+    assert called == "PermissionError: os.system: the program has ended"
+    assert "TypeError" not in done.stderr

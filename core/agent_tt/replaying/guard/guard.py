@@ -45,7 +45,7 @@ from agent_tt.replaying.guard.uvloop_calls import asking_uvloop
 from agent_tt.seams.processes.process_question import asks_about_this_machine, is_imported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator
     from types import FrameType
 
 __all__ = ["Attempt", "Guard", "Rules", "guarded", "stay_guarded"]
@@ -283,16 +283,32 @@ def _hook_once() -> None:
         )
 
 
-def _hook(event: str, args: tuple[Any, ...]) -> None:
-    """Called by the interpreter for every audited event: what is not watched must cost next to nothing."""
-    if event not in TARGETS:
+def _hook(
+    event: str,
+    args: tuple[Any, ...],
+    *,
+    targets: Container[str] = TARGETS,
+    process: _Process = _PROCESS,
+    is_finalizing: Callable[[], bool] = sys.is_finalizing,
+) -> None:
+    """Called by the interpreter for every audited event: what is not watched must cost next to nothing.
+
+    It outlives the modules: at the interpreter's end their names are None, but for what is bound here.
+    """
+    if event not in targets:
         if event == _CHECK:
-            _PROCESS.heard = True
+            process.heard = True
         return
-    if (not SESSION.chain.reach and not _PROCESS.is_over) or (event == OPEN and not _may_leave(args)):
-        return
-    frame = inspect.currentframe()
-    _ask(event, args, None if frame is None else frame.f_back)
+    try:
+        if (not SESSION.chain.reach and not process.is_over) or (event == OPEN and not _may_leave(args)):
+            return
+        frame = inspect.currentframe()
+        _ask(event, args, None if frame is None else frame.f_back)
+    except (TypeError, AttributeError):
+        if not is_finalizing():
+            raise
+        if process.is_over and event != "open":
+            raise PermissionError(f"{event}: the program has ended") from None
 
 
 def _ask(event: str, args: tuple[Any, ...], caller: FrameType | None) -> None:
