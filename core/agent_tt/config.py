@@ -9,12 +9,13 @@
 | `checkpoints` | which steps `agent-tt record` takes a checkpoint of: `all`, `every:10`, `error`, …; with commas |
 | `calls` | a table: dotted path of a function that `agent-tt record` records to `read`, `write` or `llm` |
 | `on_store_error` | `continue` or `stop`: whether an agent goes on where its store cannot be written |
+| `effects` | a table: name or pattern of tools (`search_*`) that do not say what they do, to `read` or `write` |
 | `headers` | a list: names of request headers that count as part of a question, beside those that always do |
 | `policy` | a table: what a fork does with calls; see `agent_tt.intercepting.rules` |
 | `redaction` | a table: what else is secret, patterns by name; see `agent_tt.redaction.own` |
 | `search_index` | `true` or `false`: whether searches keep an index in the user's cache folder |
 
-The environment (`AGENT_TT_STORE`, `AGENT_TT_THEME`, `AGENT_TT_GLYPHS`, `AGENT_TT_FORK_POLICY`, and
+The environment (`AGENT_TT_STORE`, `AGENT_TT_THEME`, `AGENT_TT_GLYPHS`, `AGENT_TT_FORK_POLICY`, `AGENT_TT_EFFECTS`, and
 `AGENT_TT_SEARCH_INDEX`, which is `on` or `off`) is stronger than the project, and that is stronger than the user's
 file; options of a command are stronger than all of them. Nothing is ever created by reading. The words of a policy are
 read where a fork is planned.
@@ -27,6 +28,7 @@ import json
 import os
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
@@ -38,17 +40,22 @@ if TYPE_CHECKING:
 
 GlyphSetting: TypeAlias = Literal["auto", "unicode", "ascii"]
 CallEffect: TypeAlias = Literal["read", "write", "llm"]
+ToolEffect: TypeAlias = Literal["read", "write"]
 StoreErrorSetting: TypeAlias = Literal["continue", "stop"]
 
 _GLYPHS: Final = ("auto", "unicode", "ascii")
 _KEYS: Final = (
     *("store", "theme", "glyphs", "keys", "calls", "headers", "checkpoints", "policy", "search_index"),
-    *("on_store_error", "redaction"),
+    *("on_store_error", "redaction", "effects"),
 )
 _POLICY_VARIABLE: Final = "AGENT_TT_FORK_POLICY"
 """The table of a policy, as JSON. (`AGENT_TT_POLICY` is what a fork hands on to the processes that it starts.)"""
 
+EFFECTS_VARIABLE: Final = "AGENT_TT_EFFECTS"
+"""What tools do, as JSON: a fork hands it on to its agent."""
+
 _EFFECTS: Final = ("read", "write", "llm")
+_TOOL_EFFECTS: Final = ("read", "write")
 
 
 PolicySource: TypeAlias = Literal["user", "project", "environment"]
@@ -81,6 +88,7 @@ class Config:
         glyphs: Which set of glyphs; None where nobody said.
         keys: Ids of commands to keys, joined by commas.
         calls: Dotted paths of functions that are recorded from outside, to what their calls do.
+        effects: Names of tools, and patterns of names, to what their calls do; see `effect_of_tool`.
         headers: Names of request headers that count as part of a question, beside those that always do.
         checkpoints: Which steps `agent-tt record` takes a checkpoint of; None where nobody said.
         on_store_error: Whether an agent goes on where its store cannot be written; None where nobody said: it does.
@@ -94,6 +102,7 @@ class Config:
     glyphs: GlyphSetting | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
     calls: Mapping[str, CallEffect] = field(default_factory=dict)
+    effects: Mapping[str, ToolEffect] = field(default_factory=dict)
     headers: tuple[str, ...] = ()
     checkpoints: str | None = None
     on_store_error: StoreErrorSetting | None = None
@@ -120,6 +129,21 @@ def load(folder: Path | None = None, env: Mapping[str, str] | None = None, user:
     return _merge(config, _environment_config(env))
 
 
+def effect_of_tool(effects: Mapping[str, ToolEffect], name: str) -> ToolEffect | None:
+    """What is said of a tool: by its name, else by the pattern with the most letters that fits; None for nothing.
+
+    Args:
+        effects: names and patterns to `read` or `write`.
+        name: the tool's name.
+    """
+    said = effects.get(name)
+    if said is not None or not effects:
+        return said
+    fitting = [pattern for pattern in effects if fnmatchcase(name, pattern)]
+    best = max(fitting, key=lambda pattern: sum(letter not in "*?[]" for letter in pattern), default=None)
+    return None if best is None else effects[best]
+
+
 def user_file() -> Path:
     """Where the user's own file is, or would be."""
     from platformdirs import user_config_path
@@ -135,6 +159,7 @@ def _merge(weak: Config, strong: Config) -> Config:
         glyphs=strong.glyphs or weak.glyphs,
         keys={**weak.keys, **strong.keys},
         calls={**weak.calls, **strong.calls},
+        effects={**weak.effects, **strong.effects},
         headers=tuple(dict.fromkeys([*weak.headers, *strong.headers])),
         checkpoints=strong.checkpoints or weak.checkpoints,
         on_store_error=strong.on_store_error or weak.on_store_error,
@@ -178,6 +203,7 @@ def _environment_config(env: Mapping[str, str]) -> Config:
         store=Path(store) if store else None,
         theme=env.get("AGENT_TT_THEME") or None,
         glyphs=_glyphs(glyphs, "AGENT_TT_GLYPHS") if glyphs else None,
+        effects=_environment_effects(env.get(EFFECTS_VARIABLE)),
         policies=_environment_policy(env.get(_POLICY_VARIABLE)),
         search_index=_switch(env.get("AGENT_TT_SEARCH_INDEX")),
     )
@@ -194,13 +220,22 @@ def _switch(word: str | None) -> bool | None:
 def _environment_policy(text: str | None) -> tuple[PolicyTable, ...]:
     if not text:
         return ()
-    try:
-        table = json.loads(text)
-    except ValueError as error:
-        raise UsageError(
-            f"{_POLICY_VARIABLE} is not valid JSON: {error}", hint="""For example '{"charge": "ask"}'."""
-        ) from error
+    table = _json_of(_POLICY_VARIABLE, text, """For example '{"charge": "ask"}'.""")
     return (_policy(table, _POLICY_VARIABLE, _POLICY_VARIABLE, "environment"),)
+
+
+def _environment_effects(text: str | None) -> dict[str, ToolEffect]:
+    if not text:
+        return {}
+    return _tool_effects(_json_of(EFFECTS_VARIABLE, text, """For example '{"search_*": "read"}'."""), EFFECTS_VARIABLE)
+
+
+def _json_of(variable: str, text: str, hint: str) -> object:
+    try:
+        found: object = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{variable} is not valid JSON: {error}", hint=hint) from error
+    return found
 
 
 def _parse(path: Path) -> dict[str, object]:
@@ -236,6 +271,7 @@ def _read_table(table: Mapping[str, object], path: Path, section: str, source: P
         glyphs=None if glyphs is None else _glyphs(glyphs, f"{path}: glyphs"),
         keys=_keymap(table.get("keys", {}), path),
         calls=_calls(table.get("calls", {}), path),
+        effects=_tool_effects(table.get("effects", {}), f"{path}: effects"),
         headers=_names(table.get("headers", []), path),
         checkpoints=_text(table, "checkpoints", path),
         on_store_error=_on_store_error(_text(table, "on_store_error", path), path),
@@ -292,6 +328,16 @@ def _calls(value: object, path: Path) -> dict[str, CallEffect]:
         f"{path}: calls must be a table of {', '.join(_EFFECTS)} by dotted path",
         hint='For example calls = { "my_app.api.charge" = "write" }.',
     )
+
+
+def _tool_effects(value: object, where: str) -> dict[str, ToolEffect]:
+    if not isinstance(value, dict):
+        hint = 'For example effects = { "search_*" = "read" }.'
+        raise UsageError(f"{where} must be a table of read or write by name", hint=hint)
+    for name, effect in value.items():
+        if effect not in _TOOL_EFFECTS:
+            raise UsageError(f"{where}: {name} cannot be {effect!r}", hint="Use read or write.")
+    return value
 
 
 def _patterns(value: object, path: Path) -> dict[str, str]:

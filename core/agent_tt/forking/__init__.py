@@ -4,6 +4,7 @@
 |---|---|
 | `request` | a fork as it is asked for: in code, by the command, in the app |
 | `plan` | the pre-flight: the request worked out, or why that fork cannot run |
+| `effects_said` | what people said that tools do, in earlier forks |
 | `editing` | what a person changes: states, results, requests, steps |
 | `entry` | which code runs, and how it takes a state |
 | `policy` | what is done with its calls |

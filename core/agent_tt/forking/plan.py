@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.comparing.steps.asked_tools import read_asked_tools
+from agent_tt.config import load
 from agent_tt.errors import InvalidEdit, InvalidEntryPoint, UsageError
 from agent_tt.forking.breaking import hold_already
 from agent_tt.forking.checks import check_ended, check_origin, check_step, check_values, last_kept
@@ -17,6 +19,7 @@ from agent_tt.forking.editing.first_question import state_to_edit
 from agent_tt.forking.editing.kept_conversations import check_kept
 from agent_tt.forking.editing.muting import mute
 from agent_tt.forking.editing.request_edits import REQUESTS, with_recorded_requests
+from agent_tt.forking.effects_said import effects_said
 from agent_tt.forking.entry.code import CodePlan, plan_code
 from agent_tt.forking.entry.code_by_executor import check_terms, plan_executor
 from agent_tt.forking.entry.declared_tools import declared_tools
@@ -35,9 +38,11 @@ from agent_tt.model import Run
 from agent_tt.protocols import check_proven
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.comparing.steps.asked_tools import AskedTools
+    from agent_tt.config import ToolEffect
     from agent_tt.forking.policy.boundary import Boundary
     from agent_tt.forking.policy.policies import ToolPolicy
     from agent_tt.forking.request import ForkRequest
@@ -74,6 +79,8 @@ class ForkPlan:
             than was recorded, in place of being halted there.
         terms: who runs it, what it is told beside its state, and how far it may go.
         sweep: its place in a sweep, kept with the run; None for a fork of its own.
+        effects: what tools do that do not say it themselves, by their names and by patterns.
+        effects_said: what of that people said where they forked this run or others of its agent; it is kept.
     """
 
     store: Path
@@ -92,6 +99,8 @@ class ForkPlan:
     accepts_changes: bool = False
     terms: Terms = field(default_factory=Terms)
     sweep: SweepFacts | None = None
+    effects: Mapping[str, ToolEffect] = field(default_factory=dict)
+    effects_said: Mapping[str, ToolEffect] = field(default_factory=dict)
 
     @property
     def by(self) -> WayBackIn:
@@ -120,8 +129,8 @@ class ForkPlan:
         """Refuse to start a fork that may run what it cannot hold.
 
         Raises:
-            UsageError: there are tools that somebody's rule keeps from running and that nothing records (the
-                conversation shows them), or tools whose calls are not all seen and that nobody has allowed.
+            UsageError: there are tools that nothing records (the conversation shows them), or whose calls are not all
+                seen, and that nobody has allowed.
         """
         names = [row.name for row in self.unheld]
         if not names:
@@ -215,10 +224,12 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
     policy = configured_policy() if request.policy is None else request.policy
     rules = policy.with_all((each, Rule("live")) for each in request.allow)
     declared = declared_tools(code.file, None if code.root is None else Path(code.root))
-    boundary = boundary_of(source, original, steps, after=kept, policy=rules, declared=declared)
+    shown, said = read_asked_tools(source, original), {**effects_said(source, original), **request.effects}
+    effects = {**load().effects, **said}
+    boundary = boundary_of(source, original, after=kept, policy=rules, declared=declared, asked=shown, effects=effects)
     problems += (*odd, *odd_requests, *odd_rules(original, boundary, rules))
     problems += tuple(hold_already(terms.limits.breaks, state))
-    problems += (*_unrecorded(boundary), *_not_held(original))
+    problems += (*_unrecorded(shown, boundary), *_not_held(original))
     return ForkPlan(
         store=source.path,
         run=original,
@@ -235,16 +246,18 @@ def plan_fork(source: RunSource, run: str | Run, request: ForkRequest) -> ForkPl
         answered=sum(each.calls for each in steps[:kept]) if way == "replay" else 0,
         accepts_changes=request.accept_changes and way == "replay",
         terms=terms,
+        effects=effects,
+        effects_said=said,
     ).with_policy(rules)
 
 
-def _unrecorded(boundary: Sequence[Boundary]) -> tuple[str, ...]:
-    """What the agent may call that nothing records, and nobody said anything of."""
-    names = [row.name for row in boundary if row.is_unrecorded and row.rule.source == "default"]
-    if not names:
-        return ()
-    they_run = "it runs" if len(names) == 1 else "they run"
-    return (f"nothing records {', '.join(names)}: {they_run} for real, as the rest of the agent's code does",)
+def _unrecorded(asked: AskedTools, boundary: Sequence[Boundary]) -> Iterator[str]:
+    """What the conversations show and nothing records, a sentence for each tool."""
+    rows = {row.name: row for row in boundary if row.is_unrecorded}
+    for tool in asked.tools:
+        row = rows.get(tool.name)
+        if row is not None or not tool.answered:
+            yield tool.said
 
 
 def _not_held(run: Run) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from agent_tt.forking.terms import Terms
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from agent_tt.config import ToolEffect
     from agent_tt.forking.policy.policies import ToolPolicy
     from agent_tt.model import Edit, Run, WayBackIn
     from agent_tt.protocols import RunSource
@@ -31,6 +32,8 @@ class ForkRequest:
         agent: another entry point to run, `module:callable` or `path/file.py:callable`; None for the recorded one.
         allow: names of what may run: the short form of the rule `live`.
         policy: what it does with its calls; None for the defaults and what is configured.
+        effects: what tools do that do not say it themselves, by their names: `read` or `write`. It is kept with the
+            run, for later forks of it.
         name: the new run's name; None for the next `NAME/fork-N`.
         by: how the agent gets there: it is handed the state (`restore`) or re-entered by `replay`. None chooses:
             restore where the entry point takes a state, and no call is edited.
@@ -44,6 +47,7 @@ class ForkRequest:
     agent: str | None = None
     allow: Sequence[str] = ()
     policy: ToolPolicy | None = None
+    effects: Mapping[str, ToolEffect] = field(default_factory=dict)
     name: str | None = None
     by: WayBackIn | None = None
     accept_changes: bool = False

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 from agent_tt.errors import AgentTTError, NotFound, UsageError
 from agent_tt.launching.interpreter import is_python, python_command
 from agent_tt.launching.settings import BOOT_FOLDER, REPORT_VARIABLE, SETTINGS_VARIABLE, Report, Settings
-from agent_tt.launching.tools.named_after import held_paths, remember, unmatched_paths
+from agent_tt.launching.tools.named_after import held_paths, remember, unmatched_paths, unrecorded_tools
 from agent_tt.model import ErrorInfo
 from agent_tt.model.facts import RunFacts
 from agent_tt.recording.steps.checkpointing import parse_rules
@@ -271,19 +271,19 @@ def _recorded(
     # A program that failed to say so itself is the one that was started, or the only one that recorded.
     own = [str(line["id"]) for line in lines if line["event"] == "run" and line["pid"] == process]
     runs, beside = _settled(store, ids, own or (ids if len(ids) == 1 else ()), code)
-    unmatched = _remembered(store, lines, [run.id for run in runs], calls)
-    return Recorded(exit_code, runs, unseen=tuple(unmatched), warnings=(*held, *beside))
+    unmatched, unrecorded = _remembered(store, lines, [run.id for run in runs], calls)
+    return Recorded(exit_code, runs, unseen=tuple(unmatched), warnings=(*held, *beside, *unrecorded))
 
 
 def _remembered(
     store: Path, lines: Sequence[Mapping[str, object]], runs: Sequence[str], calls: Mapping[str, OutsideEffect]
-) -> list[str]:
-    """Keep with the runs what was named and is not recorded; gives the paths without a call."""
+) -> tuple[list[str], list[str]]:
+    """Keep with the runs what is not recorded; gives the paths without a call, and what is to be said of tools."""
     try:
         with closing(open_store(store)) as opened:
-            return remember(opened, lines, runs, calls)
+            return remember(opened, lines, runs, calls), unrecorded_tools(opened, runs)
     except AgentTTError:  # what is wrong with the store was said already
-        return unmatched_paths(lines, calls, set())
+        return unmatched_paths(lines, calls, set()), []
 
 
 def _settled(store: Path, ids: Sequence[str], own: Sequence[str], code: int) -> tuple[tuple[Run, ...], tuple[str, ...]]:

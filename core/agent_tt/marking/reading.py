@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agent_tt.protocols import RunSource
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path as FilePath
 
     from agent_tt.codec.wire import Path, Wire
@@ -67,6 +67,10 @@ class Reading(RunSource):
     def with_values(self, run_id: str, head: Call) -> Call:
         """Read one of them with arguments, error and result."""
         return self.reader.with_values(run_id, head)
+
+    def outline(self, run_id: str, head: Call, without: Collection[str]) -> Call:
+        """Read one of a page with its arguments and facts, but for large parts of the arguments that are named so."""
+        return self.reader.outline(run_id, head, without)
 
     def output(self, run_id: str) -> Output | None:
         """Read what a run printed; None where that was not kept."""

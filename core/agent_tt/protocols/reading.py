@@ -18,7 +18,7 @@ from agent_tt.protocols import derived, references
 from agent_tt.protocols.capabilities import Capabilities
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path as FilePath
 
     from agent_tt.codec.wire import Path, Wire
@@ -218,6 +218,13 @@ class RunSource(ABC):
     def with_values(self, run_id: str, head: Call) -> Call:
         """Read a call of `call_heads` with arguments, error and result; in that `…` may stand for each large part."""
         return next((call for call in self.calls(run_id, head.step) if call.number == head.number), head)
+
+    def outline(self, run_id: str, head: Call, without: Collection[str]) -> Call:  # noqa: ARG002  # of what overrides it
+        """Read a call of `call_page` with arguments and facts; large parts of those, named in `without`, may lack.
+
+        A name counts at the top of the arguments and one below: `messages` leaves out `body.messages` too.
+        """
+        return self.with_values(run_id, head)
 
     def deliveries(self, run_id: str, step: int, call: int) -> list[Delivery]:  # noqa: ARG002  # of what overrides it
         """List what reached the agent of a call that answers in pieces, in order; also of one that is pending.

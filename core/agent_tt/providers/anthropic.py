@@ -139,7 +139,12 @@ def _messages(message: dict[str, Json]) -> list[Message]:
 def _said(role: str, blocks: list[Json]) -> list[Message]:
     """What blocks between results of tools say, as one message; none where they say nothing."""
     calls = tuple(
-        Asked(text(block.get("id")), text(block.get("name")), parse_arguments(block.get("input")))
+        Asked(
+            text(block.get("id")),
+            text(block.get("name")),
+            parse_arguments(block.get("input")),
+            is_hosted=text(block.get("type")) != "tool_use",
+        )
         for block in dicts(blocks)
         if text(block.get("type")) in _ASKING
     )

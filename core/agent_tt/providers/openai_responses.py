@@ -183,7 +183,8 @@ def _asked(turn: dict[str, Json], kind: str) -> Asked:
     """A call of the agent's tools, or of one that the provider runs itself (`web_search_call` and others)."""
     given = next((turn[key] for key in _GIVEN if turn.get(key) is not None), None)
     name = text(turn.get("name")) or kind.removesuffix("_call")
-    return Asked(text(turn.get("call_id")) or text(turn.get("id")), name, parse_arguments(given))
+    is_hosted = not kind.startswith(_RUN_BY_THE_AGENT)
+    return Asked(text(turn.get("call_id")) or text(turn.get("id")), name, parse_arguments(given), is_hosted=is_hosted)
 
 
 def _came_back(turn: dict[str, Json]) -> str:

@@ -27,11 +27,13 @@ class Asked:
         id: the id by which its result names it; empty where the provider gives none.
         name: the tool.
         arguments: by name; text where they are no JSON.
+        is_hosted: whether the provider runs it itself, and no code of the agent's does.
     """
 
     id: str
     name: str
     arguments: Json = None
+    is_hosted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

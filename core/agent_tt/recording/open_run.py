@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from agent_tt.codec.looking import looking
+from agent_tt.config import load
 from agent_tt.errors import AgentTTError, UsageError
 from agent_tt.recording.calls.kept_headers import headers_of
 from agent_tt.recording.calls.pending_draws import HeldDraws
@@ -157,6 +158,7 @@ class OpenRun:
         held: what was drawn between its steps.
         tracks: its state histories.
         latest_answer: when the latest answer reached the agent.
+        effects: what the settings say that tools do, by their names and by patterns.
         model_steps: what makes its steps, None where the agent names them.
         is_ending: whether its run is being ended: steps that end now are followed by none.
         inside: step and number of the call that started this process, where that is another process's; see
@@ -178,6 +180,7 @@ class OpenRun:
         self.checkpoints = Checkpoints(rules)
         self.lanes = Lanes()
         self.kept_headers = headers_of(new.metadata)
+        self.effects = load().effects
         self.held = HeldDraws()
         self.latest_answer = LatestAnswer()
         self.model_steps: StepMaker | None = None

@@ -50,8 +50,8 @@ def tool(
 
     Args:
         function: the function, when the decorator is used without arguments.
-        effect: `read` when a call changes nothing in the world, `write` when it may. Undeclared counts as `write`: a
-            fork denies such tools unless they are allowed.
+        effect: `read` when a call changes nothing in the world, `write` when it may. Undeclared it is what
+            `[tool.agent-tt.effects]` says of its name, else `write`: a fork denies such tools unless they are allowed.
         name: what the calls are called, in place of the function's own name.
         idempotency_key: name of the parameter by which the outside world recognises a repeated call. It does not count
             when two calls are compared.
@@ -63,7 +63,14 @@ def tool(
         raise UsageError(f'effect={effect!r} is not an effect of a tool: write effect="read" or effect="write"')
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        return mark(function, "tool", effect or "write", name=name, idempotency_key=idempotency_key)
+        return mark(
+            function,
+            "tool",
+            effect or "write",
+            name=name,
+            idempotency_key=idempotency_key,
+            is_effect_said=effect is not None,
+        )
 
     return decorate if function is None else decorate(function)
 
@@ -78,6 +85,7 @@ def mark(
     model: str | None = None,
     has_receiver: bool | None = None,
     seen: Callable[[], None] | None = None,
+    is_effect_said: bool = True,
 ) -> Callable[P, R]:
     """Wrap a function so that its calls are recorded. A classmethod or staticmethod stays one.
 
@@ -89,11 +97,19 @@ def mark(
         idempotency_key: as in `CallSpec`.
         model: as in `CallSpec`.
         seen: as in `CallSpec`.
+        is_effect_said: as in `CallSpec`.
         has_receiver: whether the first argument is the object or class of a method; None decides by its name.
     """
     if isinstance(function, (classmethod, staticmethod)):
         inner = mark(
-            function.__func__, kind, effect, name=name, idempotency_key=idempotency_key, model=model, seen=seen
+            function.__func__,
+            kind,
+            effect,
+            name=name,
+            idempotency_key=idempotency_key,
+            model=model,
+            seen=seen,
+            is_effect_said=is_effect_said,
         )
         return cast("Callable[P, R]", type(function)(inner))
     parameters = Parameters(function, has_receiver=has_receiver)
@@ -102,7 +118,16 @@ def mark(
             f"{called(function)} has no parameter {idempotency_key!r} to take as its idempotency key",
             hint="give the name of one of its parameters",
         )
-    spec = CallSpec(kind, name or called(function), effect, parameters, idempotency_key, model, seen=seen)
+    spec = CallSpec(
+        kind,
+        name or called(function),
+        effect,
+        parameters,
+        idempotency_key,
+        model,
+        seen=seen,
+        is_effect_said=is_effect_said,
+    )
     return recorded(function, spec)
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from agent_tt.model.facts import RunFacts
-from agent_tt.replaying.findings.shown_tools import said_of_tools
 from agent_tt.replaying.tape.source_trees import project_sources
 from agent_tt.replaying.tape.tape import read_tape
 
@@ -127,7 +126,7 @@ def preflight(source: RunSource, run: Run, *, from_step: int = 0) -> Preflight:
         without=tuple(f"{kind} {name}" for kind, name in marked if (kind, name) not in called),
         nested=tape.nested,
         lanes=len(tape.lanes),
-        problems=(*_problems(run, rows), *said_of_tools(tape.shown_only)),
+        problems=(*_problems(run, rows), *tape.said_of_tools()),
     )
 
 

@@ -11,7 +11,6 @@ from agent_tt.model import Call
 from agent_tt.replaying.divergence import ChangedPart, Divergence, Finding, Near
 from agent_tt.replaying.findings.notes import Note
 from agent_tt.replaying.findings.question_likeness import shown_words
-from agent_tt.replaying.findings.shown_tools import said_of_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -268,7 +267,7 @@ def _known_of(replay: Replayed, end: AgentEnd) -> Iterator[Note]:
     """What a recording does not hold, so that nothing was compared with it."""
     if not replay.tape.calls:
         yield Note("nothing recorded", "the run holds no call, so none was compared")
-    for line in said_of_tools(replay.tape.shown_only):
+    for line in replay.tape.said_of_tools():
         yield Note("tool not recorded", line)
     if end.as_recorded is None and end.status in ("ended", "raised"):
         yield Note(

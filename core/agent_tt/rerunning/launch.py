@@ -71,10 +71,13 @@ def start_fork(plan: ForkPlan, *, asked: Asked | None = None) -> RunHandle:
             )
         )
         hand_down_watches(store, plan.run.id, run_id)
+        if plan.effects_said != plan.run.facts.effects:
+            store.set_metadata(plan.run.id, RunFacts.effects.entry({**plan.effects_said}))
         return run_id
 
     begins: Beginning = "state" if plan.by == "restore" else "recording"
-    launch = _Launch(plan.store, plan.run, begins, "edited", begin, unstarted="failed")
+    run = replace(plan.run, metadata={**plan.run.metadata, **RunFacts.effects.entry({**plan.effects})})
+    launch = _Launch(plan.store, run, begins, "edited", begin, unstarted="failed")
     return launch.start(asked, interpreter=plan.code.interpreter, folder=plan.code.cwd, limits=plan.terms.limits)
 
 
@@ -159,9 +162,12 @@ def _new_run(plan: ForkPlan) -> NewRun:
     """What the fork is before its agent says anything: what its parent was."""
     parent = plan.run
     facts = program_facts(parent, plan.code)
-    for fact in (RunFacts.fork_terms, RunFacts.fork_sweep, RunFacts.edits_without_effect):  # the parent's own
+    own = (RunFacts.fork_terms, RunFacts.fork_sweep, RunFacts.edits_without_effect, RunFacts.asked_unrecorded)
+    for fact in own:  # the parent's
         facts.pop(fact.key, None)
     facts.pop(RunFacts.process.key, None)  # its own says which it is; until then it is none of the recorded one's runs
+    if plan.effects_said:
+        RunFacts.effects.put(facts, {**plan.effects_said})
     if plan.sweep is not None:
         RunFacts.fork_sweep.put(facts, plan.sweep)
     if kept := plan.terms.to_mapping():

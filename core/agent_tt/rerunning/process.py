@@ -6,6 +6,7 @@ is may be drawing on it, and Ctrl-C reaches us first. In a debugger it has our t
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
+from agent_tt.config import EFFECTS_VARIABLE
 from agent_tt.errors import InvalidEntryPoint
 from agent_tt.model.facts import RunFacts
 from agent_tt.rerunning.rerun import RERUN_VARIABLE
@@ -116,6 +118,8 @@ def _environment_of(run: Run, rerun: Rerun) -> dict[str, str]:
     seed = run.facts.hash_seed
     if seed is not None:
         environment[RunFacts.hash_seed.key] = seed
+    if run.facts.effects and rerun.fills:
+        environment[EFFECTS_VARIABLE] = json.dumps(run.facts.effects)
     if rerun.fills:
         environment[STORE_VARIABLE] = rerun.store
     environment[RERUN_VARIABLE] = rerun.to_variable()

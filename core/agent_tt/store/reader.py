@@ -24,7 +24,7 @@ from agent_tt.store.rows.step_rows import StepRows
 from agent_tt.store.tables.definitions import CALLS, DELIVERIES, DELTAS, RUNS, STEPS, TRACKS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path as FilePath
 
     from agent_tt.codec.wire import Path, Wire
@@ -148,6 +148,10 @@ class StoreReader(RunSource):
     def with_values(self, run_id: str, head: Call) -> Call:
         """Read a call with arguments, error and result; in that `…` stands for each large part, which is not read."""
         return self._calls.with_values(self.lineage.number(run_id), head)
+
+    def outline(self, run_id: str, head: Call, without: Collection[str]) -> Call:
+        """Read a call of `call_page` with arguments and facts; large parts of those, named in `without`, may lack."""
+        return self._calls.outline(self.lineage.number(run_id), head, without)
 
     def call_page(self, run_id: str, start: int, stop: int) -> list[Call]:
         """List the calls of steps start..stop-1: arguments (of models the signature), results and errors, no more."""

@@ -8,11 +8,11 @@ from contextlib import closing
 import pytest
 from tests.core.store.recordings import begin, new_store
 
+from agent_tt.comparing.steps.asked_tools import asked_tools
 from agent_tt.errors import UsageError
 from agent_tt.forking.entry.declared_tools import DeclaredTool, declared_tools
-from agent_tt.forking.entry.shown_tools import ShownTools
 from agent_tt.forking.plan import plan_fork
-from agent_tt.forking.policy.boundary import _uncalled
+from agent_tt.forking.policy.boundary import _shown, _uncalled
 from agent_tt.forking.request import ForkRequest
 from agent_tt.intercepting.rules import Rule
 from agent_tt.model import AgentCode, Call, CallEnd, NewCall, NewStep, Run, StepEnd
@@ -89,10 +89,8 @@ def gemini():
 
 
 def shown(calls, known=(), *, ended_well=True):
-    found = ShownTools()
-    for each in calls:
-        found.see(each)
-    return [tool.name for tool in found.unrecorded(known, ended_well=ended_well)]
+    run = Run("r", "r", "succeeded" if ended_well else "failed", 0, AgentCode())
+    return [row.name for row in _shown(run, asked_tools(calls), known, 0)]
 
 
 @pytest.mark.parametrize("conversation", [openai, responses, anthropic, gemini])
@@ -178,7 +176,7 @@ def test_what_was_named_from_outside_is_known_although_it_was_not_called():
     ]
 
 
-def test_a_tool_that_nothing_records_is_said_to_run_and_a_rule_that_would_keep_it_from_that_is_refused(tmp_path):
+def test_a_fork_of_a_tool_that_nothing_records_is_said_to_run_it_and_is_refused_unless_it_is_allowed(tmp_path):
     with closing(new_store(tmp_path)) as store:
         writer = begin(store, {"n": 0}, "loop")
         for made in openai():
@@ -191,17 +189,24 @@ def test_a_tool_that_nothing_records_is_said_to_run_and_a_rule_that_would_keep_i
         def plan(**more):
             return plan_fork(store, store.run("loop"), ForkRequest(1, edits=[], agent="tests.agent:main", **more))
 
-        said = "nothing records charge, never_asked: they run for real, as the rest of the agent's code does"
-        free = plan()
-        assert [(row.name, row.policy, row.is_held) for row in free.boundary if row.kind == "tool"] == [
-            ("charge", "live", False),
-            ("never_asked", "live", False),
+        plain = plan()
+        assert [(row.name, row.policy, row.is_held, row.seen) for row in plain.boundary if row.kind == "tool"] == [
+            ("charge", "deny", False, 1),
+            ("never_asked", "live", False, 0),
         ]
-        assert said in free.problems
-        free.check_held()
-        allowed = plan(allow=["charge"])
-        assert "nothing records never_asked: it runs for real, as the rest of the agent's code does" in allowed.problems
-        denied = plan(policy=free.rules.with_all([("charge", Rule("deny"))]))
-        assert [row.name for row in denied.unheld] == ["charge"]
-        with pytest.raises(UsageError, match="charge: a tool that nothing records"):
+        assert plain.problems[-2:] == (
+            "`charge` was asked for once and is not recorded: a fork runs it live",
+            "`never_asked` was offered and not asked for: whether its calls are recorded is not known",
+        )
+        assert [row.name for row in plain.unheld] == ["charge"]
+        with pytest.raises(UsageError, match="charge: a tool that nothing records") as caught:
+            plain.check_held()
+        assert "--allow charge" in str(caught.value.hint)
+        for rule in ({"allow": ["charge"]}, {"policy": plain.rules.with_all([("char*", Rule("live"))])}):
+            allowed = plan(**rule)
+            allowed.check_held()
+            assert plain.problems[-2:] == allowed.problems[-2:]
+        denied = plan(policy=plain.rules.with_all([("charge", Rule("deny")), ("never_asked", Rule("deny"))]))
+        assert [row.name for row in denied.unheld] == ["charge", "never_asked"]
+        with pytest.raises(UsageError, match="charge, never_asked: tools that nothing records"):
             denied.check_held()

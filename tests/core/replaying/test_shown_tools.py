@@ -6,14 +6,18 @@ from typing import Any
 
 import pytest
 
+from agent_tt.comparing.steps.asked_tools import asked_tools
 from agent_tt.model import Call
-from agent_tt.replaying.findings.shown_tools import tools_shown_only
 
 CHAT = "https://api.openai.com/v1/chat/completions"
 ASKED = {"id": "c1", "type": "function", "function": {"name": "lookup", "arguments": '{"q": "refunds"}'}}
 QUESTION = {"role": "user", "content": "?"}
 SAID = {"role": "assistant", "content": None, "tool_calls": [ASKED]}
 RESULT = {"role": "tool", "tool_call_id": "c1", "content": "found"}
+
+
+def tools_shown_only(calls: list[Call]) -> dict[str, int]:
+    return asked_tools(calls).first_steps
 
 
 def asks(step: int, url: str, body: dict[str, Any], answer: dict[str, Any] | None) -> Call:

@@ -31,11 +31,10 @@ _ROLES: Final[dict[Happened, Role]] = {
 
 def unrecorded_tools(source: RunSource, run: Run) -> tuple[str, ...]:
     """The tools that ran in the process of a run, as its conversations show, and of which it recorded no call."""
-    from agent_tt.replaying.findings.shown_tools import tools_shown_only
-    from agent_tt.replaying.tape.full_history import steps_of_course
+    from agent_tt.comparing.steps.asked_tools import read_asked_tools
+    from agent_tt.replaying.tape.full_history import course_of
 
-    steps = [step for step in steps_of_course(source, run) if step.calls]
-    return tuple(tools_shown_only(call for step in steps for call in source.calls(run.id, step.number)))
+    return tuple(read_asked_tools(source, run, first=course_of(source, run)[0].first).answered)
 
 
 def print_effects(terminal: Terminal, effects: Effects, unrecorded: Sequence[str] = ()) -> None:

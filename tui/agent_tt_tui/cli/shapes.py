@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.comparing.steps.asked_tools import AskedTool
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.model import Call, Edit, ErrorInfo, Problem, Run, Step
     from agent_tt.querying.search.hits import Hit
@@ -160,6 +161,17 @@ def call_shape(call: Call) -> Shape:
         "call": call.number,
         "status": call.status,
         "meta": dict(call.meta),
+    }
+
+
+def asked_shape(asked: AskedTool) -> Shape:
+    """`{step, call, name, args, result}` of a tool that only the conversation shows; null where it has no answer."""
+    return {
+        "step": asked.step,
+        "call": asked.call,
+        "name": asked.name,
+        "args": asked.arguments,
+        "result": asked.answer,
     }
 
 

@@ -48,8 +48,14 @@ def branch(row: RunRow, glyphs: Glyphs) -> str:
 
 
 def marks_of(run: Run, glyphs: Glyphs) -> str:
-    """` · incomplete`, ` · pinned`, ` · archived`, or nothing."""
-    known = (("incomplete", run.incomplete is not None), ("pinned", run.pinned), ("archived", run.archived))
+    """` · incomplete`, ` · 4 unrecorded`, ` · pinned`, ` · archived`, or nothing."""
+    unrecorded = sum(count for count in run.facts.asked_unrecorded.values() if isinstance(count, int))
+    known = (
+        ("incomplete", run.incomplete is not None),
+        (f"{unrecorded:,} unrecorded", bool(unrecorded)),
+        ("pinned", run.pinned),
+        ("archived", run.archived),
+    )
     words = [word for word, holds in known if holds]
     return "".join(f" {glyphs.dot} {word}" for word in words)
 

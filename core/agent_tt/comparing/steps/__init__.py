@@ -7,5 +7,6 @@
 | `alignment` | the least costly way to do so in a lane |
 | `lane_alignment` | which lanes belong together |
 | `effects`, `unrecorded_effects` | what a run did to the world, and what it was kept from; outside its recording |
+| `asked_tools`, `tool_calls` | the tools that only a conversation shows; which recorded calls are a tool's |
 | `outcome` | how runs ended |
 """

@@ -6,5 +6,5 @@
 | `entry_run`, `rebuild` | calling it with a state that was made a Python object again |
 | `executors`, `code_by_executor` | who runs agents of other frameworks, by name |
 | `mock_model` | made-up answers of models |
-| `declared_tools`, `shown_tools` | tools that the agent's code declares, and those that its conversations show |
+| `declared_tools` | tools that the agent's code declares |
 """

@@ -7,7 +7,7 @@ fork runs and in the modules of the project that it imports.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, cast
 
 from agent_tt.replaying.tape.source_trees import project_sources
@@ -32,10 +32,12 @@ class DeclaredTool:
     Attributes:
         name: under which its calls are recorded.
         effect: what it does; one that does not say writes.
+        is_said: whether the code says the effect.
     """
 
     name: str
     effect: Effect
+    is_said: bool = field(default=True, compare=False)
 
 
 def declared_tools(file: Path | None, root: Path | None) -> tuple[DeclaredTool, ...]:
@@ -72,7 +74,7 @@ def _declared(tree: ast.Module) -> Iterator[DeclaredTool]:
             if path and effect != "llm":
                 parts = path.split(".")
                 name = ".".join(parts[-2:]) if len(parts) > 2 and parts[-2][:1].isupper() else parts[-1]
-                yield DeclaredTool(_text(keywords.get("name")) or name, _effect(effect))
+                yield DeclaredTool(_text(keywords.get("name")) or name, _effect(effect), is_said=effect in _EFFECTS)
 
 
 class _Names:
@@ -104,7 +106,8 @@ class _Names:
 
 def _tool(function: str, decorator: ast.expr) -> DeclaredTool:
     said = {each.arg: each.value for each in decorator.keywords} if isinstance(decorator, ast.Call) else {}
-    return DeclaredTool(_text(said.get("name")) or function, _effect(_text(said.get("effect"))))
+    effect = _text(said.get("effect"))
+    return DeclaredTool(_text(said.get("name")) or function, _effect(effect), is_said=effect in _EFFECTS)
 
 
 def _effect(word: str) -> Effect:

@@ -6,18 +6,23 @@ offered. A fork may call them too.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
-from agent_tt.forking.entry.shown_tools import ShownTools
+from agent_tt.comparing.steps.asked_tools import AskedTools
+from agent_tt.comparing.steps.tool_calls import is_named
+from agent_tt.config import effect_of_tool
 from agent_tt.intercepting.policy import effect_of
 from agent_tt.intercepting.policy_enforcement import is_own_doing
 from agent_tt.intercepting.rules import Rule
 from agent_tt.model.facts import CallFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from agent_tt.config import ToolEffect
     from agent_tt.forking.entry.declared_tools import DeclaredTool
     from agent_tt.intercepting.policy import ToolPolicy
     from agent_tt.intercepting.rules import Word
@@ -31,7 +36,10 @@ _RULED: Final = frozenset({"llm", "tool", "http", "subprocess", "socket"})
 
 _LIVE: Final = Rule("live", source="default")
 
-KnownBy: TypeAlias = Literal["called", "declared", "named", "shown"]
+_NONE_ASKED: Final = AskedTools()
+_NOTHING_SAID: Final[Mapping[str, ToolEffect]] = MappingProxyType({})
+
+KnownBy: TypeAlias = Literal["called", "declared", "named", "shown", "offered"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,8 @@ class Boundary:
         model: the model that is asked, where it is known.
         example: the last of these calls.
         known_by: `called` by the run; `declared` in the agent's code; `named` from outside with `--call`; `shown` in a
-            conversation alone: a model was offered it or asked for it, and no recording holds it.
+            conversation alone: a model asked for it, and no recording holds it; `offered` to a model, and not called.
+        effect_may_be_said: whether whoever forks the run may say what it does: a tool that does not say it itself.
         kept_by: of a function written in C, what keeps it where its calls could not be recorded; "" where nothing does.
     """
 
@@ -68,6 +77,7 @@ class Boundary:
     model: str | None = None
     example: Call | None = field(default=None, compare=False, repr=False)
     known_by: KnownBy = "called"
+    effect_may_be_said: bool = False
     kept_by: str = ""
 
     @property
@@ -77,12 +87,12 @@ class Boundary:
 
     @property
     def is_unrecorded(self) -> bool:
-        """Whether nothing records it: a function like any other of the agent's, which runs as these do.
+        """Whether no recorded call is one of it: it may run as any function of the agent's, which nothing holds.
 
-        So where nobody says what becomes of it, it runs, under the guard; a rule of a person's that cannot be carried
-        out keeps the fork from starting.
+        One that a model asked for goes by the policy all the same. Where that would keep it from running, the fork does
+        not start. One that was only offered may turn out to be recorded: it runs where nobody says otherwise.
         """
-        return self.known_by == "shown"
+        return self.known_by in ("shown", "offered")
 
     @property
     def follows_caller(self) -> bool:
@@ -123,11 +133,12 @@ class Expected:
 def boundary_of(
     source: RunSource,
     run: Run,
-    steps: Sequence[Step],
     *,
     after: int,
     policy: ToolPolicy,
     declared: Iterable[DeclaredTool] = (),
+    asked: AskedTools = _NONE_ASKED,
+    effects: Mapping[str, ToolEffect] = _NOTHING_SAID,
 ) -> tuple[Boundary, ...]:
     """Everything that the run called, and the tools that it may call.
 
@@ -136,54 +147,84 @@ def boundary_of(
     Args:
         source: where the run is.
         run: the run.
-        steps: its steps.
         after: the step that is forked.
         policy: what the fork does with its calls.
         declared: the tools that the agent's code declares.
+        asked: the tools that only the run's conversations show.
+        effects: what tools do that do not say it themselves, by their names and by patterns.
     """
-    shown = ShownTools()
+    declared = tuple(declared)
     found: dict[tuple[object, ...], Boundary] = {}
     models: set[tuple[int, int]] = set()
     processes: set[tuple[int, int]] = set()
-    for step in steps:
-        if not step.calls:
+    for call in source.call_heads(run.id):
+        if call.kind not in _RULED:
             continue
-        for call in source.calls(run.id, step.number):
-            shown.see(call)
-            if call.kind not in _RULED:
-                continue
-            model = call.facts.model if call.kind == "llm" else None
-            if call.kind == "llm":
-                models.add((call.step, call.number))
-            elif call.kind == "subprocess":
-                processes.add((call.step, call.number))
-            row = Boundary(
-                name=model if isinstance(model, str) else call.name,
-                kind=call.kind,
-                effect=_effect(call),
-                seen=1,
-                expected=int(step.number > after),
-                rule=_LIVE,
-                is_inside=_is_own_doing(call, models, processes),
-                called=call.name,
-                model=model if isinstance(model, str) else None,
-                example=call,
-            )
-            key = (row.kind, row.name, row.effect, row.is_inside)
-            known = found.get(key)
-            if known is not None:
-                row = replace(row, seen=known.seen + 1, expected=known.expected + row.expected, called=known.called)
-            found[key] = row
-    listed: list[Boundary] = [*found.values()]
+        model = call.facts.model if call.kind == "llm" else None
+        if call.kind == "llm":
+            models.add((call.step, call.number))
+        elif call.kind == "subprocess":
+            processes.add((call.step, call.number))
+        row = Boundary(
+            name=model if isinstance(model, str) else call.name,
+            kind=call.kind,
+            effect=_effect(call),
+            seen=1,
+            expected=int(call.step > after),
+            rule=_LIVE,
+            is_inside=_is_own_doing(call, models, processes),
+            called=call.name,
+            model=model if isinstance(model, str) else None,
+            example=call,
+        )
+        key = (row.kind, row.name, row.effect, row.is_inside)
+        known = found.get(key)
+        if known is not None:
+            row = replace(row, seen=known.seen + 1, expected=known.expected + row.expected, called=known.called)
+        found[key] = row
+    listed = [replace(row, example=_whole(source, run, row.example)) for row in found.values()]
     listed += _uncalled(run, declared, {row.called for row in listed})
-    names = [row.called for row in listed if row.kind == "tool"]
-    listed += [
-        Boundary(tool.name, "tool", "write", tool.asked, 0, _LIVE, called=tool.name, known_by="shown")
-        for tool in shown.unrecorded(names, ended_well=run.status == "succeeded")
-    ]
+    listed += _shown(run, asked, [row.called for row in listed if row.kind == "tool"], after)
+    listed = _with_effects(run, listed, declared, effects)
     kept = _kept(run)
     rows = [replace(row, kept_by=kept.get(row.called, "")).under(policy) for row in listed]
     return tuple(sorted(rows, key=lambda row: row.effect != "write"))
+
+
+def _with_effects(
+    run: Run, rows: Iterable[Boundary], declared: Iterable[DeclaredTool], effects: Mapping[str, ToolEffect]
+) -> list[Boundary]:
+    """The rows with the effects that are said of tools, but for those whose code, or `--call`, says one."""
+    own = {tool.name for tool in declared if tool.is_said} | {*run.facts.calls_named.values()}
+    return [
+        replace(row, effect=effect_of_tool(effects, row.called) or row.effect, effect_may_be_said=True)
+        if row.kind == "tool" and row.called not in own
+        else row
+        for row in rows
+    ]
+
+
+def _whole(source: RunSource, run: Run, head: Call | None) -> Call | None:
+    calls = [] if head is None else source.calls(run.id, head.step)
+    return next((call for call in calls if head is not None and call.number == head.number), None)
+
+
+def _shown(run: Run, asked: AskedTools, known: Sequence[str], after: int) -> Iterator[Boundary]:
+    """The tools that only the conversations show.
+
+    Args:
+        run: the run.
+        asked: what these show.
+        known: names under which tools are recorded where they are called.
+        after: the step that is forked.
+    """
+    ran = {tool.name for tool in asked.unrecorded(ended_well=run.status == "succeeded")}
+    later = Counter(each.name for each in asked.times if each.step > after)
+    for tool in asked.tools:
+        if (tool.asked and tool.name not in ran) or any(is_named(tool.name, name) for name in known):
+            continue
+        row = Boundary(tool.name, "tool", "write", tool.asked, later[tool.name], _LIVE, called=tool.name)
+        yield replace(row, known_by="shown" if tool.asked else "offered")
 
 
 def _uncalled(run: Run, declared: Iterable[DeclaredTool], called: set[str]) -> list[Boundary]:
@@ -225,7 +266,7 @@ def _rule(policy: ToolPolicy, row: Boundary) -> Rule:
         found = policy.forbids(row.kind, row.called, effect, model=row.model, by_name=row.kind == "llm")
         return found or _LIVE
     rule = policy.decide(row.kind, row.called, row.effect, model=row.model)
-    return _LIVE if row.is_unrecorded and rule.source == "default" else rule
+    return _LIVE if row.known_by == "offered" and rule.source == "default" else rule
 
 
 def _effect(call: Call) -> Effect | None:

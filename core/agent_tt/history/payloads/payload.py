@@ -27,7 +27,7 @@ from agent_tt.history.payloads.frames import MOST_PLAIN
 from agent_tt.history.payloads.templates import HEADERS, filled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from agent_tt.codec.wire import Wire
     from agent_tt.history.changes.large_parts import PutBlob, Reference
@@ -151,7 +151,9 @@ def pack_call_value(value: Wire, put: PutBlob, templates: Templates | None = Non
     return pack(kept).decode()
 
 
-def unpack_call_value(text: object, what: str, get: GetBlob, unread: list[str] | None = None) -> Wire:
+def unpack_call_value(
+    text: object, what: str, get: GetBlob, unread: list[str] | None = None, without: Collection[str] = ()
+) -> Wire:
     """The value of a column that `pack_call_value` made; what cannot be read is a placeholder in its place.
 
     Args:
@@ -159,6 +161,7 @@ def unpack_call_value(text: object, what: str, get: GetBlob, unread: list[str] |
         what: names it where it is damaged.
         get: reads a blob.
         unread: a sentence is added to it where something is a placeholder.
+        without: names of what need not be read: null stands for it where it is a blob of its own.
     """
     if text is None:
         return None
@@ -170,7 +173,7 @@ def unpack_call_value(text: object, what: str, get: GetBlob, unread: list[str] |
         value = unpack(text, what)
         if not isinstance(value, dict) or value.keys() != _WRAPPER_KEYS:
             return value
-        value, whole = join(value["v"], value["r"], get)
+        value, whole = join(value["v"], value["r"], get, without)
     except Damaged as error:
         unread.append(error.message)
         return placeholder(error.message)
@@ -179,8 +182,10 @@ def unpack_call_value(text: object, what: str, get: GetBlob, unread: list[str] |
     return value
 
 
-def join(root: Wire, refs: Wire, get: GetBlob) -> tuple[Wire, bool]:
+def join(root: Wire, refs: Wire, get: GetBlob, without: Collection[str] = ()) -> tuple[Wire, bool]:
     """Put all parts of kind `b` back, in place; also say whether all of them could be read.
+
+    Parts whose first or second name is in `without` are left out.
 
     Raises:
         Damaged: a reference itself makes no sense.
@@ -191,6 +196,8 @@ def join(root: Wire, refs: Wire, get: GetBlob) -> tuple[Wire, bool]:
     for ref in refs:
         if not isinstance(ref, list) or len(ref) != 3 or (ref[1] != "b" and (ref[1] != "t" or ref[0] != [HEADERS])):
             raise _not_a_reference(ref)
+        if without and isinstance(ref[0], list) and not {*without}.isdisjoint(map(str, ref[0][:2])):
+            continue
         part, readable = blob_value(ref[2], get)
         whole &= readable
         if ref[1] == "t" and readable:

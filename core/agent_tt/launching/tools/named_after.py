@@ -1,9 +1,10 @@
-"""After a command: which functions that were named from outside were not recorded; it is kept with its runs."""
+"""After a command: which functions and tools were not recorded, named from outside or not; kept with its runs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent_tt.comparing.steps.asked_tools import read_asked_tools
 from agent_tt.model.facts import RunFacts
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from agent_tt.launching.settings import OutsideEffect
     from agent_tt.protocols import Store
 
-__all__ = ["held_paths", "remember", "unmatched_paths"]
+__all__ = ["held_paths", "remember", "unmatched_paths", "unrecorded_tools"]
 
 
 def held_paths(lines: Sequence[Mapping[str, object]]) -> dict[str, str]:
@@ -71,6 +72,22 @@ def remember(
         if facts:
             store.set_metadata(run, facts)
     return unmatched
+
+
+def unrecorded_tools(store: Store, runs: Sequence[str]) -> list[str]:
+    """Write down with the runs of a command which tools only their conversations show; gives a sentence for each.
+
+    Args:
+        store: where the runs are.
+        runs: the ids of the runs that are there.
+    """
+    said: dict[str, None] = {}
+    for run in map(store.run, runs):
+        asked = read_asked_tools(store, run)
+        if asked.answered:
+            store.set_metadata(run.id, RunFacts.asked_unrecorded.entry({**asked.answered}))
+        said.update((tool.said, None) for tool in asked.unrecorded(ended_well=run.status == "succeeded"))
+    return list(said)
 
 
 def _shown_name(path: str) -> str:

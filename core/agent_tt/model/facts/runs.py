@@ -201,6 +201,10 @@ class RunFacts(Facts):
     calls_named = Fact(TEXT_BY_NAME, "under which names they are recorded, by dotted path")
     calls_unmatched = Fact(TEXTS, "the dotted paths of which no call was made")
     calls_held = Fact(TEXT_BY_NAME, "what keeps a function where it cannot be replaced, in words by dotted path")
+    asked_unrecorded = Fact(
+        OBJECT, "tools that models asked for and were told the result of, with no call recorded: how often, by name"
+    )
+    effects = Fact(TEXT_BY_NAME, "what a person who forked it said that tools do: `read` or `write`, by name")
     unseen_libraries = Fact(_WORDS, "loaded libraries in C that may reach the world where no rule holds it")
     incomplete = Fact(record(IncompleteFacts), "it was not recorded to its end")
     resumed = Fact(records(ResumedFacts), "each time that it was resumed, oldest first")

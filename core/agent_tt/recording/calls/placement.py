@@ -57,7 +57,10 @@ def _begin_unrecorded(spec: CallSpec, args: Sequence[object], kwargs: Mapping[st
     Raises:
         BaseException: a link refuses it, or halts the agent.
     """
+    from agent_tt import config
+
     chain, signature = SESSION.chain, ""
+    spec = spec.under(config.load().effects)
     named: dict[str, Wire] = {}
     if chain.serves:
         if is_looking():

@@ -65,7 +65,7 @@ class RecordedCall:
     def __init__(self, scope: Scope, spec: CallSpec, step: OpenStep, *, owns_step: bool) -> None:
         self.recording = scope.recording
         self.around = scope.call
-        self.spec = spec
+        self.spec = spec.under(scope.recording.effects)
         self.number: int | None = None
         self.named: Mapping[str, Wire] = MappingProxyType({})
         self.given: Given | None = None

@@ -6,9 +6,10 @@ By that digest a replay recognises the same question.
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from agent_tt.config import effect_of_tool
 from agent_tt.history.digest import digest
 from agent_tt.recording.calls.tool_contexts import asked_of, context, stable
 from agent_tt.redaction.values import asked
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.config import ToolEffect
     from agent_tt.model import CallKind, Effect
 
 __all__ = ["CallSpec", "NamedArguments", "Parameters", "signature_of_call"]
@@ -186,6 +188,7 @@ class CallSpec:
         made_of: of a framework's tool, the name of the tool that it was made of: a call of that inside it is no row of
             its own.
         answers: of a tool that a model asked for, the id that it was asked for under.
+        is_effect_said: whether the tool itself says its effect; else the settings may (`[tool.agent-tt.effects]`).
     """
 
     kind: CallKind
@@ -198,12 +201,19 @@ class CallSpec:
     seen: Callable[[], None] | None = None
     made_of: str | None = None
     answers: str | None = None
+    is_effect_said: bool = False
 
     @property
     def uncompared(self) -> frozenset[str]:
         """The arguments that do not count when two calls are compared: an idempotency key is another one each time."""
         beside = self.parameters.beside
         return beside if self.idempotency_key is None else beside | {self.idempotency_key}
+
+    def under(self, effects: Mapping[str, ToolEffect]) -> CallSpec:
+        """The same with the effect that the settings say, where the tool says none itself."""
+        if self.kind != "tool" or self.is_effect_said or not effects:
+            return self
+        return replace(self, effect=effect_of_tool(effects, self.name) or self.effect)
 
     @property
     def title(self) -> str:

@@ -4,5 +4,4 @@
 |---|---|
 | `findings`, `notes` | each kind of difference, and what else is noted |
 | `question_likeness`, `changed_lines` | the nearest recorded question, and the lines of code that may be why |
-| `shown_tools` | tools that the conversation shows and no call stands for |
 """

@@ -12,9 +12,9 @@ from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from typing import TYPE_CHECKING, Final
 
+from agent_tt.comparing.steps.asked_tools import asked_tools
 from agent_tt.model import HELD_BACK
 from agent_tt.recording.lanes.arrival import AT_ONCE
-from agent_tt.replaying.findings.shown_tools import tools_shown_only
 from agent_tt.replaying.tape.full_history import read_calls
 from agent_tt.replaying.tape.repeats import without_repeats
 
@@ -175,7 +175,7 @@ class Tape:
         lanes: its lanes by id.
         calls: all calls that an agent asks again, in the order of their steps.
         nested: how many calls are left out, because another recorded call made them.
-        shown_only: tools that the conversation shows and no call stands for; see `shown_tools`.
+        shown_only: by name the first step in which a tool was asked for that only the conversation shows.
     """
 
     def __init__(self, run: Run) -> None:
@@ -189,6 +189,14 @@ class Tape:
         self._times_asked: Counter[str] = Counter()
         self._names: set[tuple[CallKind, str]] = set()
         self._kinds: set[CallKind] = set()
+
+    def said_of_tools(self) -> Iterator[str]:
+        """A line for each tool that ran, as the conversation shows, and of which no call is there to be served."""
+        for name, step in self.shown_only.items():
+            yield (
+                f"no call of {name} is recorded, though the model was given its result (asked in step {step}):"
+                " its code runs again in a replay, where nothing stops it. Record it as a tool"
+            )
 
     @property
     def is_unfinished(self) -> bool:
@@ -297,7 +305,7 @@ def read_tape(source: RunSource, run: Run, *, from_step: int = 0) -> Tape:
 def lay_out(run: Run, calls: Iterable[tuple[Call, Sequence[Delivery]]]) -> Tape:
     """A new tape of a run's calls, to be replayed once."""
     tape, calls = Tape(run), list(calls)
-    tape.shown_only = tools_shown_only(call for call, _ in calls)
+    tape.shown_only = asked_tools(call for call, _ in calls).first_steps
     # A lane may be in several steps at once, so the order of steps is not that of its questions.
     tape.fill(sorted(without_repeats(run, calls), key=lambda pair: pair[0].lane_seq))
     tape.calls.sort(key=lambda entry: (entry.call.step, entry.call.number))

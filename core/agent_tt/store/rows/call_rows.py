@@ -14,7 +14,7 @@ from agent_tt.store.rows.deliveries import NUMBER_MASK, keys_of
 from agent_tt.store.tables.definitions import CALLS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from agent_tt.codec.wire import Wire
     from agent_tt.history.payloads.blobs import Blobs
@@ -34,6 +34,7 @@ _DELIVERED: Final = (
 _OF_STEP: Final = f"SELECT {_DELIVERED}, {CALLS.selected} FROM calls c WHERE run = ? AND step = ? ORDER BY call"  # noqa: S608
 _NO_REQUESTS: Final = CALLS.selected.replace("args,", "CASE kind WHEN 'llm' THEN NULL ELSE args END,")
 _PAGE: Final = f"SELECT {_NO_REQUESTS} FROM calls WHERE run = ? AND step BETWEEN ? AND ? ORDER BY step, call"  # noqa: S608
+_ARGUMENTS: Final = "SELECT args, meta FROM calls WHERE run = ? AND step = ? AND call = ?"
 _KINDS: Final = (
     *(WHOLE, WHOLE, WHOLE, NAME, WHOLE, NAME, TEXT, TEXT, ANY, ANY, ANY, ANY, ANY, ANY, COUNT, COUNT, COUNT, ANY, ANY),
 )
@@ -115,6 +116,14 @@ class CallRows:
                 damaged=next(iter(unread), head.damaged),
             )
         return head
+
+    def outline(self, run: int, head: Call, without: Collection[str]) -> Call:
+        """A call with its facts and its arguments, but for large parts of these that are named so."""
+        holder, what = self._lineage.holder(run, head.step), f"call {head.number} of step {head.step}"
+        ((args, meta),) = self._rows.query(_ARGUMENTS, (holder, head.step, head.number))
+        facts = unpack_call_value(meta, f"the facts of {what}", self._template)
+        asked = unpack_call_value(args, f"the arguments of {what}", self._template, None, without)
+        return replace(head, args=asked, meta=facts if isinstance(facts, dict) else {})
 
     def value(self, column: object, what: str, unread: list[str] | None = None) -> Wire:
         """What a column of arguments or results holds; `what` names it where it is damaged, in `unread` too."""

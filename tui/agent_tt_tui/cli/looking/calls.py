@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from agent_tt.codec.text import pretty
+from agent_tt.codec.text import pretty, summary
 from agent_tt_tui.cli.terminal import Cell, facts
 from agent_tt_tui.cli.wording import pending_words
 from agent_tt_tui.format import cost
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent_tt.codec.wire import Wire
+    from agent_tt.comparing.steps.asked_tools import AskedTool
     from agent_tt.model import Call
     from agent_tt_tui.cli.terminal import Terminal
     from agent_tt_tui.viewmodel.calls.provider_call import ProviderCall
@@ -51,6 +52,30 @@ def print_call(terminal: Terminal, call: Call, *, is_running: bool = False) -> N
         terminal.line(_label("came back"), Cell(pending_words(call, is_running=is_running), "changed"))
     if call.error is not None:
         terminal.line(Cell(f"  {terminal.safe(call.error.short)}", "failed"))
+
+
+def asked_cells(terminal: Terminal, asked: AskedTool) -> list[Cell | str]:
+    """Lay out a tool that only the conversation shows as a line below its step."""
+    came_back = "" if asked.answer is None else f" = {summary(asked.answer, 60)}"
+    told = f"{asked.name}({summary(asked.arguments, 60)}){came_back}"
+    left = terminal.columns - len(asked.seen) - 9
+    return ["       ", Cell(terminal.short(told, left), "muted"), Cell(f"  {asked.seen}", "changed")]
+
+
+def print_asked(terminal: Terminal, asked: AskedTool) -> None:
+    """Write a tool that only the conversation shows, as a call is written.
+
+    Args:
+        terminal: Where to write it.
+        asked: One time that it was asked for.
+    """
+    terminal.line(
+        Cell(f"tool {terminal.safe(asked.name)}", "strong"), Cell(f" {terminal.glyphs.dot} {asked.seen}", "changed")
+    )
+    _print_value(terminal, "asked", asked.arguments)
+    if asked.answer is not None:
+        _print_value(terminal, "came back", asked.answer)
+    terminal.line(_label(""), Cell("no call of it is recorded", "muted"))
 
 
 def _print_value(terminal: Terminal, label: str, value: Wire) -> None:

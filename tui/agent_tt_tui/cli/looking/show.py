@@ -9,16 +9,17 @@ import click
 from agent_tt.errors import UsageError
 from agent_tt_tui import format as shown
 from agent_tt_tui.cli.effects import effects_shape, print_effects, unrecorded_tools
-from agent_tt_tui.cli.looking.calls import print_call
+from agent_tt_tui.cli.looking.calls import asked_cells, print_asked, print_call
 from agent_tt_tui.cli.marks import labels_shape, notes_shape
 from agent_tt_tui.cli.options import Options, common_options, complete_runs, find_place, write_json
-from agent_tt_tui.cli.shapes import input_shape, run_shape, step_shape
+from agent_tt_tui.cli.shapes import asked_shape, input_shape, run_shape, step_shape
 from agent_tt_tui.cli.terminal import Cell, Column, Terminal, facts
 from agent_tt_tui.cli.wording import run_line, step_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from agent_tt.codec.wire import Wire
     from agent_tt.model import Call, Run, Step
     from agent_tt.protocols import RunSource
     from agent_tt.querying.oddities import Oddity
@@ -41,9 +42,11 @@ def command(options: Options, run: str, step: str | None, *, effects: bool, only
     \b
     --json: {run: {…as in runs}, steps: [{step, id, name, agent, status, started,
              duration_ms, calls, error, …}], notes: [{id, step, text, created}],
-             labels: [{step, name, metadata}]}, a call being {kind, name, effect,
-             lane, args, result, error, duration_ms, …}
-    --json with STEP: that step, and `state`
+             labels: [{step, name, metadata}], unrecorded: [{step, call, name, args,
+             result}]}, a call being {kind, name, effect, lane, args, result, error,
+             duration_ms, …}; unrecorded has the tools that model call `call` asked for
+             and that only the conversation shows; result is null where it does not
+    --json with STEP: that step, `state`, and `unrecorded` of the step
     --json --effects: {run, effects: [{step, call, where, lane, kind, name, effect,
              happened, because, args, asked, result, error, file, line, inside}],
              held_back: [...], reads, models, summary, unrecorded}; happened is one of
@@ -83,13 +86,15 @@ def _show_effects(options: Options, source: RunSource, run: Run) -> None:
 
 
 def _show_run(options: Options, source: RunSource, run: Run) -> None:
+    from agent_tt.comparing.steps.asked_tools import read_asked_tools
     from agent_tt.replaying.tape.repeats import place_of, repeated
 
     steps = source.steps(run.id)
     if options.as_json:
         shapes = [step_shape(step, _calls(source, run, step)) for step in steps]
         written = {"notes": notes_shape(source.notes(run.id)), "labels": labels_shape(source.labels(run.id))}
-        write_json({"run": run_shape(run), "steps": list(shapes), **written})
+        unrecorded: list[Wire] = [asked_shape(each) for each in read_asked_tools(source, run).times]
+        write_json({"run": run_shape(run), "steps": list(shapes), **written, "unrecorded": unrecorded})
         return
 
     terminal = options.terminal()
@@ -109,7 +114,9 @@ def _show_run(options: Options, source: RunSource, run: Run) -> None:
     gone = repeated(run, (call for part in calls.values() for call in part))
     _print_odd(terminal, source, run, {step.number: calls[step.number] for step in steps if step.kind != "llm"})
     shown = [(step, [call for call in calls[step.number] if place_of(call) not in gone]) for step in steps]
-    terminal.table(columns, [step_cells(step, calls, terminal.glyphs) for step, calls in shown])
+    asked = read_asked_tools(source, run).by_step()
+    below = [[asked_cells(terminal, each) for each in asked.get(step.number, ())] for step, _ in shown]
+    terminal.table(columns, [step_cells(step, calls, terminal.glyphs) for step, calls in shown], below)
     _print_in_flight(terminal, run, shown)
 
 
@@ -185,13 +192,15 @@ def _print_marks(terminal: Terminal, source: RunSource, run: Run) -> None:
 
 
 def _show_step(options: Options, source: RunSource, run: Run, number: int) -> None:
+    from agent_tt.comparing.steps.asked_tools import read_asked_tools
 
     step = next(iter(source.steps(run.id, number, number + 1)), None) if number else None
     calls = [] if step is None else _calls(source, run, step)
     state = source.state(run.id, number)
+    asked = read_asked_tools(source, run).by_step().get(number, ())
     if options.as_json:
         shape = input_shape(run.started_us) if step is None else step_shape(step, calls)
-        write_json({**shape, "state": state})
+        write_json({**shape, "state": state, "unrecorded": [asked_shape(each) for each in asked]})
         return
     from agent_tt.codec.text import pretty
     from agent_tt_tui.viewmodel.debugger.marked_steps import remarks
@@ -202,6 +211,9 @@ def _show_step(options: Options, source: RunSource, run: Run, number: int) -> No
         terminal.line(Cell("0", "strong"), "  input")
     else:
         _print_step(terminal, step, calls, is_running=run.status == "running")
+        for each in asked:
+            terminal.line()
+            print_asked(terminal, each)
     terminal.line()
     terminal.line(Cell("STATE", "strong"))
     odd = [] if step is None else remarks(step)

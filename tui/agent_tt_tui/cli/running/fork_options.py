@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
@@ -14,6 +14,7 @@ from agent_tt_tui.cli.options import gathering, with_options
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agent_tt.config import ToolEffect
     from agent_tt.forking.request import ForkRequest
     from agent_tt.model import Edit
 
@@ -76,6 +77,13 @@ policy_options = with_options(
         metavar="NAME=WORD",
         help="What to do with the calls of a tool, a pattern, or of *llm, *read, *write, *http, *subprocess, *socket:"
         " live, recorded, recorded-or-ask, stub:JSON, error:TEXT, ask, deny.",
+    ),
+    click.option(
+        "--effect",
+        "effects",
+        multiple=True,
+        metavar="TOOL=EFFECT",
+        help="What a tool does that does not say it itself: read or write. Kept for later forks.",
     ),
 )
 """What becomes of calls."""
@@ -154,9 +162,17 @@ def _request(params: dict[str, Any]) -> ForkRequest:
         edits=tuple(edits),
         allow=allow,
         policy=policy,
+        effects=dict(map(_effect, params.pop("effects", ()))),
         terms=terms_from(**{name: params.pop(name) for name in _TERMS if name in params}),
         **{name: params.pop(name) for name in ("agent", "name", "by", "accept_changes") if name in params},
     )
+
+
+def _effect(text: str) -> tuple[str, ToolEffect]:
+    name, _, effect = text.rpartition("=")
+    if not name or effect not in ("read", "write"):
+        raise click.BadParameter(f"{text!r} is not TOOL=read or TOOL=write", param_hint="--effect")
+    return name, cast("ToolEffect", effect)
 
 
 def _edits_of_input(step: str | None, texts: tuple[str, ...]) -> list[Edit]:
