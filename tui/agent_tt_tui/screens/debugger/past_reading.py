@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from textual.message import Message
 from textual.worker import get_current_worker
 
+from agent_tt.comparing.steps.asked_tools import read_asked_tools
 from agent_tt.errors import AgentTTError, InvalidExpression
 from agent_tt.querying.expressions import EXAMPLES
 from agent_tt.querying.oddities import Oddity, find_oddities
@@ -17,10 +18,11 @@ from agent_tt_tui.screens.searching import NotUnderstood
 from agent_tt_tui.viewmodel.past.finding import StepHit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from textual.screen import Screen
 
+    from agent_tt.comparing.steps.asked_tools import AskedTool
     from agent_tt_tui.viewmodel.debugger.runmodel import RunModel
 
 _WRITES: Final = 20
@@ -46,9 +48,13 @@ class Blamed(Message):
 
 @dataclass
 class OddFound(Message):
-    """What is odd about the run is known; None where it has too many steps to be searched unasked."""
+    """What is odd about the run is known; None where it has too many steps to be searched unasked.
+
+    And with it the tools that only its conversations show, by step.
+    """
 
     oddities: Sequence[Oddity] | None
+    asked: Mapping[int, Sequence[AskedTool]]
 
 
 @dataclass
@@ -113,13 +119,15 @@ class PastReading:
     def _find_odd(self) -> None:
         worker, model = get_current_worker(), self._model
         found: Sequence[Oddity] | None = None
+        asked: Mapping[int, Sequence[AskedTool]] = {}
         if model.last <= _MOST_ODD:
             try:
                 found = find_oddities(model.source, model.run, cancelled=lambda: worker.is_cancelled)
+                asked = read_asked_tools(model.source, model.run).by_step()
             except AgentTTError:  # what cannot be read is said where it is shown
                 found = ()
         if not worker.is_cancelled:
-            self._screen.post_message(OddFound(found))
+            self._screen.post_message(OddFound(found, asked))
 
     def _find_where(self, text: str, question: str) -> None:
         worker = get_current_worker()

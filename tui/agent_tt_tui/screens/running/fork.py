@@ -181,6 +181,10 @@ class ForkDialog(Dialog[RunHandle]):
                 return why_fixed(plan, entry) if plan is not None else "fix what is wrong first"
             if setting is None or setting.kind != "choice":
                 return "enter types a value here" if setting is not None else "there is nothing to choose here"
+        if command_id == "fork.reads":
+            if entry is None or entry.kind != "tool" or entry.is_inside:
+                return "only tools read or write"
+            return None if entry.effect_may_be_said else f"the code of {entry.name} says what it does"
         if command_id == "fork.clear" and entry is None and setting is None:
             return "there is nothing to undo here"
         return None
@@ -229,6 +233,12 @@ class ForkDialog(Dialog[RunHandle]):
 
             subject = of_stub(entry.name, stub_of(entry), entry.rule.value, entry.rule.error, check)
             self.ask(EditDialog(subject), lambda edit: self._take(_stubbed(plan, entry, edit)))
+
+    def action_reads(self) -> None:
+        """Say that the tool under the cursor only reads, or that it writes."""
+        entry = self.query_one(ForkTable).boundary
+        if entry is not None:
+            self._choose(self.setup.with_other_effect(entry))
 
     # What else can be chosen.
 

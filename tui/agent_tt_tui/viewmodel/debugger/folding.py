@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from agent_tt_tui.viewmodel.debugger.overview import Overview
 
+_NOTHING: Final[Mapping[int, int]] = MappingProxyType({})
 SHORTEST = 3
 """Steps that must be alike in a row before any of them are folded."""
 
@@ -74,23 +76,48 @@ def around(folds: Sequence[Fold], shown: int) -> list[Fold]:
     return result
 
 
-class Rows:
-    """The rows of a list of the steps 0..last: each is a step or a fold."""
+@dataclass(frozen=True, slots=True)
+class Below:
+    """A row below that of a step: `index` counts those of one step from 0."""
 
-    def __init__(self, last: int, folds: Sequence[Fold] = ()) -> None:
+    step: int
+    index: int
+
+
+class Rows:
+    """The rows of a list of the steps 0..last: each is a step, a fold, or one of those below a step.
+
+    Args:
+        last: the last step.
+        folds: the folds, in order.
+        below: how many rows stand below a step, by its number; none below steps that a fold hides.
+    """
+
+    def __init__(self, last: int, folds: Sequence[Fold] = (), below: Mapping[int, int] = _NOTHING) -> None:
         self.last = last
         self.folds = tuple(folds)
+        self._below: list[Below] = []
+        self._below_rows: list[int] = []
         self._starts = [found.first for found in self.folds]
         self._hidden = [0]
         for found in self.folds:
             self._hidden.append(self._hidden[-1] + found.hidden)
         self._fold_rows = [found.first - hidden for found, hidden in zip(self.folds, self._hidden, strict=False)]
+        for step in sorted(below):
+            if not any(fold.first <= step <= fold.last for fold in self._folds_at(step)):
+                first = self.row_of(step) + 1
+                self._below += [Below(step, index) for index in range(below[step])]
+                self._below_rows += range(first, first + below[step])
 
     def __len__(self) -> int:
-        return self.last + 1 - self._hidden[-1]
+        return self.last + 1 - self._hidden[-1] + len(self._below)
 
-    def __getitem__(self, row: int) -> int | Fold:
-        """What a row is: the number of a step, or a fold."""
+    def __getitem__(self, row: int) -> int | Fold | Below:
+        """What a row is: the number of a step, a fold, or a row below a step."""
+        before = bisect_right(self._below_rows, row)
+        if before and self._below_rows[before - 1] == row:
+            return self._below[before - 1]
+        row -= before
         at = bisect_right(self._fold_rows, row) - 1
         if at >= 0 and self._fold_rows[at] == row:
             return self.folds[at]
@@ -99,6 +126,11 @@ class Rows:
     def row_of(self, number: int) -> int:
         """The row in which a step is, or is hidden."""
         at = bisect_right(self._starts, number) - 1
+        before = bisect_left(self._below, number, key=lambda found: found.step)
         if at >= 0 and number <= self.folds[at].last:
-            return self._fold_rows[at]
-        return number - self._hidden[at + 1]
+            return self._fold_rows[at] + before
+        return number - self._hidden[at + 1] + before
+
+    def _folds_at(self, number: int) -> Sequence[Fold]:
+        at = bisect_right(self._starts, number)
+        return self.folds[max(0, at - 1) : at]

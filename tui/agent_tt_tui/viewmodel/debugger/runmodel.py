@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from agent_tt.codec.wire import Path, Wire
+    from agent_tt.comparing.steps.asked_tools import AskedTool
     from agent_tt.comparing.values.states import Change
     from agent_tt.model import Label, Run, Step
     from agent_tt.protocols import RunSource
@@ -53,6 +54,8 @@ class RunModel:
         """What is watched in the run, and where it holds as far as that was looked at."""
         self.oddities: Sequence[Oddity] | None = ()
         """What is odd about it; None where it has too many steps to be searched unasked."""
+        self.asked: Mapping[int, Sequence[AskedTool]] = {}
+        """The tools that only its conversations show, by the step that asked for them."""
         self.pending: Pending | None = None
         """Edits that nothing has run with yet."""
         self.pending_trouble = ""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent_tt.comparing.values.states import Change
+    from agent_tt.config import ToolEffect
     from agent_tt.forking.plan import ForkPlan
     from agent_tt.forking.policy.boundary import Boundary
     from agent_tt.forking.policy.policies import ToolPolicy
@@ -82,6 +83,7 @@ class ForkSetup:
         agent: Another entry point; None for the recorded one.
         name: The new run's name; None for the next.
         policy: What the fork does with its calls; None for what is configured.
+        effects: What tools do that do not say it themselves, by name.
         texts: Settings of one text, as typed, by id.
         requests: Edits of later requests, by `model`, `system` and the names of parameters.
         overrides: `KEY=VALUE`s, by key.
@@ -94,6 +96,7 @@ class ForkSetup:
     agent: str | None = None
     name: str | None = None
     policy: ToolPolicy | None = None
+    effects: Mapping[str, ToolEffect] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     requests: Mapping[str, Edit] = field(default_factory=dict)
     overrides: Mapping[str, str] = field(default_factory=dict)
@@ -124,11 +127,16 @@ class ForkSetup:
             edits=(*self.edits, *self.inputs.values(), *self.requests.values()),
             agent=self.agent,
             policy=self.policy,
+            effects=self.effects,
             name=self.name,
             by=cast("WayBackIn | None", self.texts.get("by")),
             accept_changes="accept_changes" in self.texts,
             terms=self.terms(),
         )
+
+    def with_other_effect(self, row: Boundary) -> ForkSetup:
+        """With a tool that is said to read where it counted as writing, and the other way round."""
+        return replace(self, effects={**self.effects, row.called: "read" if row.effect == "write" else "write"})
 
     def terms(self) -> Terms:
         """On what terms it runs.

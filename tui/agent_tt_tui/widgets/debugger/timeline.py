@@ -14,7 +14,7 @@ from agent_tt_tui.look import look_of
 from agent_tt_tui.row import Row
 from agent_tt_tui.status import kind_glyph, step_style
 from agent_tt_tui.text import show, width
-from agent_tt_tui.viewmodel.debugger.folding import Fold, Rows, around, fold
+from agent_tt_tui.viewmodel.debugger.folding import Below, Fold, Rows, around, fold
 from agent_tt_tui.viewmodel.debugger.marked_steps import name_of
 from agent_tt_tui.viewmodel.debugger.overview import lane_name
 from agent_tt_tui.viewmodel.debugger.timeline import INPUT_NAME, TimelineColumns, bar_length
@@ -131,6 +131,8 @@ class Timeline(LineView, inherit_bindings=True):
         shown = self._rows[index]
         if isinstance(shown, Fold):
             return self._fold_row(shown, styles).strip(width)
+        if isinstance(shown, Below):
+            return self._asked_row(shown, styles).strip(width)
         if shown == 0:
             return self._input_row(styles).strip(width)
         step = self._model.peek(shown)
@@ -175,15 +177,18 @@ class Timeline(LineView, inherit_bindings=True):
         shown = self._rows[max(0, min(row, len(self._rows) - 1))]
         if isinstance(shown, Fold):
             shown = shown.last if beyond_fold < 0 else shown.first
+        elif isinstance(shown, Below):
+            shown = min(shown.step + (beyond_fold > 0), self._model.last)
         self.post_message(self.StepWanted(shown))
 
     def _hidden(self, number: int) -> bool:
         return any(found.first <= number <= found.last for found in self._folds)
 
     def _lay_rows(self) -> None:
-        last = self._model.last
-        self._folds = fold(self._alike, last + 1 - self.size.height) if self.size.height else []
-        self._rows = Rows(last, around(self._folds, self._number))
+        last, below = self._model.last, {step: len(asked) for step, asked in self._model.asked.items()}
+        rows = last + 1 + sum(below.values())
+        self._folds = fold(self._alike, rows - self.size.height) if self.size.height else []
+        self._rows = Rows(last, around(self._folds, self._number), below)
         self.refresh_lines_data()
 
     def _plan(self, width: int) -> None:
@@ -245,6 +250,16 @@ class Timeline(LineView, inherit_bindings=True):
             self._change_column + 1
         )
         return row.add(glyphs.same, styles.muted)
+
+    def _asked_row(self, below: Below, styles: Palette) -> Row:
+        """Draw a tool that only the conversation shows."""
+        glyphs, asked = look_of(self).glyphs, self._model.asked[below.step][below.index]
+        row = Row(glyphs.cut).pad_to(self._name_column)
+        row.add(f"{glyphs.branch_last} ", styles.faint)
+        row.add(show(asked.name, self._change_column - 1 - row.cells, glyphs.cut), styles.text)
+        if row.cells + 2 + len(asked.seen) < self._change_column:
+            row.add(f"  {asked.seen}", styles.note)
+        return row.pad_to(self._change_column + 1).add(glyphs.unknown, styles.changed_mark)
 
     @property
     def _name_column(self) -> int:

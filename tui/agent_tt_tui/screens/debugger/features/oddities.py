@@ -71,7 +71,7 @@ class Oddities(DebuggerFeature):
 
     @hears(OddFound)
     def _on_odd_found(self, message: OddFound) -> None:
-        self.model.oddities = message.oddities
+        self.model.oddities, self.model.asked = message.oddities, message.asked
         self.panes.refresh_run()
 
     def _go_to_odd(self, choice: str) -> None:
